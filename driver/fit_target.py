@@ -28,6 +28,7 @@ from ..passes import (
 from ..passes.context import Meter
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
+from ..passes.utils.trial import try_passes
 from ..targets.legality import Judge
 from ..targets.legalize import Replaced, replace_untaken
 from ..targets.node_names import name_nodes
@@ -69,12 +70,10 @@ class FitTarget(Pass):
         best, fit_run = _Fit(self, model, context.meter.added_nodes).made(), context
         if original is not None and any(n.bodies or n.op_type not in had for n in best.left):
             for way in self.ways[1:]:
-                other = context.for_trial()
-                copy = load(original)
-                run_passes(way, copy, other, repeat=False)
-                made = _Fit(self, copy, other.meter.added_nodes).made()
+                trial = try_passes(way, load(original), context, repeat=False)
+                made = _Fit(self, trial.model, trial.context.meter.added_nodes).made()
                 if len(made.left) < len(best.left):
-                    best, fit_run = made, other
+                    best, fit_run = made, trial.context
                 if not best.left:
                     break
         if fit_run is not context:

@@ -178,10 +178,6 @@ class PassContext:
     default_passes: Sequence[Pass] = ()
     offers: dict[Operator, str] = dataclasses.field(default_factory=dict)
 
-    def for_trial(self) -> PassContext:
-        """Make the context of passes on a copy of the model: its remarks and meter are new."""
-        return PassContext(Analyses(self.analyses.memory), default_passes=self.default_passes)
-
     def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
         """Remark that a construct was rewritten; `path` is where it was."""
         self.remarks.add(Remark(pass_.name, node.op_type, path, "rewritten", what), node)

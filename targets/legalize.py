@@ -29,7 +29,7 @@ from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph, function_size
 from ..passes.manager.registry import default_passes
 from ..passes.utils.budget import Budget
-from ..passes.utils.fixpoint import rewrite_model
+from ..passes.utils.trial import try_passes
 from ..passes.utils.value_numbering import merge_equal, same_key
 from ..version_converter import ConversionError, convert
 from ..version_converter.constants import Constants
@@ -315,12 +315,10 @@ class _Replacing:
         within = (*self.within, name)
         has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
         tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions choose by what is known
-        rewrite_model(tidy, scratch, PassContext(default_passes=_STRAIGHTEN), repeat=True)
+        try_passes(tidy, scratch, PassContext(default_passes=_STRAIGHTEN))
         _, left = _Replacing(scratch, self.target, self.budget, within, self._moulds).run()
         if any(node.bodies for node in left):
-            rewrite_model(
-                _STRAIGHTEN, scratch, PassContext(default_passes=_STRAIGHTEN), repeat=True
-            )
+            try_passes(_STRAIGHTEN, scratch, PassContext(default_passes=_STRAIGHTEN))
             _, left = _Replacing(scratch, self.target, self.budget, within, self._moulds).run()
         if any(name_of(node) == name for node in left):
             return ""

@@ -22,6 +22,7 @@ from ..analysis.constants.folding import Folder
 from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ..passes import Pass, PassContext, RaiseRecurrences, Remark, ScansToLoops, VectorizeLoops
 from ..passes.base import kept_constructs
+from ..passes.context import Instrumentation, Meter
 from ..passes.functions.calls import CallGraph, live_functions
 from ..passes.manager.instrumentation import current_watcher
 from ..passes.manager.registry import default_passes
@@ -171,9 +172,11 @@ class _Straightening:
             return True
         before = [(node.op_type, node.path) for node in self._wanted_in(cut.scratch)]
         cut.inline(self.undecided)
-        context = PassContext(default_passes=self.passes)
-        context.instrumentation.watcher = current_watcher()
-        context.meter.added_nodes = self.added_nodes
+        context = PassContext(
+            meter=Meter(self.added_nodes),
+            instrumentation=Instrumentation(watcher=current_watcher()),
+            default_passes=self.passes,
+        )
         rewrite_model(self.passes, cut.scratch, context, repeat=True)
         left = self._wanted_in(cut.scratch)
         said = [dataclasses.replace(r, path=_around(graph) + r.path) for r in context.remarks]

@@ -17,9 +17,9 @@ from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ..base import Pass, Remark
-from ..context import Analyses, PassContext
+from ..context import Analyses, PassContext, RemarkLog
 from ..utils.budget import Budget
-from ..utils.fixpoint import rewrite_model
+from ..utils.trial import Trial, try_passes
 from .binding import bind, inline_call, obstacle
 from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow, function_size
 
@@ -129,18 +129,17 @@ class InliningTrials:
         # What calls give out is shared by the trials, which find the same functions.
         self.context = PassContext(Analyses(memory.without_calls()))
         self.inference = self.context.inference(model)
-        simplified = self.context.for_trial()
-        self.functions = self._simplified(simplified)
+        simplified = self._simplified()
+        self.functions = simplified.model.functions
         self.calls = CallGraph(self.functions)
-        self._said = _SaidInside(self.calls, simplified)
+        self._said = _SaidInside(self.calls, simplified.context.remarks)
         self._verdicts: dict[Hashable, str | None] = {}
 
-    def _simplified(self, context: PassContext) -> dict[FunctionKey, Function]:
+    def _simplified(self) -> Trial:
         library = self._scratch(self.model.opset_imports)
         for key, function in self.model.functions.items():
             library.functions[key] = copy_function(function)
-        rewrite_model(self.passes, library, context, repeat=True)
-        return library.functions
+        return try_passes(self.passes, library, self.context)
 
     def _scratch(self, opset_imports: dict[str, int]) -> Model:
         scratch = Model(self.model.header, self.model.base_dir)
@@ -187,9 +186,8 @@ class InliningTrials:
         scratch.settled = True
         if count_control_flow(scratch.graph) < written:
             return _Tried(None)
-        context = self.context.for_trial()
-        rewrite_model(self.passes, scratch, context, repeat=True)
-        remarks = [r for r in context.remarks if _is_of_control_flow(r)]
+        tried = try_passes(self.passes, scratch, self.context)
+        remarks = [r for r in tried.context.remarks if _is_of_control_flow(r)]
         if any(remark.action == "rewritten" for remark in remarks):
             return _Tried(None)
         remarks += self._said.of_calls_in(scratch.graph)
@@ -231,13 +229,13 @@ class _SaidInside:
 
     Args:
         calls: the functions.
-        context: what simplified them.
+        remarks: the remarks of the passes that simplified them.
     """
 
-    def __init__(self, calls: CallGraph, context: PassContext) -> None:
+    def __init__(self, calls: CallGraph, remarks: RemarkLog) -> None:
         self._calls = calls
         self._remarks: dict[FunctionKey, list[Remark]] = {}
-        for remark, node in context.remarks.entries:
+        for remark, node in remarks.entries:
             if node is None or node.graph is None or not node.stands:
                 continue
             root = node.graph.root

@@ -18,6 +18,7 @@ from ..context import PassContext
 from ..utils.cost_model import Running, loading
 from ..utils.costs import LEAST_LOAD, MUCH
 from ..utils.fixpoint import Held, Repeated, run_passes
+from ..utils.trial import try_passes
 from . import registry
 
 Stages = tuple[Pass, ...]
@@ -104,9 +105,8 @@ class _Trials:
     def _after(self, begun: Model, stages: Stages) -> Model | None:
         working = begun, _working(stages[-1], begun)
         if working not in self._results:
-            copy = load(begun)
-            context = self._context.for_trial()
-            self._results[working] = copy, run_passes(stages[-1:], copy, context, repeat=False)
+            trial = try_passes(stages[-1:], load(begun), self._context, repeat=False)
+            self._results[working] = trial.model, trial.changed
         copy, changed = self._results[working]
         is_whole = stages in self._alternatives or stages in self._ends
         return copy if changed or is_whole or stages[:-1] not in self._ends else None

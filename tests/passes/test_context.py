@@ -25,6 +25,8 @@ def test_remarks():
         "path": "a/b",
         "action": "rewritten",
         "reason": "what",
+        "code": "inline-ifs-rewritten",
+        "arguments": {},
     }
 
 
@@ -59,18 +61,6 @@ def test_what_was_kept_is_known_again_in_graphs_made_anew():
 
 def test_the_former_name_of_the_context():
     assert passes.Run is PassContext
-
-
-def test_a_trial_shares_what_inference_knows_and_nothing_else():
-    context = PassContext(default_passes=(InlineIfs(),))
-    context.meter.added_nodes = 3
-    context.kept(InlineIfs(), node(), "why")
-    context.instrumentation.progress = print
-    trial = context.for_trial()
-    assert trial.analyses.memory is context.analyses.memory
-    assert trial.default_passes == (InlineIfs(),)
-    assert (len(trial.remarks), trial.meter.added_nodes) == (0, 0)
-    assert trial.instrumentation == Instrumentation()
 
 
 def test_progress_is_reported_every_hundred_steps():

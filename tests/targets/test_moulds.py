@@ -7,6 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from straightline import ir
+from straightline.targets import legalize
 
 from targets import fitted, lacking, operators
 

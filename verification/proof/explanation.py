@@ -13,12 +13,12 @@ _LEAVES = ("input", "constant", "sizes")
 
 
 def needed(before: Term | None, after: Term | None, above: Sequence[Pair] = ()) -> str:
-    """What would have to be known for two terms to be equal.
+    """Rule that would have to exist for two terms to be equal.
 
     Args:
-        before: a term of the original; None for a value that is absent.
-        after: that of the rewrite.
-        above: the pairs for which they must be equal, the nearest one first.
+        before: term of the original; None for an absent value.
+        after: term of the rewrite.
+        above: pairs that depend on their equality, the nearest one first.
     """
     if before is None or after is None:
         return "no rule makes a value of one that is absent"
@@ -32,7 +32,7 @@ def needed(before: Term | None, after: Term | None, above: Sequence[Pair] = ()) 
 
 
 def _or_else(above: Sequence[Pair]) -> str:
-    """The nearest operators that are given leaves that differ."""
+    """Nearest operators whose operands are leaves that differ."""
     for one, other in above:
         if one.args and other.args:
             return f"; so a rule that {_said(one)} equals {_said(other)}; {_alike(one, other)}"
@@ -44,7 +44,7 @@ def _said(term: Term) -> str:
 
 
 def _alike(one: Term, other: Term) -> str:
-    """What two terms have in common, and where they part."""
+    """Common part and difference of two terms."""
     types = type_of(one), type_of(other)
     if types[0] != types[1]:
         return f"one is {types[0]}, the other {types[1]}"
@@ -79,13 +79,13 @@ def _number(term: Term) -> int:
 def places(
     trace: Trace, before: Term | None, after: Term | None, needed: Mapping[Pair, Sequence[Pair]]
 ) -> tuple[str, str]:
-    """The paths of two terms that differ, or of what needs them equal.
+    """Paths of two terms that differ, or of the terms that depend on them.
 
     Args:
-        trace: what was recorded.
-        before: a term of the original.
-        after: that of the rewrite.
-        needed: what must be equal for a pair to be equal.
+        trace: record of where terms come from.
+        before: term of the original.
+        after: term of the rewrite.
+        needed: pairs that each pair depends on.
     """
     found = ["", ""]
     for both in [(before, after), *users(before, after, needed)]:
@@ -98,7 +98,7 @@ def places(
 def users(
     before: Term | None, after: Term | None, needed: Mapping[Pair, Sequence[Pair]]
 ) -> list[Pair]:
-    """The pairs for which two terms must be equal, the nearest one first."""
+    """Pairs that depend on two terms being equal, the nearest one first."""
     above: dict[Pair, Pair] = {}
     for pair, pairs in needed.items():
         for each in pairs:

@@ -14,19 +14,19 @@ Status = Literal["proved", "refuted", "open"]
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """Whether two models give equal outputs for every input. True only where that is proved.
+    """Answer to whether two models give equal outputs for every input; true only if proved.
 
     Attributes:
-        status: "proved"; "refuted", by an input on which runs differ, or since the rewrite is not a
-            valid model; or "open".
-        reason: one sentence that says why.
-        rules: the rules that the proof used.
-        outputs: for each output the number of terms that it is made of.
-        assumptions: what the proof takes for granted, a sentence each.
-        first: where it is not proved, the first terms that differ, as ONNX text.
-        paths: the nodes of both models that these are from, with what they stand in.
-        needed: where it is open, what rule would make these one, in words.
-        feeds: where it is refuted by an input, that input.
+        status: "proved"; "refuted", by an input on which runs differ, or because the rewrite is not
+            a valid model; or "open".
+        reason: reason of the status in one sentence.
+        rules: rules that the proof used.
+        outputs: number of terms of each output.
+        assumptions: assumptions of the proof, a sentence each.
+        first: if not proved, the first terms that differ, as ONNX text.
+        paths: the nodes of both models that these come from, with the nodes around them.
+        needed: if open, the rule that would make these equal, in words.
+        feeds: if refuted by an input, that input.
         seconds: time spent.
     """
 
@@ -43,28 +43,28 @@ class Proof:
 
     @property
     def proved(self) -> bool:
-        """Whether the status is "proved"."""
+        """True if the status is "proved"."""
         return self.status == "proved"
 
     @property
     def claim(self) -> str:
-        """What is proved, with what it takes for granted."""
+        """Claim of the proof, with its assumptions."""
         condition = f", if {' and '.join(_clauses(self.assumptions))}" if self.assumptions else ""
         return f"equal for every input{condition}"
 
     def _sides(self) -> list[str]:
-        """Both models, with the place of what differs."""
+        """Both models, with the paths of the nodes that differ."""
         pairs = zip(("before", "after"), self.paths or ("", ""), strict=True)
         return [f"{side}, {path}" if path else side for side, path in pairs]
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer in types that JSON has, without the input that refutes."""
+        """Fields as JSON types, without the input that refutes."""
         found = dataclasses.asdict(dataclasses.replace(self, feeds=None))
         del found["feeds"]
         return {"proved": self.proved, **found}
 
     def blocks(self) -> Iterator[Block]:
-        """What it has to tell, for people."""
+        """Display blocks for people."""
         if self.proved:
             yield Line(f": {self.claim} ({time_of(self.seconds)})", status=self.status)
             return
@@ -98,7 +98,7 @@ _NAMED = 3
 
 
 def _clauses(assumptions: Sequence[str]) -> list[str]:
-    """What is taken for granted, in short: one clause for all operators of which it is the same."""
+    """Assumptions in short: one clause for all operators with the same one."""
     names: dict[str, list[str]] = {}
     for text in assumptions:
         ending = next((each for each in (OF_ROWS, FOLDED) if text.endswith(each)), text)

@@ -24,14 +24,14 @@ from ..terms.term_manager import Terms
 
 
 def is_one_integer(term: Term | None) -> bool:
-    """Whether a term certainly is one integer."""
+    """Test whether a term certainly is one integer."""
     if term is None or term.fact.shape is None or term.fact.elem_type not in INTEGER_BITS:
         return False
     return all(dim.value == 1 for dim in term.fact.shape)
 
 
 def bare(terms: Terms, term: Term) -> Term:
-    """One integer without axes, as it was before casts to types that hold it."""
+    """Scalar integer without unit axes and without casts to types that hold it."""
     below: Term | None = term
     while below is not None:
         term, below = below, _below(below)
@@ -48,7 +48,7 @@ def _below(term: Term) -> Term | None:
 
 
 def range_of(elem_type: int) -> tuple[int, int]:
-    """The least and the largest integer of a type."""
+    """Smallest and largest integer of a type."""
     bits = INTEGER_BITS[elem_type]
     if elem_type in SIGNED:
         return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
@@ -63,7 +63,7 @@ COUNT = "count"
 
 
 def before_rounding(terms: Terms, term: Term) -> Term | None:
-    """The integers that a term is as float32; None for what is none."""
+    """Integers that a cast to float32 rounds; None for other terms."""
     tensor = terms.tensor(term)
     if tensor is not None and tensor.elem_type == FLOAT and tensor.size == 1:
         number = tensor.numpy()
@@ -74,13 +74,13 @@ def before_rounding(terms: Terms, term: Term) -> Term | None:
 
 
 def passed(terms: Terms, bound: Term, rising: bool) -> Term:
-    """How many of the integers next to a bound, on the side where a counter comes from, are on
-    that side of it once all are rounded.
+    """Number of integers before a bound that stay before it once rounded to float32. Of the
+    integers next to the bound, those on the counter's side count.
 
     Args:
         terms: where terms are made.
         bound: one integer.
-        rising: whether a counter comes from below.
+        rising: whether the counter approaches from below.
     """
     told = element(bound.fact)
     if isinstance(told, Dimension) and told.value is not None:
@@ -96,7 +96,7 @@ def _count(bound: int, rising: bool) -> int:
 
 
 def read_passed(terms: Terms, term: Term) -> Term | None:
-    """The same, where a model counts them one by one; None for another sum."""
+    """Number computed as `passed` by a ReduceSum of comparisons; None for another sum."""
     counts = term.args[0] if term.is_op("ReduceSum") else None
     compared = counts.args[0] if counts is not None and counts.is_op("Cast") else None
     if compared is None or not compared.is_op("Less", "Greater") or not _is_row(compared):
@@ -117,7 +117,7 @@ def _is_row(term: Term | None) -> bool:
 
 
 def _are_near(terms: Terms, near: Term, bound: Term, rising: bool) -> bool:
-    """Whether they are the integers next to a bound, the nearest one first, as 64 bits."""
+    """Test whether a row holds the int64 neighbours of a bound, the nearest first."""
     away = [-n if rising else n for n in range(1, SPACING + 1)]
     told, plain = vector(near.fact), _plain(terms, bound)
     if near.fact.elem_type != INT64 or not _is_row(near):
@@ -134,7 +134,7 @@ def _are_near(terms: Terms, near: Term, bound: Term, rising: bool) -> bool:
 
 
 def _plain(terms: Terms, bound: Term) -> Term:
-    """An integer in one form, whatever its type is."""
+    """Integer in one form, whatever its type."""
     told = element(bound.fact)
     return terms.size(told) if isinstance(told, Dimension) else bare(terms, bound)
 
@@ -153,7 +153,7 @@ _LARGEST = (1 << 63) - 1
 
 
 def whole(terms: Terms, term: Term) -> Whole:
-    """One integer, as far as it is a sum in which nothing overflows; without recursion."""
+    """Linear sum of an integer, as far as nothing overflows; without recursion."""
     root = bare(terms, term)
     known: dict[Term, Whole] = {}
     stack = [root]
@@ -174,7 +174,7 @@ def whole(terms: Terms, term: Term) -> Whole:
 
 
 def _operands(terms: Terms, term: Term) -> list[Term]:
-    """What a sum is made of; nothing where a term is none."""
+    """Summands; none where a term is no sum."""
     is_sum = term.head.name in _FACTORS and element(term.fact) is None
     if term.head.name != TOTAL and not (is_sum and all(map(is_one_integer, term.args))):
         return []
@@ -194,7 +194,7 @@ def _combined(terms: Terms, term: Term, given: list[Whole]) -> Whole:
 
 
 def _alone(terms: Terms, term: Term) -> Whole:
-    """What is no such sum: a number, a size, or some term."""
+    """Linear sum of a single number, size or atom."""
     low, high = range_of(term.fact.elem_type)
     told = element(term.fact)
     if isinstance(told, Dimension):
@@ -208,13 +208,13 @@ def _alone(terms: Terms, term: Term) -> Whole:
 
 
 def atom(term: Term, low: int, high: int) -> Whole:
-    """A term that is what it is."""
+    """Linear sum of a term that is no sum."""
     name = f"{_ATOM}{term.number}"
     return Whole(Dimension.symbol(name), {name: term}, low, high)
 
 
 def highest(terms: Terms, size: Dimension) -> int:
-    """What a size is at most."""
+    """Upper bound of a size."""
     total = 0
     for product, factor in size.terms.items():
         if not product:

@@ -44,7 +44,7 @@ _SCALAR = Fact(onnx.TensorProto.INT64, ())
 
 
 def not_negative(terms: Terms, number: Term) -> Dimension:
-    """A number that run time tells, or 0 where it is negative."""
+    """Trip count max(n, 0) of an integer that run time determines."""
     told = element(number.fact)
     if isinstance(told, Dimension) and told.less(0) is False:
         return told
@@ -54,7 +54,7 @@ def not_negative(terms: Terms, number: Term) -> Dimension:
 
 
 def at_least(terms: Terms, number: Term, floor: int) -> Dimension:
-    """One integer that run time tells, or another one, of at least 0, where it is below that."""
+    """Maximum of an integer that run time determines and a constant of at least 0."""
     parts = _least_of(terms, number)
     return (
         least(terms, [counted(terms, whole(terms, part).moved(-floor)) for part in parts]) + floor
@@ -62,7 +62,7 @@ def at_least(terms: Terms, number: Term, floor: int) -> Dimension:
 
 
 def counted(terms: Terms, number: Whole) -> Dimension:
-    """A number, or 0 where it is negative."""
+    """Maximum of a linear sum and 0."""
     number = _before_zero(terms, number)
     told, atoms = number.parts()
     if number.high <= 0:
@@ -73,7 +73,7 @@ def counted(terms: Terms, number: Whole) -> Dimension:
 
 
 def _before_zero(terms: Terms, number: Whole) -> Whole:
-    """Max(n, 0) - 1 is negative where n - 1 is, and else the same."""
+    """Rewrite max(n, 0) - 1 to n - 1: both are negative, or equal."""
     told, atoms = number.parts()
     rest = told.terms.get((), 0)
     symbols = [product for product in told.terms if product]
@@ -84,7 +84,7 @@ def _before_zero(terms: Terms, number: Whole) -> Whole:
 
 
 def _named(terms: Terms, term: Term, number: Whole) -> Dimension:
-    """The size that a term is, or 0 where it is negative."""
+    """Symbol of the maximum of a term and 0."""
     size = terms.following("least0", term, None)
     for name in size.symbols:
         known = terms.counts.get(name)
@@ -94,7 +94,7 @@ def _named(terms: Terms, term: Term, number: Whole) -> Dimension:
 
 
 def _total(terms: Terms, told: Dimension, atoms: list[tuple[Term, int]]) -> Term:
-    """One term for a sum, in whatever order it is written."""
+    """Canonical term of a sum."""
     if not atoms:
         return terms.size(told)
     if len(atoms) == 1 and atoms[0][1] == 1 and told.value == 0:
@@ -105,7 +105,7 @@ def _total(terms: Terms, told: Dimension, atoms: list[tuple[Term, int]]) -> Term
 
 
 def _least_of(terms: Terms, number: Term) -> list[Term]:
-    """The numbers of which one is the least; itself where there are none."""
+    """Operands of a nested minimum; the integer itself if it is none."""
     found: list[Term] = []
     waiting = [number]
     while waiting:
@@ -121,7 +121,7 @@ def _least_of(terms: Terms, number: Term) -> list[Term]:
 
 
 def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
-    """The least of several sizes."""
+    """Minimum of several sizes."""
     known = list(dict.fromkeys(part for size in sizes for part in _parts(terms, size)))
     kept = [size for size in known if not any(_is_more(terms, size, o) for o in known)]
     if len(kept) == 1:
@@ -133,7 +133,7 @@ def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
 
 
 def _parts(terms: Terms, size: Dimension) -> list[Dimension]:
-    """The sizes of which one is the least one; itself where there are none."""
+    """Sizes whose minimum a size is; itself if it is none."""
     (name,) = size.symbols if len(size.symbols) == 1 else ("",)
     known = terms.counts.get(name) if size == Dimension.symbol(name) else None
     (term,) = known.atoms.values() if known is not None and len(known.atoms) == 1 else (None,)
@@ -143,7 +143,7 @@ def _parts(terms: Terms, size: Dimension) -> list[Dimension]:
 
 
 def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:
-    """Whether a size is certainly no less than another one."""
+    """Test whether a size is certainly no less than another one."""
     if size == other:
         return False
     if size.value is not None and highest(terms, other) <= size.value:
@@ -161,14 +161,14 @@ _EXACT = 1 << 24
 
 
 class Loop(NamedTuple):
-    """What is asked of a loop.
+    """Iteration of a loop whose condition may only count.
 
     Attributes:
-        level: how many loops are around it.
-        trip: the number of a trip.
-        inits: its initial values.
-        states: its states before that trip.
-        updates: what the trip makes of them.
+        level: number of loops around it.
+        trip: the iteration number.
+        inits: the initial states.
+        states: the states before the iteration.
+        updates: the states after it.
     """
 
     level: int
@@ -179,12 +179,12 @@ class Loop(NamedTuple):
 
 
 class Counter(NamedTuple):
-    """What grows by the same number, 1 or -1, on each trip.
+    """Integer that grows by the same number, 1 or -1, on each iteration.
 
     Attributes:
-        first: what it is on the first trip, if it does not wrap there.
-        step: by how much it grows.
-        elem_type: it stays in the range of this type, or wraps.
+        first: its value on the first iteration, unless that wraps.
+        step: its growth.
+        elem_type: the type in which it wraps.
     """
 
     first: Whole
@@ -193,12 +193,12 @@ class Counter(NamedTuple):
 
 
 class Order(NamedTuple):
-    """`one < other`, or `one > other`, of two integers.
+    """Comparison of two integers: `one < other` or `one > other`.
 
     Attributes:
         above: whether the first one is the larger one.
-        equal: it also holds if they are equal.
-        rounded: they are compared as float32.
+        equal: whether equality satisfies it.
+        rounded: whether both are compared as float32.
     """
 
     one: Term
@@ -208,12 +208,12 @@ class Order(NamedTuple):
     rounded: bool
 
     def turned(self) -> Order:
-        """The same, said from the other side."""
+        """Comparison with swapped operands."""
         return self._replace(one=self.other, other=self.one, above=not self.above)
 
 
 class End(NamedTuple):
-    """What ends a loop: a counter that is no longer before a bound."""
+    """Bound that ends a loop once the counter reaches it."""
 
     counter: Counter
     bound: Whole
@@ -223,14 +223,14 @@ class End(NamedTuple):
 def trips_counted(
     terms: Terms, loop: Loop, start: Term, again: Term
 ) -> tuple[Dimension, Term | None] | None:
-    """How many trips a condition allows, and what is left of the initial one; None where it does
-    not only count.
+    """Trip count that a condition allows, and the rest of the initial condition. None if the
+    condition does more than count.
 
     Args:
-        terms: where terms are made.
+        terms: the terms.
         loop: the loop.
         start: its initial condition.
-        again: what its body says.
+        again: the condition that the body computes.
     """
     never = terms.tensor(again)
     if never is not None and not never.numpy().any():
@@ -247,13 +247,13 @@ def trips_counted(
 
 
 def _ends(terms: Terms, loop: Loop, again: Term) -> list[End]:
-    """What ends a loop; nothing where something else may end it, too."""
+    """All bounds that end a loop; none if something else may end it, too."""
     ends = [_end(terms, loop, order) for order in _orders(terms, again)]
     return [] if None in ends else [end for end in ends if end is not None]
 
 
 def _orders(terms: Terms, condition: Term) -> list[Order]:
-    """The comparisons that a condition consists of; none where it consists of more."""
+    """Comparisons whose conjunction a condition is; none if it is more than that."""
     found: list[Order] = []
     waiting = [(condition, True)]
     while waiting:
@@ -274,7 +274,7 @@ def _orders(terms: Terms, condition: Term) -> list[Order]:
 
 
 def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
-    """What is compared, of two integers; None for anything else."""
+    """Comparison of two integers; None for anything else."""
     if part.head.name not in _NEGATED:
         return None
     name = part.head.name if holds else _NEGATED[part.head.name]
@@ -300,13 +300,13 @@ def _end(terms: Terms, loop: Loop, order: Order) -> End | None:
 
 
 def _stays(terms: Terms, loop: Loop, term: Term) -> bool:
-    """Whether a term is the same on every trip."""
+    """Test whether a term is loop-invariant."""
     return terms.symbols.free(term).isdisjoint((loop.level, COMPARED))
 
 
 def _is_met(end: End) -> bool:
-    """Whether a counter is at the end before it would leave its type; and of rounded numbers,
-    whether they have 32 bits or are next to those."""
+    """Test whether the counter meets its bound before it would leave its type. Rounded numbers must
+    have 32 bits or be next to those."""
     (low, high), bound, order = range_of(end.counter.elem_type), end.bound, end.order
     if order.rounded and (order.equal or not (_fits(bound) and _fits(end.counter.first))):
         return False
@@ -314,7 +314,7 @@ def _is_met(end: End) -> bool:
 
 
 def _fits(number: Whole) -> bool:
-    """Whether a number has 32 bits, or is next to those that have."""
+    """Test whether a number has 32 bits, or is next to those that have."""
     low, high = range_of(_INT32)
     return low - 1 <= number.low and number.high <= high + 1
 
@@ -337,7 +337,7 @@ def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
 
 
 def _moved(terms: Terms, term: Term) -> tuple[Term, int]:
-    """A term of one integer, and what is added to it without leaving its type."""
+    """Integer term and the constant added to it within its type."""
     if term.is_op("Add", "Sub") and all(map(is_one_integer, term.args)):
         pairs = [term.args] if term.is_op("Sub") else [term.args, term.args[::-1]]
         for base, number in pairs:
@@ -351,7 +351,7 @@ def _moved(terms: Terms, term: Term) -> tuple[Term, int]:
 
 
 def _told_counter(terms: Terms, loop: Loop, told: Dimension, elem_type: int) -> Counter | None:
-    """What is known as a function of the number of the trip."""
+    """Counter of an integer that is known as a function of the iteration number."""
     (index,) = loop.trip.symbols
     step = told.terms.get((index,), 0)
     rest = told - loop.trip * step
@@ -369,15 +369,15 @@ def _told_counter(terms: Terms, loop: Loop, told: Dimension, elem_type: int) -> 
 
 
 def _is_narrow(index: str, state: Term) -> bool:
-    """Whether a state is known by the number of the trip, and of 32 bits: what it is cast to is
-    known as well, and does not show that."""
+    """Test whether a state of 32 bits is known by the iteration number. Its cast to 64 bits is
+    known as well, but does not show the range."""
     told = element(state.fact)
     is_known = isinstance(told, Dimension) and index in told.symbols
     return is_known and state.fact.elem_type != _INT64
 
 
 def _beside(terms: Terms, first: Dimension, inits: Sequence[Term]) -> Whole | None:
-    """A number that differs by a constant from one of 32 bits."""
+    """Linear sum that differs by a constant from a state of 32 bits."""
     for init in inits:
         number = whole(terms, init)
         away = (first - number.form).value
@@ -387,16 +387,16 @@ def _beside(terms: Terms, first: Dimension, inits: Sequence[Term]) -> Whole | No
 
 
 def _starts_well(end: End, said: bool) -> bool:
-    """Whether a counter does not wrap where it begins. That it does not at its bound is certain
-    where it is known to begin before it."""
+    """Test whether a counter does not wrap at its start. At its bound it certainly does not if it
+    begins before the bound."""
     low, high = range_of(end.counter.elem_type)
     first, above = end.counter.first, end.order.above
     return (first.low >= low or (said and above)) and (first.high <= high or (said and not above))
 
 
 def _said_of_starts(terms: Terms, start: Term, ends: Sequence[End]) -> set[int]:
-    """Of which counters the initial condition says what the body says; of none where it also says
-    something else."""
+    """Counters whose initial condition is the condition of the body. None of them if the initial
+    condition is more than that."""
     found: set[int] = set()
     for order in _orders(terms, start):
         said = {k for k, end in enumerate(ends) if _says(terms, order, end)}
@@ -407,7 +407,7 @@ def _said_of_starts(terms: Terms, start: Term, ends: Sequence[End]) -> set[int]:
 
 
 def _says(terms: Terms, order: Order, end: End) -> bool:
-    """Whether a comparison says of a counter, one step before its first trip, what its end says."""
+    """Test whether a comparison is the end's comparison one step before the first iteration."""
     if order.above is not end.order.above:
         order = order.turned()
     if (order.above, order.equal) != (end.order.above, end.order.equal):
@@ -421,7 +421,7 @@ def _says(terms: Terms, order: Order, end: End) -> bool:
 
 
 def _allowed(terms: Terms, end: End, floor: int) -> Dimension:
-    """How many trips an end allows, but so many at least."""
+    """Trip count that an end allows, with a minimum."""
     counter, bound = end.counter, end.bound
     if end.order.rounded:
         near = whole(terms, passed(terms, end.order.other, counter.step > 0)).moved(-SPACING)

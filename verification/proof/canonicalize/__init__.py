@@ -1,4 +1,4 @@
-"""One canonical form for what versions of an operator write as attribute, input or other name.
+"""Canonical forms of attributes, inputs and names that differ between versions.
 
 Where only attributes differ, `terms/op_semantics.py` brings an operator to its newest version. The
 rules here need terms: constants that became inputs, negative axes, operators of another name,

@@ -15,11 +15,11 @@ from .axes import axis_from_front
 
 
 class Move(NamedTuple):
-    """What an operator says by attributes before a version, and by inputs from it on.
+    """Attributes of an operator that became inputs at a version.
 
     Attributes:
         since: the version.
-        attributes: with the type and the position of the input each; None for an integer of rank 1.
+        attributes: type and position of the input for each; None for an integer of rank 1.
     """
 
     since: int
@@ -37,7 +37,7 @@ _MOVES = {
 
 
 def moved(terms: Terms, head: Head, args: Args) -> tuple[Head, Args] | None:
-    """A head and its arguments with what became inputs as inputs; None where they are that."""
+    """Head and arguments with former attributes as inputs; None if they are inputs."""
     move = _MOVES[head.name]
     assert head.op is not None
     if head.opset >= move.since:
@@ -54,14 +54,14 @@ def moved(terms: Terms, head: Head, args: Args) -> tuple[Head, Args] | None:
 
 @spelling("Squeeze", "Unsqueeze")
 def plain(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Squeeze and Unsqueeze: which axes (13)."""
+    """Squeeze and Unsqueeze: axes as input (13)."""
     found = moved(terms, head, args)
     return None if found is None else terms.apply(*found, count)
 
 
 @spelling("TopK")
 def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """How many (10), along an axis that counts from the front."""
+    """TopK: k as input (10), along an axis that counts from the front."""
     found = moved(terms, head, args)
     if found is not None:
         return terms.apply(*found, count)
@@ -78,7 +78,7 @@ def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
 
 @spelling("Slice")
 def slices(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Bounds and axes (10), which count from the front; steps of 1 are none."""
+    """Slice: bounds and axes as inputs (10) that count from the front, without unit steps."""
     found = moved(terms, head, args)
     if found is not None:
         return terms.apply(*found, count)
@@ -98,15 +98,15 @@ def slices(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
 
 
 def _wide(terms: Terms, term: Term | None) -> Term | None:
-    """Constant integers of 64 bits."""
+    """Constant integers as int64."""
     numbers = terms.numbers(term)
     return term if numbers is None else terms.constant(np.array(numbers, np.int64))
 
 
 @spelling("Pad")
 def pad(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """How much and with what (11), of which axes (18): pads of all axes, and a value that is said
-    only where it is used."""
+    """Pad: pads and value as inputs (11), for some axes (18). Canonical are pads of all axes, and a
+    value only where it is read."""
     if head.opset < _PADS_ARE_INPUT:
         return _pad_of_attributes(terms, head, args)
     x, pads, value, axes = (*args, None, None)[:4]
@@ -143,7 +143,7 @@ def _pad_of_attributes(terms: Terms, head: Head, args: Args) -> Sequence[Term | 
 def _of_all_axes(
     terms: Terms, x: Term | None, pads: Term | None, which: Term | None
 ) -> Term | None:
-    """Pads of some axes as pads of all; None where they are not known."""
+    """Pads of some axes as pads of all; None if the axes are unknown."""
     told, axes, rank = terms.numbers(pads), terms.numbers(which), rank_of(x)
     if told is None or axes is None or rank is None or len(told) != 2 * len(axes):
         return None
@@ -159,7 +159,7 @@ def _of_all_axes(
 
 
 def number_like(terms: Terms, x: Term, number: float) -> Term | None:
-    """A number of the type of a term; None where that type does not hold it."""
+    """Constant of the type of a term; None if that type does not hold the number."""
     if not x.fact.elem_type:
         return None
     dtype = onnx.helper.tensor_dtype_to_np_dtype(x.fact.elem_type)
@@ -171,8 +171,7 @@ def number_like(terms: Terms, x: Term, number: float) -> Term | None:
 
 @spelling("Dropout")
 def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """In inference a Dropout passes its input on, whatever the ratio is (7); from 12 on its mask is
-    true everywhere."""
+    """Dropout in inference: its input, whatever the ratio (7). Its mask is true everywhere (12)."""
     if head.opset < 7:
         return None
     training = args[2] if len(args) > 2 else None
@@ -184,8 +183,8 @@ def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
 
 @spelling("Split")
 def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """How long the parts are (13); where that is said, `num_outputs` (18) says nothing. Where it is
-    not, and run time tells how much is split, it is computed."""
+    """Split: sizes as input (13), so that `num_outputs` (18) is not needed. Where only run time
+    determines the split axis, the sizes are computed."""
     found = moved(terms, head, args)
     if found is not None:
         return terms.apply(*found, count)
@@ -202,8 +201,8 @@ def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
 
 
 def _lengths(terms: Terms, head: Head, x: Term | None) -> Term | None:
-    """Split 18 by number: all parts but the last have the length of the axis, divided by the number
-    and rounded up; the last has what is left. None where the length is known."""
+    """Sizes of Split 18 by number of outputs. All but the last are the length of the axis, divided
+    by the number and rounded up; the last is the rest. None if the length is known."""
     parts, axis, rank = head.attribute("num_outputs"), head.attribute("axis"), rank_of(x)
     if x is None or not parts or parts < 2:
         return None

@@ -28,20 +28,20 @@ _NOT_PART_OF_INPUT = {"OneHot": 1}
     "SplitToSequence",
 )
 def one_axis(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """An axis counts from the front where the rank is known: -1 is the last one (since 11)."""
+    """Count an axis from the front if the rank is known: -1 is the last one (since 11)."""
     changed = axis_from_front(head, args)
     return None if changed is None else terms.apply(_with(terms, head, changed), args, count)
 
 
 @spelling("Scatter")
 def scatter(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """The name of ScatterElements before 11."""
+    """Rename Scatter (before 11) to ScatterElements."""
     made = terms.heads.of(Operator.make("ScatterElements", axis=head.attribute("axis")), {"": 11})
     return terms.apply(made, args, count)
 
 
 def axis_from_front(head: Head, args: Args) -> int | None:
-    """The axis that a head speaks of; None where that is what it says."""
+    """Axis of a head counted from the front; None if the attribute is that."""
     axis, rank = head.attribute("axis"), rank_of(args[0])
     if axis is None or rank is None:
         return None
@@ -73,8 +73,8 @@ _PLAIN = frozenset(["ReduceMax", "ReduceMin", "ReduceProd"])
 
 @spelling(*_AXES_ARE_INPUT)
 def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Axes that are known are an attribute, as before they became an input (13 and 18); none are
-    all of them or, with noop_with_empty_axes, none."""
+    """Make known axes an attribute, as before they became an input (13 and 18). An absent input
+    means all axes or, with noop_with_empty_axes, none."""
     since = _AXES_ARE_INPUT[head.name]
     if head.opset < since:
         return None
@@ -99,7 +99,7 @@ def _over_none(terms: Terms, head: Head, x: Term | None) -> Sequence[Term | None
 
 @rule(*REDUCTIONS, constants=True)
 def reduction_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """All axes are told, counted from the front and in order, if none or some are."""
+    """Write out all axes in order, counted from the front."""
     x = args[0]
     assert x is not None
     if x.fact.shape is None:
@@ -117,7 +117,7 @@ _ALONG_ONE_AXIS = 13
 
 @spelling("Softmax", "LogSoftmax", "Hardmax")
 def softmax(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Below 13 the axes from `axis` on are one: rows of a matrix (operator specification)."""
+    """Apply Softmax below 13 to a matrix: the axes from `axis` on are one."""
     (x,) = args
     assert x is not None
     rank, shape = rank_of(x), x.fact.shape

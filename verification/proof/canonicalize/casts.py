@@ -1,4 +1,4 @@
-"""Casts to a wider type around an operator that older versions lack for the narrow one."""
+"""Casts to a wider type around operators that older versions lack for the narrow one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _WIDER_FLOATS = frozenset([(_T.FLOAT16, _T.FLOAT), (_T.FLOAT16, _T.DOUBLE), (_T.
 
 
 def holds(narrow: int, wide: int) -> bool:
-    """Whether a type has all numbers of another one, in their order: a cast there and back changes
-    nothing."""
+    """Test whether a type holds all numbers of another one in order. A cast there and back then
+    changes nothing."""
     if (narrow, wide) in _WIDER_FLOATS:
         return True
     bits, room = _BITS.get(narrow), _BITS.get(wide, 0)
@@ -39,7 +39,7 @@ def holds(narrow: int, wide: int) -> bool:
 def there_and_back(
     terms: Terms, head: Head, args: Args, count: int
 ) -> Sequence[Term | None] | None:
-    """A cast to a type that holds all numbers of the first one, and back."""
+    """Drop a cast to a type that holds all numbers, and back."""
     (x,) = args
     below = None if x is None or not x.is_op("Cast") else x.args[0]
     if below is None or x is None or below.fact.elem_type != head.attribute("to"):
@@ -49,8 +49,9 @@ def there_and_back(
 
 @spelling("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Numbers compare as they do in a type that holds all of them; integers with a whole number as
-    they do in floats that hold it and its neighbours, to which others are rounded in order."""
+    """Compare numbers in the narrow type if a wide type holds all of them. Integers compare with a
+    whole number as they do in floats that hold it and its neighbours, since rounding keeps the
+    order."""
     one, other = args
     assert one is not None and other is not None
     below = _narrow(one) or _narrow(other)
@@ -62,7 +63,7 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 
 
 def _narrow(term: Term) -> Term | None:
-    """What a cast to a type that holds all its numbers was given."""
+    """Operand of a cast to a type that holds all its numbers."""
     below = term.args[0] if term.is_op("Cast") else None
     if below is None or not holds(below.fact.elem_type, term.fact.elem_type):
         return None
@@ -70,8 +71,8 @@ def _narrow(term: Term) -> Term | None:
 
 
 def _with_whole_number(terms: Terms, one: Term, other: Term) -> tuple[Term, Term] | None:
-    """Integers and a whole number, where both are compared as floats. If x > c then x >= c + 1, and
-    so it is once both are rounded, as c + 1 is exact; if x <= c, too."""
+    """Integers and a whole number that are compared as floats. If x > c then x >= c + 1, and that
+    holds after rounding, since c + 1 is exact; if x <= c, too."""
     for term, number in ((one, other), (other, one)):
         below = term.args[0] if term.is_op("Cast") else None
         bits = _WHOLE_IN.get(term.fact.elem_type)
@@ -84,7 +85,7 @@ def _with_whole_number(terms: Terms, one: Term, other: Term) -> tuple[Term, Term
 
 
 def _whole_number(terms: Terms, number: Term, elem_type: int, most: int) -> Term | None:
-    """A constant of whole numbers below another one, as integers of a type that holds them."""
+    """Constant of small whole numbers, as integers of a type that holds them."""
     tensor = terms.tensor(number)
     if tensor is None or not tensor.is_readable or not (abs(tensor.numpy()) < most).all():
         return None
@@ -92,7 +93,7 @@ def _whole_number(terms: Terms, number: Term, elem_type: int, most: int) -> Term
 
 
 def in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
-    """A term as what it was before a cast from a type; None where it is nothing of that type."""
+    """Term before a cast from a type; None if it has another type."""
     below = _narrow(term)
     if below is not None:
         return below if below.fact.elem_type == elem_type else None

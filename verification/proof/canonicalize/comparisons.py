@@ -24,8 +24,8 @@ _ORDER = ("Less", "Greater")
 
 @spelling("Or")
 def or_equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Less or equal, as its function in onnx has it (LessOrEqual 12, GreaterOrEqual 12); integers
-    of 64 bits that are compared in two halves."""
+    """Fold Or(less, equal) to LessOrEqual, as the function in onnx (12). The same for int64 that is
+    compared in two halves."""
     for one, other in (args, args[::-1]):
         name = None if one is None else _OR_EQUAL.get(one.head.name)
         if one is None or name is None or other is None or not other.is_op("Equal"):
@@ -37,8 +37,8 @@ def or_equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 
 @spelling("Not")
 def equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Floats are equal that are neither less nor greater, nor NaN; NaN is neither below a number
-    nor above a smaller one."""
+    """Fold Not(less or greater or NaN) of floats to Equal. A NaN is neither below a number nor
+    above a smaller one."""
     parts = _parts(args[0])
     ordered = [p for p in parts if p.head.name in _ORDER]
     if len(ordered) != 2 or ordered[0].head is ordered[1].head:
@@ -60,14 +60,13 @@ def equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
 
 
 def _is_a_number(terms: Terms, term: Term) -> bool:
-    """Whether it is constant and has no NaN, so that nobody asks for one."""
+    """Test whether a term is constant without NaN, so that no model tests for one."""
     tensor = terms.tensor(term)
     return tensor is not None and tensor.is_readable and not np.isnan(tensor.numpy()).any()
 
 
 def _is_never(terms: Terms, term: Term, operands: Args) -> bool:
-    """Whether it is false everywhere, and broadcasts to what operands broadcast to: it has the
-    shape of a constant one of them, or none."""
+    """Test whether a term is false everywhere, and no larger than the operands broadcast to."""
     tensor = terms.tensor(term)
     if tensor is None or not tensor.is_readable or tensor.numpy().any():
         return False
@@ -76,7 +75,7 @@ def _is_never(terms: Terms, term: Term, operands: Args) -> bool:
 
 
 def _nan(terms: Terms, x: Term, high: Term, greater: Term) -> Sequence[Term | None] | None:
-    """Not (x < 1 or x > 0) holds of NaN only."""
+    """Operand of Not(x < 1 or x > 0), which holds for NaN only."""
     below, above = terms.tensor(high), terms.tensor(greater.args[1])
     if greater.args[0] is not x or below is None or above is None:
         return None
@@ -89,7 +88,7 @@ def _nan(terms: Terms, x: Term, high: Term, greater: Term) -> Sequence[Term | No
 
 
 def _parts(term: Term | None) -> list[Term]:
-    """What stands on both sides of Or, inside each other up to a few levels."""
+    """Operands of nested Or, down to a few levels."""
     if term is None:
         return []
     found: list[Term] = []
@@ -110,8 +109,8 @@ _LEAST_UNIT, _MOST_UNIT = 1 << 11, 1 << 53
 
 
 def by_halves(terms: Terms, args: Args) -> Sequence[Term | None] | None:
-    """Or(a > b, And(Not(b > a), c > d)), with a and b the high, c and d the low parts, as one
-    comparison."""
+    """Fold the comparison of two halves to one. It reads Or(a > b, And(Not(b > a), c > d)), with a
+    and b the high and c and d the low halves."""
     for decided, rest in (args, args[::-1]):
         if decided is None or rest is None or decided.head.name not in ("Less", "Greater"):
             continue
@@ -130,7 +129,7 @@ def by_halves(terms: Terms, args: Args) -> Sequence[Term | None] | None:
 
 
 def _whole(terms: Terms, highs: Args, lows: Args) -> Args | None:
-    """The numbers of which these are the halves."""
+    """Integers of which these are the halves."""
     parted = [_parted(terms, *pair) for pair in zip(highs, lows, strict=True)]
     known = next((found for found in parted if found is not None), None)
     if known is None:
@@ -146,7 +145,7 @@ def _whole(terms: Terms, highs: Args, lows: Args) -> Args | None:
 
 
 def _parted(terms: Terms, high: Term | None, low: Term | None) -> tuple[Term, int] | None:
-    """What is parted, and by which unit."""
+    """Integer of two halves, and the unit."""
     quotient, rest = _before_cast(high), _before_cast(low)
     if quotient is None or rest is None or not quotient.is_op("Div") or not rest.is_op("Sub"):
         return None
@@ -163,7 +162,7 @@ def _parted(terms: Terms, high: Term | None, low: Term | None) -> tuple[Term, in
 
 
 def _before_cast(term: Term | None) -> Term | None:
-    """What is compared as doubles; beside a constant that may be said already (`casts.py`)."""
+    """Operand of a cast to double. A comparison with a constant may have lost it (`casts.py`)."""
     if term is not None and term.is_op("Cast") and term.fact.elem_type == onnx.TensorProto.DOUBLE:
         return term.args[0]
     return term
@@ -172,7 +171,7 @@ def _before_cast(term: Term | None) -> Term | None:
 def _joined(
     terms: Terms, high: Term | None, low: Term | None, unit: int, like: Term
 ) -> Term | None:
-    """A constant of which these are the halves; None where they are no such."""
+    """Constant of two constant halves; None if they are none."""
     parts = [terms.tensor(term) for term in (high, low)]
     unread = any(part is None or not part.is_readable for part in parts)
     if unread or parts[0] is None or not like.fact.elem_type:

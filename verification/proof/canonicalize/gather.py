@@ -18,8 +18,8 @@ _MOST_DEPTH = 16
 
 @spelling("Gather")
 def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Places of the first half where a condition does not hold, else of the second half; places one
-    after the other are a part; of other Gathers the axis counts from the front."""
+    """Rewrite Gather at contiguous indices to a slice. At indices into two halves it is Where; for
+    any other Gather the axis counts from the front."""
     axis = axis_from_front(head, args)
     if axis is not None:
         return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)
@@ -58,7 +58,7 @@ def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 
 
 def _first_in_order(terms: Terms, places: Term) -> Dimension | None:
-    """The first of places that follow each other in order; None where they may not."""
+    """First of contiguous indices; None if they may not be contiguous."""
     if counts(terms, places):
         return ZERO
     for offset, count in (places.args, places.args[::-1]):
@@ -71,7 +71,7 @@ def _first_in_order(terms: Terms, places: Term) -> Dimension | None:
 
 
 def _condition(terms: Terms, places: Term, size: Dimension) -> Term | None:
-    """What holds where places, otherwise 0, 1, 2 and on, lie in the second half."""
+    """Condition under which indices 0, 1, 2, ... move to the second half."""
     for offset, count in (places.args, places.args[::-1]):
         shapes = [None if term is None else term.fact.shape for term in (places, offset, count)]
         if offset is None or count is None or not counts(terms, count):
@@ -88,7 +88,7 @@ def _condition(terms: Terms, places: Term, size: Dimension) -> Term | None:
 
 
 def _number(terms: Terms, term: Term | None) -> Dimension | None:
-    """One number, or one size."""
+    """Single number or size."""
     if term is None or term.fact.content is None or term.fact.content.size != 1:
         return None
     found = term.fact.content.reshape(-1)[0]
@@ -96,8 +96,8 @@ def _number(terms: Terms, term: Term | None) -> Dimension | None:
 
 
 def counts(terms: Terms, term: Term, depth: int = 0) -> bool:
-    """Whether a tensor holds 0, 1, 2 and on, in the order of its elements: as a constant, as a
-    Range, as the numbers of the trips of a loop, or as rows that go on where those before end."""
+    """Test whether a tensor holds 0, 1, 2, ... in the order of its elements. It may be a constant,
+    a Range, the iteration numbers of a loop, or rows that continue each other."""
     shape, name = term.fact.shape, term.head.name
     if shape is None or depth > _MOST_DEPTH:
         return False
@@ -115,7 +115,7 @@ def counts(terms: Terms, term: Term, depth: int = 0) -> bool:
 
 
 def _counts_trips(terms: Terms, stacked: Term) -> bool:
-    """Whether a loop stacks the numbers of its trips, and nothing if there is none."""
+    """Test whether a scan output holds the iteration numbers."""
     index, declared = stacked.head.key
     number = stacked.head.parts[0]
     if number.fact.shape != () or (declared is not None and declared[1] != ()):
@@ -124,7 +124,7 @@ def _counts_trips(terms: Terms, stacked: Term) -> bool:
 
 
 def _counts_on(terms: Terms, both: Term, before: Term | None, row: Term | None, depth: int) -> bool:
-    """Whether a row is counted, from what was counted before times its length on."""
+    """Test whether a row continues the count of the rows before it."""
     if row is None or before is None or not counts(terms, row, depth):
         return False
     if terms.numbers(before) == [0]:

@@ -31,7 +31,7 @@ _TAKES_INTEGERS = {"": 12}
 
 
 def extreme(terms: Terms, name: str, one: Term, other: Term) -> Term:
-    """The larger or the smaller of two terms."""
+    """Maximum or minimum of two terms."""
     result = terms.apply(terms.heads.of(Operator(name), _TAKES_INTEGERS), (one, other))[0]
     assert result is not None
     return result
@@ -39,7 +39,7 @@ def extreme(terms: Terms, name: str, one: Term, other: Term) -> Term:
 
 @spelling("Where", "choose")
 def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Of two integers the one that is larger, or smaller, than the other."""
+    """Rewrite Where of a comparison of two integers to Min or Max."""
     condition, x, y = args
     if condition is None or x is None or y is None or x.fact.elem_type not in INTEGERS:
         return None
@@ -63,8 +63,8 @@ def _shapes(*terms: Term | None) -> list[Shape | None]:
 
 
 def _is(terms: Terms, compared: Term | None, term: Term) -> bool:
-    """Whether what is compared is a term, but for axes of length 1 of a scalar, and for a cast to a
-    type that holds all its numbers."""
+    """Test whether a compared operand is a term, up to axes and casts. Unit axes of a scalar and a
+    cast to a type that holds all its numbers do not count."""
     if compared is None or compared is term:
         return compared is term
     if compared.fact.shape is None or (compared.fact.shape != term.fact.shape and term.fact.shape):
@@ -77,7 +77,7 @@ def _is(terms: Terms, compared: Term | None, term: Term) -> bool:
 
 @spelling("Max", "Min")
 def of_two(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Of one there is no choice, nor of an integer and itself; of several, two at a time."""
+    """Drop Min and Max of one integer, and nest those of several."""
     given = [arg for arg in args if arg is not None]
     if len(given) == 1:
         return given
@@ -103,8 +103,8 @@ def _of_integers(terms: Terms, x: Term | None, bounds: Args) -> Sequence[Term | 
 
 @spelling("Clip")
 def clip(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Bounds that are attributes are inputs of the type of the data (11); the upper one of integers
-    is applied last (operator specification: where they cross, all is the upper one)."""
+    """Make bounds inputs of the type of the data (11), and rewrite Clip of integers. Min applies
+    last (operator specification: where the bounds cross, all is the upper one)."""
     x = args[0]
     if head.opset >= _BOUNDS_ARE_INPUT:
         return _of_integers(terms, x, args[1:])

@@ -12,7 +12,7 @@ from .attribute_to_input import moved
 
 @spelling("Upsample")
 def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Scales that became an input (9); Resize (10) takes the same inputs and does the same."""
+    """Rewrite Upsample to Resize (10), which takes the same inputs."""
     found = moved(terms, head, args)
     if found is not None:
         return terms.apply(*found)
@@ -24,8 +24,9 @@ def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 
 @spelling("Resize")
 def resize(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Inputs that are not used are absent (13) instead of empty; Resize 10 divides places by the
-    scale and takes the pixel below, which runtimes do where nothing falls between pixels."""
+    """Omit unused inputs (13: absent rather than empty), and map the pixels of Resize 10. Version
+    10 divides positions by the scale and takes the pixel below, as runtimes do where no position
+    falls between pixels."""
     if head.opset >= 11:
         new = tuple([None if _is_empty(terms, n, arg) else arg for n, arg in enumerate(args)])
         return None if new == args else terms.apply(head, new)
@@ -48,7 +49,7 @@ def _is_empty(terms: Terms, position: int, arg: Term | None) -> bool:
 
 
 def _whole(terms: Terms, scales: Term | None) -> bool:
-    """Whether nothing is made smaller but by a whole factor."""
+    """Test whether an image shrinks by whole factors only."""
     tensor = terms.tensor(scales)
     if tensor is None:
         return False

@@ -16,7 +16,7 @@ from ..terms.term import Term
 def run_if(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
-    """If (operator specification): in each branch its condition is certain."""
+    """If (operator specification): each branch runs under its condition."""
     (given,) = args
     assert given is not None
     terms = execution.terms
@@ -35,14 +35,14 @@ def run_if(
 
 
 def require_one(execution: Execution, step: Step, term: Term) -> None:
-    """Demand that a condition or a trip count holds one element."""
+    """Demand one element of a condition or a trip count."""
     shape = term.fact.shape
     if shape is None or any(dim.value != 1 for dim in shape):
         execution.demand(execution.terms.heads.own(ONE_ELEMENT), (term,), step)
 
 
 def truth(execution: Execution, condition: Term) -> bool | None:
-    """Whether a condition holds; None where run time tells."""
+    """Value of a condition; None if only run time determines it."""
     tensor = execution.terms.tensor(condition)
     if tensor is not None:
         return bool(tensor.numpy().reshape(-1)[0])
@@ -52,7 +52,7 @@ def truth(execution: Execution, condition: Term) -> bool | None:
 
 
 def stripped_of_not(condition: Term) -> tuple[bool, Term]:
-    """A condition without Not, and whether it means the same."""
+    """Condition without Not, and whether the parity is even."""
     sign = True
     while condition.is_op("Not") and condition.args[0] is not None:
         sign, condition = not sign, condition.args[0]

@@ -65,7 +65,7 @@ def run_loop(
 
 
 def _number(execution: Execution, limit: Term) -> int | None:
-    """A trip count that is a number."""
+    """Constant trip count."""
     told = execution.terms.numbers(limit)
     return told[0] if told else most_trips(execution, limit).value
 
@@ -87,8 +87,8 @@ def _iterate(
     honoured: bool,
     carried: Sequence[Value],
 ) -> Sequence[Value] | None:
-    """The outputs, trip by trip; None where run time decides whether there is another one, or there
-    are too many."""
+    """Outputs by execution of each iteration. None if only run time determines whether there is
+    another one, or there are too many."""
     trips, small = count
     terms, values = execution.terms, list(carried)
     body = step.bodies["body"]
@@ -117,7 +117,7 @@ def _iterate(
 
 
 def one_of(body: Program, index: int) -> tuple[int, ...]:
-    """The shape in which a body takes its iteration number or condition: as it declares it."""
+    """Shape of a body's iteration number or condition, as declared."""
     assert isinstance(body.proto, onnx.GraphProto)
     name = body.names[index]
     tensor = next(info for info in body.proto.input if info.name == name).type.tensor_type
@@ -148,7 +148,7 @@ def _collected(
 
 
 class Untouched:
-    """The elements of the scan outputs of a Loop that makes no trips.
+    """Elements of the scan outputs of a Loop without an iteration.
 
     The one reading of the proof: each size is a number if the body declares it or onnx's plain
     shape inference finds it, which all runtimes begin with. Else it is 0 if nothing that the proof
@@ -156,19 +156,19 @@ class Untouched:
     it depends on how much of the model a runtime computes while it loads it.
 
     Args:
-        execution: what runs the body.
+        execution: the execution.
         step: the Loop.
-        run: the body with what it captures.
+        run: the closure of the body.
     """
 
     def __init__(self, execution: Execution, step: Step, run: Run) -> None:
         self._execution, self._step, self._run = execution, step, run
 
     def of(self, k: int) -> Fact:
-        """The element of a scan output.
+        """Element of a scan output.
 
         Args:
-            k: its place among the outputs of the Loop.
+            k: index of the output.
 
         Raises:
             OpenError: runtimes may differ.
@@ -179,8 +179,7 @@ class Untouched:
         return Fact(elem_type, tuple(map(Dimension.constant, sizes or ())))
 
     def _told(self, index: int) -> tuple[int, list[int] | None]:
-        """The element type, and the sizes, 0 for what is no number; None where not even the rank is
-        told."""
+        """Element type and sizes, 0 where unknown; None if the rank is unknown."""
         step, types = self._step, self._execution.element_types
         reader = reader_of(step.bodies["body"])
         found = None if types is None else types.of(step.node, index)
@@ -197,7 +196,7 @@ class Untouched:
         return elem_type, [dim.dim_value for dim in found.shape.dim]
 
     def _require_no_number(self, index: int, sizes: list[int] | None) -> None:
-        """Ask for sizes that are not told to be ones that nothing tells."""
+        """Require that sizes without a number are known to have none."""
         shape = self._in_body[index].shape
         known = shape is not None and len(shape) == len(sizes or ())
         if not known or any(
@@ -210,8 +209,7 @@ class Untouched:
 
     @lazy_property
     def _in_body(self) -> list[Fact]:
-        """What is known of the outputs of the body, nothing being known of what is carried into it
-        but its declarations."""
+        """Facts of the outputs of the body, from the declarations of its states alone."""
         execution, step = self._execution, self._step
         terms, body = execution.terms, step.bodies["body"]
         terms.symbols.depth += 1
@@ -242,7 +240,7 @@ def _symbolic(
     condition: Value,
     carried: Sequence[Value],
 ) -> list[Value]:
-    """The outputs as terms over the trips, however many there are."""
+    """Outputs as terms over the iterations, of any number."""
     terms, body = execution.terms, step.bodies["body"]
     if condition is None and limit is None:
         raise OpenError(f"{label(step.node)} has neither a trip count nor a condition")
@@ -278,7 +276,7 @@ def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:
 
 
 def most_trips(execution: Execution, limit: Term) -> Dimension:
-    """How many trips a limit allows: itself, or none where it is negative."""
+    """Trip count of a limit: 0 if it is negative."""
     told: Dimension | None = element(limit.fact)
     if told is not None and told.less(0) is False:
         return told

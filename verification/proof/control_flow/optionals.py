@@ -16,7 +16,7 @@ from ..terms.term import Term
 def run_optional(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
-    """Optional(x) = x, as the reference has it."""
+    """Optional(x) = x, as in the reference."""
     if args and args[0] is not None:
         return [args[0]]
     return [execution.terms.leaf("nothing", None, Fact())]
@@ -26,7 +26,7 @@ def run_optional(
 def run_has_element(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
-    """True of what is no optional, false of nothing and of an absent input."""
+    """True for a value that is no optional, false for none and an absent input."""
     terms = execution.terms
     value = args[0] if args else None
     if value is None or value.head.name == "nothing":
@@ -40,7 +40,7 @@ def run_has_element(
 def run_get_element(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
-    """What an optional holds."""
+    """Content of an optional."""
     (value,) = args
     if value is not None and _is_certain(value):
         return [value]

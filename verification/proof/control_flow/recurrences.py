@@ -33,13 +33,13 @@ from .scan_outputs import empty_stack, rows_added, together
 
 
 def holds(terms: Terms, condition: Term) -> bool:
-    """Whether a condition certainly holds."""
+    """Test whether a condition certainly holds."""
     tensor = terms.tensor(condition)
     return tensor is not None and bool(tensor.numpy().all())
 
 
 def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
-    """The outputs of a loop that makes no trip."""
+    """Outputs of a loop without an iteration."""
     count = len(loop.inits)
     stacks = [
         empty_stack(loop.execution.terms, loop.empty(k)) if k in loop.read else None
@@ -51,7 +51,7 @@ def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
 def ended_by_number(
     loop: Recurrence, condition: Term, inside: Loop, again: Term
 ) -> Recurrence | None:
-    """A loop that its number of trips alone ends; None where its condition says more than that."""
+    """Loop that a trip count alone ends; None if its condition does more."""
     terms, trips = loop.execution.terms, loop.trips
     if holds(terms, again):
         return None if trips is None else _counted(loop, condition, trips)
@@ -72,7 +72,7 @@ def ended_by_number(
 
 
 def _counted(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
-    """A loop whose condition counts before the first trip only: it makes all its trips or none."""
+    """Loop whose condition is asked before the first iteration only: all iterations or none."""
     terms = loop.execution.terms
     if not holds(terms, condition):
         trips = terms.trips_if(condition, trips)
@@ -95,20 +95,20 @@ MOST_ALIKE = 4
 
 @dataclasses.dataclass
 class Recurrence:
-    """A loop, as its construct describes it.
+    """Loop as its construct describes it.
 
     Attributes:
-        execution: what runs its body.
-        trips: how many trips it makes at most; None where only its condition tells.
-        limit: the term of its trip count; None where it has none.
-        condition: whether it makes a first trip; None where its condition does not count.
-        inits: the initial values.
-        trip: one trip: given its number and the states, whether there is another, and the outputs.
-        read: the outputs that are read.
-        empty: an element of the scan output after so many outputs, if there are no trips.
+        execution: the execution.
+        trips: upper bound of the trip count; None if only the condition ends the loop.
+        limit: term of the trip count; None if absent.
+        condition: whether there is a first iteration; None if the condition is ignored.
+        inits: initial states.
+        trip: function of the iteration number and the states: the condition and the outputs.
+        read: indices of the outputs that are read.
+        empty: element of a scan output, by index, if there is no iteration.
         step: its node.
-        tag: what its variables are called by.
-        start: how many obligations there were before it.
+        tag: name of its variables.
+        start: number of obligations before it.
     """
 
     execution: Execution
@@ -125,12 +125,12 @@ class Recurrence:
 
     @property
     def place(self) -> str:
-        """The node as messages call it."""
+        """Name of the node in messages."""
         return label(self.step.node)
 
 
 def recur(loop: Recurrence) -> list[Value]:
-    """The outputs of a loop: its final states, and what it stacks."""
+    """Outputs of a loop: final states and scan outputs."""
     execution, terms = loop.execution, loop.execution.terms
     level = execution.level
     name = _name_of_trip(loop)
@@ -164,7 +164,7 @@ def recur(loop: Recurrence) -> list[Value]:
 
 
 def _guard(loop: Recurrence, level: int, index: Dimension) -> Guard:
-    """What says when a trip is made."""
+    """Guard of the iterations."""
     (name,), first = index.symbols, loop.condition
     if first is None:
         return Guard(name, level, loop.trips)
@@ -174,7 +174,7 @@ def _guard(loop: Recurrence, level: int, index: Dimension) -> Guard:
 
 
 def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
-    """Demand of what is stacked that it is of one shape on all trips."""
+    """Demand one shape of a scan output's elements on all iterations."""
     terms, level = loop.execution.terms, loop.execution.level - 1
     for output in outputs[len(loop.inits) :]:
         shape = None if output is None else output.fact.shape
@@ -188,7 +188,7 @@ def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
 
 
 def _demand_end(loop: Recurrence, guard: Guard) -> None:
-    """Demand of a loop that nothing but run time ends that it ends."""
+    """Demand that a loop ends if nothing but run time ends it."""
     terms = loop.execution.terms
     assert guard.collected is not None
     if loop.trips is None or (loop.trips.value or 0) > MOST_TRIPS:
@@ -204,7 +204,7 @@ def _collected(
     outputs: list[Value],
     term: Term,
 ) -> Term:
-    """What a loop would stack if a term of its body were a scan output."""
+    """Scan output of a term of the body."""
     made = dataclasses.replace(loop, read={len(outputs)})
     live = _live(made, states, again, [*outputs, term])
     recurrence, _ = _recurrence(loop, name, states, again, outputs, live)
@@ -213,7 +213,7 @@ def _collected(
 
 
 def _name_of_trip(loop: Recurrence) -> str:
-    """The symbol of the number of a trip; loops in the same place that make as many share it."""
+    """Symbol of the iteration number; loops of equal depth and trip count share it."""
     limit = "" if loop.trips is None else str(loop.trips)
     return f"{PRIVATE}trip{loop.execution.level}:{limit}"
 
@@ -222,8 +222,8 @@ Settled = tuple[list[Term], Term, "list[Value]"]
 
 
 def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
-    """What a trip is over variables of its own: two loops have them in common only if they are the
-    same, so that what is known of a variable, such as its sizes, says whose it is."""
+    """Iteration over variables that equal loops share. Only equal loops do, so that the fact of a
+    variable, such as its sizes, identifies the loop."""
     execution, terms = loop.execution, loop.execution.terms
     begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
     alike = terms.loops.setdefault(begin, {})
@@ -241,11 +241,11 @@ def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
 
 
 class _UnlikeError(Signal):
-    """A loop is compared with one before it, and a loop inside of it is none of that one's."""
+    """Signal that an inner loop differs from that of the loop under comparison."""
 
 
 def _tried(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled | None:
-    """What a trip is over the variables of another loop; None where the two are not the same."""
+    """Iteration over the variables of another loop; None if the two differ."""
     loop.execution.tries += 1
     try:
         return _settled(loop, level, index, around)
@@ -256,12 +256,12 @@ def _tried(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Se
 
 
 class _Form(NamedTuple):
-    """What a state was found to be.
+    """Form of a state.
 
     Attributes:
-        counted: whether its initial value was one known integer.
-        step: by how much it grows on each trip; None for a state that is a true one.
-        open: the axes whose sizes may be others on each trip; None for all of it.
+        counted: whether its initial value is one known integer.
+        step: growth on each iteration; None for a true state.
+        open: axes whose sizes vary; None for all of the shape.
     """
 
     counted: bool
@@ -270,9 +270,9 @@ class _Form(NamedTuple):
 
 
 def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled:
-    """The states as a trip finds them, whether another one follows, and what it gives out: as was
-    found when this loop was met before, or else from the beginning. So a nest of loops takes no
-    more than one run of a body for each loop around it."""
+    """States, condition and outputs of one iteration. Forms of states that an earlier run of the
+    loop found are tried first, so that a nest of loops takes no more than one run of a body for
+    each loop around it."""
     loop.execution.terms.budget.step(_RUN * level * level)
     loop.execution.guards = (*around, _guard(loop, level, index))
     forms = loop.execution.forms.get(loop.place)
@@ -285,7 +285,7 @@ def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> 
 def _as_before(
     loop: Recurrence, level: int, index: Dimension, forms: Sequence[_Form]
 ) -> Settled | None:
-    """One trip over states of forms that are known; None where they are not these."""
+    """Iteration over states of known forms; None if the states have others."""
     if len(forms) != len(loop.inits):
         return None
     states = []
@@ -316,7 +316,7 @@ def _is_counted(fact: Fact) -> bool:
 
 
 def _opened(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) -> Fact:
-    """What is said of a state: the type and shape of its initial value, but for some axes."""
+    """Fact of a state: that of its initial value, but for some axes."""
     fact = dataclasses.replace(_plain(fact), count=None)
     if axes == () or fact.other is not None:
         return fact if axes == () else Fact()
@@ -327,7 +327,7 @@ def _opened(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) 
 
 
 def _is_needed(loop: Recurrence, k: int, made: Term, axes: tuple[int, ...] | None) -> bool:
-    """Whether less is said of a state than of its initial value for a reason."""
+    """Test whether a state needs a weaker fact than its initial value."""
     first, after = loop.inits[k].fact.shape, made.fact.shape
     if axes == ():
         return True
@@ -337,7 +337,7 @@ def _is_needed(loop: Recurrence, k: int, made: Term, axes: tuple[int, ...] | Non
 
 
 def _found(loop: Recurrence, level: int, index: Dimension) -> Settled:
-    """The same, run until what is said of the states holds of what a trip makes of them."""
+    """Iteration over states whose facts are a fixpoint."""
     count, execution = len(loop.inits), loop.execution
     facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
     closed: dict[int, Term | None] = {}
@@ -394,8 +394,8 @@ def _variable(loop: Recurrence, level: int, k: int, fact: Fact) -> Term:
 
 
 def _hypothesis(fact: Fact, tag: str, k: int) -> Fact:
-    """What is said of a state first: the type and shape of its initial value; of one integer that
-    it is some number, so that it is seen what a trip makes of it."""
+    """First fact of a state: type and shape of its initial value. An integer gets a symbol, so that
+    its growth shows."""
     if fact.content is not None and isinstance(element(fact), Dimension):
         symbol = Dimension.symbol(f"{PRIVATE}state{tag}.{k}")
         content = content_from(symbol).reshape(fact.content.shape)
@@ -408,7 +408,7 @@ def _plain(fact: Fact) -> Fact:
 
 
 def _closed(loop: Recurrence, k: int, state: Term, made: Term, index: Dimension) -> Term | None:
-    """A state as a function of the number of the trip; None where it is a true one."""
+    """Closed form of a state over the iteration number; None for a true state."""
     _terms, init = loop.execution.terms, loop.inits[k]
     if made is state:
         return init
@@ -433,7 +433,7 @@ def _number(loop: Recurrence, number: Dimension, like: Term) -> Term:
 
 
 def _next(loop: Recurrence, state: Term, index: Dimension) -> Term:
-    """What a closed form is on the next trip."""
+    """Closed form on the next iteration."""
     told = element(state.fact)
     if state.fact.content is None or not isinstance(told, Dimension):
         return state
@@ -442,7 +442,7 @@ def _next(loop: Recurrence, state: Term, index: Dimension) -> Term:
 
 
 def _wider(loop: Recurrence, fact: Fact, made: Fact, k: int) -> Fact | None:
-    """What holds of a state before and after a trip; None where that was said already."""
+    """Join of a state's facts before and after an iteration; None if it changes nothing."""
     if fact.other is not None:
         return None if made.other == fact.other else Fact()
     if made.other is not None:
@@ -463,7 +463,7 @@ def _wider(loop: Recurrence, fact: Fact, made: Fact, k: int) -> Fact | None:
 
 
 def _any_size(loop: Recurrence, k: int, axis: int) -> Dimension:
-    """A size of a state that may be another one on each trip."""
+    """Size of a state that may vary."""
     return loop.execution.terms.symbols.named(f"{PRIVATE}state{loop.tag}.{k}.{axis}")
 
 
@@ -502,7 +502,7 @@ def _recurrence(
     outputs: list[Value],
     live: set[int],
 ) -> tuple[Term, list[int]]:
-    """The term of a loop with some of its states, and which these are."""
+    """Term of a loop with its live states, and their indices."""
     terms = loop.execution.terms
     kept = [k for k in range(len(states)) if k in live]
     honoured = loop.condition is not None
@@ -517,7 +517,7 @@ def _recurrence(
 def _live(
     loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
 ) -> set[int]:
-    """The states that are read: by an output that is, by the condition, or by another such."""
+    """States that an output, the condition or another live state reads."""
     count = len(states)
     variables = {s: k for k, s in enumerate(states) if s.head.name == "bound"}
     live: set[int] = set()
@@ -551,13 +551,13 @@ def _final(
 
 
 def _after(loop: Recurrence, told: Dimension, trips: Dimension) -> Dimension:
-    """A closed form once all trips are made."""
+    """Closed form after all iterations."""
     name = _name_of_trip(loop)
     return told.replaced({name: trips})
 
 
 def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
-    """A shape outside of a loop: what its states are called inside means nothing there."""
+    """Shape outside of a loop, without the symbols of its body."""
     if fact.shape is None:
         return None
     level = loop.execution.level
@@ -574,8 +574,8 @@ def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
 def _stacked(
     loop: Recurrence, recurrence: Term, name: str, output: Term, k: int | None, trips: Dimension
 ) -> Term:
-    """What output k adds in each trip, one after the other; None for a list, of which nobody sees
-    the sizes if there are no trips."""
+    """Scan output k of a loop. None for a sequence, whose sizes nobody reads if there is no
+    iteration."""
     terms = loop.execution.terms
     certain = k is None or (trips - 1).less(0) is False
     declared = None if certain else _declared(loop, k or 0, output.fact)
@@ -593,7 +593,7 @@ def _stacked(
 def _any_trips(
     terms: Terms, shape: Shape, untouched: Shape | None, trips: Dimension
 ) -> Shape | None:
-    """The sizes of elements where there may be no trips, and others then.
+    """Sizes of elements that may differ if there is no iteration.
 
     They are those of the body where no trips can be a case of its own; else a size that differs is
     one that neither tells.
@@ -618,7 +618,7 @@ _STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
 
 
 def _is_a_case(terms: Terms, trips: Dimension) -> bool:
-    """Whether models can be compared where there are no trips, by setting one size."""
+    """Test whether one size alone makes the trip count 0: a case of its own."""
     products = [product for product in trips.terms if product]
     if len(products) != 1 or len(products[0]) != 1 or terms.symbols.free(terms.size(trips)):
         return False
@@ -627,7 +627,7 @@ def _is_a_case(terms: Terms, trips: Dimension) -> bool:
 
 
 def _declared(loop: Recurrence, k: int, made: Fact) -> tuple[int, Shape | None]:
-    """The type of an element if there are no trips."""
+    """Type of an element if there is no iteration."""
     try:
         element = loop.empty(k)
     except OpenError:

@@ -22,7 +22,7 @@ from ..terms.term_manager import Terms
 
 
 def stack(terms: Terms, elements: Sequence[Term | None], like: Head, axis: int = 0) -> Term:
-    """Tensors along a new axis, counted from the front."""
+    """Tensors stacked along a new axis, counted from the front."""
     viewed = []
     for element in elements:
         shape = None if element is None else element.fact.shape
@@ -33,13 +33,13 @@ def stack(terms: Terms, elements: Sequence[Term | None], like: Head, axis: int =
 
 
 def reader_of(body: Program) -> Body:
-    """What reads the declarations of a body."""
+    """Reader of the declarations of a body."""
     assert isinstance(body.proto, onnx.GraphProto)
     return Body(SimpleNamespace(proto_=body.proto), body.imports, len(body.inputs))
 
 
 def require_same(execution: Execution, step: Step, elements: Sequence[Term | None]) -> None:
-    """Demand that tensors are of one shape, as what a scan output is made of must be."""
+    """Demand one shape of all elements of a scan output."""
     shapes = {None if element is None else element.fact.shape for element in elements}
     if len(shapes) > 1 or None in shapes:
         execution.demand(execution.terms.heads.own(SAME_SIZES), tuple(elements), step)
@@ -52,15 +52,15 @@ def nothing(
     sample: Sequence[Fact] | None = None,
     captured: Mapping[str, Fact] | None = None,
 ) -> Fact:
-    """An element of a scan output of a body that was never run: what the body declares, completed
-    by shape inference; a size that nobody tells is 0.
+    """Element of a scan output of a body that never ran. Shape inference completes the declaration;
+    an unknown size is 0.
 
     Args:
         terms: the terms.
         body: the body.
-        index: which output of the body.
-        sample: what is known of the body's inputs, where the declaration is completed by that.
-        captured: the same of what it captures.
+        index: index of the output.
+        sample: facts of the body's inputs that complete the declaration.
+        captured: facts of captured values.
     """
     reader = reader_of(body)
     given = None if sample is None else [_of(fact) for fact in sample]
@@ -86,14 +86,14 @@ def _of(fact: Fact) -> onnx.TypeProto:
 
 
 def empty_stack(terms: Terms, element: Fact, axis: int = 0) -> Term:
-    """The scan output of no trips."""
+    """Scan output without an iteration."""
     shape = element.shape or ()
     none = Dimension.constant(0)
     return terms.void(Fact(element.elem_type, (*shape[:axis], none, *shape[axis:])))
 
 
 def trips_of(fact: Fact, axis: int) -> Dimension:
-    """How many elements a scan input has."""
+    """Length of a scan input."""
     if fact.shape is None or not -len(fact.shape) <= axis < len(fact.shape):
         raise OpenError("a scan input has an unknown rank")
     return fact.shape[axis]
@@ -106,8 +106,8 @@ def rows_added(
     again: Term,
     outputs: Sequence[Value],
 ) -> dict[int, Term]:
-    """The sequences to which each trip adds an element, and the tensors to which it adds rows,
-    where nothing else reads them: what is added, by the number of the state."""
+    """Elements or rows that each iteration appends to a state, by state. The states are sequences
+    and tensors that nothing else reads."""
     added: dict[int, Term] = {}
     for k, state in enumerate(states):
         made, init = outputs[k], inits[k]
@@ -127,7 +127,7 @@ def rows_added(
 
 
 def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
-    """Whether all that a list holds at first is known, and of one shape with what is added."""
+    """Test whether the initial elements of a list are known, of the appended shape."""
     elements, shape = elements_of(terms, init), element.fact.shape
     if elements is None:
         return False
@@ -139,13 +139,13 @@ def _is_grown(made: Term) -> bool:
 
 
 def _is_sized(element: Term) -> bool:
-    """Whether a trip adds as many rows as another."""
+    """Test whether each iteration appends equally many rows."""
     shape = element.fact.shape
     return shape is not None and all(dim.value is not None for dim in shape[:1])
 
 
 def together(terms: Terms, init: Term, made: Term, stacked: Term) -> Term:
-    """All that was there first and that the trips added."""
+    """Initial elements and the appended ones."""
     elements = elements_of(terms, init)
     if elements:
         return collected(terms, _joined(terms, stack(terms, elements, made.head), made, stacked))

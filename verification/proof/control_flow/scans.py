@@ -44,7 +44,7 @@ def run_scan(
 def _scan_8(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
-    """Scan 8: each element of the batch on its own, for its own length."""
+    """Scan 8: each element of the batch by itself, over its own length."""
     terms, body = execution.terms, step.bodies["body"]
     lengths, *rest = args
     given = [value for value in rest if value is not None]
@@ -88,8 +88,7 @@ def _one_row(
     number: Dimension,
     trips: tuple[int, Sequence[int]],
 ) -> tuple[list[Value], list[list[Value]]]:
-    """The final states of one element of the batch, and the elements that each trip gives; of the
-    trips there are told their number, and which inputs are read backward."""
+    """Final states and scan elements of one element of the batch."""
     values: list[Value] = [row(terms, state, 0, number) for state in states]
     elements, (length, backward) = [], trips
     for trip in range(length):
@@ -112,8 +111,7 @@ def _row_by_row(
     states: list[Term],
     scanned: list[Term],
 ) -> Sequence[Value]:
-    """Scan 8 of a batch, a length or lengths that run time tells: for each element of the batch a
-    Scan along the axis behind it."""
+    """Scan 8 of unknown batch, length or lengths: one Scan for each element of the batch."""
     terms, body = execution.terms, step.bodies["body"]
     known = [trips_of(term.fact, 0) for term in (*scanned, *states)]
     batch = next((size for size in known if size.value is not None), known[0])
@@ -154,7 +152,7 @@ def _row_by_row(
 def _empty_row(
     terms: Terms, body: Program, sample: list[Fact], states: int, length: Dimension, output: int
 ) -> Fact:
-    """What an output of one element of the batch is, where there is none."""
+    """Output of an element of an empty batch."""
     if output < states:
         return sample[output]
     inner = nothing(terms, body, output, sample=sample, captured={})
@@ -169,8 +167,8 @@ def _of_length(
     states: list[Term],
     scanned: list[Term],
 ) -> list[Value]:
-    """A row of which only run time tells the length: the Scan of what is in front, with zeros
-    behind its scan outputs. Of a row without elements the states stay as they were.
+    """Row whose length only run time determines: a Scan of its prefix, padded with zeros. Without
+    elements the states stay.
 
     That a length is below 0, or above that of all, need not be asked: such a Scan fails.
     """
@@ -201,14 +199,14 @@ def _of_length(
 def _demand_length(
     execution: Execution, step: Step, own: Term, holds: Term, parts: list[Term]
 ) -> None:
-    """Demand that the length of a row is one, unless it is 0.
+    """Demand that the length of a row is within bounds, unless it is 0.
 
     Args:
         execution: what runs the Scan.
         step: its node.
         own: the length.
         holds: whether it is not 0.
-        parts: the largest length, and what is in front of so many elements.
+        parts: the largest length, and the prefixes of that many elements.
     """
     terms, around = execution.terms, execution.guards
     longest, *cut = parts
@@ -234,7 +232,7 @@ def _padded(
     states: int,
     empty: Callable[[int], Fact],
 ) -> list[Term]:
-    """Scan outputs of all rows, zeros where a row has ended."""
+    """Scan outputs of all rows, with zeros after the end of each."""
     terms, outputs = execution.terms, []
     for k in range(len(step.bodies["body"].outputs) - states):
         made = [element[k] for row in rows for element in row]
@@ -268,14 +266,14 @@ _NAMES_IN_8 = {"scan_input_directions": "directions"}
 
 
 class Scan:
-    """One Scan of version 9 or later, or one row of a Scan 8.
+    """Scan of version 9 or later, or one row of a Scan 8.
 
     Args:
-        execution: what runs its body.
+        execution: the execution.
         step: its node.
         frame: the frame around it.
         states: the initial states.
-        scanned: what it reads.
+        scanned: the scan inputs.
     """
 
     def __init__(
@@ -304,7 +302,7 @@ class Scan:
         self.length = next((n for n in lengths if n.value is not None), lengths[0])
 
     def _demand_same(self, lengths: Sequence[Dimension]) -> None:
-        """Demand that all that is read has as many elements."""
+        """Demand scan inputs of one length."""
         different = tuple(dict.fromkeys(lengths))
         if len(different) > 1:
             sizes = tuple(map(self.terms.size, different))
@@ -319,13 +317,13 @@ class Scan:
         return given
 
     def _axis(self, axis: int, rank: int) -> int:
-        """An axis, counted from the front."""
+        """Axis counted from the front."""
         if not -rank <= axis < rank:
             raise OpenError(f"{label(self.step.node)} has no axis {axis} of {rank}")
         return axis % rank
 
     def run(self) -> Sequence[Value]:
-        """Its outputs."""
+        """Outputs of the Scan."""
         trips = self.length.value
         if trips is None or not self.terms.runs_loop(trips, len(self.body.steps)):
             return self._symbolic()
@@ -338,14 +336,14 @@ class Scan:
         return [*values, *(self._output(k, elements) for k in range(self.outputs))]
 
     def _trip(self, states: Sequence[Value], trip: Dimension) -> list[Value]:
-        """What the body gives on one trip, the states of which must keep their shapes."""
+        """Outputs of the body on one iteration; its states must keep their shapes."""
         results = self.call([*states, *self._rows(trip)])
         for state, made in zip(states, results, strict=False):
             require_same(self.execution, self.step, [state, made])
         return results
 
     def _rows(self, trip: Dimension) -> list[Term]:
-        """What is read on one trip."""
+        """Scan elements of one iteration."""
         return [
             row(self.terms, x, axis, self.length - 1 - trip if back else trip)
             for x, axis, back in zip(self.scanned, self.axes, self.backward, strict=True)
@@ -396,7 +394,7 @@ class Scan:
         return [*results[:count], *moved]
 
     def _moved(self, k: int, stacked: Value) -> Value:
-        """A scan output with its elements in the order and along the axis that it wants."""
+        """Scan output in its direction and along its axis."""
         if stacked is None:
             return None
         if self.output_backward[k]:
@@ -414,6 +412,6 @@ class Scan:
 
 
 def row(terms: Terms, x: Term, axis: int, place: Dimension) -> Term:
-    """The element of a tensor at a place along an axis, without that axis."""
+    """Element of a tensor at an index of an axis, without that axis."""
     part = terms.narrow(x, axis, place, 1)
     return terms.view(part, x.shape[:axis] + x.shape[axis + 1 :])

@@ -24,8 +24,8 @@ Call = Callable[["Sequence[Value]"], "list[Value]"]
 def run_sequence_map(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
-    """SequenceMap (17): the body on each element of the first sequence, with those of the others
-    beside it, which are as long, and with tensors as they are."""
+    """SequenceMap (17): the body on each element of the first sequence. Elements of further
+    sequences, of equal length, and tensors come with it."""
     if any(arg is None or not (arg.fact.elem_type or arg.fact.other) for arg in args):
         raise OpenError(f"{label(step.node)} maps what is not known to be a sequence")
     elements = elements_of(execution.terms, args[0])
@@ -46,8 +46,7 @@ def run_sequence_map(
 def _any_element(
     execution: Execution, step: Step, args: tuple[Value, ...], call: Call
 ) -> list[Value]:
-    """The outputs as those of a loop that inserts one element on each trip, as the function of
-    SequenceMap in onnx does."""
+    """Outputs of a loop that appends one element on each iteration, as onnx's function."""
     terms, head = execution.terms, step.head
     assert head is not None
     always = terms.constant(np.array(True))
@@ -79,7 +78,7 @@ def _any_element(
 def _at(
     execution: Execution, step: Step, args: tuple[Value, ...], number: Dimension
 ) -> list[Value]:
-    """What the body is given for the elements at a place."""
+    """Inputs of the body for the elements at an index."""
     terms, head = execution.terms, step.head
     assert head is not None
     place = terms.size(number)

@@ -22,8 +22,7 @@ OPPOSITE = {
 
 
 def exchanged(one: Term, other: Term) -> list[Pair] | None:
-    """The pairs that must be equal where the operands of one term are those of the other,
-    exchanged; None where they are not, or may as well stand as they are."""
+    """Pairs of swapped operands that must be equal; None if a swap does not help."""
     if len(one.args) != 2 or len(other.args) != 2 or one.head.attribute("broadcast"):
         return None
     if OPPOSITE.get(one.head.name) != other.head.name and not _may_be_exchanged(one, other):
@@ -37,7 +36,7 @@ def exchanged(one: Term, other: Term) -> list[Pair] | None:
 
 
 def _may_be_exchanged(one: Term, other: Term) -> bool:
-    """Whether operands are more alike once they are exchanged."""
+    """Test whether operands are more alike once they are swapped."""
     if one.head is not other.head or one.head.name not in COMMUTATIVE:
         return False
     (a, b), (c, d) = one.args, other.args
@@ -45,7 +44,7 @@ def _may_be_exchanged(one: Term, other: Term) -> bool:
 
 
 def _likeness(one: Term | None, other: Term | None) -> int:
-    """How much two terms are alike at first sight."""
+    """Similarity of two terms at first sight."""
     if one is other:
         return 4
     if one is None or other is None or one.fact.elem_type != other.fact.elem_type:

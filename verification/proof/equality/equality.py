@@ -24,12 +24,12 @@ from .slice_pushdown import Narrowing
 
 
 class Difference(OpenError):
-    """Two terms that could not be shown to be equal.
+    """Signal that two terms could not be proved equal.
 
     Attributes:
-        before: that of the original.
-        after: that of the rewrite.
-        compared: the pairs that were compared so far, with what must be equal for each to be equal.
+        before: term of the original.
+        after: term of the rewrite.
+        compared: pairs compared so far, each with the pairs that it depends on.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class Difference(OpenError):
 def groundless(
     needed: Mapping[Pair, Sequence[Pair]], earlier: Container[tuple[Pair, Pair]]
 ) -> Pair | None:
-    """A pair that is equal only if it is; None where there is none.
+    """Pair that is equal only because of itself; None if there is none.
 
     Args:
-        needed: what must be equal for a pair to be equal; of what is not here all is settled.
-        earlier: what is needed for a pair on the trip before, which may be the pair itself.
+        needed: pairs that each pair depends on; a pair that is not here is settled.
+        earlier: dependences on the iteration before, where a pair may depend on itself.
     """
     waiting: dict[Pair, int] = {}
     above: dict[Pair, list[Pair]] = {}
@@ -79,10 +79,10 @@ _LEAVES = ("input", "constant", "sizes", "bound", "fresh")
 
 
 class Comparison:
-    """Compares terms.
+    """Decision procedure for equality of terms.
 
     Args:
-        terms: where they were made.
+        terms: the terms of both models.
     """
 
     def __init__(self, terms: Terms) -> None:
@@ -118,16 +118,16 @@ class Comparison:
 
     @property
     def positive(self) -> set[Dimension]:
-        """Numbers of trips that are taken to be 1 or more."""
+        """Trip counts that are taken to be 1 or more."""
         return self.induction.positive
 
     @property
     def assumptions(self) -> set[str]:
-        """What was taken for granted."""
+        """Assumptions that the comparison made."""
         return assumed(self.narrowing.chosen, self.terms.late)
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
-        """Compare what two models give out.
+        """Prove an output of both models equal.
 
         Raises:
             Difference: they are not known to be equal.
@@ -149,7 +149,8 @@ class Comparison:
             raise Difference(_reason(output, one, other), one, other, needed)
 
     def holds(self, before: Term, after: Term) -> bool:
-        """Whether two terms are known to be equal; where they are not, nothing is kept of it."""
+        """Test whether two terms are provably equal. If they are not, the attempt leaves nothing
+        behind."""
         partners, positive = dict(self._partners), set(self.positive)
         self._trial = set()
         try:
@@ -177,7 +178,7 @@ class Comparison:
         self._stack.append(pair)
 
     def _compared(self, one: Term, other: Term) -> list[Pair] | None:
-        """The pairs that must be equal for two terms to be equal; None where none are known."""
+        """Pairs that must be equal for two terms to be equal; None if no rule applies."""
         settled = self.narrowing.settled(one), self.narrowing.settled(other)
         if settled != (one, other):
             self.narrowing.chosen |= self.narrowing.reshaped(one) ^ self.narrowing.reshaped(other)
@@ -189,7 +190,7 @@ class Comparison:
         return None
 
     def _alike(self, one: Term, other: Term) -> list[Pair] | None:
-        """The same head on arguments that are equal."""
+        """Congruence: the same head on equal arguments."""
         if one.head is not other.head or one.index != other.index or one.head.name in _LEAVES:
             return None
         if len(one.args) != len(other.args):
@@ -204,8 +205,8 @@ class Comparison:
         return pairs
 
     def _viewed(self, one: Term, other: Term) -> list[Pair] | None:
-        """Views of one shape: what is viewed is equal in one shape; that of the pieces of a Concat
-        or of the trips of a recurrence, where one of them is such."""
+        """Views of one shape: their operands are equal in one shape. It is that of the pieces of a
+        Concat or of the iterations of a recurrence, if one operand is such."""
         if one.fact.shape is None or one.fact.shape != other.fact.shape:
             return None
         if any(term.head.name in ("Concat", "stacked") for term in (one, other)):
@@ -218,7 +219,7 @@ class Comparison:
         return None
 
     def _joined(self, one: Term, other: Term) -> list[Pair] | None:
-        """A Concat and what has the same pieces."""
+        """Concat and a term with equal slices."""
         joined, whole = (one, other) if one.is_op("Concat") else (other, one)
         if not joined.is_op("Concat") or joined.fact.shape != whole.fact.shape:
             return None
@@ -238,7 +239,7 @@ class Comparison:
         return pairs
 
     def _drawn(self, one: Term, other: Term) -> list[Pair] | None:
-        """What two nodes draw, or give that nobody knows: one node for one node."""
+        """Outputs of random or unknown operators: each node equals at most one."""
         if one.head.name != "drawn" or other.head.name != "drawn":
             return None
         (side, _, head), (side_of_other, _, head_of_other) = one.head.key, other.head.key
@@ -262,7 +263,7 @@ class Comparison:
 
 
 def _reason(output: str, one: Term, other: Term) -> str:
-    """Which terms of an output are not proved equal, in words."""
+    """Sentence about the terms of an output that are not proved equal."""
     words = in_words(one), in_words(other)
     if words[0] == words[1]:
         return f"output '{output}': {words[0]} of each model is not proved equal to the other"
@@ -270,7 +271,7 @@ def _reason(output: str, one: Term, other: Term) -> str:
 
 
 def _unlike(one: Term, other: Term) -> bool:
-    """Whether two terms certainly differ in shape."""
+    """Test whether two terms certainly differ in shape."""
     a, b = one.fact.shape, other.fact.shape
     if a is None or b is None or a is b:
         return False

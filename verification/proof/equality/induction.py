@@ -16,11 +16,11 @@ from .substitution import Substitution, on_trip, stacked_on_trip
 
 
 class Opened(NamedTuple):
-    """Two recurrences with variables of their own, and one trip for both.
+    """Two recurrences over fresh variables, on one common iteration.
 
     Attributes:
-        one: puts the variables into a part of the first.
-        other: the same for the second.
+        one: substitution of the variables into a part of the first.
+        other: substitution into a part of the second.
     """
 
     one: Substitution
@@ -28,12 +28,12 @@ class Opened(NamedTuple):
 
 
 class State(NamedTuple):
-    """A state of a recurrence before some trip.
+    """State of a recurrence before an iteration.
 
     Attributes:
         recurrence: the recurrence.
-        number: which of its states.
-        trip: before which trip.
+        number: index of the state.
+        trip: number of the iteration.
     """
 
     recurrence: Term
@@ -42,16 +42,16 @@ class State(NamedTuple):
 
 
 class Induction:
-    """Rules of comparison for recurrences. Each gives the pairs that must be equal for two terms to
-    be equal, or None where it says nothing.
+    """Rules of comparison for recurrences. Each returns the pairs that must be equal for two terms
+    to be equal, or None where it does not apply.
 
     Args:
-        terms: where terms are made.
-        narrowing: moves parts inward.
+        terms: the terms of both models.
+        narrowing: pushes slices down.
 
     Attributes:
-        positive: numbers of trips that are taken to be 1 or more.
-        earlier: what is needed for a pair on the trip before.
+        positive: trip counts that are taken to be 1 or more.
+        earlier: pairs that a pair depends on in the iteration before.
     """
 
     def __init__(self, terms: Terms, narrowing: Narrowing) -> None:
@@ -65,7 +65,7 @@ class Induction:
         self._symbols = 0
 
     def states(self, one: Term, other: Term) -> list[Pair] | None:
-        """States of two recurrences before the same trip, or after the last one."""
+        """States of two recurrences before the same iteration, or after the last one."""
         if one.head.name not in ("state", "final") or one.head.name != other.head.name:
             return None
         a, b = one.args[0], other.args[0]
@@ -81,7 +81,8 @@ class Induction:
         return [*pairs, (x, y)]
 
     def variables(self, one: Term, other: Term) -> list[Pair] | None:
-        """Two variables: equal before the first trip, and after one if they were before it."""
+        """Induction step: two variables are equal initially, and if equal before then after an
+        iteration."""
         pair = self._variables_of(one, other)
         if pair is None:
             return None
@@ -95,7 +96,7 @@ class Induction:
         return [first, after]
 
     def _variables_of(self, one: Term, other: Term) -> tuple[Pair, int, int] | None:
-        """The recurrences of which two terms are variables, opened together, and which of them."""
+        """Recurrences that bind two variables, and the indices of their states."""
         known = self._variables.get((one, other))
         if known is not None or one.head.name != "fresh" or other.head.name != "fresh":
             return known
@@ -105,7 +106,7 @@ class Induction:
         return list(self._opened)[number], p, q
 
     def stacked(self, one: Term, other: Term) -> list[Pair] | None:
-        """What a recurrence stacks, and what has the same elements on every trip."""
+        """Scan output and a term with equal elements on every iteration."""
         if one.head.name == "stacked" and other.head.name == "stacked":
             return self._both_stacked(one, other)
         stacked, whole = (one, other) if one.head.name == "stacked" else (other, one)
@@ -120,7 +121,7 @@ class Induction:
         return None if a is None or b is None else [(a, b)]
 
     def _both_stacked(self, one: Term, other: Term) -> list[Pair] | None:
-        """What two recurrences stack: as many elements, each the same."""
+        """Scan outputs of two recurrences: equal trip counts, equal elements."""
         a, b = one.args[0], other.args[0]
         assert a is not None and b is not None
         opened = self._open(a, b)
@@ -134,8 +135,8 @@ class Induction:
         return [*pairs, (own.one.of(one.head.parts[0]), own.other.of(other.head.parts[0]))]
 
     def _take_trips(self, stacked: Term) -> bool:
-        """Take it that there is a trip, where what is stacked if there is none is another case:
-        where its elements then have another shape than with some."""
+        """Take a trip count to be 1 or more if no iteration is another case. That is so if the
+        elements then have another shape."""
         fact, empty = stacked.fact, stacked.head.key[1]
         if not fact.shape:
             return False
@@ -144,7 +145,7 @@ class Induction:
         return True
 
     def element(self, term: Term, index: Dimension) -> Term | None:
-        """What a term holds at a place along its first axis."""
+        """Element of a term at an index of its first axis."""
         if term.head.name == "stacked":
             return stacked_on_trip(self._terms, term, index)
         part = self._narrowing.of(term, 0, index, ONE)
@@ -153,8 +154,7 @@ class Induction:
         return self._terms.view(part, term.shape[1:])
 
     def shifted(self, one: Term, other: Term) -> list[Pair] | None:
-        """A state before some trip, or after the last, is a place in the row of what it was first
-        and of what each trip makes of it."""
+        """State as an element of Concat(initial state, states after each iteration)."""
         for term, place in ((one, other), (other, one)):
             state = self.before_trip(term)
             row = None if state is None else self._row(place, state.trip)
@@ -177,7 +177,7 @@ class Induction:
         return None
 
     def _row(self, place: Term, at: Dimension) -> Pair | None:
-        """The first element of a row, and the others, where a term is what stands at a place."""
+        """First element and the rest of a Concat, for an element of it."""
         part = place.args[0] if place.head.name == "view" else place
         if part is None or part.head.name != "narrow" or part.head.key != 0:
             return None
@@ -193,8 +193,7 @@ class Induction:
         return first, rest
 
     def before_trip(self, term: Term) -> State | None:
-        """Of which recurrence a term is a state, which one, and before which trip; None for what is
-        none."""
+        """Recurrence, index and iteration of a state; None for any other term."""
         if term.head.name == "fresh":
             return self._before.get(term)
         if term.head.name not in ("state", "final"):
@@ -208,19 +207,19 @@ class Induction:
         return State(recurrence, term.head.key, element(term.args[1].fact))
 
     def trips(self, recurrence: Term) -> Dimension | None:
-        """How many trips a recurrence makes, where nothing but a number ends it."""
+        """Trip count of a recurrence that no condition ends."""
         if _bound(recurrence).honoured or recurrence.args[1] is not None:
             return None
         return self._limit(recurrence)
 
     def _limit(self, recurrence: Term) -> Dimension | None:
-        """How many trips a recurrence makes at most; None where only its condition tells."""
+        """Upper bound of a recurrence's trip count; None if only its condition ends it."""
         limit = recurrence.args[0]
         return None if limit is None else not_negative(self._terms, limit)
 
     def _open(self, a: Term, b: Term) -> tuple[Opened, list[Pair]] | None:
-        """Two recurrences with variables of their own and one trip for both, and what must be equal
-        for them to make as many trips; None where they may not."""
+        """Two recurrences over fresh variables, and the pairs that make their trip counts equal.
+        None if these may differ."""
         one, other = _bound(a), _bound(b)
         if one.honoured != other.honoured:
             return None
@@ -246,7 +245,7 @@ class Induction:
         return Opened(*made)
 
     def symbol(self, limit: Dimension | None) -> Dimension:
-        """A new number of a trip."""
+        """Fresh symbol of an iteration number."""
         name = f"{PRIVATE}any{self._symbols}"
         self._symbols += 1
         if limit is not None:
@@ -255,7 +254,7 @@ class Induction:
 
 
 def _alike_untouched(one: Term, other: Term) -> bool:
-    """Whether two scan outputs are certainly the same where there are no trips."""
+    """Test whether two scan outputs are certainly equal without an iteration."""
     a, b = one.head.key[1], other.head.key[1]
     return a == b and (a is None or a[1] is not None)
 
@@ -267,5 +266,5 @@ def _bound(recurrence: Term) -> Bound:
 
 
 def _update(recurrence: Term, number: int) -> Term:
-    """What a trip makes of a state."""
+    """State after an iteration, as a term over the variables."""
     return recurrence.head.parts[number + _bound(recurrence).honoured]

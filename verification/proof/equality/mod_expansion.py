@@ -20,17 +20,17 @@ _UNSIGNED = (onnx.TensorProto.UINT32, onnx.TensorProto.UINT64)
 
 
 class Remainders:
-    """A rule of comparison.
+    """Rule of comparison for Mod.
 
     Args:
-        terms: where terms are made.
+        terms: the terms of both models.
     """
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
 
     def defined(self, one: Term, other: Term) -> list[Pair] | None:
-        """A Mod and what is none: the other is what the Mod is made of."""
+        """Expand a Mod that is compared with another operator."""
         if one.is_op("Mod") is other.is_op("Mod"):
             return None
         if one.is_op("Mod"):

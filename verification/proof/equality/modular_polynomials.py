@@ -26,12 +26,12 @@ _ZERO = Dimension.constant(0)
 
 
 class Rings:
-    """The rule of comparison for integers.
+    """Rule of comparison for integers.
 
     Args:
-        terms: where terms are made.
-        narrowing: moves parts inward.
-        induction: knows the states of recurrences.
+        terms: the terms of both models.
+        narrowing: pushes slices down.
+        induction: rules for the states of recurrences.
     """
 
     def __init__(self, terms: Terms, narrowing: Narrowing, induction: Induction) -> None:
@@ -43,7 +43,8 @@ class Rings:
         self._added: dict[tuple[Term, int], Term | None] = {}
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
-        """Integers with one polynomial; or those of which one part differs, that must be equal."""
+        """Integers with equal polynomials. If these differ by one atom each, the atoms must be
+        equal."""
         bits, shape = INTEGER_BITS.get(one.fact.elem_type), one.fact.shape
         if bits is None or other.fact.elem_type != one.fact.elem_type or shape is None:
             return None
@@ -59,7 +60,7 @@ class Rings:
     def _one_each(
         self, one: Term, other: Term, left: dict[tuple[str, ...], int], bits: int
     ) -> list[Pair] | None:
-        """What is left of each side, where that is one term, as often, and must be equal."""
+        """Atoms that remain on each side, if there is one with equal coefficients."""
         if len(left) != 2 or sum(left.values()) != 1 << bits or any(len(m) != 1 for m in left):
             return None
         ((name,), factor), ((name_of_other,), _) = left.items()
@@ -71,13 +72,13 @@ class Rings:
         return None if (a, b) == (one, other) or a.fact.elem_type != b.fact.elem_type else [(a, b)]
 
     def _is_made(self, term: Term) -> bool:
-        """Whether a term is more than itself."""
+        """Test whether a term is more than an atom."""
         while term.head.name in _THROUGH and term.args[0] is not None:
             term = term.args[0]
         return term.head.name in _RING or self._step(self._induction.before_trip(term)) is not None
 
     def _of(self, root: Term) -> Dimension:
-        """The polynomial of a term; without recursion."""
+        """Polynomial of a term; without recursion."""
         known, stack = self._known, [root]
         while stack:
             term = stack[-1]
@@ -95,7 +96,7 @@ class Rings:
         return known[root]
 
     def _operands(self, term: Term) -> list[Term]:
-        """What a polynomial is made of; nothing where a term is but itself."""
+        """Operands of a sum or product; none for an atom."""
         state = self._induction.before_trip(term)
         step = self._step(state)
         if state is not None and step is not None:
@@ -132,7 +133,7 @@ class Rings:
         return made if made is not None and len(made.terms) <= _MOST_PRODUCTS else self._atom(term)
 
     def _number(self, term: Term) -> Dimension | None:
-        """What all elements of a constant, or of sizes, are."""
+        """Number that all elements of a constant, or of sizes, equal."""
         tensor, content = self._terms.tensor(term), term.fact.content
         if tensor is not None and tensor.is_readable and 0 < tensor.size <= 64:
             found = {int(number) for number in tensor.numpy().reshape(-1)}
@@ -149,7 +150,7 @@ class Rings:
         return Dimension.symbol(name)
 
     def _step(self, state: State | None) -> Term | None:
-        """What each trip adds to a state, where that is the same on all of them."""
+        """Number that each iteration adds to a state, if it is loop-invariant."""
         if state is None:
             return None
         key = state.recurrence, state.number
@@ -174,13 +175,13 @@ class Rings:
 
 
 def _keeps_numbers(x: Term, term: Term) -> bool:
-    """Whether a term has the numbers of another one, modulo 2^n of its own type."""
+    """Test whether a term equals another one modulo 2^n of its own type."""
     bits, own = INTEGER_BITS.get(x.fact.elem_type), INTEGER_BITS.get(term.fact.elem_type)
     return bits is not None and own is not None and bits >= own
 
 
 def _keeps_places(x: Term, term: Term) -> bool:
-    """Whether a view differs by axes of length 1 in front only, or has but one element."""
+    """Test whether a view adds leading unit axes only, or has one element."""
     a, b = x.fact.shape, term.fact.shape
     if a is None or b is None:
         return False

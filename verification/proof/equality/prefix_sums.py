@@ -18,13 +18,13 @@ ZERO = Dimension.constant(0)
 
 
 class _Place(NamedTuple):
-    """A place of a CumSum along the first axis.
+    """Element of a CumSum along the first axis.
 
     Attributes:
         total: the CumSum.
-        values: what it adds.
-        at: the place.
-        shape: the shape in which it is read.
+        values: summands.
+        at: index.
+        shape: shape of the view of it.
     """
 
     total: Term
@@ -34,12 +34,12 @@ class _Place(NamedTuple):
 
 
 class Sums:
-    """The rule of comparison for sums.
+    """Rule of comparison for prefix sums.
 
     Args:
-        terms: where terms are made.
-        narrowing: moves parts inward.
-        induction: knows the states of recurrences.
+        terms: the terms of both models.
+        narrowing: pushes slices down.
+        induction: rules for the states of recurrences.
     """
 
     def __init__(self, terms: Terms, narrowing: Narrowing, induction: Induction) -> None:
@@ -48,9 +48,9 @@ class Sums:
         self._induction = induction
 
     def summed(self, one: Term, other: Term) -> list[Pair] | None:
-        """A state that begins with the first of some values, and to which each trip adds the next,
-        is a place of their CumSum; an Add to it, or to the place before, is the next place. The
-        first place is the first of the values."""
+        """State that accumulates some values as an element of their CumSum. The state begins with
+        the first of the values. An Add to it, or to an element, is the next element; the first
+        element is the first of the values."""
         for term, read in ((one, other), (other, one)):
             place = self._place(read)
             if place is None:
@@ -83,7 +83,7 @@ class Sums:
         return _Place(total, values, element(start.fact), read.fact.shape)
 
     def _added(self, total: Term, place: _Place) -> list[Pair] | None:
-        """The operands of an Add: the place before, and what is added."""
+        """Operands of an Add: the element before, and the summand."""
         x, y = total.args
         assert x is not None and y is not None
         terms, added = self._terms, self._value(place)
@@ -98,7 +98,7 @@ class Sums:
         return term.is_op("Add") or self._induction.before_trip(term) is not None
 
     def _value(self, place: _Place) -> Term:
-        """What is added at a place."""
+        """Summand at an index."""
         value = self._narrowing.of(place.values, 0, place.at, ONE)
         return self._terms.view(value, place.shape)
 

@@ -19,10 +19,10 @@ Sizes = Mapping[str, Dimension]
 
 
 class Substitution:
-    """One substitution, of which all results are remembered.
+    """One substitution, with all results cached.
 
     Args:
-        terms: where terms are made.
+        terms: the terms.
         leaves: a term for each variable.
         sizes: a size for each symbol.
     """
@@ -35,7 +35,7 @@ class Substitution:
         self._done: dict[Term, Term] = dict(leaves)
 
     def of(self, root: Term) -> Term:
-        """A term with what is put into it; without recursion but for bodies inside bodies."""
+        """Term after substitution; recursion only into bodies inside bodies."""
         done, stack = self._done, [root]
         while stack:
             term = stack[-1]
@@ -74,7 +74,7 @@ class Substitution:
         return self._terms.content(_shaped(elements, content.shape), term.fact.elem_type)
 
     def _parts(self, term: Term) -> tuple[Term, ...]:
-        """What stands inside a recurrence, where its own variables are not the ones replaced."""
+        """Parts of a recurrence after substitution, without its own variables."""
         bound = binding(term)
         hidden = set() if bound is None else {bound.index}
         own = set() if bound is None else set(bound.states)
@@ -92,8 +92,8 @@ class Substitution:
         return dataclasses.replace(fact, shape=shape)
 
     def _size(self, dim: Dimension) -> Dimension:
-        """A size with what is put into it, also where it follows from a term; one that varies from
-        trip to trip is another one."""
+        """Size after substitution, also if it follows from a term. A size that varies becomes a
+        fresh one."""
         if dim.value is not None:
             return dim
         derived = self._terms.derived
@@ -109,7 +109,7 @@ class Substitution:
         return dim.replaced(self._put)
 
     def _derived(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
-        """The size that follows from another term (`Terms.following`)."""
+        """Size that follows from another term (`Terms.following`)."""
         if kind == "size":
             return self._terms.size_of(term)
         if size is None:
@@ -117,7 +117,7 @@ class Substitution:
         return self._terms.trips_if(term, size)
 
     def _of_axis(self, term: Term, axis: int) -> Dimension:
-        """The size that a term has with what is put into it."""
+        """Size of an axis of a term after substitution."""
         shape = self.of(term).fact.shape
         if shape is None or axis >= len(shape):
             return self._terms.symbols.fresh()
@@ -131,13 +131,13 @@ def _shaped(elements: Sequence[object], shape: tuple[int, ...]) -> Content:
 
 
 def on_trip(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Term:
-    """A part of a recurrence on one trip: its states are those before that trip.
+    """Part of a recurrence on one iteration, over the states before it.
 
     Args:
-        terms: where terms are made.
+        terms: the terms.
         recurrence: the recurrence.
-        part: a term over what it binds.
-        index: the number of the trip; of symbols that nothing binds.
+        part: a term over the variables of the recurrence.
+        index: the iteration number, over free symbols.
     """
     bound = binding(recurrence)
     assert bound is not None
@@ -150,7 +150,7 @@ def on_trip(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Ter
 
 
 def stacked_on_trip(terms: Terms, stacked: Term, index: Dimension) -> Term:
-    """What a recurrence adds to what it stacks, on one trip."""
+    """Element that a recurrence adds to a scan output on one iteration."""
     recurrence = stacked.args[0]
     assert recurrence is not None
     return on_trip(terms, recurrence, stacked.head.parts[0], index)

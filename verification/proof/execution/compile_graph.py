@@ -32,20 +32,20 @@ MOST_DEPTH = 40
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Operation:
-    """What nodes have in common that look alike: all but the names that they read and write.
+    """Common part of nodes that differ in the names of values only.
 
     Attributes:
         op_type: the operator, with the domain where it is not the default one.
-        width: how many outputs its nodes write.
-        head: what it applies; for a call of a function None.
+        width: number of outputs.
+        head: its head; None for a call of a function.
         version: the version of its domain; 0 for a call of a function.
-        bodies: the graphs that it holds; then it is that of one node.
-        function: what it calls.
-        made: what its head gives, by what it is applied to.
-        is_plain: whether it was found to be a function of its inputs alone.
-        never_fails: whether it gives a result whatever it is given.
-        valid: the element types of inputs that its version was found to take.
-        outcomes: the facts of its outputs by those of its inputs, where these tell all.
+        bodies: its bodies; then it belongs to one node.
+        function: the function that it calls.
+        made: outputs of its head, by arguments.
+        is_plain: whether it is known to be a function of its inputs alone.
+        never_fails: whether it is known to be total.
+        valid: element types of inputs that its version is known to accept.
+        outcomes: facts of its outputs by those of its inputs, where they determine these.
     """
 
     op_type: str
@@ -63,12 +63,12 @@ class Operation:
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Step:
-    """A node.
+    """Node with the slots of its values.
 
     Attributes:
-        operation: what it does.
-        inputs: where its inputs stand.
-        outputs: where its outputs go; ABSENT for one that is left out.
+        operation: what nodes like it share.
+        inputs: slots of its inputs.
+        outputs: slots of its outputs; ABSENT for an absent one.
         node: the node.
     """
 
@@ -79,35 +79,35 @@ class Step:
 
     @property
     def head(self) -> Head:
-        """What it applies, where it calls no function."""
+        """Head of an operator that is no function call."""
         head = self.operation.head
         assert head is not None
         return head
 
     @property
     def bodies(self) -> Mapping[str, Program]:
-        """The graphs that it holds."""
+        """Bodies by attribute."""
         return self.operation.bodies
 
     @property
     def read(self) -> set[int]:
-        """Which outputs are not left out."""
+        """Indices of the outputs that are present."""
         return {index for index, place in enumerate(self.outputs) if place != ABSENT}
 
 
 @dataclasses.dataclass(eq=False)
 class Program:
-    """A graph.
+    """Graph that is ready to run on terms.
 
     Attributes:
         steps: its nodes.
-        inputs: where its inputs stand.
-        constants: its initializers by place.
-        outputs: where its outputs stand.
-        captures: where what it captures stands in the frame around it, and in its own.
-        size: how many places a frame has.
-        declared: the sizes that a body declares of some of its outputs, by their number.
-        imports: the opsets that it is written for.
+        inputs: slots of its inputs.
+        constants: its initializers, by slot.
+        outputs: slots of its outputs.
+        captures: slots of captured values, in the frame around it and in its own.
+        size: number of slots of a frame.
+        declared: sizes that a body declares for its outputs, by output.
+        imports: its opsets.
         proto: the graph or function.
         names: the names of its inputs.
     """
@@ -127,7 +127,7 @@ class Program:
 
 
 class _Scope(dict[str, int]):
-    """The names of a graph while it is compiled, and where they stand."""
+    """Names of a graph during compilation, with their slots."""
 
     def __init__(self, program: Program, around: _Scope | None) -> None:
         super().__init__({"": ABSENT})
@@ -135,7 +135,7 @@ class _Scope(dict[str, int]):
         self.around = around
 
     def define(self, name: str) -> int:
-        """A place for a name that is new; none for one that is left out."""
+        """Assign a slot to a new name; none to an absent one."""
         if not name:
             return ABSENT
         place = self.program.size
@@ -145,7 +145,7 @@ class _Scope(dict[str, int]):
         return place
 
     def __missing__(self, name: str) -> int:
-        """A name that is captured."""
+        """Slot of a captured name."""
         if self.around is None:
             raise OpenError(f"'{name}' is not defined before it is used")
         outer = self.around[name]
@@ -161,10 +161,10 @@ _SHORT = 256
 
 
 class Compiler:
-    """Compiles the graphs of one model.
+    """Compiler of the graphs of one model.
 
     Args:
-        heads: what operators mean.
+        heads: the heads of the proof.
         model: the model.
         operations: those of other models over the same heads, which a model without functions adds
             its own to.
@@ -239,7 +239,7 @@ class Compiler:
     def _looked_up(
         self, node: onnx.NodeProto, places: tuple[int, ...], scope: _Scope, depth: int
     ) -> Operation:
-        """What a node does; found again where another one looks alike."""
+        """Operation of a node, shared by nodes like it."""
         attributes = list(node.attribute)
         written = [b"" if a.type in _GRAPHS else a.SerializeToString() for a in attributes]
         if sum(map(len, written)) > _SHORT or b"" in written:
@@ -309,7 +309,7 @@ def _present(places: tuple[int, ...]) -> Hashable:
 
 
 def subgraphs_of(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
-    """The graphs that an attribute holds."""
+    """Graphs in an attribute."""
     return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
 
 

@@ -16,7 +16,7 @@ from ..terms.term_manager import Terms
 
 
 def overridable(model: onnx.ModelProto) -> set[str]:
-    """The initializers that a caller may override (inputs too, IR version 4 on)."""
+    """Initializers that a caller may override (inputs too, IR version 4 on)."""
     if model.ir_version < 4:
         return set()
     names = {tensor.name for tensor in model.graph.initializer}
@@ -30,7 +30,7 @@ def input_terms(
     after: onnx.ModelProto,
     bound: Mapping[str, Array],
 ) -> dict[str, Term]:
-    """A term for each input by name; a constant for one whose value was fixed.
+    """Terms of the inputs by name; constants for those with a fixed value.
 
     An input is what the rewrite takes: it may declare sizes that the original leaves open, where
     they were fixed.
@@ -57,13 +57,13 @@ def narrower(
     bound: Container[str],
     shapes: Mapping[str, Sequence[int | None]],
 ) -> set[str]:
-    """What the rewrite declares of its inputs beyond what the original does: it must hold.
+    """Conditions that the rewrite declares for its inputs and the original does not.
 
     Args:
         before: the original.
         after: the rewrite.
-        bound: inputs whose value was fixed.
-        shapes: sizes that the caller fixed, by input; None for one that is open.
+        bound: inputs with a fixed value.
+        shapes: sizes that the caller fixed, by input; None for an open one.
     """
     types = {
         info.name: _with_sizes(info.type, shapes.get(info.name)) for info in before.graph.input
@@ -92,7 +92,7 @@ def _with_sizes(type_: onnx.TypeProto, sizes: Sequence[int | None] | None) -> on
 
 
 def _says_more(type_: onnx.TypeProto, other: onnx.TypeProto) -> bool:
-    """Whether a type tells a kind, a rank or a number that another one leaves open."""
+    """Test whether a type determines something that another one leaves open."""
     kind = other.WhichOneof("value")
     if kind != type_.WhichOneof("value"):
         return kind is None
@@ -112,7 +112,7 @@ def _says_more(type_: onnx.TypeProto, other: onnx.TypeProto) -> bool:
 
 
 def require_same_defaults(before: Mapping[str, Term], after: Mapping[str, Term]) -> None:
-    """Where a caller gives no value of their own, both models must take the same.
+    """Require equal defaults of inputs for which a caller passes no value.
 
     Raises:
         OpenError: they do not.
@@ -123,7 +123,7 @@ def require_same_defaults(before: Mapping[str, Term], after: Mapping[str, Term])
 
 
 def _fact(terms: Terms, type_: onnx.TypeProto) -> Fact:
-    """What a type says; "2*n" is the name of a size, and not twice another one."""
+    """Fact of a declared type. "2*n" is the name of a size, not twice another one."""
     fact = terms.symbols.fact(type_)
     if fact.shape is None:
         return fact
@@ -133,7 +133,7 @@ def _fact(terms: Terms, type_: onnx.TypeProto) -> Fact:
 
 
 def _both(one: Fact, other: Fact) -> Fact:
-    """What two declarations tell together; a number tells more than a name."""
+    """Fact of two declarations; a number wins over a name."""
     if one.other is not None or other.other is not None:
         return one if one.other is not None else other
     elem_type = one.elem_type or other.elem_type
@@ -144,7 +144,7 @@ def _both(one: Fact, other: Fact) -> Fact:
 
 
 def _in_case(fact: Fact, given: Mapping[str, Dimension]) -> Fact:
-    """A fact in a case where some sizes are known."""
+    """Fact in a case with known sizes."""
     if not given or fact.shape is None:
         return fact
     return Fact(fact.elem_type, tuple([dim.replaced(given) for dim in fact.shape]))

@@ -19,7 +19,7 @@ LEFT_OUT = -1
 
 
 class InvalidError(OpenError):
-    """A node is none that its opset has: a checker refuses the model.
+    """Signal that a node is invalid at its opset: a checker refuses the model.
 
     Attributes:
         side: 0 for a node of the original, 1 for one of the rewrite.
@@ -29,7 +29,7 @@ class InvalidError(OpenError):
 
 
 def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
-    """See that an operator is in its opset, with so many inputs and outputs, and such attributes.
+    """Require that an operator exists in its opset, with these inputs, outputs and attributes.
 
     Args:
         node: a node that calls no function.
@@ -81,20 +81,19 @@ _VALUES = {
 
 
 def _is_bare_split(node: onnx.NodeProto, since: int) -> bool:
-    """Whether a Split says neither the sizes of its outputs nor their number (18 on)."""
+    """Test whether a Split has neither sizes nor `num_outputs` (18 on)."""
     given = any(attribute.name == "num_outputs" for attribute in node.attribute)
     sized = len(node.input) > 1 and bool(node.input[1])
     return node.op_type == "Split" and since >= 18 and not node.domain and not (given or sized)
 
 
 def require_valid(node: onnx.NodeProto, version: int, elem_types: Sequence[int]) -> None:
-    """See that an operator has the inputs and types that its version takes.
+    """Require inputs and types that the operator's version accepts.
 
     Args:
         node: a node that calls no function.
         version: the version of its domain.
-        elem_types: the element types of its inputs; LEFT_OUT for one that is absent, 0 where it is
-            not known.
+        elem_types: element types of its inputs; LEFT_OUT for an absent one, 0 if unknown.
 
     Raises:
         InvalidError: it has not.
@@ -108,8 +107,7 @@ def require_valid(node: onnx.NodeProto, version: int, elem_types: Sequence[int])
 
 
 class _Formal(NamedTuple):
-    """An input: the name of its type, which types that may be, whether all inputs of the name have
-    one type, and whether it may be left out."""
+    """Formal input: its type variable, allowed types, and whether it is bound or optional."""
 
     variable: str
     allowed: frozenset[str]
@@ -120,7 +118,7 @@ class _Formal(NamedTuple):
 def _require_present(
     node: onnx.NodeProto, elem_types: Sequence[int], formals: Sequence[_Formal]
 ) -> None:
-    """Nothing is left out that is needed; what a function's body reads may be."""
+    """Require all inputs that are not optional; a function's body may lack some."""
     for position, elem_type in enumerate(elem_types):
         if elem_type == LEFT_OUT and not formals[min(position, len(formals) - 1)].is_optional:
             raise InvalidError(f"{label(node)} is given no input {position}")
@@ -129,7 +127,7 @@ def _require_present(
 def _require_types(
     node: onnx.NodeProto, version: int, elem_types: Sequence[int], formals: Sequence[_Formal]
 ) -> None:
-    """All types that are known are taken, and those of one name are the same."""
+    """Require types that are accepted, and equal ones for one type variable."""
     bound: dict[str, int] = {}
     for position, elem_type in enumerate(elem_types):
         formal = formals[min(position, len(formals) - 1)]

@@ -37,10 +37,10 @@ _OF_NOTHING = Bounds(Dimension.constant(0), Dimension.constant(-1))
 
 
 class Safety:
-    """Whether operators may fail.
+    """Proofs that operators cannot fail.
 
     Args:
-        terms: where the operands are made.
+        terms: the terms of the operands.
     """
 
     def __init__(self, terms: Terms) -> None:
@@ -49,16 +49,16 @@ class Safety:
         self._bounds = terms.bounds
 
     def is_total(self, head: Head) -> bool:
-        """Whether an operator gives a result whatever its operands are."""
+        """Test whether an operator cannot fail on any operands."""
         return head.op is not None and isinstance(rules_of(head.op), Total)
 
     def holds_by_facts(self, head: Head, args: Args, count: int) -> bool:
-        """Whether an operator cannot fail on operands with the types, sizes and contents of these.
+        """Test whether an operator cannot fail on operands with these facts.
 
         Args:
             head: the operator.
             args: its operands.
-            count: how many outputs its node has.
+            count: number of outputs of its node.
         """
         key = head, count, *[arg and arg.fact for arg in args]
         answer = self._by_facts.get(key)
@@ -68,7 +68,7 @@ class Safety:
         return answer
 
     def fault(self, head: Head, args: Args, count: int) -> str:
-        """What could go wrong; empty where an operator cannot fail on these operands."""
+        """Reason why an operator may fail; empty if it cannot."""
         if self.holds_by_facts(head, args, count):
             return ""
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
@@ -76,13 +76,13 @@ class Safety:
         return "" if fault and self._is_counted(head, args) else fault
 
     def is_size(self, term: Term) -> bool:
-        """Whether a number is certainly not negative."""
+        """Test whether a number is certainly not negative."""
         bounds = self.known(term).bounds
         return bounds is not None and bounds.low.less(0) is False
 
     def _is_counted(self, head: Head, args: Args) -> bool:
-        """Whether an element of a sequence is read at a place before its length, of which only run
-        time tells."""
+        """Test whether SequenceAt reads before the length of a sequence. Only run time determines
+        that length."""
         if head.name != "SequenceAt" or len(args) < 2 or args[0] is None or args[1] is None:
             return False
         bounds = self.known(args[1]).bounds
@@ -111,14 +111,14 @@ class Safety:
         return ""
 
     def _moves_on(self, args: Args) -> bool:
-        """Whether the numbers of a Range come nearer to its end: then it has one, however far off
-        that is, which is why a pass asks for more."""
+        """Test whether the numbers of a Range approach its end. It then exists, however large it
+        is, which is why a pass requires more."""
         step = self._terms.tensor(args[2])
         scalars = all(arg is not None and arg.fact.shape == () for arg in args)
         return scalars and step is not None and bool(step.numpy().all())
 
     def known(self, term: Term, depth: int = _DEPTH) -> Known:
-        """What is known about a term, with the bounds of its elements."""
+        """Fact of a term with the bounds of its elements."""
         answer = self._bounds.get(term)
         if answer is None:
             answer = self._found(term, depth)
@@ -137,7 +137,7 @@ class Safety:
         return known(term.fact, self._of_head(term, depth - 1))
 
     def _of_head(self, term: Term, depth: int) -> Bounds | None:
-        """The bounds of what a head gives, as far as its operands tell them."""
+        """Bounds of the outputs of a head, from those of its operands."""
         name, args = term.head.name, term.args
         if name in _SAME_ELEMENTS and args[0] is not None:
             return self.known(args[0], depth).bounds
@@ -156,7 +156,7 @@ class Safety:
         return bounds[term.index] if term.index < len(bounds) else None
 
     def _of_content(self, term: Term) -> Bounds | None:
-        """The bounds of sizes and of numbers of trips."""
+        """Bounds of sizes and of trip counts."""
         assert term.fact.content is not None
         elements = list(term.fact.content.reshape(-1))
         if not elements or not all(isinstance(each, Dimension) for each in elements):
@@ -166,7 +166,7 @@ class Safety:
         return None if low is None or high is None else Bounds(low, high)
 
     def _extreme(self, size: Dimension, *, below: bool) -> Dimension:
-        """The least or the largest that a size is, on whatever trip of the loops around it."""
+        """Smallest or largest value of a size, over the iterations of the loops around it."""
         limits = self._terms.limits
         for _ in range(_NESTED):
             if size.symbols.isdisjoint(limits):

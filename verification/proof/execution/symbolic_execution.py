@@ -30,7 +30,7 @@ CONSTRUCTS: dict[str, Construct] = {}
 
 
 def construct(*names: str) -> Callable[[Construct], Construct]:
-    """Let a function run operators."""
+    """Register a function that executes operators."""
 
     def register(function: Construct) -> Construct:
         for name in names:
@@ -46,23 +46,23 @@ Frame = list[Value]
 
 
 class Execution:
-    """One model, run on terms.
+    """Symbolic execution of one model.
 
     Args:
-        terms: where terms are made; shared by the models that are compared.
-        folder: where external data lies.
-        element_types: what shape inference finds of scan outputs; None where it is not asked.
+        terms: the terms, common to both models.
+        folder: folder of external data.
+        element_types: element types of scan outputs by shape inference; None if it is not asked.
 
     Attributes:
-        level: how many loops that run time decides are around the place that is run.
-        trip: the trips of those loops: what is drawn at random differs from trip to trip.
-        assumed: what is certain of truth values where the branch of an If is run.
-        drawn: how many operators were met of which nothing is known, or that draw.
-        folded: what was folded of which the bits depend on the kernel.
-        guards: the conditions and the loops around the place that is run.
-        log: the nodes that may fail.
-        tries: how many loops around the place that is run are compared with loops before them.
-        forms: what the states of loops were found to be, by the place of the loop.
+        level: number of loops of unknown trip count around the current node.
+        trip: iteration numbers of those loops: random numbers differ by iteration.
+        assumed: values of conditions in the current branch of an If.
+        drawn: number of random or unknown operators so far.
+        folded: operators folded although their bits depend on the kernel.
+        guards: conditions and loops around the current node.
+        log: nodes that may fail.
+        tries: number of loops around the current node that are compared with earlier ones.
+        forms: forms of the states of loops, by node.
     """
 
     def __init__(
@@ -93,19 +93,19 @@ class Execution:
     def run(
         self, program: Program, inputs: Sequence[Value], frame: Frame | None = None
     ) -> list[Value]:
-        """The outputs of a graph.
+        """Outputs of a graph.
 
         Args:
             program: the graph.
             inputs: its inputs.
-            frame: the frame around it, which it captures from.
+            frame: the frame around it, with the values that it captures.
         """
         return self.bound(program, frame)(inputs)
 
     def bound(
         self, program: Program, around: Frame | None
     ) -> Callable[[Sequence[Value]], list[Value]]:
-        """A graph with what it captures and its constants, ready to be run many times."""
+        """Closure of a graph over its captures and constants."""
         fixed: Frame = [None] * program.size
         for outer, own in program.captures:
             assert around is not None
@@ -130,7 +130,7 @@ class Execution:
         return call
 
     def constant(self, message: onnx.TensorProto | onnx.SparseTensorProto) -> Term:
-        """An initializer."""
+        """Term of an initializer."""
         key = id(message)
         if key not in self._constants:
             self._constants[key] = self.terms.constant(Tensor(message, base_dir=self.folder))
@@ -161,7 +161,7 @@ class Execution:
         return [frame[at] for at in program.outputs]
 
     def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
-        """The outputs of a node."""
+        """Outputs of a node."""
         operation = step.operation
         if operation.function is not None:
             return self._call(operation.function, args, operation.width)
@@ -183,8 +183,8 @@ class Execution:
         return self._plain(step, args)
 
     def _plain(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
-        """A function of its inputs; where their facts tell all, that it cannot fail included, the
-        next one is not asked about."""
+        """Outputs of a function of its inputs. If the facts of the inputs determine that it cannot
+        fail, the next node with such facts is not checked."""
         operation, terms, head = step.operation, self.terms, step.head
         if operation.op_type in ("Shape", "Size") and args[0] and not (self.level or self.assumed):
             terms.symbols.magnitudes.exists(args[0].fact.shape)
@@ -221,10 +221,10 @@ class Execution:
         return fit
 
     def demand(self, head: Head, args: Args, step: Step, result: Value = None) -> None:
-        """Note that a node may fail.
+        """Record that a node may fail.
 
         Args:
-            head: what it applies, or the name of a demand.
+            head: its head, or the name of a demand.
             args: the operands.
             step: the node.
             result: its first output.
@@ -235,18 +235,18 @@ class Execution:
         self.log.append(Obligation(head, args, width, guards, step.node, result, self.path))
 
     def forget(self, start: int) -> None:
-        """Drop what was noted from some obligation on: what was run there is run anew, or never."""
+        """Drop obligations from one on, whose nodes run again or never."""
         del self.log[start:]
         while self._noted and next(reversed(self._noted.values())) >= start:
             self._noted.popitem()
 
     @property
     def path(self) -> str:
-        """Where the node that is run stands, in words; empty where nobody asks."""
+        """Path of the current node; empty if not recorded."""
         return ""
 
     def _draws(self, step: Step, args: tuple[Value, ...]) -> bool:
-        """Whether nothing is known of an operator, or it draws random numbers."""
+        """Test whether an operator is unknown to ONNX or draws random numbers."""
         head = step.head
         assert head.op is not None
         if head.draws is None:
@@ -257,7 +257,7 @@ class Execution:
         return head.unknown or (head.draws and self.terms.draws(head, args, step.operation.width))
 
     def _drawn(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
-        """An operator that may give another result each time: a term of its own for each run."""
+        """Outputs of a random or unknown operator: new terms on each run."""
         head = step.head
         self.drawn += 1
         self._require_ranks(step, args)
@@ -267,7 +267,7 @@ class Execution:
         return self.terms.raw(own, (*args, *self.trip), facts)
 
     def _call(self, program: Program, args: tuple[Value, ...], width: int) -> list[Value]:
-        """A call of a function: the same arguments give the same results, unless it draws."""
+        """Outputs of a function call, cached by arguments unless it draws."""
         key = program, args, tuple(self.assumed.items())
         known = self._calls.get(key)
         if known is not None:
@@ -282,7 +282,7 @@ class Execution:
         return results
 
     def _repeat(self, call: Hashable, log: Log) -> None:
-        """Note once more what may fail in a call, where other guards are around it."""
+        """Record the obligations of a cached call again under other guards."""
         if (call, self.guards) not in self._noted:
             self._noted[call, self.guards] = len(self.log)
             self.terms.budget.step(len(log))
@@ -290,7 +290,7 @@ class Execution:
 
 
 def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:
-    """Whether a tensor certainly has other sizes than are declared."""
+    """Test whether a tensor certainly has other sizes than declared."""
     if shape is None:
         return False
     pairs = zip(dims, shape, strict=False)
@@ -300,7 +300,7 @@ def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:
 
 
 class TracedExecution(Execution):
-    """An execution that tells the trace of its terms which node gave which term."""
+    """Execution that records the node of each term."""
 
     _path: tuple[str, ...] = ()
 
@@ -311,11 +311,11 @@ class TracedExecution(Execution):
 
     @property
     def path(self) -> str:
-        """Where the node that is run stands."""
+        """Path of the current node."""
         return " / ".join(self._path)
 
     def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
-        """The outputs of a node, which are from there."""
+        """Outputs of a node, recorded as its own."""
         around, trace = self._path, self.terms.trace
         assert trace is not None
         for name, body in step.bodies.items():

@@ -14,7 +14,7 @@ from .sequences import elements_of, rows_of
 
 @rule("Concat", constants=True)
 def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Concat without empty pieces, Concats inside of it and neighbouring parts of one tensor."""
+    """Drop empty pieces of Concat, flatten nested ones and merge adjacent slices."""
     pieces = [piece for piece in args if piece is not None]
     ranks = {len(p.fact.shape) for p in pieces if p.fact.shape is not None}
     if len(ranks) != 1 or 0 in ranks:
@@ -52,7 +52,7 @@ def _joined(terms: Terms, pieces: Sequence[Term], axis: int) -> list[Term]:
 
 
 def _side_by_side(terms: Terms, left: Term, right: Term, axis: int) -> Term | None:
-    """Two parts of one tensor as one part."""
+    """Two adjacent slices of one tensor as one slice."""
     if left.head.name != "narrow" or left.head is not right.head or left.head.key != axis:
         return None
     (below, start, size), (other, behind, more) = left.args, right.args
@@ -65,7 +65,7 @@ def _side_by_side(terms: Terms, left: Term, right: Term, axis: int) -> Term | No
 
 @rule("ConcatFromSequence")
 def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """The Concat of the elements of a sequence that is known element by element."""
+    """Rewrite ConcatFromSequence to Concat of the known elements."""
     rows = rows_of(args[0])
     if rows is not None:
         return _of_rows(terms, head, rows)
@@ -83,7 +83,7 @@ def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term 
 
 
 def _of_rows(terms: Terms, head: Head, rows: Term) -> Sequence[Term | None] | None:
-    """The rows of a tensor put together again."""
+    """Tensor whose rows are concatenated again."""
     shape = rows.fact.shape
     if not shape:
         return None

@@ -15,8 +15,8 @@ from .leading_axes import broadcast
 
 @rule("Max", constants=True)
 def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Max(n, 0) of one integer is the number of trips of a loop that is given n; Max(n, 1) is one
-    more than that of n - 1, and so on."""
+    """Rewrite Max(n, 0) to the trip count of a loop with input n. Max(n, 1) is one more than that
+    of n - 1, and so on."""
     shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
     if len(args) != 2 or shape is None or any(dim.value != 1 for dim in shape):
         return None
@@ -31,8 +31,9 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 
 def chosen_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
-    """Where(n < 0, 0, n) is Max(n, 0); Where(c, n, 0) is the number of trips of a loop that is
-    given n, and c as its condition. None for another choice."""
+    """Rewrite Where of an integer and 0 to a trip count. Where(n < 0, 0, n) is Max(n, 0), and
+    Where(c, n, 0) the trip count of a loop with condition c and limit n. None for another choice.
+    """
     shape = x.fact.shape
     if x.fact.elem_type not in FOLLOWED or x.fact.elem_type != y.fact.elem_type:
         return None
@@ -50,7 +51,7 @@ def chosen_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None
 
 
 def _is_negative(terms: Terms, condition: Term, number: Term) -> bool:
-    """Whether a condition says that a number is below 0."""
+    """Test whether a condition compares a number to be below 0."""
     if condition.head.name == "view" and condition.args[0] is not None:
         condition = condition.args[0]
     if not condition.is_op("Less") or terms.numbers(condition.args[1]) != [0]:
@@ -63,7 +64,7 @@ def _is_negative(terms: Terms, condition: Term, number: Term) -> bool:
 
 @rule("Range", constants=True)
 def span(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Range(0, n, 1) has as many elements as a loop that is given n makes trips."""
+    """Size Range(0, n, 1) by the trip count of a loop with input n."""
     start, end, step = args
     if start is None or end is None or step is None or end.fact.elem_type not in FOLLOWED:
         return None
@@ -82,8 +83,8 @@ def _count(terms: Terms, number: Term) -> Dimension:
 
 
 def given_sizes(terms: Terms, shape: Term | None) -> Shape | None:
-    """The sizes that a vector gives, of which run time tells some; None where they are not told
-    one by one."""
+    """Sizes in a vector, some of which only run time determines. None if they are not known one by
+    one."""
     if shape is None or shape.fact.shape is None or len(shape.fact.shape) != 1:
         return None
     sizes: list[Dimension] = []

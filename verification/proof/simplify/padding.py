@@ -20,7 +20,7 @@ from ..terms.term_manager import Terms, rule
 
 @rule("ConstantOfShape", constants=True)
 def constant_of_shape(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """ConstantOfShape(shape) is the Expand of its one element (operator specification)."""
+    """Rewrite ConstantOfShape to Expand of its element (operator specification)."""
     scalar = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT, float_data=[0])
     given = head.attribute("value")
     if given is not None:
@@ -32,7 +32,7 @@ def constant_of_shape(terms: Terms, head: Head, args: Args) -> Sequence[Term | N
 
 
 def filled(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
-    """A scalar expanded to a shape, which a term tells."""
+    """Scalar expanded to a shape that a term determines."""
     expand = terms.heads.of(Operator("Expand"), {"": 13})
     result = terms.apply(expand, (terms.constant(scalar), shape))[0]
     assert result is not None
@@ -41,7 +41,7 @@ def filled(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
 
 @rule("NonZero", constants=True)
 def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """NonZero of a vector whose elements are all the same, and not 0: all its places."""
+    """Rewrite NonZero of a constant vector without zeros to all positions."""
     (x,) = args
     tensor = terms.tensor(x.args[0]) if x is not None and x.is_op("Expand") else None
     if x is None or tensor is None or x.fact.shape is None or len(x.fact.shape) != 1:
@@ -57,7 +57,7 @@ def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
 
 @rule("padded")
 def padded(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
-    """What is as long as it shall be needs no zeros; where nothing is there, all of it is zeros."""
+    """Drop a padding of no zeros, and make that of no elements all zeros."""
     x, number = args
     assert x is not None and number is not None
     length, shape = element(number.fact), x.shape
@@ -70,14 +70,14 @@ def padded(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 
 
 def padded_to(terms: Terms, x: Term, length: Dimension) -> Term:
-    """A tensor with zeros behind it along its first axis."""
+    """Tensor followed by zeros along its first axis."""
     result = terms.apply(terms.heads.own("padded"), (x, terms.size(length)))[0]
     assert result is not None
     return result
 
 
 def zeros(terms: Terms, elem_type: int, shape: Shape) -> Term:
-    """A tensor of zeros, or of empty strings."""
+    """Tensor of zeros, or of empty strings."""
     return filled(terms, _zero(elem_type), terms.sizes(shape))
 
 
@@ -89,10 +89,10 @@ def _zero(elem_type: int) -> Array:
 
 
 def filled_up(terms: Terms, x: Term, rest: Term) -> Term | None:
-    """x of n elements with l - n zeros behind it is padded(x, l). None where that is another sum,
-    or other elements.
+    """Rewrite x of n elements, followed by l - n zeros, to padded(x, l). None for another sum, or
+    other elements.
 
-    That n is not cut off at 0 is certain, since x could not be made of a negative size.
+    n is certainly not clamped to 0, since x exists and has no negative size.
     """
     shape, more = x.fact.shape, rest.fact.shape
     if not shape or not more or not rest.is_op("Expand") or len(shape) != len(more):

@@ -17,13 +17,13 @@ from .leading_axes import ones_in_front
 
 @rule("Identity")
 def identity(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
-    """Identity(x) = x (operator specification)."""
+    """Rewrite Identity(x) to x (operator specification)."""
     return [args[0]]
 
 
 @rule("Cast")
 def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Cast(x) = x, to the type that x has."""
+    """Rewrite Cast(x) to x if x has the type."""
     (x,) = args
     assert x is not None
     if x.fact.elem_type and x.fact.elem_type == head.attribute("to"):
@@ -33,7 +33,7 @@ def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 @rule("CastLike")
 def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """CastLike(x, y) = Cast(x), to the type of y."""
+    """Rewrite CastLike(x, y) to a Cast to the type of y."""
     x, y = args
     assert x is not None and y is not None
     if not y.fact.elem_type:
@@ -45,7 +45,7 @@ def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 
 @rule("Reshape", "Squeeze", "Unsqueeze", "Flatten", constants=True)
 def reshaping(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """All of them move no element: what counts is the shape that comes out."""
+    """Rewrite operators that move no element to a view in the output shape."""
     (x, *_), shape = args, terms.facts_of(head, args)[0].shape
     assert x is not None
     if shape is None or x.fact.other is not None:
@@ -55,7 +55,7 @@ def reshaping(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 
 @rule("view")
 def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
-    """A view of a view is one of what is below; one of the shape that is there is nothing."""
+    """Fuse views, and drop a view in the same shape."""
     x, sizes = args
     assert x is not None and sizes is not None
     shape = tuple(vector(sizes.fact) or ())
@@ -85,8 +85,7 @@ def _content(x: Term, shape: Shape) -> Content | None:
 
 @rule("Transpose")
 def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Transposes of transposes are one; axes of length 1 may stand anywhere, so they are left out
-    and put in again by a view."""
+    """Fuse Transposes, and replace movement of unit axes by a view."""
     (x,) = args
     assert x is not None
     shape = x.fact.shape
@@ -113,7 +112,7 @@ def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 
 @rule("Expand", constants=True)
 def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Expand(x, shape) = x where x has that shape; else the shape that comes out counts."""
+    """Rewrite Expand(x, shape) to x in that shape, else to Expand to the output shape."""
     x, given = args
     assert x is not None and given is not None
     wanted = vector(given.fact)
@@ -145,13 +144,13 @@ def _without_ones(terms: Terms, x: Term) -> Term:
 
 
 def _is_at_odds(shape: Shape, wanted: Sequence[Any]) -> bool:
-    """Whether sizes are wanted that a shape certainly does not broadcast to."""
+    """Test whether a shape certainly does not broadcast to sizes."""
     pairs = zip(reversed(shape), reversed(wanted), strict=False)
     sizes = [(own.value, w.value) for own, w in pairs if isinstance(w, Dimension)]
     return any(None not in pair and 1 not in pair and pair[0] != pair[1] for pair in sizes)
 
 
 def _is_kept(shape: Shape, expanded: Shape) -> bool:
-    """Whether a shape is expanded by axes of length 1 in front only."""
+    """Test whether Expand adds nothing but leading unit axes."""
     new = len(expanded) - len(shape)
     return expanded[new:] == shape and all(dim.value == 1 for dim in expanded[:new])

@@ -14,8 +14,8 @@ from .leading_axes import broadcast
 
 @rule("Where", constants=True)
 def where(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Where(true, x, y) = x, and Where(c, x, x) = x, where nothing is stretched; a choice by one
-    truth value is "choose", as that of an If is."""
+    """Rewrite Where(true, x, y) and Where(c, x, x) to x, where nothing broadcasts. A choice by one
+    boolean is "choose", as for If."""
     condition, x, y = args
     assert condition is not None and x is not None and y is not None
     shape = broadcast([condition.fact.shape, x.fact.shape, y.fact.shape])
@@ -43,7 +43,7 @@ def _is_one(term: Term) -> bool:
 
 
 def choose(terms: Terms, condition: Term, x: Term, y: Term) -> Term:
-    """x where a scalar holds, else y: what an If gives."""
+    """Choice of x if a scalar holds, else y: the output of If."""
     result = terms.apply(terms.heads.own("choose"), (condition, x, y))[0]
     assert result is not None
     return result
@@ -51,8 +51,8 @@ def choose(terms: Terms, condition: Term, x: Term, y: Term) -> Term:
 
 @rule("choose")
 def choice(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
-    """A choice between equal terms, or one that is decided, is no choice; of the same choice
-    inside one of its cases only that case can be taken."""
+    """Drop a choice that is decided or between equal terms. Inside a branch the same choice has one
+    case."""
     condition, x, y = args
     assert condition is not None and x is not None and y is not None
     if condition.is_op("Not"):
@@ -77,7 +77,7 @@ def choice(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 
 @rule("Not")
 def negation(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Not(Not(x)) = x."""
+    """Rewrite Not(Not(x)) to x."""
     (x,) = args
     assert x is not None
     if x.is_op("Not"):
@@ -87,7 +87,7 @@ def negation(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
 
 @rule("And", "Or", constants=True)
 def connective(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """And(x, true) = x, And(x, false) = false, And(x, x) = x, and so for Or."""
+    """Rewrite And(x, true), And(x, false), And(x, x), and the same of Or."""
     x, y = args
     assert x is not None and y is not None
     shape = broadcast([x.fact.shape, y.fact.shape])

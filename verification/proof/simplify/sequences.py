@@ -21,12 +21,12 @@ def _sequence_of(elem_type: int) -> onnx.TypeProto:
 
 
 def empty_chain(terms: Terms, elem_type: int) -> Term:
-    """A sequence of no tensors of a type."""
+    """Empty sequence of tensors of a type."""
     return terms.leaf("empty", elem_type, Fact(other=_sequence_of(elem_type), count=0))
 
 
 def appended(terms: Terms, chain: Term, element: Term) -> Term:
-    """A sequence with one element more."""
+    """Sequence with one more element."""
     known = terms.get(terms.heads.own("append"), (chain, element))
     if known is not None:
         return known
@@ -36,25 +36,25 @@ def appended(terms: Terms, chain: Term, element: Term) -> Term:
 
 
 def collected(terms: Terms, rows: Term) -> Term:
-    """The sequence of the rows of a tensor, however many there are."""
+    """Sequence of the rows of a tensor, of unknown length."""
     type_ = _sequence_of(rows.fact.elem_type)
     return terms.keep(terms.heads.own("collected"), (rows,), Fact(other=type_))
 
 
 def rows_of(sequence: Term | None) -> Term | None:
-    """The tensor whose rows a sequence holds; None for another one."""
+    """Tensor whose rows a sequence holds; None for another sequence."""
     if sequence is None or sequence.head.name != "collected":
         return None
     return sequence.args[0]
 
 
 def is_chain(term: Term | None) -> bool:
-    """Whether all elements of a sequence are known."""
+    """Test whether all elements of a sequence are known."""
     return term is not None and term.head.name in ("append", "empty")
 
 
 def elements_of(terms: Terms, sequence: Term | None) -> tuple[Term, ...] | None:
-    """The elements of a sequence, in order; None where they are not known one by one."""
+    """Elements of a sequence, in order; None if they are not known one by one."""
     if sequence is None or not is_chain(sequence):
         return None
     known = terms.elements
@@ -79,13 +79,13 @@ def _unrolled(chain: Term) -> tuple[Term, ...]:
 
 @rule("SequenceEmpty")
 def empty(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """A chain of nothing."""
+    """Rewrite SequenceEmpty to an empty chain."""
     return [empty_chain(terms, head.attribute("dtype", 1))]
 
 
 @rule("SequenceConstruct")
 def construct(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """A chain of the elements."""
+    """Rewrite SequenceConstruct to a chain."""
     if not args or any(a is None or not a.fact.elem_type for a in args):
         return None
     assert args[0] is not None
@@ -98,7 +98,7 @@ def construct(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 
 @rule("SequenceInsert")
 def insert(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """An element more."""
+    """Rewrite SequenceInsert at a known position."""
     sequence, element, *position = args
     count = None if sequence is None else sequence.fact.count
     if sequence is None or element is None or count is None or not is_chain(sequence):
@@ -117,7 +117,7 @@ def insert(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 
 @rule("SequenceErase")
 def erase(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """An element less."""
+    """Rewrite SequenceErase at a known position."""
     at = _position(terms, args, -1)
     if at is None:
         return None
@@ -128,7 +128,7 @@ def erase(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 @rule("SequenceAt")
 def at(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """The element at a known place."""
+    """Rewrite SequenceAt at a known position to the element."""
     rows = rows_of(args[0])
     if rows is not None:
         return [terms.op("Gather", head, rows, args[1], axis=0)]
@@ -139,7 +139,7 @@ def at(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 @rule("SequenceLength")
 def length(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """How many elements there are."""
+    """Rewrite SequenceLength to the number of elements."""
     (sequence,) = args
     rows = rows_of(sequence)
     if rows is not None and rows.fact.shape:
@@ -150,8 +150,8 @@ def length(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 
 @rule("SplitToSequence")
 def split_to_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """A chain of the parts, where their number and sizes are known; the axis stays where a split is
-    given, whatever keepdims says (operator specification)."""
+    """Rewrite SplitToSequence of known sizes to a chain. With a split input the axis stays whatever
+    keepdims is (operator specification)."""
     x = args[0]
     if x is None or not x.fact.shape or not x.fact.elem_type:
         return None
@@ -188,7 +188,7 @@ def _lengths(terms: Terms, args: Args, total: int | None) -> list[int] | None:
 
 
 def _position(terms: Terms, args: Args, default: int | None) -> int | None:
-    """The place that the second input tells, from the front; None where it is not known."""
+    """Position counted from the front; None if unknown."""
     sequence = args[0]
     if sequence is None or not is_chain(sequence) or sequence.fact.count is None:
         return None

@@ -19,22 +19,22 @@ from ..terms.term_manager import Terms, rule
 
 
 def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
-    """Whether a place is in an axis, or a node that reads there fails: not below 0 for certain.
+    """Test whether an index is certainly not negative and not certainly too large.
 
-    A place behind the end is an error at run time, so it need not be excluded; a node that fails
-    for certain is no part of anything.
+    An index after the end is an error at run time, so it need not be excluded; a node that
+    certainly fails is no slice.
     """
     return place.less(size) is not False and _never_negative(terms, place)
 
 
 def is_part(terms: Terms, start: Dimension, length: Dimension, size: Dimension) -> bool:
-    """Whether so many elements from a start on are in an axis of a size, on every trip."""
+    """Test whether a range lies within an axis on every iteration."""
     inside = (start, length, size - start - length)
     return all(_never_negative(terms, number) for number in inside)
 
 
 def _never_negative(terms: Terms, number: Dimension) -> bool:
-    """Whether it is at least 0, with the trips of loops anywhere from 0 to the last one."""
+    """Test whether a number is at least 0 on every iteration."""
     for symbol in sorted(number.symbols & terms.limits.keys()):
         factor = number.terms.get((symbol,), 0)
         if any(symbol in monomial and monomial != (symbol,) for monomial in number.terms):
@@ -50,7 +50,8 @@ _BEYOND = 1 << 47
 
 @rule("narrow")
 def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
-    """A part of all is all; a part of a part, of a Concat or of a constant is found there.
+    """Drop a slice of everything, and fuse it with slices, Concats and constants. Slices along
+    several axes nest in the order of the axes, the last one outermost.
 
     Parts along several axes stand in the order of their axes, the last one outside.
     """
@@ -86,8 +87,8 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 
 
 def _without_unit_axes(terms: Terms, x: Term, axis: int) -> Term | None:
-    """Return a constant without its axes of size 1, so that all layouts of its content have the
-    same parts; None for another term, or where there is no such axis."""
+    """Constant without axes of size 1, if it has some. So all layouts of its content have equal
+    slices."""
     if terms.tensor(x) is None or x.shape[axis].value == 1:
         return None
     shape = tuple([dim for dim in x.shape if dim.value != 1])
@@ -98,7 +99,7 @@ def _without_unit_axes(terms: Terms, x: Term, axis: int) -> Term | None:
 
 
 def _is_spread(x: Term, axis: int) -> bool:
-    """Whether an Expand repeats the same along an axis."""
+    """Test whether an Expand repeats along an axis."""
     below = None if x.args[0] is None else x.args[0].fact.shape
     if below is None or x.fact.shape is None:
         return False
@@ -135,7 +136,7 @@ def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
 
 
 def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term | None:
-    """The part of a Concat whose pieces have known sizes, where it begins in one of them."""
+    """Slice of a Concat of pieces of known sizes."""
     ends = terms.ends_of(x, axis)
     if ends is None or start.value is None or size.value is None:
         return _of_one_piece(terms, x, axis, start, size)
@@ -157,7 +158,7 @@ def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
 def _of_one_piece(
     terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension
 ) -> Term | None:
-    """The part of a Concat that certainly lies in one of its pieces."""
+    """Slice of a Concat that certainly lies in one piece."""
     for piece in x.args:
         assert piece is not None
         length = None if piece.fact.shape is None else piece.fact.shape[axis]
@@ -173,7 +174,7 @@ def _of_one_piece(
 
 @rule("Slice", constants=True)
 def slices(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Slice(x, starts, ends), steps of 1: narrow along each axis, where its bounds are known."""
+    """Rewrite Slice with steps of 1 to narrow along each axis with known bounds."""
     x = args[0]
     assert x is not None
     shape = x.fact.shape
@@ -194,7 +195,7 @@ def slices(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 def _sliced(
     terms: Terms, head: Head, x: Term, axis: int, bounds: tuple[Dimension, Dimension], step: int
 ) -> Term | None:
-    """A Slice along one axis."""
+    """Slice along one axis."""
     size = x.shape[axis]
     start, end = bounds
     if step == 1:
@@ -210,15 +211,15 @@ def _sliced(
 
 
 def _places(start: int, end: int, step: int, size: int) -> range:
-    """The places that a Slice reads: a step backward begins at the last one at most, and at the
-    first one at least (operator specification, `starts`)."""
+    """Positions that a Slice reads. A negative step begins between the first and the last position
+    (operator specification, `starts`)."""
     low, high = (0, size) if step > 0 else (-1, size - 1)
     start, end = (at + size if at < 0 else at for at in (start, end))
     return range(min(max(start, 0), high), min(max(end, low), high), step)
 
 
 def backward(terms: Terms, x: Term, axis: int) -> Term:
-    """The elements along an axis in the opposite order."""
+    """Elements along an axis in reverse order."""
     result = terms.apply(terms.heads.own("reversed", axis), (x,))[0]
     assert result is not None
     return result
@@ -226,7 +227,7 @@ def backward(terms: Terms, x: Term, axis: int) -> Term:
 
 @rule("reversed")
 def reversing(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
-    """Reversed twice is as it was; one element has no order."""
+    """Drop a double reversal, and that of one element."""
     (x,) = args
     assert x is not None and isinstance(head.key, int)
     if x.head is head:
@@ -271,7 +272,7 @@ def _listed(terms: Terms, args: Args, index: int, default: list[int]) -> list[in
 def _clamped(
     terms: Terms, start: Dimension, end: Dimension, size: Dimension
 ) -> tuple[Dimension, Dimension] | None:
-    """Where a Slice with a step of 1 begins and how long it is; None where that is not certain."""
+    """Start and length of a Slice with step 1; None if not certain."""
     low = _place(terms, start, size)
     high = _place(terms, end, size)
     if low is None or high is None:
@@ -285,7 +286,7 @@ def _clamped(
 
 
 def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
-    """A bound of a Slice: counted from the end where it is negative, and inside of the axis."""
+    """Bound of a Slice counted from the front, clamped to the axis."""
     negative = at.less(0)
     if negative is None:
         return None
@@ -303,7 +304,7 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
 
 @rule("Gather")
 def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Gather(x, k) of one known place, or of places in a row, is narrow."""
+    """Rewrite Gather at a known index or contiguous indices to narrow."""
     x, index = args
     assert x is not None and index is not None
     if x.fact.content is not None or terms.tensor(x) is not None:
@@ -328,7 +329,7 @@ def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 
 @rule("Split")
 def split(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Split is narrow at each place where its sizes are known."""
+    """Rewrite Split of known sizes to narrow."""
     x = args[0]
     assert x is not None
     shape = x.fact.shape

@@ -20,16 +20,16 @@ _TERM = 16
 
 
 class OpenError(Signal):
-    """A proof cannot go on: the question stays open."""
+    """Signal that a proof cannot go on: the question stays open."""
 
 
 @dataclasses.dataclass
 class Budget:
-    """What is left to spend.
+    """Terms and steps that a proof may still spend.
 
     Attributes:
-        terms: terms that may be made.
-        steps: nodes run and pairs of terms compared.
+        terms: terms that may still be built.
+        steps: nodes that may still run and pairs of terms that may still be compared.
     """
 
     terms: int = limit("proof_terms")
@@ -49,8 +49,8 @@ class Budget:
             raise self._over("the models make too many terms to be compared", "proof_terms")
 
     def take(self, operands: int) -> None:
-        """Count the operands of a term, where there are many: a Concat of Concats has all their
-        parts, which may double on each trip.
+        """Count the operands of a term if there are many. A Concat of Concats has all their
+        operands, which may double on each iteration.
 
         Raises:
             OpenError: there are too many.
@@ -59,7 +59,7 @@ class Budget:
             self.step(_EACH * operands)
 
     def take_sizes(self, facts: list[Fact]) -> list[Fact]:
-        """Count the terms of sizes, where they are long; gives the facts as they are.
+        """Count the monomials of sizes if there are many, and return the facts unchanged.
 
         Raises:
             OpenError: there are too many.

@@ -27,8 +27,8 @@ MOST_READ = 1 << 14
 
 
 class Places:
-    """Large constants in files, which are known by where they lie rather than by their content:
-    weights are not read to see that a model has kept them.
+    """Large constants in files, identified by their position in a file, not by content. So a proof
+    reads no weights to see that a model has kept them.
 
     Attributes:
         in_doubt: whether constants of one type and shape lie in several files, or in a file and in
@@ -40,7 +40,7 @@ class Places:
         self._homes: dict[Hashable, tuple[object, bool]] = {}
 
     def key_of(self, tensor: Tensor) -> Hashable:
-        """What two constants that are certainly equal have in common."""
+        """Key that only equal constants share."""
         if tensor.size <= MOST_READ:
             return key_of(tensor)
         kind, place = (tensor.elem_type, tensor.dims), tensor.place
@@ -51,7 +51,7 @@ class Places:
 
 
 def key_of(tensor: Tensor) -> Hashable:
-    """What two constants of the same type, shape and bytes have in common. -0 is not 0."""
+    """Key of a constant: type, shape and bytes, so that -0 differs from 0."""
     # A large one is read for this only: what is kept of it is its digest.
     if tensor.size > MOST_READ and tensor.elem_type != onnx.TensorProto.STRING:
         found = hashlib.blake2b(digest_size=20)
@@ -69,9 +69,9 @@ def key_of(tensor: Tensor) -> Hashable:
 
 
 def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
-    """The results of an operator on constants, by the reference; None where they are not computed:
-    it is large, it fails, it draws random numbers, it is no operator of ONNX's default domain,
-    runtimes may have other results, or these are no tensors.
+    """Outputs of an operator on constants, by the reference; None if they are not computed. That is
+    so if a tensor is large, the operator fails, draws random numbers or is none of ONNX's default
+    domain, runtimes may have other results, or an output is no tensor.
 
     Args:
         head: the operator.
@@ -120,5 +120,5 @@ def _kernel(head: Head, node: Node) -> Kernel:
 
 
 def present(tensors: Sequence[Tensor | None]) -> dict[int, Tensor]:
-    """Those that there are, by place."""
+    """Constants among the operands, by position."""
     return {place: tensor for place, tensor in enumerate(tensors) if tensor is not None}

@@ -42,11 +42,11 @@ FOLDED = "of constants gives the same bits in the runtime"
 
 
 def is_exact(name: str, terms: Iterable[Term | None]) -> bool:
-    """Whether an operator gives the same bits in each kernel.
+    """Test whether an operator has the same bits in each kernel.
 
     Args:
         name: the operator.
-        terms: what it is given and gives: of integers all operators are exact.
+        terms: operands and outputs; all operators are exact on integers.
     """
     if name in EXACT:
         return True
@@ -54,10 +54,10 @@ def is_exact(name: str, terms: Iterable[Term | None]) -> bool:
 
 
 def assumed(rows: Iterable[str], constants: Iterable[str]) -> set[str]:
-    """What is taken for granted of operators, a sentence each.
+    """Assumptions about operators, one sentence each.
 
     Args:
-        rows: those of which some rows were computed where others compute all.
-        constants: those that were folded in one of the models.
+        rows: operators applied to some rows in one model and to all rows in the other.
+        constants: operators that were folded in one of the models.
     """
     return {f"{n} {OF_ROWS}" for n in rows} | {f"{n} {FOLDED}" for n in constants}

@@ -30,15 +30,15 @@ _SHOWN = 64
 
 
 class TermFacts:
-    """Infers what heads make of facts.
+    """Inference of the facts of a head's outputs from the facts of its arguments.
 
     Args:
         symbols: the symbols of all facts.
 
     Attributes:
         empty: the identities of the facts of tensors that certainly have no elements.
-        declared: the names of sizes of tensors that the models are given.
-        new: the symbols of sizes that what was told last made up.
+        declared: names of sizes in the types of the model inputs.
+        new: symbols of sizes that the last inference introduced.
     """
 
     def __init__(self, symbols: Symbols) -> None:
@@ -52,7 +52,7 @@ class TermFacts:
         self._by_imports: dict[int, tuple[Mapping[str, int], _Written]] = {}
 
     def one(self, fact: Fact) -> Fact:
-        """The one object for all facts that are equal to this one; a constant has its own."""
+        """Unique object for all facts equal to this one; each constant has its own."""
         content = fact.content
         elements = None if content is None else (content.shape, tuple(content.reshape(-1)))
         other = None if fact.other is None else fact.other.SerializeToString(deterministic=True)
@@ -65,7 +65,7 @@ class TermFacts:
         return found
 
     def own(self, tensor: Tensor) -> Fact:
-        """What is known of a constant: a fact of its own, so that it tells the constant."""
+        """Fact of a constant: an object of its own, so that it identifies the constant."""
         return self._noted(constant_fact(tensor))
 
     def _noted(self, fact: Fact) -> Fact:
@@ -74,17 +74,17 @@ class TermFacts:
         return fact
 
     def tell(self, head: Head, args: Args, count: int) -> bool:
-        """Whether what a head makes of arguments was found, and is the same for all that tell the
-        same."""
+        """Test whether the facts of a head's outputs are cached: a function of the arguments'
+        facts."""
         return _key(head, args, count) in self._inferred
 
     def of(self, head: Head, args: Args, tensors: Mapping[Term, Tensor], count: int) -> list[Fact]:
-        """What a head without bodies makes of its arguments.
+        """Facts of the outputs of a head without bodies.
 
         Args:
             head: an operator.
             args: its arguments.
-            tensors: what constants hold.
+            tensors: values of constants.
             count: how many outputs there are.
         """
         key = _key(head, args, count)
@@ -109,8 +109,8 @@ class TermFacts:
         return found
 
     def _of_elements(self, told: Sequence[Fact]) -> list[Fact]:
-        """What is told of elements of a sequence: each may have sizes of its own, whatever they are
-        called in the type of the sequence, but for names that a tensor has, too."""
+        """Facts of elements of a sequence, with fresh sizes. Each element may have sizes of its
+        own, whatever the type of the sequence names them, unless a model input has the name too."""
         own = {name: self.symbols.fresh() for name in sorted(self.new - self.declared)}
         self.new = {name for dim in own.values() for name in dim.symbols}
         return [_renamed(fact, own) for fact in told]
@@ -128,7 +128,7 @@ class TermFacts:
         return self._for(head.imports)[1].of(node, facts, head.op)[:count]
 
     def node(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> Node:
-        """A node that applies a head, in a graph of its opsets, for what asks about nodes."""
+        """Node that applies a head, in a graph of its opsets."""
         assert head.op is not None
         values = [
             None if arg is None else Value(f"i{i}", constant=constants.get(i))
@@ -157,13 +157,13 @@ class TermFacts:
 
 
 def _key(head: Head, args: Args, count: int) -> Hashable:
-    """What a head, and each argument, tells; a constant, from which onnx may read sizes, is known
-    by its fact."""
+    """Cache key of a head and the facts of its arguments. A constant, from which onnx may read
+    sizes, has a fact of its own."""
     return head, count, *[arg and arg.fact for arg in args]
 
 
 def is_empty(fact: Fact) -> bool:
-    """Whether a tensor certainly has no elements: its type and shape are all there is to it."""
+    """Test whether a tensor certainly has no elements: its type and shape determine it."""
     if not fact.elem_type or fact.shape is None:
         return False
     return any(dim.value == 0 for dim in fact.shape)

@@ -19,11 +19,11 @@ COMPARED = -1
 
 
 class Sizes(Symbols):
-    """The symbols of a proof.
+    """Symbols of sizes in a proof, and the loops in which they vary.
 
     Attributes:
-        depth: how many loops are around what is run; 1 or more where terms are compared.
-        varying: the symbols of sizes that may be others on each trip.
+        depth: number of loops around the current node; 1 or more during the comparison.
+        varying: symbols of sizes that may differ from iteration to iteration.
     """
 
     def __init__(self) -> None:
@@ -34,28 +34,28 @@ class Sizes(Symbols):
         self._free: dict[Term, Levels] = {}
 
     def named(self, name: str) -> Dimension:
-        """The dimension of a name; one that is new inside of a loop may vary."""
+        """Dimension of a name. A name that is new inside of a loop may vary."""
         if self.depth and name not in self._known:
             self.varying.add(name)
         return super().named(name)
 
     def trip(self, name: str, level: int = COMPARED) -> Dimension:
-        """The number of a trip, which is replaced where one trip is looked at."""
+        """Symbol of an iteration number, for which one iteration is substituted."""
         self._levels[name] = level
         return self.steady(name)
 
     def steady(self, name: str) -> Dimension:
-        """A size that is the same on every trip, or replaced where one trip is looked at."""
+        """Size equal on every iteration, or replaced by substitution of one iteration."""
         size = self.named(name)
         self.varying.discard(name)
         return size
 
     def told_by(self, name: str, term: Term) -> Dimension:
-        """A size that a term tells: the same on every trip if the term is."""
+        """Size that a term determines: equal on every iteration if the term is."""
         return self.named(name) if self.free(term) else self.steady(name)
 
     def free(self, term: Term) -> Levels:
-        """The levels of the loops whose variables a term depends on."""
+        """Levels of the loops whose variables are free in a term."""
         known, stack = self._free, [term]
         while stack:
             at = stack[-1]
@@ -91,7 +91,7 @@ class Sizes(Symbols):
 
 
 def _index(term: Term) -> str:
-    """The symbol of the trips of a recurrence, or of the one that a term stacks."""
+    """Symbol of the iteration number that a recurrence, or its scan output, binds."""
     head = term.head
     if head.name == "stacked" and term.args[0] is not None:
         head = term.args[0].head
@@ -100,12 +100,12 @@ def _index(term: Term) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """What a recurrence binds, and what ends it; the key of its head.
+    """Variables that a recurrence binds, and its kind of end; the key of its head.
 
     Attributes:
-        index: the symbol of the number of a trip.
-        states: its variables.
-        honoured: whether a condition ends it.
+        index: symbol of the iteration number.
+        states: variables of the states.
+        honoured: whether a condition ends the recurrence.
         limited: whether a trip count does.
     """
 
@@ -116,7 +116,7 @@ class Bound:
 
 
 def binding(term: Term) -> Bound | None:
-    """What the parts of a term bind."""
+    """Variables that the parts of a term bind."""
     head: Head = term.head
     if head.name == "stacked" and term.args[0] is not None:
         head = term.args[0].head

@@ -9,13 +9,13 @@ from .term import Term
 
 
 class Whole(NamedTuple):
-    """An integer as it is.
+    """Integer in Z as a linear sum, with its range.
 
     Attributes:
-        form: what it is, over sizes and atoms.
-        atoms: the terms of the atoms, by their symbols.
-        low: it is never less.
-        high: it is never more.
+        form: polynomial over sizes and atoms.
+        atoms: terms of the atoms, by symbol.
+        low: lower bound.
+        high: upper bound.
     """
 
     form: Dimension
@@ -24,17 +24,17 @@ class Whole(NamedTuple):
     high: int
 
     def plus(self, other: Whole, factor: int = 1) -> Whole:
-        """Itself and another one, so many times."""
+        """Sum with a multiple of another one."""
         low, high = sorted((other.low * factor, other.high * factor))
         form = self.form + other.form * factor
         return Whole(form, {**self.atoms, **other.atoms}, self.low + low, self.high + high)
 
     def moved(self, number: int) -> Whole:
-        """Itself and a number."""
+        """Sum with a constant."""
         return Whole(self.form + number, self.atoms, self.low + number, self.high + number)
 
     def parts(self) -> tuple[Dimension, list[tuple[Term, int]]]:
-        """What sizes tell, and each other term with how often it is in it."""
+        """Polynomial over sizes alone, and each other term with its coefficient."""
         names = {(name,): term for name, term in self.atoms.items()}
         told = {m: factor for m, factor in self.form.terms.items() if m not in names}
         counts = [(names[m], factor) for m, factor in self.form.terms.items() if m in names]

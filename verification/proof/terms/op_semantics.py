@@ -46,13 +46,13 @@ BODIES = frozenset(["If", "Loop", "Scan", "SequenceMap"])
 
 
 def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int]:
-    """An operator of the default domain in the newest spelling of what it means, all defaults
-    written out; with the version that it then has, and the last opset that has this version.
+    """Newest equivalent version of an operator of the default domain, defaults written out. Returns
+    also that version, and the last opset that has it.
 
     Args:
         op: the operator, known to onnx.
-        version: the opset that it was written for.
-        outputs: how many outputs its node has.
+        version: the opset of the model.
+        outputs: number of outputs of its node.
     """
     schemas = versions_of(op.op_type)
     place = max(n for n, schema in enumerate(schemas) if schema.since_version <= version)
@@ -80,7 +80,7 @@ def _stepped(op: Operator, before: Any, after: Any, outputs: int) -> Operator | 
 
 @functools.cache
 def _extends(op_type: str, earlier: int, later: int) -> bool:
-    """Whether all that a schema says, another one of the operator says too."""
+    """Test whether a schema keeps all inputs, outputs and attributes of an earlier one."""
     before, after = (onnx.defs.get_schema(op_type, version, "") for version in (earlier, later))
     for name, attribute in before.attributes.items():
         found = after.attributes.get(name)
@@ -106,7 +106,7 @@ def _formals_extend(before: Any, after: Any) -> bool:
 
 @functools.cache
 def versions_of(op_type: str) -> list[Any]:
-    """The schemas of an operator of the default domain, oldest first."""
+    """Schemas of an operator of the default domain, oldest first."""
     return sorted(_histories().get(op_type, []), key=lambda schema: int(schema.since_version))
 
 
@@ -120,13 +120,13 @@ def _histories() -> dict[str, list[Any]]:
 
 
 def with_defaults(op: Operator, schema: Any) -> Operator:
-    """An operator with the defaults of a version written out."""
+    """Operator with the default attributes of a version written out."""
     missing = [m for name, m in defaults_of(schema).items() if name not in op.attributes]
     return op.with_attributes([*op.attributes.values(), *missing]) if missing else op
 
 
 def defaults_of(schema: Any) -> dict[str, onnx.AttributeProto]:
-    """The defaults that a schema names."""
+    """Default attributes of a schema."""
     return _defaults(schema.name, schema.domain, schema.since_version)
 
 
@@ -153,7 +153,7 @@ def _default(attribute: Any) -> bytes | None:
 
 
 def step(version: int, *op_types: str) -> Callable[[Step], Step]:
-    """Let a function be the step of operators to a version."""
+    """Register a function as the step of operators to a version."""
 
     def register(function: Step) -> Step:
         _STEPS.update(dict.fromkeys([(op_type, version) for op_type in op_types], function))
@@ -163,7 +163,7 @@ def step(version: int, *op_types: str) -> Callable[[Step], Step]:
 
 
 def changed(op: Operator, **attributes: Any) -> Operator:
-    """An operator with some attributes set or, where None is given, left out."""
+    """Operator with some attributes set, or removed where the value is None."""
     kept = [m for m in op.attributes.values() if m.name not in attributes]
     given = [attribute_message(n, v) for n, v in attributes.items() if v is not None]
     return op.with_attributes([*kept, *given])
@@ -173,25 +173,25 @@ def changed(op: Operator, **attributes: Any) -> Operator:
 @step(19, "AveragePool")
 @step(18, "LpPool")
 def windows(op: Operator, outputs: int) -> Operator | None:
-    """With ceil_mode the versions do not agree on a last window that starts in the padding."""
+    """Refuse ceil_mode: versions differ on a last window that starts in the padding."""
     return None if op.attribute("ceil_mode", 0) else op
 
 
 @step(9, "BatchNormalization")
 def spatial(op: Operator, outputs: int) -> Operator | None:
-    """spatial = 0, which normalises each element apart, is gone."""
+    """Refuse spatial = 0, which normalizes each element apart and has no newer form."""
     return changed(op, spatial=None) if op.attribute("spatial", 1) else None
 
 
 @step(14, "BatchNormalization")
 def inference(op: Operator, outputs: int) -> Operator | None:
-    """A node with one output did inference; the attribute says it now."""
+    """Map a node with one output to inference mode, which became an attribute."""
     return changed(op, training_mode=0) if outputs == 1 else None
 
 
 @step(20, "GridSample")
 def modes(op: Operator, outputs: int) -> Operator | None:
-    """Modes are no longer named for two dimensions."""
+    """Map modes that were named for two dimensions."""
     mode = op.attribute("mode", "bilinear")
     mode = mode.decode() if isinstance(mode, bytes) else mode
     return changed(op, mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode))
@@ -199,16 +199,16 @@ def modes(op: Operator, outputs: int) -> Operator | None:
 
 @step(16, "RoiAlign")
 def pixels(op: Operator, outputs: int) -> Operator | None:
-    """Pixels lay as in "output_half_pixel" before that could be said."""
+    """Map the pixel positions that had no name to "output_half_pixel"."""
     return changed(op, coordinate_transformation_mode="output_half_pixel")
 
 
 class Meaning(NamedTuple):
-    """An operator in the newest spelling of what it means.
+    """Newest equivalent version of an operator.
 
     Attributes:
         op: the operator with all defaults written out.
-        since: the version of the operator that this is.
+        since: version of the operator.
         opset: the last opset that has this version.
     """
 
@@ -218,12 +218,12 @@ class Meaning(NamedTuple):
 
 
 def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
-    """What an operator means that is written for a version of its domain.
+    """Meaning of an operator at a version of its domain.
 
     Args:
         op: the operator.
         version: the version of its domain.
-        outputs: how many outputs its node has; 0 where that is not known.
+        outputs: number of outputs of its node; 0 if unknown.
     """
     domain = normal_domain(op.domain)
     schema = schema_of(op.op_type, version, domain)
@@ -235,12 +235,12 @@ def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
 
 
 def is_known(op: Operator, version: int) -> bool:
-    """Whether ONNX says what an operator does."""
+    """Test whether ONNX defines an operator."""
     return schema_of(op.op_type, version, normal_domain(op.domain)) is not None
 
 
 def has_any_outputs(op: Operator, version: int) -> bool:
-    """Whether an operator has as many outputs as its node writes, such as Split."""
+    """Test whether the number of outputs is free, as for Split."""
     return _has_any_outputs(op.op_type, version, normal_domain(op.domain))
 
 
@@ -253,7 +253,7 @@ def _has_any_outputs(op_type: str, version: int, domain: str) -> bool:
 
 @functools.cache
 def schema_of(op_type: str, version: int, domain: str) -> Any:
-    """The schema of an operator; None where onnx has none."""
+    """Schema of an operator; None if onnx has none."""
     try:
         return onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:

@@ -17,7 +17,7 @@ _MOST_ELEMENTS = 8
 
 
 def shown(term: Term | None, depth: int = 2) -> str:
-    """A term and what it is made of, down to a depth, one line each, arguments first."""
+    """Text of a term and its arguments down to a depth, one line each."""
     if term is None:
         return "absent"
     found = {term}
@@ -51,14 +51,14 @@ _IN_WORDS = {
 
 
 def in_words(term: Term) -> str:
-    """The operator that a term is the result of, or what else it is, for people."""
+    """Name of a term's operator, or words for a head of the prover's own."""
     if term.head.name == "input":
         return f"input {name_of(term)!r}"
     return _IN_WORDS.get(term.head.name, term.head.name)
 
 
 def applied(head: Head, args: Args) -> str:
-    """An operator, as ONNX text, with the terms that it is applied to; "absent" for no operator."""
+    """ONNX text of an operator on terms; "absent" for no operator."""
     if head.op is None:
         return shown(None)
     operands = dict.fromkeys(line for arg in args if arg for line in shown(arg, 1).splitlines())
@@ -71,13 +71,13 @@ def _line(term: Term) -> str:
 
 
 def in_a_line(term: Term) -> str:
-    """What a term is: a head applied to terms by name."""
+    """One line of text: a head applied to terms by name."""
     args = ", ".join("" if arg is None else name_of(arg) for arg in term.args)
     return f"{term.head.name}{_attributes(term)} ({args})"
 
 
 def name_of(term: Term) -> str:
-    """What a term is called: an input by its name."""
+    """Name of a term: an input by its name, any other by number."""
     if term.head.name == "input":
         return str(term.head.key)
     return f"t{term.number}" + (f".{term.index}" if term.index else "")
@@ -103,7 +103,7 @@ def _written(value: Any) -> str:
 
 
 def _content(term: Term) -> str:
-    """The elements of a constant, or of sizes; of many the first ones."""
+    """Elements of a constant, or of sizes; the first of many."""
     elements = term.fact.content
     if elements is None and term.head.name == "constant":
         elements = _kept(*term.head.key)
@@ -115,7 +115,7 @@ def _content(term: Term) -> str:
 
 
 def _kept(elem_type: int, dims: tuple[int, ...], content: Any) -> Any:
-    """The elements of a constant, where its head holds them and not their digest."""
+    """Elements of a constant whose head holds them rather than their digest."""
     if isinstance(content, tuple):
         return np.array(content, object)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
@@ -125,7 +125,7 @@ def _kept(elem_type: int, dims: tuple[int, ...], content: Any) -> Any:
 
 
 def type_of(term: Term) -> str:
-    """The type of a term, as ONNX text has it."""
+    """Type of a term in ONNX text."""
     fact = term.fact
     kind = onnx.TensorProto.DataType.Name(fact.elem_type).lower() if fact.elem_type else "?"
     if fact.shape is None:

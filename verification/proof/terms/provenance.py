@@ -15,23 +15,23 @@ _WITHIN = ("view", "narrow", "reversed", "state", "final", "stacked")
 
 
 class Trace:
-    """What was recorded of a proof."""
+    """Record of the nodes and terms that terms come from."""
 
     def __init__(self) -> None:
         self._given: dict[str, dict[Term, str]] = {"before": {}, "after": {}}
         self._sources: dict[Term, list[Term]] = {}
 
     def gave(self, side: str, term: Term, path: str) -> None:
-        """A node of one model gave a term."""
+        """Record that a node of one model computed a term."""
         self._given[side].setdefault(term, path)
 
     def came(self, term: Term, source: Term) -> None:
-        """A term was made of another one where terms are compared."""
+        """Record that the comparison made a term from another one."""
         if term is not source:
             self._sources.setdefault(term, []).append(source)
 
     def path(self, side: str, term: Term) -> str:
-        """The path of the node that a term is from; empty where that is not known."""
+        """Path of the node that a term comes from; empty if unknown."""
         given, seen, waiting = self._given[side], {term}, [term]
         for at in waiting:
             if at in given:

@@ -20,19 +20,20 @@ from .op_semantics import BODIES, has_any_outputs, meaning_of
 
 
 class Head:
-    """What is applied to terms; the same object where the meaning is the same.
+    """Function symbol of a term; one object for each meaning.
 
     Attributes:
-        name: the operator ("Loop", "domain::Name"), or what is no operator ("input", "view").
-        key: what tells it from others of its name: version and attributes, a constant, a name.
-        op: the operator; None where it is none.
-        imports: the opsets that it is written for: the last ones that spell it so.
+        name: the operator ("Loop", "domain::Name"), or a name of the prover's own ("input",
+            "view").
+        key: difference from others of its name: version and attributes, a constant, a name.
+        op: the operator; None for a head of the prover's own.
+        imports: opsets of the operator: the last ones with this spelling.
         parts: terms inside it, over variables that it binds.
-        outputs: how many outputs it has, where its meaning depends on that; 0 for others.
-        draws: whether it may draw random numbers; None where that was not asked yet.
-        unknown: whether ONNX does not say what it does.
-        made: what it gives, by what it is applied to.
-        numbers: attributes that are integers, as far as they were asked for.
+        outputs: number of outputs, where the meaning depends on it; else 0.
+        draws: whether it may draw random numbers; None if not computed yet.
+        unknown: whether ONNX does not define it.
+        made: outputs, by arguments (the hash-consing table).
+        numbers: integer attributes, cached.
     """
 
     __slots__ = (
@@ -70,7 +71,7 @@ class Head:
         self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute of its operator."""
+        """Attribute of the operator."""
         if self.op is None:
             return default
         found = self.numbers.get(name)
@@ -81,13 +82,13 @@ class Head:
         return found
 
     def text(self, name: str) -> str:
-        """An attribute that is text; empty where it is absent."""
+        """Attribute of type string; empty if absent."""
         value = self.attribute(name, "")
         return value.decode() if isinstance(value, bytes) else str(value)
 
     @property
     def opset(self) -> int:
-        """The version of the default domain that it was written for."""
+        """Version of the default domain."""
         return self.imports.get("", 0)
 
     def __repr__(self) -> str:
@@ -105,19 +106,19 @@ class Heads:
         return iter(self._known.values())
 
     def own(self, name: str, key: Any = None, parts: tuple[Term, ...] = ()) -> Head:
-        """A head that is no operator."""
+        """Head of the prover's own."""
         found = self._known.get((name, key, parts))
         if found is None:
             found = self._known[name, key, parts] = Head(name, key, parts=parts)
         return found
 
     def of(self, op: Operator, imports: Mapping[str, int], outputs: int = 0) -> Head:
-        """An operator, as it is written for some opsets.
+        """Head of an operator at some opsets.
 
         Args:
-            op: the operator; of one that holds bodies only its attributes count.
+            op: the operator; its bodies do not count.
             imports: the opsets.
-            outputs: how many outputs its node has, where that may be a part of its meaning.
+            outputs: number of outputs of its node, which may be a part of its meaning.
         """
         version = imports.get(normal_domain(op.domain), 0)
         spelled = (op.qualname, op.overload, version, _written(op.attributes), outputs)
@@ -127,12 +128,12 @@ class Heads:
         return head
 
     def with_attributes(self, head: Head, **changed: Any) -> Head:
-        """The same operator with other attributes."""
+        """Head of the same operator with other attributes."""
         operator = changed_operator(head, tuple(changed.items()))
         return self.of(operator, head.imports, head.outputs)
 
     def made(self, op_type: str, like: Head, **attributes: Any) -> Head:
-        """An operator of the default domain, written for the opsets of another head."""
+        """Head of an operator of the default domain, at the opsets of another head."""
         return self.of(Operator.make(op_type, **attributes), like.imports)
 
     def _meant(self, op: Operator, version: int, imports: Mapping[str, int], outputs: int) -> Head:
@@ -149,7 +150,7 @@ class Heads:
 
 
 def changed_operator(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operator:
-    """The operator of a head with some attributes set, or, where None is given, left out."""
+    """Operator of a head with some attributes set, or removed where None."""
     assert head.op is not None
     names = {name for name, _ in changed}
     kept = [m for m in head.op.attributes.values() if m.name not in names]
@@ -178,14 +179,14 @@ Args = tuple["Term | None", ...]
 
 @final
 class Term:
-    """One output of a head applied to terms. Made by `Terms` only; immutable but for its fact.
+    """Output of a head applied to terms. `Terms` alone builds it; immutable but for its fact.
 
     Attributes:
-        head: what is applied.
-        args: to what; None stands for an input that is left out.
+        head: the function symbol.
+        args: the arguments; None for an absent input.
         index: which output.
-        number: terms are numbered as they are made, arguments first.
-        fact: its type, its shape, and its content where it is a small integer tensor.
+        number: position in the order in which terms are built, arguments first.
+        fact: its type, its shape, and its content if it is a small integer tensor.
     """
 
     __slots__ = ("args", "fact", "head", "index", "number")
@@ -198,12 +199,12 @@ class Term:
         self.fact = fact
 
     def is_op(self, *op_types: str) -> bool:
-        """Whether it is the result of one of these operators of the default domain."""
+        """Test whether it is an output of one of these operators of the default domain."""
         return self.head.name in op_types
 
     @property
     def shape(self) -> Shape:
-        """Its sizes, for what can only be asked of a tensor of known rank.
+        """Shape of a tensor of known rank.
 
         Raises:
             OpenError: the rank is not known, or it is no tensor.
@@ -217,11 +218,11 @@ class Term:
 
 
 def descendants(roots: Sequence[Term | None], seen: set[Term] | None = None) -> Iterator[Term]:
-    """Terms with all that they are made of, each once, arguments first; without recursion.
+    """Subterms of terms, each once, arguments first; without recursion.
 
     Args:
         roots: the terms.
-        seen: what is left out; what is given is added to it.
+        seen: subterms to skip; those visited are added.
     """
     done = set() if seen is None else seen
     stack = [root for root in reversed(roots) if root is not None]
@@ -240,7 +241,7 @@ def descendants(roots: Sequence[Term | None], seen: set[Term] | None = None) -> 
 
 
 def reach(root: Term | None, seen: set[Term | None]) -> None:
-    """Add a term to those that are seen, with all that it is made of, in any order."""
+    """Add a term and its subterms to a set, in any order."""
     stack = [root]
     while stack:
         term = stack.pop()
@@ -252,7 +253,7 @@ def reach(root: Term | None, seen: set[Term | None]) -> None:
 
 
 def fingerprint(root: Term) -> str:
-    """What a term is, in a few letters; the same in every run of a proof."""
+    """Digest of a term, equal in every run of a proof."""
     texts: dict[Term, str] = {}
     for term in descendants([root]):
         key = term.head.key
@@ -277,8 +278,8 @@ _SPEAK_OF_THE_FIRST = frozenset(
 
 
 def speaks_of_no_axis(head: Head, args: Args) -> bool:
-    """Whether an attribute of a head names an axis that its first input does not have: its nodes
-    fail, and nothing that holds of another axis holds of them."""
+    """Test whether an attribute names an axis that the first input does not have. Such a node
+    fails, and nothing that holds for another axis holds for it."""
     if head.name not in _SPEAK_OF_THE_FIRST or not args:
         return False
     rank = rank_of(args[0])
@@ -291,7 +292,7 @@ def speaks_of_no_axis(head: Head, args: Args) -> bool:
 
 
 def rank_of(term: Term | None) -> int | None:
-    """How many axes a term has, where that is known."""
+    """Rank of a term, if known."""
     return None if term is None or term.fact.shape is None else len(term.fact.shape)
 
 

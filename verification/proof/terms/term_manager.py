@@ -44,35 +44,35 @@ MOST_STEPS = limit("proof_loop_steps")
 
 
 class Terms:
-    """All terms of a proof, equal ones being one object.
+    """All terms of a proof; equal ones are one object.
 
     Args:
-        budget: what they may cost.
-        given: sizes that symbols have in the case that is looked at.
+        budget: limit of what they may cost.
+        given: sizes that symbols have in the current case.
 
     Attributes:
-        heads: what they are made of.
+        heads: their heads.
         symbols: the symbols of their sizes.
-        limits: for the symbol of a trip of a loop, how many trips the loop makes.
-        loops: what loops do that begin alike, by the tag of their variables.
-        derived: for the symbol of a size that depends on the trip of a loop, what it is made of.
-        axes: for the symbol of a size that only run time tells, the term that has it, and where.
-        sized: for the symbol of a size that a node is given, the number that it is given.
-        counts: for the symbol of a number of trips, what it is where that is not negative.
-        positive: numbers of trips that sizes of scan outputs are told for if they are 1 or more.
-        heeded: whether a condition that a body computes ends a Loop that is given none.
+        limits: trip count of a loop, by the symbol of its iteration number.
+        loops: loops with the same initial states, by the tag of their variables.
+        derived: derivation of a size that depends on an iteration, by symbol.
+        axes: term and axis of a size that only run time determines, by symbol.
+        sized: operand that determines the size of a node's output, by symbol.
+        counts: linear sum of a trip count where that is not negative, by symbol.
+        positive: trip counts that are taken to be 1 or more for the shapes of scan outputs.
+        heeded: whether the condition of a body ends a Loop that has no condition input.
         two_readings: whether there is such a Loop.
-        trace: where it is recorded what terms come from; None where nobody asks.
-        key_of: what constants that are equal have in common.
+        trace: record of where terms come from; None if not recorded.
+        key_of: key that equal constants share.
         loop_steps: the limit of nodes, of all iterations together, for running a loop by its
             definition; over it a loop is a recurrence although its trip count is known.
         generalized: whether a loop was over that limit.
-        rounded: constants that were folded by an operator whose bits depend on the kernel.
-        late: the names of such operators that were folded where terms are compared.
-        comparing: whether terms are compared.
+        rounded: constants folded by an operator whose bits depend on the kernel.
+        late: names of such operators that were folded during the comparison.
+        comparing: whether the comparison has begun.
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
-        bounds: the bounds of terms that were asked for (`execution/safety.py`).
-        elements: the elements of the sequences that were asked for last (`simplify/sequences.py`).
+        bounds: bounds of terms, cached (`execution/safety.py`).
+        elements: elements of sequences, cached (`simplify/sequences.py`).
     """
 
     def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
@@ -121,12 +121,12 @@ class Terms:
         return steps <= self.loop_steps
 
     def leaf(self, name: str, key: Any, fact: Fact) -> Term:
-        """A term of no arguments: an input, a variable."""
+        """Term without arguments: an input, a variable."""
         term = self._one(self.heads.own(name, key), (), fact)
         return self.void(fact) if is_empty(fact) else term
 
     def constant(self, content: Tensor | Array) -> Term:
-        """A constant."""
+        """Term of a constant."""
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
         head = self.heads.own("constant", self.key_of(tensor))
         known = head.made.get(())
@@ -136,18 +136,18 @@ class Terms:
         return _first(known)
 
     def tensor(self, term: Term | None) -> Tensor | None:
-        """What a constant holds; None for what is none."""
+        """Value of a constant; None for any other term."""
         return None if term is None else self._tensors.get(term)
 
     def numbers(self, term: Term | None) -> list[int] | None:
-        """The elements of a constant of integers, such as axes."""
+        """Elements of an integer constant, such as axes."""
         tensor = self.tensor(term)
         if tensor is None or tensor.elem_type not in _WHOLE or not tensor.is_readable:
             return None
         return [int(n) for n in tensor.numpy().reshape(-1)]
 
     def ends_of(self, joined: Term, axis: int) -> list[int] | None:
-        """Where each piece of a Concat ends; None where a piece has no known size."""
+        """End of each piece of a Concat along its axis; None if a size is unknown."""
         key = joined, axis
         if key not in self._ends:
             shapes = [None if arg is None else arg.fact.shape for arg in joined.args]
@@ -161,8 +161,8 @@ class Terms:
         return self._ends[key]
 
     def size_of(self, number: Term) -> Dimension:
-        """How many elements a tensor has that is made with so many. It is the number itself where
-        there is such a tensor, since one of a negative size cannot be made."""
+        """Number of elements of a tensor of a size that a term determines. It is the number itself
+        if such a tensor exists, since no tensor has a negative size."""
         told = element(number.fact)
         if isinstance(told, Dimension) and told.less(0) is False:
             return told
@@ -173,15 +173,15 @@ class Terms:
         return size
 
     def trips_if(self, condition: Term, trips: Dimension) -> Dimension:
-        """So many trips where a condition holds, else none."""
+        """Trip count if a condition holds, else 0."""
         tensor = self.tensor(condition)
         if trips.value == 0 or tensor is not None:
             return trips if tensor is None or bool(tensor.numpy().all()) else ZERO
         return self.following("if", condition, trips)
 
     def following(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
-        """A size that follows from a term. It has one name in all cases of a proof, but where the
-        term depends on the trip of a loop, and so is another one once that trip is put in."""
+        """Size that follows from a term. It has one name in all cases of a proof, unless the term
+        depends on an iteration, which substitution may replace."""
         if not self.symbols.free(term):
             name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
             return self.given.get(name) or self.symbols.steady(name)
@@ -190,7 +190,7 @@ class Terms:
         return self.symbols.steady(name)
 
     def either(self, one: Fact, other: Fact) -> Fact:
-        """What is known of a value that is one of two."""
+        """Fact of a value that is one of two."""
         if one.other is not None or other.other is not None:
             if one.other != other.other:
                 return Fact()
@@ -203,7 +203,7 @@ class Terms:
         return Fact(elem_type, tuple(dims))
 
     def sizes(self, elements: Sequence[Dimension | int], elem_type: int = INT64) -> Term:
-        """A vector of sizes."""
+        """Vector of sizes."""
         key = elem_type, tuple(elements)
         known = self._vectors.get(key)
         if known is None:
@@ -212,7 +212,7 @@ class Terms:
         return known
 
     def size(self, element: Dimension | int) -> Term:
-        """A size, as a scalar."""
+        """Scalar size."""
         known = self._scalars.get(element)
         if known is None:
             content = content_from(_dimension(element))
@@ -220,12 +220,12 @@ class Terms:
         return known
 
     def apply(self, head: Head, args: Args, count: int = 1) -> Results:
-        """What a head gives for these arguments.
+        """Outputs of a head on arguments, after rewriting.
 
         Args:
             head: an operator without bodies, or "view" and the like.
-            args: the arguments; None for what is left out at the end is dropped.
-            count: how many outputs are read at least.
+            args: the arguments; None at the end is dropped.
+            count: number of outputs that are read at least.
         """
         while args and args[-1] is None:
             args = args[:-1]
@@ -237,8 +237,8 @@ class Terms:
         return known
 
     def settled(self, head: Head, args: Args, count: int) -> list[Fact]:
-        """The facts of the outputs of a head that stands as it is for all arguments of the same
-        facts; nothing where a rule may speak of some of them."""
+        """Facts of the outputs if no rule applies to arguments of these facts. Empty if a rule may
+        apply to some of them."""
         if head.name in RULES or head.name in SPELLINGS or not self.facts.tell(head, args, count):
             return []
         found = []
@@ -249,15 +249,15 @@ class Terms:
         return found
 
     def standing(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
-        """What a head gives that stands as it is, for arguments that tell these facts."""
+        """Outputs of a head to which no rule applies, with known facts."""
         if args in head.made:  # with fewer outputs
             return self.apply(head, args, len(facts))
         head.made[args] = results = self.raw(head, args, facts)
         return results
 
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
-        """What `apply` gives, where it was not asked before; a tensor without elements is one
-        constant, however it was made."""
+        """Outputs that `apply` has not cached. A tensor without elements is one constant, however a
+        model computes it."""
         self.budget.step()
         results, empty = self._applied(head, args, count), self.facts.empty
         for index, term in enumerate(results):
@@ -266,7 +266,7 @@ class Terms:
         return results
 
     def void(self, fact: Fact) -> Term:
-        """A tensor without elements."""
+        """Tensor without elements."""
         sizes = [dim.value for dim in fact.shape or ()]
         if None in sizes or not fact.elem_type:
             fact = Fact(fact.elem_type, fact.shape)
@@ -276,31 +276,31 @@ class Terms:
         return self.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
 
     def op(self, op_type: str, like: Head, *args: Term | None, **attributes: Any) -> Term:
-        """The first output of an operator of the default domain, written as another head is."""
+        """First output of an operator of the default domain, at the opsets of another head."""
         return _first(self.apply(self.heads.made(op_type, like, **attributes), args))
 
     def with_attributes(self, head: Head, *args: Term | None, **changed: Any) -> Term:
-        """The first output of a head with other attributes."""
+        """First output of a head with other attributes."""
         return _first(self.apply(self.heads.with_attributes(head, **changed), args))
 
     def view(self, term: Term, shape: Shape) -> Term:
-        """The same elements in another shape."""
+        """Term of the same elements in another shape."""
         if term.fact.shape == shape:
             return term
         return _first(self.apply(self._view, (term, self.sizes(shape))))
 
     def narrow(self, term: Term, axis: int, start: Dimension | int, size: Dimension | int) -> Term:
-        """The elements from a place on along one axis; they must be there."""
+        """Slice along one axis, all of whose elements exist."""
         args = (term, self.size(start), self.size(size))
         return _first(self.apply(self.heads.own("narrow", axis), args))
 
     def get(self, head: Head, args: Args) -> Term | None:
-        """The first output of a head on arguments, where it was made before."""
+        """First output of a head on arguments, if it was built before."""
         known = head.made.get(args)
         return None if known is None else known[0]
 
     def keep(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
-        """An output of a head that is no operator; most have one."""
+        """Output of a head of the prover's own, without rewriting; most have one."""
         return self._one(head, args, fact, index)
 
     def rebuilt(
@@ -310,14 +310,14 @@ class Terms:
         parts: tuple[Term, ...] | None = None,
         replace: Callable[[Fact], Fact] = lambda fact: fact,
     ) -> Term:
-        """The same output of the same head on other terms: all that makes a term of one does it
-        here.
+        """Same output of the same head on other arguments. All terms that are made from a term of
+        the same head are built here.
 
         Args:
             term: the term.
             args: its arguments.
-            parts: what stands inside its head, where that is replaced.
-            replace: what becomes of its fact, where nothing infers it.
+            parts: the terms inside its head, if they are replaced.
+            replace: function of its fact, where inference finds none.
         """
         head = term.head
         if parts is not None and parts != head.parts:
@@ -329,11 +329,11 @@ class Terms:
         return result
 
     def raw(self, head: Head, args: Args, facts: Sequence[Fact], first: int = 0) -> Results:
-        """The outputs of a head from one on, by no rule."""
-        count, made = self._count, len(facts)
-        self._count = count + made
-        self.budget.make_terms(made)
-        if made == 1:
+        """Outputs of a head from one on, without rewriting."""
+        count, new = self._count, len(facts)
+        self._count = count + new
+        self.budget.make_terms(new)
+        if new == 1:
             return [Term(head, args, first, count, facts[0])]
         return [Term(head, args, first + n, count + n, fact) for n, fact in enumerate(facts)]
 
@@ -356,7 +356,7 @@ class Terms:
         return self.computed(head, args, count)
 
     def computed(self, head: Head, args: Args, count: int = 1) -> Results:
-        """An operator on terms that no rule says more about: folded, or as it stands."""
+        """Operator to which no rule applies: folded, or as it stands."""
         known = self._evaluated(head, args, count)
         if known is not None:
             return known
@@ -370,7 +370,7 @@ class Terms:
         return results
 
     def _owned(self, results: Results, new: Container[str]) -> None:
-        """Remember whose sizes these new symbols are."""
+        """Record the terms that have these new symbols as sizes."""
         for term in filter(None, results):
             for axis, dim in enumerate(term.fact.shape or ()):
                 name = next(iter(dim.symbols), "")
@@ -378,8 +378,7 @@ class Terms:
                     self.axes.setdefault(name, (term, axis))
 
     def folded(self, head: Head, args: Args, count: int = 1) -> Results | None:
-        """The outputs of an operator, where they are known before run time: it is applied to
-        constants, or gives sizes."""
+        """Outputs of an operator that are known before run time: constants or sizes."""
         known = self._evaluated(head, args, count)
         if known is not None or count > 1:
             return known
@@ -387,7 +386,7 @@ class Terms:
         return None if told is None else [told]
 
     def _evaluated(self, head: Head, args: Args, count: int) -> Results | None:
-        """An operator on constants."""
+        """Operator on constants."""
         for arg in args:
             if arg is not None and arg.head.name != "constant":
                 return None
@@ -407,23 +406,23 @@ class Terms:
         return results
 
     def _told(self, fact: Fact) -> Term | None:
-        """The sizes that a fact tells all of."""
+        """Content of a fact that determines all elements."""
         if fact.content is None or None in fact.content.reshape(-1):
             return None
         return self.content(fact.content, fact.elem_type)
 
     def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
-        """What is known about the outputs of an operator."""
+        """Facts of the outputs of an operator."""
         return self.budget.take_sizes(self.facts.of(head, args, self._tensors, count))
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
-        """Whether an operator that may draw random numbers does so."""
+        """Test whether an operator that may draw random numbers does."""
         constants = present([self.tensor(arg) for arg in args])
         node = self.facts.node(head, args, constants, count)
         return rules_of(node.op).draws_random_numbers(node)
 
     def content(self, content: Any, elem_type: int) -> Term:
-        """The one term for known content: a constant, or a vector of sizes."""
+        """Unique term for known content: a constant, or a vector of sizes."""
         flat = content.reshape(-1)
         if all(isinstance(e, bool) or e.value is not None for e in flat):
             dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
@@ -466,7 +465,7 @@ SPELLINGS: dict[str, Spelling] = {}
 
 
 def spelling(*names: str) -> Callable[[Spelling], Spelling]:
-    """Let a function be the spelling of operators of the default domain."""
+    """Register a function as the canonical form of operators of the default domain."""
 
     def register(function: Spelling) -> Spelling:
         for name in names:
@@ -488,12 +487,11 @@ forms, both of which are common."""
 
 
 def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:
-    """Let a function be the rule of heads.
+    """Register a function as the simplification of heads.
 
     Args:
         names: the heads.
-        constants: where the arguments are constants or sizes the head is computed, and the rule is
-            not asked.
+        constants: fold where the arguments are constants or sizes, and skip the rule.
     """
 
     def register(function: Rule) -> Rule:
@@ -516,7 +514,7 @@ def _of_others(function: Rule) -> Rule:
 
 
 def late(*names: str) -> Callable[[Rule], Rule]:
-    """Let a function be the rule of heads where terms are compared."""
+    """Register a function as the late rule of heads: the comparison alone applies it."""
 
     def register(function: Rule) -> Rule:
         for name in names:

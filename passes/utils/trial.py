@@ -1,0 +1,48 @@
+"""Passes on a copy of a model, apart from the rewrite that tries them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...ir import Model
+from ...limits import governed
+from ..base import Pass
+from ..context import Analyses, PassContext
+from .fixpoint import rewrite_model, run_passes
+
+
+class Trial(NamedTuple):
+    """Result of passes on a copy of a model.
+
+    Attributes:
+        model: the copy.
+        changed: whether any pass changed it.
+        context: the remarks and the cost of the trial.
+    """
+
+    model: Model
+    changed: bool
+    context: PassContext
+
+
+def try_passes(
+    passes: Sequence[Pass], model: Model, context: PassContext, *, repeat: bool = True
+) -> Trial:
+    """Run passes on a copy of a model, with remarks and a meter of their own.
+
+    No watcher observes a trial. The limits of the rewrite hold, and inference shares its memory.
+
+    Args:
+        passes: in their order.
+        model: the copy, or a model of nodes that were cut out; it is changed in place.
+        context: the rewrite that tries them.
+        repeat: run them to a fixed point, then correct what the copy declares.
+    """
+    trial = PassContext(Analyses(context.analyses.memory), default_passes=context.default_passes)
+    with governed():
+        if repeat:
+            changed = rewrite_model(passes, model, trial, repeat=True)
+        else:
+            changed = run_passes(passes, model, trial, repeat=False)
+    return Trial(model, changed, trial)
