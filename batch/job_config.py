@@ -62,14 +62,14 @@ class Treatment:
         Raises:
             PluginError: a file is none of passes.
         """
-        from ..ir.option_names import told_to_a_shell
+        from ..ir.option_names import shell_messages
         from ..passes import load_file
 
         for file in self.load:
             load_file(file)
         with (
             governed(self.rewriting.limits),
-            told_to_a_shell() if self.in_a_shell else contextlib.nullcontext(),
+            shell_messages() if self.in_a_shell else contextlib.nullcontext(),
         ):
             yield
 

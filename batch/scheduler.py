@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..display import OnProgress, silent
 from ..ir import TWO_GB
 from ..ir.kinds import PATH, takes
-from ..ir.option_names import is_told_to_a_shell
+from ..ir.option_names import in_shell
 from .errors import BatchError
 from .job_config import Treatment
 from .pools import LOCAL, Pool, pool_of
@@ -111,7 +111,7 @@ def run(
         force,
         max_bytes,
         tuple(Path(os.path.realpath(file)) for file in load),
-        is_told_to_a_shell(),
+        in_shell(),
         link_data,
     )
     if jobs is not None and jobs < 1:

@@ -155,11 +155,11 @@ def choice(kind: type[Kind]) -> Callable[[Any], Kind]:
 
 def target_name(text: str) -> str:
     """What --target gives: the name of a target that is shipped."""
-    from ..ir.option_names import told_to_a_shell
+    from ..ir.option_names import shell_messages
     from ..targets import TargetError, find
 
     try:
-        with told_to_a_shell():
+        with shell_messages():
             return find(text).name
     except TargetError as error:
         raise typer.BadParameter(f"{text}: {error}") from error

@@ -39,11 +39,11 @@ class Command(typer.core.TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run it with what it shows directed to where its options say."""
         from ..ir.gc_pause import take_over_process
-        from ..ir.option_names import told_to_a_shell
+        from ..ir.option_names import shell_messages
 
         if ctx.obj == OWN_PROCESS:
             take_over_process()
-        with told_to_a_shell(), directed(ctx.params):
+        with shell_messages(), directed(ctx.params):
             return super().invoke(ctx)
 
 

@@ -1,4 +1,4 @@
-"""Attributes of nodes: their kinds, and the few values that everyone trusts."""
+"""Attributes of nodes: their kinds, and checks of the values that all rooms rely on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tensor_contents import Types, check_sparse, check_tensor
 _Kind = onnx.AttributeProto
 _GRAPH, _GRAPHS = _Kind.GRAPH, _Kind.GRAPHS
 ANY = -1
-"""The kind of a reference that does not say it."""
+"""The kind of a reference without a type."""
 
 _FIELDS = {
     "f": _Kind.FLOAT,
@@ -30,7 +30,7 @@ _FIELDS = {
     "type_protos": _Kind.TYPE_PROTOS,
 }
 _ELEMENT_TYPES = frozenset({"to", "dtype", "output_dtype", "output_datatype", "stash_type"})
-"""Attributes whose number names an element type, whatever the operator is."""
+"""Attributes that name an element type by its number, for any operator."""
 
 _VALUED = frozenset(
     {
@@ -62,7 +62,7 @@ LARGE = frozenset({_GRAPH, _GRAPHS, *_VALUED} - {_Kind.TYPE_PROTO, _Kind.TYPE_PR
 def kind_of(attribute: onnx.AttributeProto) -> int:
     """The kind of an attribute.
 
-    Files of IR version 1 and 2 may not say it; then its value does. They hold no graphs.
+    Files of IR version 1 and 2 may omit it: the field that is set decides. They hold no graphs.
     """
     if attribute.type:
         return attribute.type
@@ -84,13 +84,13 @@ def value_of(attribute: onnx.AttributeProto) -> Any:
 
 
 def name_of_kind(kind: int) -> str:
-    """A kind as ONNX writes it."""
-    known = kind in _Kind.AttributeType.values()
-    return _Kind.AttributeType.Name(kind) if known else str(kind)
+    """The name of a kind in ONNX."""
+    is_defined = kind in _Kind.AttributeType.values()
+    return _Kind.AttributeType.Name(kind) if is_defined else str(kind)
 
 
 def graphs_in(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
-    """The graphs that an attribute holds itself."""
+    """The graphs of an attribute, without those nested in them."""
     kind = attribute.type
     if kind == _GRAPH:
         return () if attribute.ref_attr_name else (attribute.g,)
@@ -98,28 +98,28 @@ def graphs_in(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
 
 
 def has_value_to_check(name: str, kind: int) -> bool:
-    """Whether `check_value` has something to look at."""
+    """Test whether `check_value` applies to an attribute."""
     return kind in _VALUED or name in _ELEMENT_TYPES
 
 
 def check_value(attribute: onnx.AttributeProto, kind: int, node: str, types: Types) -> None:
-    """Check what an attribute of one of ONNX's own operators holds.
+    """Check the value of an attribute of one of ONNX's own operators.
 
     Raises:
         ModelError: a tensor or type in it is not well formed, or a number is no element type.
     """
     if kind == _Kind.INT:
-        known = onnx.TensorProto.DataType.values()
-        if attribute.name in _ELEMENT_TYPES and attribute.i not in known:
+        element_types = onnx.TensorProto.DataType.values()
+        if attribute.name in _ELEMENT_TYPES and attribute.i not in element_types:
             raise ModelError(
                 f"{node} has {attribute.i} as its attribute '{attribute.name}', which is no element"
                 " type"
             )
     elif kind in _VALUED and not attribute.ref_attr_name:
-        _check_held(attribute, kind, node, types)
+        _check_messages(attribute, kind, node, types)
 
 
-def _check_held(attribute: onnx.AttributeProto, kind: int, node: str, types: Types) -> None:
+def _check_messages(attribute: onnx.AttributeProto, kind: int, node: str, types: Types) -> None:
     what = "tensor {}"
     name = f"'{attribute.name}' of {node}"
     for one, field in ((_Kind.TENSOR, "t"), (_Kind.SPARSE_TENSOR, "sparse_tensor")):

@@ -1,4 +1,4 @@
-"""The tensor that a Constant node stands for."""
+"""Conversion between tensors and Constant operators."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _DTYPES = {
 
 @takes(op=Operator)
 def constant_tensor(op: Operator, base_dir: Path | None = None) -> Tensor | None:
-    """What a Constant operator gives (operator specification, Constant); None where its attribute
-    comes from the function around it, is a sparse tensor, or a string that is not UTF-8.
-    `base_dir` is the model's folder."""
+    """The output of a Constant operator (operator specification, Constant). None for an attribute
+    of the enclosing function, a sparse tensor, or a string that is not UTF-8. `base_dir` is the
+    model's folder."""
     if len(op.attributes) != 1 or op.references:
         return None
     try:
@@ -48,7 +48,7 @@ def _tensor(name: str, message: onnx.AttributeProto, base_dir: Path | None) -> T
 
 @takes(tensor=Tensor)
 def constant_operator(tensor: Tensor) -> Operator:
-    """A Constant operator that gives the tensor."""
+    """A Constant operator whose output is the tensor."""
     message = onnx.AttributeProto(name="value", type=onnx.AttributeProto.TENSOR)
     if tensor.is_sparse:
         tensor = Tensor(array=tensor.numpy())
@@ -63,17 +63,17 @@ FLOATS_OF_FIRST_CONSTANT = (
     onnx.TensorProto.DOUBLE,
     onnx.TensorProto.FLOAT16,
 )
-"""The element types that Constant gives before opset 9."""
+"""The element types of Constant before opset 9."""
 
 
 def takes_any(opset: int, elem_type: int) -> bool:
-    """Whether a Constant node of an opset gives that element type."""
+    """Test whether a Constant node of an opset may have this element type."""
     return opset >= 9 or elem_type in FLOATS_OF_FIRST_CONSTANT
 
 
 def widened(tensor: Tensor) -> Tensor | None:
-    """The same numbers as doubles, which Cast takes back to the element type; None where they are
-    strings, or too large to be doubles exactly."""
+    """The same numbers as doubles, from which Cast restores the element type. None for strings and
+    for numbers that no double represents exactly."""
     array = tensor.numpy()
     wide = array.astype(np.float64) if array.dtype.kind in "biu" else None
     if wide is None or not np.array_equal(wide.astype(array.dtype), array):

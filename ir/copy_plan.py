@@ -1,4 +1,4 @@
-"""Nodes of a body that all copies of it add alike: how they are connected is known before."""
+"""The copy plan of a body: nodes whose connections are the same in all copies."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Take = Callable[[list[Any]], Neighbours]
 
 
 class Step(NamedTuple):
-    """One node of a body, with its values as positions in the environment of a copy.
+    """A node of a body, its values as positions in the environment of a copy.
 
     Attributes:
         op: its operator.
         name: its label, may be empty.
-        reads: where the values are that it reads; 0 for one that is absent.
-        read: gives these.
-        outputs: where its outputs go; 0 for one that is omitted.
+        reads: the positions of its inputs; 0 for an absent one.
+        read: selects the inputs from an environment.
+        outputs: the positions of its outputs; 0 for an omitted one.
         labels: their labels.
-        plain: whether a copy has one output and nothing that would have to be copied, too.
+        plain: true for one output and nothing else to copy.
         node: the node.
     """
 
@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
 
 class Block:
-    """Plain nodes, each after those that feed it; see `Graph.add_block`.
+    """Plain nodes in topological order; see `Graph.add_block`.
 
     What is told by places is looked up in a list that starts with None; behind it stands what is
     `fed`, then what is given.
@@ -57,9 +57,9 @@ class Block:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.gives = [step.outputs[0] for step in steps]
-        given = set(self.gives)
+        own_outputs = set(self.gives)
         read = dict.fromkeys(position for step in steps for position in step.reads if position)
-        self.fed = [position for position in read if position not in given]
+        self.fed = [position for position in read if position not in own_outputs]
         places = {position: n for n, position in enumerate((0, *self.fed, *self.gives))}
         self.nodes: list[tuple[Operator, str, Reader, Take, str]] = []
         using: list[list[int]] = [[] for _ in places]
@@ -68,9 +68,9 @@ class Block:
             present = [place for place in dict.fromkeys(reads) if place]
             for place in present:
                 using[place].append(own)
-            taken = step.op, step.name, reader(reads), taking(present), step.labels[0]
-            self.nodes.append(taken)
-        self.users = [taking(places) for places in using[len(self.fed) + 1 :]]
+            entry = step.op, step.name, reader(reads), neighbour_reader(present), step.labels[0]
+            self.nodes.append(entry)
+        self.users = [neighbour_reader(places) for places in using[len(self.fed) + 1 :]]
         self.users_of_fed = [reader(places) for places in using[1 : len(self.fed) + 1]]
 
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class Block:
 
 
 def reader(places: Sequence[int]) -> Reader:
-    """What takes that which stands at some places out of a list."""
+    """Make a function that selects the items at some places of a list."""
     if len(places) > 1:
         return itemgetter(*places)
     if places:
@@ -88,8 +88,8 @@ def reader(places: Sequence[int]) -> Reader:
     return lambda listed: ()
 
 
-def taking(places: Sequence[int]) -> Take:
-    """What takes that which stands at some places out of a list, as neighbours are held."""
+def neighbour_reader(places: Sequence[int]) -> Take:
+    """Make a function that selects the items at some places as `Neighbours`."""
     take = reader(places)
     return take if len(places) <= FEW else lambda listed: neighbours(take(listed))
 
@@ -97,27 +97,27 @@ def taking(places: Sequence[int]) -> Take:
 def parts_of(
     steps: Sequence[Step], varying: set[int], loose: set[int], folds: bool
 ) -> list[Step | Block]:
-    """The steps of a copy, of which those are put together that no constant can change.
+    """Group the steps of a copy into blocks that no constant can change.
 
     Args:
         steps: all, in order.
-        varying: where the values are that are no constants; what steps give is added.
-        loose: where those are that may be constants without a place in the graph, or absent;
-            what steps give is added.
-        folds: whether nodes are computed whose inputs are all constants.
+        varying: the positions of values that are no constants; outputs of steps are added.
+        loose: the positions of values that may be unplaced constants or absent; outputs of steps
+            are added.
+        folds: compute nodes whose inputs are all constants.
     """
     parts: list[Step | Block] = []
     block: list[Step] = []
     for step in steps:
         stays = not folds or not varying.isdisjoint(step.reads)
         plain = step.plain and stays and loose.isdisjoint(step.reads)
-        given = {position for position in step.outputs if position}
+        outputs = {position for position in step.outputs if position}
         if stays and not step.node.bodies:
-            varying |= given
-            loose -= given
-        else:  # what it gives may be a constant
-            varying -= given
-            loose |= given
+            varying |= outputs
+            loose -= outputs
+        else:  # an output may be a constant
+            varying -= outputs
+            loose |= outputs
         if plain:
             block.append(step)
             continue

@@ -1,4 +1,4 @@
-"""Copying graphs with all that they hold, and what a copy needs to know of a node."""
+"""Copies of graphs, functions and nodes with all their contents."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .value import Value
 
 
 class Loosened(dict[int, tuple[onnx.ValueInfoProto, onnx.ValueInfoProto]]):
-    """Declarations without the symbols of their sizes, which need not stand for the same size in
-    every copy. Numbers stay: a Loop that makes no trips takes the sizes of a scan output from what
-    its body declares. Made once for each.
+    """Cache of declarations without symbolic sizes, which may differ from copy to copy. Numbers
+    stay: a Loop of zero iterations takes the sizes of a scan output from the declaration in its
+    body.
     """
 
     def of(self, info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
         """The loosened form of a declaration; itself where it has no symbols."""
         if id(info) not in self:
-            # The original is kept so that its id stays its own.
+            # The original stays alive, so that its id stays unique.
             self[id(info)] = (info, without_symbols(info))
         return self[id(info)][1]
 
 
 def without_symbols(info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
-    """A declaration without the symbols of its sizes; itself where it has none."""
+    """A declaration without symbolic sizes; itself where it has none."""
     if not any(dim.dim_param for dim in dims_of(info.type)):
         return info
     loose = onnx.ValueInfoProto()
@@ -41,7 +41,7 @@ def without_symbols(info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
 
 
 def dims_of(type_: onnx.TypeProto) -> Sequence[onnx.TensorShapeProto.Dimension]:
-    """The dimensions of the tensor that a type is made of; none where it is of another kind."""
+    """The dimensions of the tensor inside a type; none for another kind of type."""
     kind = type_.WhichOneof("value")
     while kind in ("sequence_type", "optional_type"):
         type_ = getattr(type_, kind).elem_type
@@ -61,7 +61,7 @@ def copy_graph(
     Args:
         source: the graph to copy.
         target: an empty graph.
-        mapping: what captured values become.
+        mapping: the replacements of captured values.
         loosened: given where the symbols of declared sizes need not hold for the copy.
     """
     values = dict(mapping)
@@ -111,8 +111,8 @@ def copy_node(
     Args:
         node: the node to copy.
         target: the graph that the copy goes to.
-        values: what the values that it reads become there; its outputs are added. One that is not
-            among them is read as it is.
+        values: the replacements of its inputs there; its outputs are added. Any other value stays
+            as it is.
         loosened: given where the symbols of declared sizes need not hold for the copy.
     """
     inputs = [None if v is None else values.get(v, v) for v in node.inputs]
@@ -141,7 +141,7 @@ def _loose(info: onnx.ValueInfoProto, loosened: Loosened | None) -> onnx.ValueIn
 def copy_annotations(
     annotations: Iterable[Annotation], target: Graph, mapping: Mapping[Value, Value | None]
 ) -> None:
-    """Carry quantization annotations over to the copies of what they speak of."""
+    """Copy quantization annotations to the copies of the values that they annotate."""
 
     def mapped(value: Value | str) -> Value | str:
         if isinstance(value, str):
@@ -158,7 +158,7 @@ def copy_annotations(
 
 @takes(node=Node)
 def captured_by(node: Node) -> list[Value]:
-    """The values from around that a node's bodies use."""
+    """The values of enclosing graphs that a node's bodies use."""
     if not node.bodies:
         return []
     return [value for graph in node.graphs() for value in graph.captures()]
@@ -174,5 +174,5 @@ def count_nodes(node: Node) -> int:
 
 @takes(name=str)
 def empty_header(name: str) -> onnx.GraphProto:
-    """A header for a graph that is made anew."""
+    """A header for a new graph."""
     return onnx.GraphProto(name=name)

@@ -1,4 +1,4 @@
-"""Names that nothing is known by: what was meant, or what there is."""
+"""Suggestions for unknown names: the nearest name, and the list of all."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from .kinds import takes
 
 _MOST_LISTED = 30
 _ALIKE = 0.7
-"""A name is taken for another one if so much of both is the same, in order."""
+"""The least similarity ratio of a suggestion (`difflib.get_close_matches`)."""
 _LONGEST = 200
-"""Names longer than this are not compared: it takes their product in time."""
+"""The limit of the length of compared names: a comparison takes quadratic time."""
 
 
 @takes(name=str, known=Iterable)
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name that was probably meant, whatever its case; None where none is near."""
+    """The most similar name, case ignored; None where none is similar."""
     from difflib import get_close_matches
 
     lower = {other.lower(): other for other in known if len(other) <= _LONGEST}
-    found = get_close_matches(name[:_LONGEST].lower(), lower, n=1, cutoff=_ALIKE)
-    return lower[found[0]] if found else None
+    matches = get_close_matches(name[:_LONGEST].lower(), lower, n=1, cutoff=_ALIKE)
+    return lower[matches[0]] if matches else None
 
 
 @takes(name=str, known=Iterable)
 def instead(name: str, known: Iterable[str], *, are: str = "there are") -> str:
-    """The end of a sentence about a name that is unknown: the one that was meant, and all others.
+    """The end of a sentence about an unknown name: a suggestion and all names.
 
     Args:
-        name: what was given.
-        known: what there is.
+        name: the unknown name.
+        known: all names.
         are: the words before the list.
     """
     offered = list(known)
-    meant = nearest(name, offered)
-    asked = "" if meant is None else f"did you mean '{meant}'? "
-    return f"{asked}{are} {listed(offered)}"
+    match = nearest(name, offered)
+    question = "" if match is None else f"did you mean '{match}'? "
+    return f"{question}{are} {listed(offered)}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in quotes, no more than fit into a line; "none" where there is none."""
+    """Names in quotes, no more than fit into a line; "none" for an empty list."""
     more = len(names) - _MOST_LISTED
-    found = ", ".join(f"'{name}'" for name in names[:_MOST_LISTED]) or "none"
-    return found + (f" and {more} more" if more > 0 else "")
+    text = ", ".join(f"'{name}'" for name in names[:_MOST_LISTED]) or "none"
+    return text + (f" and {more} more" if more > 0 else "")
 
 
 @takes(name=str, inputs=Iterable)
 def no_input(name: str, inputs: Iterable[str]) -> str:
-    """That a model has no such input."""
+    """The message for a name that is no input of the model."""
     return f"the model has no input '{name}'; {instead(name, inputs, are='it has')}"

@@ -1,4 +1,4 @@
-"""Every error of straightline: one clear line that names the place and what to do next."""
+"""The errors of straightline: one line with the place and the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Error(Exception):
     """
 
     def lines(self) -> Sequence[str]:
-        """What it says; the items of a list, if it ends with one, apart."""
+        """The message by lines: a list at its end has a line for each item."""
         return [str(self)]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -21,30 +21,30 @@ class Error(Exception):
 
 
 def _restored(kind: type[Error], args: tuple[Any, ...]) -> Error:
-    """An error with these arguments, without its constructor, which may take others."""
+    """Restore an error from its arguments without calling its constructor."""
     return kind.__new__(kind, *args)
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, without the file name that an OSError repeats."""
+    """The text of an error, without the file name that an OSError repeats."""
     return getattr(error, "strerror", None) or str(error)
 
 
 class Signal(Error):
-    """What one part of straightline tells another that asked; caught before callers see it."""
+    """Base class of internal errors, all of which straightline catches."""
 
 
 class ModelError(Error):
-    """The model itself is not well formed: an undefined name, a cycle, a wrong arity."""
+    """A malformed model: an undefined name, a cycle, a wrong arity."""
 
 
 class LoadError(Error):
-    """The file or object could not be read as an ONNX model."""
+    """A file or object that cannot be read as an ONNX model."""
 
 
 class SaveError(Error):
-    """The model could not be written; nothing was left behind."""
+    """A failure to write a model; no partial file remains."""
 
 
 class GraphError(Error):
-    """A mutator of the IR was asked for something that would break the graph."""
+    """An argument of a graph mutator that would break the graph."""

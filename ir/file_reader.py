@@ -1,6 +1,6 @@
-"""Files that are read: once, to a bound, and never waiting for a writer that does not come.
+"""Reader of files and pipes: once, up to a limit, with a timeout for pipes.
 
-A pipe can be read once only, so what was read is kept; a device has no end.
+A pipe can be read only once; a device has no end.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .kinds import PATH, takes
 from .option_names import by
 
 TWO_GB = 2**31 - 1
-"""The most that one protobuf message can have."""
+"""The largest size of a protobuf message, in bytes."""
 
 _BLOCK = 1 << 20
 _WRITER_COMES_WITHIN = 5.0
-"""Seconds that a named pipe is given to find its writer."""
+"""Seconds to wait for the writer of a named pipe."""
 
 _DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/.+/fd/\d+")
 _MOST_LINKS = 40
@@ -30,12 +30,12 @@ _MOST_LINKS = 40
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading; links are followed.
 
-    The open descriptor is checked, not the path, and no pipe is waited for.
+    The check uses the open descriptor instead of the path, and never waits for a pipe.
 
     Raises:
         LoadError: there is no such file, it cannot be read, or it is not a regular file.
     """
-    handle = _opened(path)
+    handle = _open(path)
     kind = os.fstat(handle).st_mode
     if stat.S_ISREG(kind):
         return os.fdopen(handle, "rb")
@@ -56,7 +56,7 @@ def read_bytes(path: Path, max_bytes: int = TWO_GB, *, option: str = "") -> byte
         LoadError: there is no such file, it cannot be read, is neither a file nor a pipe, nothing
             writes to the pipe, or it is longer than `max_bytes`.
     """
-    handle = _opened(path)
+    handle = _open(path)
     status = os.fstat(handle)
     try:
         if stat.S_ISREG(status.st_mode):
@@ -70,10 +70,10 @@ def read_bytes(path: Path, max_bytes: int = TWO_GB, *, option: str = "") -> byte
 
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Opened like this, a pipe without a writer does not block."""
+"""Opening a pipe without a writer does not block with these flags."""
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     try:
         return os.open(path, _FLAGS)
     except FileNotFoundError as error:
@@ -91,7 +91,7 @@ def _read_all(path: Path, handle: int, size: int, max_bytes: int, option: str) -
         if size > max_bytes:
             raise _too_large(path, max_bytes, option)
         content: bytes | bytearray = stream.read(size)
-        while block := stream.read(_BLOCK):  # it grew, or does not tell its size
+        while block := stream.read(_BLOCK):  # the file grew, or has no size
             content = bytearray(content) if isinstance(content, bytes) else content
             content += block
             if len(content) > max_bytes:
@@ -113,8 +113,8 @@ def _read_pipe(path: Path, handle: int, max_bytes: int, option: str) -> bytearra
 
 
 def _first_block(path: Path, handle: int) -> bytes:
-    """What can be read now; nothing where a writer is there but slow."""
-    if not is_descriptor(path):  # the other end of an open pipe is there already, or never comes
+    """Read the bytes that are available; none while a connected writer is slow."""
+    if not is_descriptor(path):  # an open pipe has its writer already, or never gets one
         poll = select.poll()
         poll.register(handle, select.POLLIN)
         poll.poll(_WRITER_COMES_WITHIN * 1000)
@@ -158,7 +158,7 @@ def _too_large(path: Path, max_bytes: int, option: str) -> LoadError:
 
 
 def is_descriptor(path: Path) -> bool:
-    """Whether a path stands for an open stream of a process, such as /dev/stdin or /dev/fd/63."""
+    """Test whether a path names an open stream, such as /dev/stdin or /dev/fd/63."""
     name = os.fspath(path)
     for _ in range(_MOST_LINKS):
         folder, last = os.path.split(os.path.abspath(name))
@@ -172,5 +172,5 @@ def is_descriptor(path: Path) -> bool:
 
 
 def folder_of(path: Path) -> Path | None:
-    """The folder that external data of a model in `path` is relative to; a pipe has none."""
+    """The base folder of external data for a model in `path`; none for a pipe."""
     return None if path.is_fifo() or is_descriptor(path) else Path(os.path.abspath(path)).parent

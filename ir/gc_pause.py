@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, kept from rescanning a graph while it grows."""
+"""Pauses of Python's cyclic garbage collector while a graph grows."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ R = TypeVar("R")
 
 
 class _Process:
-    ours = False
+    owned = False
 
 
 def take_over_process() -> None:
-    """From now on what was made in a pause counts as old; for a process that ends with one
-    command, where nothing has been frozen."""
-    _Process.ours = True
+    """Count objects of a pause as old from now on. For a process of one command, in which nothing
+    is frozen."""
+    _Process.owned = True
 
 
 def paused_collector(function: Callable[P, R]) -> Callable[P, R]:
     """Run a function without collections of cycles: it makes many objects and drops few.
 
     The collector walks all live containers again each time their number has grown by a quarter,
-    which made loading and unrolling take up to twice as long. What was made is looked through
-    twice afterwards, as young generations are; not in a process of our own, where that was a sixth
-    of the time of a large rewrite.
+    which made loading and unrolling take up to twice as long. Afterwards it scans the new objects
+    twice, as young generations. A process of our own skips these scans, which took a sixth of the
+    time of a large rewrite.
     """
 
     @functools.wraps(function)
@@ -38,9 +38,9 @@ def paused_collector(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         finally:
-            if _Process.ours:
+            if _Process.owned:
                 gc.freeze()
-                gc.unfreeze()  # into the oldest generation, without a look at anything
+                gc.unfreeze()  # into the oldest generation, without a scan
             gc.enable()
 
     return paused

@@ -1,4 +1,4 @@
-"""The one primitive behind unrolling and inlining: copy a body into a graph, folding on the way."""
+"""Copies of bodies with constant folding: the primitive of unrolling and inlining."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from .tensor import Tensor
 from .value import Value
 
 Fold = Callable[[Node, Sequence[Tensor | None]], list[Tensor] | None]
-"""Computes a node whose inputs are all known; None where it cannot or should not be."""
+"""Computes a node with constant inputs; None where it cannot or should not."""
 
 
 class Template:
-    """A body prepared to be copied many times.
+    """A body prepared for many copies.
 
-    What does not depend on the body's inputs is copied once, before the first copy: constants, and
-    nodes that compute from these and from captured values alone. An If whose condition turns out
-    to be constant in a copy is replaced by the branch that it takes, at once.
+    The first copy also copies the invariant part of the body: constants, and nodes that compute
+    from these and from captured values alone. Where the condition of an If is constant in a copy,
+    the branch replaces the If at once.
 
     Args:
-        body: the graph to copy; it is not changed.
-        into: where the copies go. The values that the body captures must be visible there.
-        fold: called for each node whose inputs are all constants.
-        keep_infos: whether all that is declared holds for the copies, symbols included (not when
-            shapes vary by trip). Where it does not, bodies in the copies and what they capture
-            keep their types without the symbols.
+        body: the graph to copy; it stays as it is.
+        into: the target graph. The values that the body captures must be visible there.
+        fold: called for each node with constant inputs.
+        keep_infos: declarations hold for the copies, symbols included (not when shapes vary by
+            iteration). Otherwise bodies in the copies and their captures keep types without
+            symbols.
 
     Attributes:
-        added: how many nodes the copies have added, without those in their bodies.
-        holders: those of them that hold graphs.
-        resolved: the Ifs of the body of which copies took a branch, and where they were.
+        added: the number of added nodes, without those in their bodies.
+        holders: the added nodes that hold graphs.
+        resolved: the Ifs of the body of which copies took a branch, with their paths.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Template:
         self._parts: tuple[Sequence[object], list[Step | Block]] = (), []
         self._branches: dict[Graph, list[Step]] = {}
         self._floating: dict[Value, None] = {}
-        # Constants that were placed, and values in whose stead an equal one was.
+        # Placed constants, and the placed equals of constants that were not.
         self._placed: dict[Tensor, Value] = {}
         self._stand_ins: dict[Value, Value] = {}
         self.resolved: dict[Node, str] = {}
@@ -74,13 +74,13 @@ class Template:
         self.holders: list[Node] = []
 
     def cost(self, copies: int) -> int:
-        """How many nodes some copies make at most, those inside their bodies included."""
+        """The upper bound of nodes for a number of copies, nested nodes included."""
         once = sum(count_nodes(step.node) for step in self._invariant)
         each = sum(count_nodes(step.node) for step in self._steps)
         return once + copies * each if copies else 0
 
     def _plan(self) -> None:
-        """Tell what each copy has its own of from what all of them share."""
+        """Separate the nodes of each copy from those that all copies share."""
         varying = self.body.dependents(self.body.inputs)
         for node in self.body.nodes():
             (self._steps if node in varying else self._invariant).append(self._step_of(node))
@@ -90,11 +90,11 @@ class Template:
             (self._annotations if varies else self._invariant_annotations).append(annotation)
 
     def _prepare(self) -> None:
-        """Copy what all copies share."""
+        """Copy the invariant part."""
         self._prepared = True
         self._share_initializers(self.body)
         self._copy_each(self._invariant, self._environment, "")
-        # What stands in for another constant does so in all copies.
+        # A stand-in of a constant serves all copies.
         self._environment = [self._stand_ins.get(v, v) if v else v for v in self._environment]
         self._stand_ins = {}
         for value in list(self._floating):
@@ -102,7 +102,7 @@ class Template:
         self._annotate(self._invariant_annotations, self._environment)
 
     def _share_initializers(self, graph: Graph) -> None:
-        """Give `into` the initializers of a graph, once for all copies."""
+        """Add the initializers of a graph to `into`, once for all copies."""
         for value, tensor in graph.initializers.items():
             if value.constant is not None:
                 copy = self.into.add_initializer(value.name, tensor)
@@ -110,11 +110,11 @@ class Template:
                 self._environment[self._position(value)] = copy
 
     def instantiate(self, arguments: Sequence[Value | None], suffix: str = "") -> list[Value]:
-        """Copy the body once; as `step`, with all results placed."""
+        """Copy the body once; like `step`, with all results placed."""
         return [self.place(value) for value in self.step(arguments, suffix)]
 
     def place(self, value: Value) -> Value:
-        """Make a folded constant an initializer of `into`; any other value is there already."""
+        """Add a folded constant to `into` as an initializer; other values are there already."""
         if value in self._floating or value in self._stand_ins:
             self._floating.pop(value, None)
             self._stand_ins.pop(value, None)
@@ -124,30 +124,29 @@ class Template:
         return value
 
     def _read(self, value: Value) -> Value:
-        """What a node reads for a value: of folded constants that are one, the one that was placed
-        first."""
+        """Replace a folded constant by its first placed equal."""
         if value in self._floating:
             assert value.constant is not None
-            placed = self._placed.get(value.constant)
-            if placed is None:
+            equal = self._placed.get(value.constant)
+            if equal is None:
                 return self.place(value)
             del self._floating[value]
-            self._stand_ins[value] = placed
-            return placed
+            self._stand_ins[value] = equal
+            return equal
         return self._stand_ins.get(value, value)
 
     def step(self, arguments: Sequence[Value | None], suffix: str = "") -> list[Value]:
         """Copy the body once.
 
-        What was folded becomes an initializer only when a node of a copy reads it. A result that
-        no such node has read must be given to `place` before anything but the next step uses it.
+        A folded constant becomes an initializer only when a node of a copy reads it. Pass any other
+        result to `place` before anything but the next step uses it.
 
         Args:
-            arguments: the value of each of its inputs, visible in `into` or a result of a step.
-            suffix: appended to the labels of the copies.
+            arguments: the values of its inputs, visible in `into` or results of a step.
+            suffix: the suffix of the labels of the copies.
 
         Returns:
-            the values that the body gives out.
+            the outputs of the body.
 
         Raises:
             GraphError: the number of arguments does not fit, or one is not visible.
@@ -171,7 +170,7 @@ class Template:
         if self._stand_ins:
             self._stand_ins = {v: self._stand_ins[v] for v in results if v in self._stand_ins}
         if self._floating:
-            # Others were read by nothing, and no later step can see them.
+            # Nothing reads the others, and no later step sees them.
             self._floating = {v: None for v in results if v in self._floating}
         return results
 
@@ -184,12 +183,12 @@ class Template:
         position = self._positions.get(value)
         if position is None:
             position = self._positions[value] = len(self._environment)
-            # Until something else is bound, a value stands for itself: it is captured.
+            # An unbound value is captured: it stands for itself.
             self._environment.append(value)
         return position
 
     def _step_of(self, node: Node) -> Step:
-        """What each copy does for a node, with the positions of what it reads and gives."""
+        """Make the step of a node, with the positions of its inputs and outputs."""
         labels = tuple(["" if v is None else v.name for v in node.outputs])
         for value in captured_by(node):
             self._position(value)
@@ -201,24 +200,22 @@ class Template:
             reader(reads),
             tuple([self._position(v) for v in node.outputs]),
             labels,
-            len(labels) == 1 and not node.bodies and not self._is_kept(node.outputs[0]),
+            len(labels) == 1 and not node.bodies and not self._has_declaration(node.outputs[0]),
             node,
         )
 
-    def _is_kept(self, value: Value | None) -> bool:
-        """Whether something is said of an output that copies of it keep, or it is omitted."""
+    def _has_declaration(self, value: Value | None) -> bool:
+        """Test whether an output is omitted, pinned, or declared also in copies."""
         if value is None or value.pinned:
             return True
         return value.info is not None and (self.keep_infos or value in self._captured)
 
     def _parts_for(self, environment: Environment) -> list[Step | Block]:
-        """The steps of a copy, of which those are put together that no constant can change.
-
-        What they are depends on which arguments are constants; the last answer is kept, because it
-        serves most copies.
+        """Group the steps of a copy into blocks. The groups depend on which arguments are
+        constants; most copies have those of the copy before, whose groups are cached.
         """
-        given = [environment[position] for position in self._inputs]
-        kinds = [v is not None and (self._is_loose(v), v.constant is None) for v in given]
+        arguments = [environment[position] for position in self._inputs]
+        kinds = [v is not None and (self._is_loose(v), v.constant is None) for v in arguments]
         if self._parts[0] != kinds:
             self._parts = kinds, self._parts_of(environment)
         return self._parts[1]
@@ -237,13 +234,13 @@ class Template:
 
     def _add_block(self, block: Block, environment: Environment, suffix: str) -> None:
         read: list[Value] = [environment[position] for position in block.fed]  # type: ignore[misc]
-        made = self.into.add_block(block, read, suffix)
-        for position, value in zip(block.gives, made, strict=True):
+        copies = self.into.add_block(block, read, suffix)
+        for position, value in zip(block.gives, copies, strict=True):
             environment[position] = value
         self.added += len(block)
 
     def _copy_each(self, steps: Sequence[Step], environment: Environment, suffix: str) -> None:
-        """Copy nodes one after the other, or compute them, or take the branch of an If."""
+        """Copy, fold or inline the branch of each node in order."""
         fold, add_node = self.fold, self.into.add_node
         for step in steps:
             op, name, _, read, outputs, labels, plain, node = step
@@ -269,7 +266,7 @@ class Template:
                 self._complete(step, copy, environment)
 
     def _complete(self, step: Step, copy: Node, environment: Environment) -> None:
-        """Give a copy of a node all that it has beside its connections."""
+        """Complete a copied node with bodies and declarations."""
         if step.node.bodies:
             self.holders.append(copy)
             self._copy_bodies(step.node, copy, environment)
@@ -285,7 +282,7 @@ class Template:
         environment: Environment,
         suffix: str,
     ) -> bool:
-        """Compute a node instead of copying it, if that can be done; it makes loose constants."""
+        """Compute a node instead of copying it, where `fold` can; the results are not placed."""
         assert self.fold is not None
         if step.node.bodies or any(v is not None and v.pinned for v in step.node.outputs):
             return False
@@ -306,7 +303,7 @@ class Template:
         environment: Environment,
         suffix: str,
     ) -> bool:
-        """Copy the branch that an If takes in its place, if its condition is constant."""
+        """Copy the branch of an If in its place, if the condition is constant."""
         condition = inputs[0].constant if step.op.qualname == "If" and inputs[0] else None
         if condition is None or condition.size != 1:
             return False
@@ -315,13 +312,13 @@ class Template:
             return False
         self.resolved.setdefault(step.node, step.node.path)
         if branch not in self._branches:
-            known = len(self._environment)
+            end = len(self._environment)
             self._captured.update(_captured_in(branch))
             self._branches[branch] = [self._step_of(node) for node in branch.nodes()]
             results = [self._position(value) for value in branch.outputs]
             self._share_initializers(branch)
             assert len(results) >= len(step.outputs)
-            environment.extend(self._environment[known:])
+            environment.extend(self._environment[end:])
         self._copy_each(self._branches[branch], environment, suffix)
         for position, value in zip(step.outputs, branch.outputs, strict=False):
             if position:
@@ -357,7 +354,7 @@ class Template:
 
 
 def _captured_in(graph: Graph) -> set[Value]:
-    """What the bodies that a graph holds capture."""
+    """The values that the bodies inside a graph capture."""
     return {value for node in graph.unordered_nodes() for value in captured_by(node)}
 
 
@@ -365,5 +362,5 @@ def _captured_in(graph: Graph) -> set[Value]:
 def instantiate(
     body: Graph, into: Graph, arguments: Sequence[Value], *, fold: Fold | None = None
 ) -> list[Value]:
-    """Copy a body into a graph once, with `arguments` for its inputs; see `Template`."""
+    """Copy a body into a graph once, with arguments for its inputs; see `Template`."""
     return Template(body, into, fold=fold).instantiate(arguments)

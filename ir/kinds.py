@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind: one clear error for whoever calls a public function."""
+"""Checks of the kinds of arguments at public functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ABSENT = object()
 
 
 class KindError(Error, TypeError):
-    """An argument is of a kind that the function does not take."""
+    """An argument of a kind that the function does not accept."""
 
 
 def takes(**kinds: Kind) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:

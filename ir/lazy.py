@@ -1,4 +1,4 @@
-"""A property that is computed once, without a lock, so that a process can be forked at any time."""
+"""A property computed once without a lock, safe for forks at any time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Result = TypeVar("Result")
 
 
 class lazy_property(Generic[Result]):
-    """A property that an object computes when it is first asked for, and then keeps.
+    """A property that an object computes at its first use and caches.
 
-    `functools.cached_property` holds a lock of all objects while it computes, up to Python 3.11: a
-    process that is forked meanwhile waits for it for ever. Here two threads may compute the same
-    value twice; the first one that is kept counts for both.
+    Up to Python 3.11 `functools.cached_property` locks all objects while it computes: a process
+    forked meanwhile deadlocks. Here two threads may compute the same value twice; both get the
+    first result.
     """
 
     def __init__(self, compute: Callable[[Any], Result]) -> None:
@@ -40,16 +40,16 @@ class lazy_property(Generic[Result]):
         if instance is None:
             return self
         computed = self._compute(instance)
-        kept: Result = instance.__dict__.setdefault(self._name, computed)
-        return kept
+        cached: Result = instance.__dict__.setdefault(self._name, computed)
+        return cached
 
 
 _OF_LIBRARIES = (nx.Graph, nx.DiGraph, np.finfo)
-"""The classes of libraries that passes use and that have properties with locks."""
+"""Library classes with locked properties that passes use."""
 
 
 def _renew_locks() -> None:
-    """Free the locks that threads of the parent process held when it was forked."""
+    """Replace locks that threads of the parent process held at the fork."""
     for kind in _OF_LIBRARIES:
         for attribute in vars(kind).values():
             if isinstance(attribute, functools.cached_property) and hasattr(attribute, "lock"):

@@ -1,4 +1,4 @@
-"""A model: its main graph, its functions, and everything else that a file holds."""
+"""Models and their functions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ MAX_OPSET = onnx.defs.onnx_opset_version()
 
 
 class Model:
-    """A whole model.
+    """A model: main graph, functions, and everything else of its file.
 
     Attributes:
         header: everything of the file but graphs, functions and opset imports.
         opset_imports: the version of each operator domain.
         graph: the main graph.
         functions: the model's own functions by (domain, name, overload), in order.
-        training_info: kept as it came; the values that it names are pinned.
-        trained: the initializers that it assigns to.
-        base_dir: the folder that external data is relative to; None when it is not known.
-        file: the file that the model was read from, if it was one.
-        data_files: the files of the external data that it had then.
-        settled: its functions are as whoever works on it wants them: they are called, and `roots`
-            and `graphs` leave them out.
+        training_info: as in the file; values that it names are pinned.
+        trained: the initializers that training assigns to.
+        base_dir: the base folder of external data; None where unknown.
+        file: the path of the model's file, if it has one.
+        data_files: the files of its external data at load time.
+        settled: functions are final: `roots` and `graphs` leave them out.
     """
 
     name = ""
@@ -50,16 +49,16 @@ class Model:
         self._loaded_version = 0
 
     def mark_as_loaded(self) -> None:
-        """Take the present state of all graphs for that of the file."""
+        """Record the present state of all graphs as the state of the file."""
         self._loaded = {graph: graph.changes for graph in self.graphs()}
         self._loaded_version = self.ir_version
 
     def become(self, other: Model) -> None:
-        """Hold what another model does, which is of no use any more; where this one was read from
-        stays known.
+        """Take over the content of another model, which becomes unusable. The path of this model
+        stays.
 
         Raises:
-            ModelError: the other one holds training information, which speaks of its own values.
+            ModelError: the other model has training information, which refers to its own values.
         """
         if other.training_info:
             raise ModelError("a model with training information cannot be taken over")
@@ -71,12 +70,12 @@ class Model:
 
     @property
     def is_as_loaded(self) -> bool:
-        """Whether no graph was changed since the model was loaded."""
+        """Test whether all graphs are as they were at load time."""
         return self._loaded == {graph: graph.changes for graph in self.graphs()}
 
     @property
     def has_loaded_form(self) -> bool:
-        """Whether it is as loaded and in the file format it came in."""
+        """Test whether graphs and file format are as they were at load time."""
         return self._loaded_version == self.ir_version and self.is_as_loaded
 
     @property
@@ -86,7 +85,7 @@ class Model:
 
     @property
     def allows_overrides(self) -> bool:
-        """Whether an initializer that is also an input is only a default (IR version 4 on)."""
+        """Test whether callers may override initializers that are inputs (IR version 4 on)."""
         return self.ir_version >= 4
 
     def opset(self, domain: str = "") -> int:
@@ -113,13 +112,13 @@ class Model:
 
 
 class FunctionName(NamedTuple):
-    """All that most functions say of themselves."""
+    """The header of most functions: a domain and a name."""
 
     domain: str
     name: str
 
     def header(self) -> onnx.FunctionProto:
-        """The message that says it."""
+        """A function message of this name."""
         header = onnx.FunctionProto(name=self.name)
         if self.domain:
             header.domain = self.domain
@@ -130,13 +129,13 @@ class Function:
     """A model's own function (ONNX IR specification, "Functions").
 
     Args:
-        header: the message without inputs, outputs, nodes and value_info; a name makes one of
-            nothing else when it is asked for.
+        header: the message without inputs, outputs, nodes and value_info, or the name of a function
+            without any other field.
         base_dir: the model's folder.
 
     Attributes:
         graph: its body; inputs have no types.
-        opset_imports: the versions that the body is written for; its own, not the model's.
+        opset_imports: the opset versions of the body, independent of the model's.
         base_dir: the model's folder.
     """
 
@@ -152,32 +151,32 @@ class Function:
 
     @property
     def header(self) -> onnx.FunctionProto:
-        """The message without inputs, outputs, nodes and value_info. Of opset imports it says what
-        came with the file; `opset_imports` counts."""
+        """The message without inputs, outputs, nodes and value_info. Its opset imports are those of
+        the file; `opset_imports` decides."""
         if isinstance(self._header, FunctionName):
             self._header = self._header.header()
         return self._header
 
     @property
     def stated(self) -> onnx.FunctionProto | FunctionName:
-        """The same; the name alone where nothing else was ever said or asked for."""
+        """The header, or the name alone where nothing needed a message so far."""
         return self._header
 
     @property
     def defaults(self) -> dict[str, onnx.AttributeProto]:
-        """The attributes that hold where a call does not give them."""
+        """The default values of attributes."""
         if isinstance(self._header, FunctionName):
             return {}
         return {message.name: message for message in self._header.attribute_proto}
 
     @property
     def metadata(self) -> Sequence[onnx.StringStringEntryProto]:
-        """What is said of it for others than ONNX."""
+        """The metadata of the function, for tools other than ONNX."""
         return () if isinstance(self._header, FunctionName) else self._header.metadata_props
 
     @property
     def key(self) -> FunctionKey:
-        """What a node names to call it: domain, name and overload."""
+        """The key by which nodes call it: domain, name and overload."""
         header = self._header
         overload = "" if isinstance(header, FunctionName) else header.overload
         return normal_domain(header.domain), header.name, overload
@@ -188,7 +187,7 @@ class Function:
         return f"{self._header.domain}::{self._header.name}"
 
     def opset(self, domain: str = "") -> int:
-        """The version of a domain inside the function, 0 where it is not imported."""
+        """The version of a domain inside the function, 0 for a missing import."""
         return _opset(self.opset_imports, domain)
 
     def __repr__(self) -> str:

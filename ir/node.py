@@ -1,4 +1,4 @@
-"""A node: an operator connected to values."""
+"""Nodes: operators connected to values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _new = object.__new__
 class Node:
     """One application of an operator.
 
-    Nodes are made by `Graph.add_node`; their operator and connections are changed by the graph's
-    mutators only, so that the topology stays right.
+    `Graph.add_node` makes nodes. Only mutators of the graph change operator and connections, so
+    that the topology stays right.
 
     Attributes:
-        bodies: the graphs that it holds, by attribute name.
-        graph: the graph that it belongs to; None once removed.
+        bodies: its graphs by attribute name.
+        graph: the graph that contains it; None once removed.
         name: the node's own label, may be empty.
     """
 
@@ -45,7 +45,7 @@ class Node:
 
     @property
     def op(self) -> Operator:
-        """What it computes; shared with its clones."""
+        """The operator; shared with clones of the node."""
         return self._op
 
     @op.setter
@@ -87,7 +87,7 @@ class Node:
         return self._op.domain
 
     def is_op(self, *qualnames: str) -> bool:
-        """Whether its operator is one of these (`Loop`, or `domain::Name`)."""
+        """Test whether its operator is one of these (`Loop`, or `domain::Name`)."""
         return self._op.qualname in qualnames
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -95,11 +95,11 @@ class Node:
         return self._op.attribute(name, default)
 
     def input(self, index: int) -> Value | None:
-        """The input at a position; None where it is absent or not written at all."""
+        """The input at a position; None where it is absent or beyond the last one."""
         return self._inputs[index] if index < len(self._inputs) else None
 
     def output(self, index: int = 0) -> Value:
-        """The output at a position that must be there."""
+        """The output at a position, which must be present."""
         value = self._outputs[index]
         assert value is not None, f"{self} omits output {index}"
         return value
@@ -110,14 +110,14 @@ class Node:
 
     @property
     def stands(self) -> bool:
-        """Whether it is a part of its model still, and all that is around it."""
+        """Test whether the node and all nodes around it are still parts of the model."""
         graph = self.graph
         while graph is not None and graph.holder is not None:
             graph = graph.holder.graph
         return graph is not None
 
     def graphs(self) -> Iterator[Graph]:
-        """Every graph that it holds directly."""
+        """The graphs of the node, without those nested in them."""
         for graphs in self.bodies.values():
             yield from graphs
 
@@ -128,7 +128,8 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Where the node is: the labels of the nodes around it and its own, joined by '/'."""
+        """The location of the node: the labels of the nodes around it and its own, joined by
+        '/'."""
         holder = self.graph.owner if self.graph is not None else None
         if isinstance(holder, Node):
             return f"{holder.path}/{self.label}"
@@ -142,8 +143,7 @@ class Node:
 def plain_node(
     op: Operator, inputs: tuple[Value | None, ...], label: str, name: str, graph: Graph
 ) -> Node:
-    """A node of a graph with one output, as most are: made in half the time that the constructors
-    of both take, since each of these is a call and a look at what is left out."""
+    """Make a node with one output in half the time of the two constructors."""
     node, value = _new(Node), _new(Value)
     node._op = op
     node._inputs = inputs

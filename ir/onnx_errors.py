@@ -1,8 +1,8 @@
-"""Where onnx's own code is asked about a node: what it raises becomes an error of straightline.
+"""Calls into onnx's own code, whose exceptions become errors of straightline.
 
-onnx's C++ lets out RuntimeError, IndexError, ValueError and errors of its own, and its Python
-whatever numpy raises. Only the call into onnx stands inside the boundary, so that a fault of
-straightline itself is never taken for one of a model.
+onnx's C++ raises RuntimeError, IndexError, ValueError and errors of its own; its Python raises
+whatever numpy does. Only the call into onnx stands inside the boundary, so that a fault of
+straightline never looks like a fault of a model.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _LONGEST = 500
 
 
 class OnnxError(ModelError):
-    """onnx itself failed at a node; the cause is what it raised."""
+    """A failure of onnx itself at a node; `__cause__` is its exception."""
 
 
 class Boundary:
-    """A way into onnx.
+    """A boundary around calls into onnx.
 
     Args:
-        kind: the error that is raised for what onnx raises.
+        kind: the class of the errors that replace onnx's.
     """
 
     def __init__(self, kind: type[Error]) -> None:
@@ -37,10 +37,10 @@ class Boundary:
     def __call__(
         self, place: object, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """What a function of onnx gives.
+        """Call a function of onnx.
 
         Args:
-            place: the node that it is asked about, as errors name it.
+            place: the node of the call, as errors name it.
 
         Raises:
             Error: of the boundary's kind, the function raised something.
@@ -58,18 +58,18 @@ _DEADLY: dict[str, tuple[str, Callable[[int], bool]]] = {
     "LayerNormalization": ("axis", lambda number: not -(2**31) <= number < 2**31),
     "Split": ("num_outputs", lambda number: number < 1),
 }
-"""By operator an attribute, and the numbers that no node has and at which onnx's inference ends the
-process: it divides by them, or writes where they point to."""
+"""By operator an attribute and the invalid numbers at which onnx's inference crashes: it divides by
+them, or uses them as an address."""
 
 
 def ends_inference(op_type: str, attributes: Iterable[onnx.AttributeProto]) -> bool:
-    """Whether onnx must not be asked what comes of such a node."""
+    """Test whether onnx's shape inference crashes at such a node."""
     name, is_deadly = _DEADLY.get(op_type, ("", bool))
     return any(a.name == name and not a.ref_attr_name and is_deadly(a.i) for a in attributes)
 
 
 def one_line(error: BaseException) -> str:
-    """What an error says, on one line; its type where it says nothing."""
+    """The message of an error on one line; its type where it has none."""
     detail = error.args[0] if len(error.args) == 1 else str(error)
     text = detail.decode(errors="replace") if isinstance(detail, bytes) else str(detail)
     return " ".join(text.split())[:_LONGEST] or type(error).__name__

@@ -1,4 +1,4 @@
-"""What a node computes, apart from what it is connected to."""
+"""Operators: the computation of a node, apart from its connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 @takes(name=str)
 def attribute_message(name: str, value: Any) -> onnx.AttributeProto:
-    """An attribute with a value as Python sees it; an empty list is one of whole numbers."""
+    """An attribute message for a Python value; an empty list is one of integers."""
     kind = onnx.AttributeProto.INTS if isinstance(value, list | tuple) and not value else None
     return onnx.helper.make_attribute(name, value, attr_type=kind)
 
@@ -28,14 +28,14 @@ class Operator:
     Attributes:
         op_type: the name of the operator, as ONNX writes it.
         domain: its domain as written in the model ("" and "ai.onnx" are the same one).
-        overload: which overload of a model function is called.
-        attributes: messages by name, in order. The message of an attribute that holds graphs is
-            a shell without them; the graphs are in `Node.bodies`.
-        extra: doc string, metadata and device configurations of the node, or None. With the latter
-            also the inputs and outputs as they were named, since sharding speaks of them by name.
-        holds_graphs: whether an attribute is one for graphs.
+        overload: the overload of a called model function.
+        attributes: messages by name, in order. The message of a graph attribute is a shell; the
+            graphs are in `Node.bodies`.
+        extra: doc string, metadata and device configurations of the node, or None. With device
+            configurations also the original names of inputs and outputs, to which sharding refers.
+        holds_graphs: true for a graph attribute among its attributes.
         qualname: "Loop" for operators of the default domain, "domain::Name" for others.
-        references: whether an attribute takes its value from the function that the node is in.
+        references: true where an attribute refers to one of the enclosing function.
     """
 
     __slots__ = (
@@ -71,7 +71,7 @@ class Operator:
 
     @classmethod
     def make(cls, op_type: str, domain: str = "", **attributes: Any) -> Operator:
-        """An operator with attributes given as Python values.
+        """An operator with attributes as Python values.
 
         >>> Operator.make("Concat", axis=0).attribute("axis")
         0
@@ -83,7 +83,7 @@ class Operator:
         """The value of an attribute as Python sees it, or `default` where it is absent.
 
         Raises:
-            ModelError: the value comes from the function that the node is in.
+            ModelError: the value is that of an attribute of the enclosing function.
         """
         message = self.attributes.get(name)
         if message is None:
@@ -98,38 +98,38 @@ class Operator:
     def with_attributes(self, attributes: Iterable[onnx.AttributeProto]) -> Operator:
         """The same operator with other attributes."""
         by_name = {message.name: message for message in attributes}
-        made = Operator(self.op_type, by_name, self.domain, self.overload, self.extra)
-        made._origin = self.origin
-        return made
+        copy = Operator(self.op_type, by_name, self.domain, self.overload, self.extra)
+        copy._origin = self.origin
+        return copy
 
     def for_call(self, given: Mapping[str, onnx.AttributeProto]) -> Operator:
-        """The same operator in a function, with what one call gives in the place of references.
+        """The same operator for one call of the enclosing function, references replaced.
 
-        An attribute that is neither given nor has a default is left out, so that the default of
+        Without a value or a default in the call the attribute is omitted, so that the default of
         the operator applies (ONNX specification, IR, "Functions").
         """
         messages = [given_for(message, given) for message in self.attributes.values()]
         return self.with_attributes(message for message in messages if message is not None)
 
     def descended_from(self, other: Operator) -> Operator:
-        """The same operator, made of another one: what is left of a node is known again by it."""
-        made = self.with_attributes(self.attributes.values())
-        made._origin = other.origin
-        return made
+        """The same operator with the origin of another one."""
+        copy = self.with_attributes(self.attributes.values())
+        copy._origin = other.origin
+        return copy
 
     @property
     def origin(self) -> Operator:
-        """The operator of which this one was made, the first of all; itself
-        where there is none. By it, what is left of a node after a rewrite is known again."""
+        """The first operator from which this one derives, or itself. It identifies a node after a
+        rewrite."""
         return self._origin or self
 
     @property
     def function_key(self) -> FunctionKey:
-        """Domain, name and overload of the model function that it calls, if there is one."""
+        """The key of the model function that it calls, if there is one."""
         return key_of(self.domain, self.op_type, self.overload)
 
     def node_proto(self) -> onnx.NodeProto:
-        """A message of this operator, connected to nothing and without graphs."""
+        """A node message of this operator without connections and graphs."""
         proto = onnx.NodeProto()
         self.fill(proto)
         proto.attribute.extend(m for m in self.attributes.values() if m.type not in _GRAPHS)
@@ -152,16 +152,16 @@ class Operator:
 
 
 def given_for(
-    message: onnx.AttributeProto, given: Mapping[str, onnx.AttributeProto]
+    message: onnx.AttributeProto, arguments: Mapping[str, onnx.AttributeProto]
 ) -> onnx.AttributeProto | None:
-    """What an attribute says in a call that gives these: itself, or under its name what it refers
-    to; None where the call does not give that."""
+    """Resolve an attribute for a call: itself, or the value that it refers to, under its own name;
+    None where the call lacks that."""
     if not message.ref_attr_name:
         return message
-    found = given.get(message.ref_attr_name)
-    if found is None or found.name == message.name:
-        return found
+    value = arguments.get(message.ref_attr_name)
+    if value is None or value.name == message.name:
+        return value
     renamed = onnx.AttributeProto()
-    renamed.CopyFrom(found)
+    renamed.CopyFrom(value)
     renamed.name = message.name
     return renamed

@@ -1,4 +1,4 @@
-"""How messages name what a user can do: options for the shell, keywords for Python."""
+"""Names of options in messages: options for the shell, keywords for Python."""
 
 from __future__ import annotations
 
@@ -25,25 +25,24 @@ KEYWORDS = {
     "--target-file": "target=",
     "--timeout": "timeout=",
 }
-"""What an option of the command line is called in Python."""
+"""The Python keywords of options of the command line."""
 
 _in_shell: contextvars.ContextVar[bool] = contextvars.ContextVar("in_shell", default=False)
 
 
 def by(*options: str) -> str:
-    """Options as a message names them, each with what follows it: "--set n=...".
-
-    Python is told the keywords, too; a shell has no use for them.
+    """Name options in a message, each with its argument: "--set n=...". Messages for Python name
+    the keywords as well.
     """
     text = " ".join(options)
     keywords = dict.fromkeys(KEYWORDS.get(option.split(" ")[0], "") for option in options)
-    known = ", ".join(filter(None, keywords))
-    return text if is_told_to_a_shell() or not known else f"{text} ({known} in Python)"
+    listed = ", ".join(filter(None, keywords))
+    return text if in_shell() or not listed else f"{text} ({listed} in Python)"
 
 
 @contextlib.contextmanager
-def told_to_a_shell() -> Iterator[None]:
-    """Let messages name options only."""
+def shell_messages() -> Iterator[None]:
+    """Let messages name options without keywords."""
     token = _in_shell.set(True)
     try:
         yield
@@ -51,6 +50,6 @@ def told_to_a_shell() -> Iterator[None]:
         _in_shell.reset(token)
 
 
-def is_told_to_a_shell() -> bool:
-    """Whether messages name options only."""
+def in_shell() -> bool:
+    """Test whether messages name options without keywords."""
     return _in_shell.get()

@@ -1,4 +1,4 @@
-"""How errors name a place in a message: as nodes and graphs name themselves once loaded."""
+"""Names of places in messages for errors, equal to those of loaded nodes and graphs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def normal_domain(domain: str) -> str:
 
 
 def key_of(domain: str, name: str, overload: str) -> FunctionKey:
-    """What a function and the nodes that call it have in common."""
+    """The key that a function shares with its calls."""
     return normal_domain(domain), name, overload
 
 
 class Place(NamedTuple):
-    """A graph. What is said of it is put together where an error says it.
+    """A graph of a message, described on demand for errors.
 
     Attributes:
         name: its own name.
-        domain: that of the function that it is the body of.
-        holder: how messages call the node that holds it; empty where none does.
-        path: what stands before the label of a node in its path, where a node holds it.
-        depth: how many graphs are around it.
+        domain: the domain of the function whose body it is.
+        holder: the node that holds it, as messages name it; may be empty.
+        path: the prefix of node paths, where a node holds the graph.
+        depth: the number of graphs around it.
     """
 
     name: str
@@ -38,21 +38,21 @@ class Place(NamedTuple):
 
     @property
     def graph(self) -> str:
-        """How messages call it."""
+        """The graph, as messages name it."""
         return f"graph '{self.name}'" + (f" of {self.holder}" if self.holder else "")
 
     @property
     def prefix(self) -> str:
-        """What stands before the label of a node in its path."""
+        """The prefix of the paths of its nodes."""
         return self.path if self.domain is None else f"{self.domain}::{self.name}/"
 
     def inside(self, node: onnx.NodeProto, name: str) -> Place:
-        """A graph that a node here holds."""
+        """A graph inside one of its nodes."""
         label = self.node(node)
         return Place(name, None, label, f"{self._path(node)}/", self.depth + 1)
 
     def node(self, node: onnx.NodeProto) -> str:
-        """A node here."""
+        """A node of the graph, as messages name it."""
         own = node.domain in ("", "ai.onnx")
         qualname = node.op_type if own else f"{node.domain}::{node.op_type}"
         return f"{qualname} '{self._path(node)}'"

@@ -1,4 +1,4 @@
-"""Tensors that are named by strings, outside the data flow."""
+"""Tensors named by strings, outside the data flow."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _GRADIENTS = ("ai.onnx.preview.training::Gradient", "ai.onnx.training::Gradient"
 
 
 def named_tensors(op: Operator) -> list[str]:
-    """The tensors that an operator's attributes name: `xs`, `zs` and `y` of Gradient.
+    """The tensors named by an operator's attributes: `xs`, `zs` and `y` of Gradient.
 
     Raises:
-        ModelError: one is no name.
+        ModelError: an attribute holds no names.
     """
     if op.qualname not in _GRADIENTS or op.references:
         return []
@@ -42,8 +42,8 @@ def trained_tensors(infos: Iterable[onnx.TrainingInfoProto]) -> Iterator[str]:
 
 
 def named_tensors_of_training(infos: Iterable[onnx.TrainingInfoProto]) -> Iterator[str]:
-    """The tensors of the main graph that training information may name: both sides of its
-    bindings, and whatever its graphs read (IR specification, "TrainingInfoProto")."""
+    """The names of main graph tensors in training information: both sides of its bindings, and the
+    free names of its graphs (IR specification, "TrainingInfoProto")."""
     for info in infos:
         for binding in (*info.initialization_binding, *info.update_binding):
             yield from (binding.key, binding.value)

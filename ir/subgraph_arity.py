@@ -1,4 +1,4 @@
-"""Do the graphs that Loop, If, Scan and SequenceMap hold fit the nodes that hold them?"""
+"""Arity of the bodies of Loop, If, Scan and SequenceMap."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from .graph import Graph
 from .node import Node
 
 
-def fed_inputs(op_type: str, given: int, opset: int) -> int | None:
-    """How many inputs a Loop, If or Scan of an opset with so many inputs of its own feeds its
-    bodies; None for another operator. A body may have further ones, its constants."""
+def fed_inputs(op_type: str, input_count: int, opset: int) -> int | None:
+    """Count the inputs that a Loop, If or Scan feeds its bodies; None for another operator. A body
+    may have further ones, its constants."""
     if op_type == "If":
         return 0
     if op_type == "Loop":
-        return 2 + max(given - 2, 0)
+        return 2 + max(input_count - 2, 0)
     if op_type == "Scan":
-        return given - (1 if opset == 8 else 0)
+        return input_count - (1 if opset == 8 else 0)
     return None
 
 
-def surplus(names: Sequence[str], constants: Collection[str], fed: int | None) -> set[str]:
-    """Select the inputs of a body that its node does not feed: they are constants of the body.
+def surplus(names: Sequence[str], constants: Collection[str], feed_count: int | None) -> set[str]:
+    """Select the inputs of a body that its node does not feed: its constants.
 
-    IR versions below 4 want each initializer among the inputs, and tf2onnx lists them in later
-    versions too. They stand in any place, as in onnxruntime; where more inputs than those have
-    initializers, the last ones are meant.
+    IR versions below 4 require each initializer among the inputs, and tf2onnx lists them in later
+    versions too. They may stand in any place, as in onnxruntime; among more inputs with
+    initializers, the last ones count.
 
     Args:
         names: the inputs of the body.
         constants: the initializers of the body.
-        fed: how many inputs the node feeds; None where that is not known.
+        feed_count: the number of inputs that the node feeds; None where unknown.
     """
-    count = 0 if fed is None else max(len(names) - fed, 0)
+    count = 0 if feed_count is None else max(len(names) - feed_count, 0)
     return set([name for name in names if name in constants][-count:] if count else ())
 
 
-def fed_by(node: Node) -> int | None:
-    """How many inputs a node feeds its bodies; None where that is not known."""
+def count_fed_inputs(node: Node) -> int | None:
+    """Count the inputs that a node feeds its bodies; None where unknown."""
     if node.domain not in ("", "ai.onnx") or node.graph is None:
         return None
     return fed_inputs(node.op_type, len(node.inputs), node.graph.root.opset())

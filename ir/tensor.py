@@ -1,4 +1,4 @@
-"""Constant tensors, kept in the form they came in until another form is needed."""
+"""Constant tensors in their original form until another form is needed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .file_reader import open_regular
 
 Array = npt.NDArray[Any]
 Place = tuple[tuple[int, int], int]
-"""A file, by its device and number there, and an offset in it."""
+"""A file by its device and inode, and an offset in it."""
 
 _LARGEST_DENSE = 1 << 31
 _BLOCK = 1 << 22
 TensorMessage = onnx.TensorProto | onnx.SparseTensorProto
 Extent = tuple[Path, int, int]
-"""Where the elements of a tensor lie: file, offset and length in bytes."""
+"""The location of elements: file, offset and length in bytes."""
 
 
 class Tensor:
-    """A constant: an ONNX message, a numpy array, or both once the other was asked for.
+    """A constant: an ONNX message, a numpy array, or both.
 
-    A tensor is immutable and shared freely: by the clones of a node, by several graphs. External
-    data stays on disk until `numpy()` reads it.
+    A tensor is immutable; clones of a node and several graphs share it. External data stays on disk
+    until `numpy()` reads it.
     """
 
     __slots__ = ("__weakref__", "_array", "_message", "base_dir")
@@ -50,20 +50,19 @@ class Tensor:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the tensor is stored as an `onnx.SparseTensorProto`."""
+        """Test whether the message is an `onnx.SparseTensorProto`."""
         return isinstance(self._message, onnx.SparseTensorProto)
 
     @property
     def is_external(self) -> bool:
-        """Whether the elements lie in a file beside the model."""
+        """Test whether the elements lie in a file beside the model."""
         return isinstance(
             self._message, onnx.TensorProto
         ) and onnx.external_data_helper.uses_external_data(self._message)
 
     @property
     def is_readable(self) -> bool:
-        """Whether it is known where the elements are: not so for external data of a model that was
-        given without its folder."""
+        """Test whether the elements can be read: the folder of external data must be known."""
         if self.base_dir is not None:
             return True
         if isinstance(self._message, onnx.SparseTensorProto):
@@ -98,7 +97,7 @@ class Tensor:
         return count
 
     def message(self) -> TensorMessage:
-        """The tensor as an ONNX message; made once from the array if it came as one."""
+        """The tensor as an ONNX message, made once from the array if there is none."""
         if self._message is None:
             assert self._array is not None
             self._message = numpy_helper.from_array(np.asarray(self._array))
@@ -106,18 +105,17 @@ class Tensor:
 
     @property
     def is_computed(self) -> bool:
-        """Whether it came as an array, of which no message was made."""
+        """Test whether it has an array and no message yet."""
         return self._message is None and self._array is not None
 
     def raw_data(self) -> bytes:
-        """The elements as a message has them, made anew; for a tensor with raw data, or one that is
-        computed and of numbers."""
-        held = self._message
-        if held is None:
+        """The raw data of a message; for a tensor with raw data, or a computed one of numbers."""
+        message = self._message
+        if message is None:
             assert self._array is not None
-            held = numpy_helper.from_array(self._array)
-        assert isinstance(held, onnx.TensorProto)
-        return bytes(held.raw_data)
+            message = numpy_helper.from_array(self._array)
+        assert isinstance(message, onnx.TensorProto)
+        return bytes(message.raw_data)
 
     def numpy(self) -> Array:
         """The elements as a read-only array; strings come as an object array of `str`.
@@ -133,8 +131,8 @@ class Tensor:
         return self._array
 
     def content(self) -> Iterator[memoryview]:
-        """The bytes of the elements as a little-endian array has them, one block after the other;
-        nothing of it is kept. Not for strings.
+        """The bytes of the elements in little-endian order, block by block; nothing is cached. Not
+        for strings.
 
         Raises:
             LoadError: as `numpy`.
@@ -154,7 +152,7 @@ class Tensor:
 
     @property
     def place(self) -> Place | None:
-        """Where external elements lie, by whatever name; None where they are not external.
+        """The place of external elements, independent of file names; None for others.
 
         Raises:
             LoadError: they are not there.
@@ -183,20 +181,20 @@ class Tensor:
 
 
 def _texts(message: onnx.TensorProto) -> Array:
-    """Strings, each as long as it is: numpy makes all as long as the longest on its own."""
+    """An object array of strings: numpy's own string arrays pad all to the longest."""
     array = np.empty(len(message.string_data), object)
     array[:] = [text.decode() for text in message.string_data]
     return array.reshape(tuple(message.dims))
 
 
 def real_path(path: Path) -> Path:
-    """Where a path leads, links followed; a link that leads to itself is left, as `Path.resolve`
-    raises there before Python 3.13."""
+    """Resolve the links of a path; a link to itself stays, where `Path.resolve` raises before
+    Python 3.13."""
     return Path(os.path.realpath(path))
 
 
 def _is_flat(message: onnx.TensorProto) -> bool:
-    """Whether each element has bytes of its own."""
+    """Test whether each element has bytes of its own."""
     if message.data_type == onnx.TensorProto.STRING:
         return False
     dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
@@ -222,7 +220,7 @@ def _external_blocks(message: onnx.TensorProto, base_dir: Path | None) -> Iterat
 
 
 def external_path(name: str, location: str, base_dir: Path | None) -> Path:
-    """Where the external data of tensor `name` lies.
+    """Resolve the path of the external data of tensor `name`.
 
     Raises:
         LoadError: the model's folder is not known, or the location leaves it.
@@ -244,7 +242,7 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
 
 
 def external_extent(tensor: onnx.TensorProto, base_dir: Path | None) -> Extent:
-    """Where the elements of an external tensor lie.
+    """Locate the elements of an external tensor.
 
     Raises:
         LoadError: the file is missing, too short, or outside the model's folder.
@@ -284,7 +282,7 @@ def _is_file(path: Path) -> bool:
 
 
 def byte_size(tensor: onnx.TensorProto) -> int:
-    """How many bytes the elements take; small ones are packed."""
+    """The size of the elements in bytes; small ones are packed."""
     try:
         bits = _bits(tensor.data_type)
     except (KeyError, ValueError) as error:
@@ -295,7 +293,7 @@ def byte_size(tensor: onnx.TensorProto) -> int:
 
 @functools.cache
 def _bits(elem_type: int) -> int:
-    """How many bits an element takes, which onnx is asked to show with eight of them."""
+    """The bits of an element, measured by the size of eight in onnx."""
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     if dtype.hasobject:
         raise ValueError("text has no fixed size")
@@ -319,7 +317,7 @@ def _densify(message: onnx.SparseTensorProto, base_dir: Path | None) -> Array:
     values = Tensor(message.values, base_dir=base_dir).numpy()
     indices = Tensor(message.indices, base_dir=base_dir).numpy()
     try:
-        # numpy gives out memory that is not there until it is touched.
+        # numpy allocates memory that is not there until it is touched.
         size = math.prod(message.dims) * values.dtype.itemsize
         if size > _LARGEST_DENSE:
             raise ValueError(f"its {size} bytes are too many to be written out")

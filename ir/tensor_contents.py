@@ -1,4 +1,4 @@
-"""Tensors and types: are they of element types that ONNX knows, and do elements fit shapes?"""
+"""Checks of tensors and types: element types that ONNX defines, elements that fit shapes."""
 
 from __future__ import annotations
 
@@ -22,31 +22,26 @@ _BITS = {
 _FIELDS = {t: onnx.helper.tensor_dtype_to_field(t) for t in _KNOWN}
 _NUMBERS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _SMALL = 1 << 16
-"""Of larger tensors the elements are not looked at before something reads them: protobuf gives out
-a copy."""
+"""The limit in bytes for checks of elements: protobuf copies them at each access."""
 
 
 def check_element_type(elem_type: int, what: str) -> None:
-    """Check that ONNX knows an element type; none at all is fine.
-
-    Raises:
-        ModelError: it does not.
-    """
+    """Check that ONNX defines an element type; an absent one passes."""
     if elem_type and elem_type not in _KNOWN:
         raise ModelError(f"{what} has the element type {elem_type}, which ONNX does not know")
 
 
 def check_tensor(tensor: onnx.TensorProto, what: str, name: str = "") -> None:
-    """Check a tensor's element type, shape, and the number of its elements if it is small.
+    """Check a tensor's element type and shape, and for small ones the element count.
 
-    A tensor without any elements passes: weights may have been taken from the file.
+    A tensor without any elements passes: the file may have been stripped of its weights.
 
     Args:
-        what: what errors call it, with a place for its name.
+        what: its description in errors, with a placeholder for its name.
 
     Raises:
         ModelError: they do not fit.
-        TypeError: where its elements lie is no text.
+        TypeError: the location of its elements is not UTF-8.
     """
     elem_type, dims = tensor.data_type, tensor.dims[:]
     bits = _BITS.get(elem_type)
@@ -61,18 +56,19 @@ def check_tensor(tensor: onnx.TensorProto, what: str, name: str = "") -> None:
     if count * bits > 8 * _SMALL or tensor.data_location:
         return
     if tensor.HasField("raw_data"):
-        found, needed, unit = len(tensor.raw_data), -(-count * bits // 8), "bytes"
+        length, needed, unit = len(tensor.raw_data), -(-count * bits // 8), "bytes"
     else:
-        found = len(getattr(tensor, _FIELDS[elem_type]))
+        length = len(getattr(tensor, _FIELDS[elem_type]))
         needed, unit = _entries(elem_type, count), "elements"
-    if found != needed and (found or any(len(getattr(tensor, field)) for field in _NUMBERS)):
+    if length != needed and (length or any(len(getattr(tensor, field)) for field in _NUMBERS)):
         raise ModelError(
-            f"{what.format(name)} has {found} {unit} where its shape {dims} takes {needed}"
+            f"{what.format(name)} has {length} {unit} where its shape {dims} takes {needed}"
         )
 
 
 def _entries(elem_type: int, count: int) -> int:
-    """How many entries of its field a tensor takes: complex numbers two each, small ones share."""
+    """The number of entries in the field of a tensor: two for a complex number, shared by small
+    ones."""
     if _BITS[elem_type] < 8:
         return -(-count * _BITS[elem_type] // 8)
     complex_ = elem_type in (onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128)
@@ -80,7 +76,7 @@ def _entries(elem_type: int, count: int) -> int:
 
 
 def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: str = "") -> None:
-    """Check the parts of a sparse tensor and that they fit each other.
+    """Check the parts of a sparse tensor, and that they fit each other.
 
     Raises:
         ModelError: they do not.
@@ -103,26 +99,26 @@ def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: str = "") -> N
 
 
 class Types:
-    """Types that were seen and are fine; most values of a model share a few.
+    """Cache of valid types; most values of a model share a few.
 
     Attributes:
-        fine: their bytes.
+        valid: their bytes.
     """
 
     def __init__(self) -> None:
-        self.fine: set[bytes] = {b""}
+        self.valid: set[bytes] = {b""}
 
     def check(self, type_: onnx.TypeProto, what: str) -> None:
         """Check the element types in a type, and that its symbols are text.
 
         Raises:
-            ModelError: ONNX does not know one.
-            TypeError: a symbol is no text.
+            ModelError: ONNX does not define one.
+            TypeError: a symbol is not UTF-8.
         """
         if has_odd_text(type_):
             raise TypeError
         _check_type(type_, what)
-        self.fine.add(type_.SerializeToString())
+        self.valid.add(type_.SerializeToString())
 
 
 def _check_type(type_: onnx.TypeProto, what: str) -> None:

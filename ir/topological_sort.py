@@ -1,4 +1,4 @@
-"""Node messages before they become nodes: the names that they read, an order to run them in."""
+"""Topological sort of node messages, and the names that they read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import ModelError
 
 
 def free_names(graph: onnx.GraphProto) -> set[str]:
-    """The names that a graph reads and does not define."""
+    """The free names of a graph: it reads them without a definition."""
     read = {name for node in graph.node for name in _read_names(node)}
     read.update(output.name for output in graph.output)
     read.difference_update(*(node.output for node in graph.node))
@@ -21,29 +21,29 @@ def free_names(graph: onnx.GraphProto) -> set[str]:
 
 
 def _read_names(proto: onnx.NodeProto) -> Iterable[str]:
-    """The names of its own graph, or of one around it, that a node and its bodies read."""
+    """The names that a node and its bodies read outside the bodies."""
     yield from proto.input
     yield from names_in_bodies(proto)
 
 
 def names_in_bodies(proto: onnx.NodeProto) -> Iterator[str]:
-    """The names from around that the bodies of a node read."""
+    """The free names of a node's bodies."""
     for attribute in proto.attribute:
         for graph in graphs_in(attribute):
             yield from filter(None, free_names(graph))
 
 
 def nesting(nodes: Iterable[onnx.NodeProto]) -> int:
-    """How deep graphs are nested in nodes."""
-    held = [g for node in nodes for attribute in node.attribute for g in graphs_in(attribute)]
-    return max([1 + nesting(graph.node) for graph in held], default=0)
+    """The depth of nested graphs in nodes."""
+    graphs = [g for node in nodes for attribute in node.attribute for g in graphs_in(attribute)]
+    return max([1 + nesting(graph.node) for graph in graphs], default=0)
 
 
 def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
-    """Whether no node stands before one whose output it reads."""
+    """Test whether each node stands after the nodes whose outputs it reads."""
     read: set[str] = set()
     for proto in protos:
-        # Slices: protobuf makes a list faster than it hands out one name after the other.
+        # Slices: protobuf makes a list faster than it iterates.
         read.update(proto.input[:])
         for attribute in proto.attribute:
             for graph in graphs_in(attribute):
@@ -57,7 +57,7 @@ def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
 def put_in_order(
     protos: Sequence[onnx.NodeProto], where: object, sources: Container[str] = ()
 ) -> list[onnx.NodeProto]:
-    """The nodes, each after those whose outputs it reads, otherwise as they stood.
+    """Sort nodes topologically and stably.
 
     Args:
         protos: the nodes of one graph.

@@ -1,4 +1,4 @@
-"""Text that is no UTF-8: protobuf hands it out as bytes."""
+"""Text that is not UTF-8, for which protobuf returns bytes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from google.protobuf.message import Message
 
 
 def has_odd_text(message: Message, leave_out: Collection[str] = ()) -> bool:
-    """Whether a text somewhere in a message is no UTF-8; some of its own fields can be left out."""
+    """Test whether any text in a message is not UTF-8; `leave_out` names fields to skip."""
     return next(_odd(message, leave_out), None) is not None
 
 
 def first_odd_text(message: Message) -> str | None:
-    """What to say of the first text in a message that is no UTF-8; None where all is."""
-    found = next(_odd(message, ()), None)
-    if found is None:
+    """Describe the first text in a message that is not UTF-8; None where all is."""
+    first = next(_odd(message, ()), None)
+    if first is None:
         return None
-    path, content = found
+    path, content = first
     return f"{path} is {content!r}, which is not UTF-8; rename it where the model was made"
 
 
 def _odd(message: Message, leave_out: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Each text that is none, with its path."""
+    """The texts that are not UTF-8, with their paths."""
     for field, value in message.ListFields():
         if field.name in leave_out:
             continue

@@ -1,4 +1,4 @@
-"""A value: what a node, an input or an initializer provides."""
+"""Values: the outputs of nodes, inputs and initializers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Dim = int | str | None
 
 
 class Value:
-    """One tensor, sequence or optional that flows through a graph.
+    """A tensor, sequence or optional that flows through a graph.
 
-    Its identity is the object; `name` is a label that is made unique when the model is saved.
+    The object is its identity; `name` is a label, made unique when the model is saved.
 
     Attributes:
         name: the label. Graph inputs keep theirs, graph outputs take the one of their slot.
-        info: the declared type, doc string and metadata, or None where nothing is declared.
+        info: the declared type, doc string and metadata, or None.
         producer: the node that computes it; None for inputs and initializers.
-        owner: the graph that holds it as an input or initializer; None for node outputs.
-        constant: its tensor when it is known before run time (an initializer that no caller can
+        owner: the graph of an input or initializer; None for node outputs.
+        constant: the tensor of a value known before run time (an initializer that no caller can
             override and no training updates, or the output of a Constant node), else None.
-        pinned: something names it from outside the data flow (a quantization annotation, training
-            information, an attribute that holds tensor names), so it must stay and keep its name.
+        pinned: named from outside the data flow (by a quantization annotation, training
+            information, an attribute with tensor names), so that it must stay and keep its name.
     """
 
     __slots__ = ("constant", "info", "name", "owner", "pinned", "producer")
@@ -55,7 +55,7 @@ class Value:
 
     @property
     def type(self) -> onnx.TypeProto | None:
-        """The declared type; that of the tensor for a constant without a declaration."""
+        """The declared type, or the type of a constant without a declaration."""
         if self.info is not None and self.info.HasField("type"):
             return self.info.type
         if self.constant is not None and not self.constant.is_sparse:
@@ -76,7 +76,7 @@ class Value:
 
     @property
     def elem_type(self) -> int | None:
-        """The element type of a tensor as `onnx.TensorProto.DataType`; None when not declared."""
+        """The element type of a tensor as `onnx.TensorProto.DataType`; None where undeclared."""
         type_ = self.type
         if type_ is None or not type_.HasField("tensor_type"):
             return None

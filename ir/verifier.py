@@ -1,4 +1,4 @@
-"""The invariants of the IR, recomputed from nothing: one function each."""
+"""The verifier: one function for each invariant of the IR, recomputed from scratch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def verify(model: Model) -> None:
     """Check every invariant of a model.
 
     Raises:
-        ModelError: one does not hold; the message names it and the place.
+        ModelError: an invariant does not hold; the message names it and the place.
     """
     for graph in model.graphs():
         for invariant in INVARIANTS:
@@ -27,8 +27,7 @@ def verify(model: Model) -> None:
 
 
 def check_ownership(graph: Graph) -> None:
-    """Nodes and sources know the graph that they are in, and produce their own outputs; the graph
-    knows which nodes hold graphs."""
+    """Nodes and sources know their graph, outputs their producer, the graph its holders."""
     holders = {node for node in graph.unordered_nodes() if node.bodies}
     _require(graph._holders.keys() == holders, graph, "it is wrong about which nodes hold graphs")
     for node in graph.unordered_nodes():
@@ -44,7 +43,7 @@ def check_ownership(graph: Graph) -> None:
 
 
 def check_edges(graph: Graph) -> None:
-    """The topology holds exactly the edges that inputs, captures and outputs call for."""
+    """The topology has exactly the edges of inputs, captures and outputs."""
     topology = graph.view()
     expected: set[tuple[Node | Value, Node | Graph]] = {
         (graph.vertex(value), node)
@@ -53,14 +52,14 @@ def check_edges(graph: Graph) -> None:
         if value is not None
     }
     expected |= {(graph.vertex(value), graph) for value in graph.outputs}
-    found = set(topology.edges)
-    for source, user in expected ^ found:
+    edges = set(topology.edges)
+    for source, user in expected ^ edges:
         what = "lacks" if (source, user) in expected else "has a needless"
         raise ModelError(f"{graph}: the topology {what} edge from {source} to {user}")
 
 
 def check_visibility(graph: Graph) -> None:
-    """What is read is defined in the graph or in one around it, and was not removed."""
+    """Read values are defined in the graph or in one around it, and still present."""
     for value in graph.captures():
         _require(value.graph is not graph and graph.sees(value), graph, f"{value} is not visible")
         _require(graph.view().out_degree(value) > 0, graph, f"captured {value} is not used")
@@ -73,42 +72,41 @@ def check_visibility(graph: Graph) -> None:
 
 
 def check_order(graph: Graph) -> None:
-    """The nodes can be put in an order."""
+    """The nodes have a topological order."""
     graph.nodes()
 
 
 def check_constants(graph: Graph) -> None:
-    """A value marked constant is an initializer that no caller can override, or comes from a
-    Constant node."""
+    """Constants are initializers that no caller can override, or outputs of Constant nodes."""
     inside = graph.holder is not None
-    fed = set(graph.inputs) if inside or not _is_old(graph.root) else set()
+    overridable = set(graph.inputs) if inside or not _is_old(graph.root) else set()
     trained: set[Value] = getattr(graph.root, "trained", set())
     for value in graph.initializers:
-        changing = value in fed or value in trained
+        changing = value in overridable or value in trained
         _require((value.constant is None) == changing, graph, f"{value} is wrongly marked constant")
     for node in graph.unordered_nodes():
         if not node.is_op("Constant"):
             for output in node.outputs:
-                known = output is not None and output.constant is not None
-                _require(not known, graph, f"{output} is computed but marked constant")
+                marked = output is not None and output.constant is not None
+                _require(not marked, graph, f"{output} is computed but marked constant")
 
 
 def check_outputs(graph: Graph) -> None:
-    """Each output slot has a declaration."""
+    """Output slots have one declaration each."""
     _require(len(graph.outputs) == len(graph.output_infos), graph, "outputs lack declarations")
 
 
 def check_annotations(graph: Graph) -> None:
-    """Quantization annotations speak of values that are there and stay."""
+    """Quantization annotations refer to pinned, visible values."""
     for annotation in graph.annotations:
         for value in (annotation.value, *(value for _, value in annotation.parameters)):
             if isinstance(value, Value):
-                kept = value.pinned and graph.sees(value)
-                _require(kept, graph, f"annotated {value} is gone or free to go")
+                stays = value.pinned and graph.sees(value)
+                _require(stays, graph, f"annotated {value} is gone or free to go")
 
 
 def check_arity(graph: Graph) -> None:
-    """The bodies of control-flow nodes fit them."""
+    """Bodies fit the arity of their control-flow nodes."""
     for node in graph.unordered_nodes():
         if node.bodies:
             check_bodies(node)
@@ -127,7 +125,7 @@ INVARIANTS: tuple[Callable[[Graph], None], ...] = (
 
 
 def _is_old(root: Model | Function) -> bool:
-    """Whether initializers that are inputs too cannot be overridden (below IR version 4)."""
+    """Test for an IR version below 4, where callers cannot override initializers."""
     return isinstance(root, Model) and not root.allows_overrides
 
 

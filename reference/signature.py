@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from ..ir.option_names import is_told_to_a_shell
+from ..ir.option_names import in_shell
 
 # Operators that draw from a generator; Dropout draws only in training mode.
 _RECURRENT = ("RNN", "GRU", "LSTM")
@@ -63,7 +63,7 @@ def mismatches(before: Signature, after: Signature, bound: Collection[str]) -> l
     messages = []
     for name in [*before.inputs, *before.defaults]:
         if name not in after.inputs and name not in after.defaults and name not in bound:
-            way = f"--set {name}=..." if is_told_to_a_shell() else "bound="
+            way = f"--set {name}=..." if in_shell() else "bound="
             messages.append(f"input '{name}' is missing; if it was set, give its value with {way}")
     for name in after.inputs:
         if name not in before.inputs and name not in before.defaults:

@@ -9,7 +9,7 @@ import onnx
 
 from ..ir import Graph, Model, Operator, Tensor, Value
 from ..ir.constant import constant_tensor
-from ..ir.subgraph_arity import fed_by
+from ..ir.subgraph_arity import count_fed_inputs
 from .errors import ConversionError
 from .schemas import constant_takes
 
@@ -182,7 +182,7 @@ def keep_constants(model: Model) -> None:
     for body in list(model.graph.walk())[1:]:
         holder = body.holder
         assert holder is not None and holder.graph is not None
-        if holder.graph is not model.graph or fed_by(holder) is None:
+        if holder.graph is not model.graph or count_fed_inputs(holder) is None:
             _hoist(model, body, list(body.initializers))
     _list_initializers(model.graph)
 
@@ -190,7 +190,7 @@ def keep_constants(model: Model) -> None:
 def _list_among_inputs(model: Model) -> None:
     """Make every initializer an input of the main graph, or leave it to a body that lists it."""
     for body in list(model.graph.walk())[1:]:
-        if body.holder is not None and fed_by(body.holder) is None:
+        if body.holder is not None and count_fed_inputs(body.holder) is None:
             opset, tensors = model.opset(), body.initializers
             lost = [v for v in tensors if not constant_takes(tensors[v].elem_type, opset)]
             _hoist(model, body, lost)

@@ -100,7 +100,7 @@ class GraphChecker:
             self.calls.close(self.root)
 
     def _check_infos(self, infos: Iterable[onnx.ValueInfoProto], place: Place) -> None:
-        fine = self.types.fine
+        fine = self.types.valid
         for info in infos:
             if info.type.SerializeToString() not in fine:
                 self.types.check(info.type, f"'{info.name}' of {place.graph}")

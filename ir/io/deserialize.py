@@ -18,7 +18,7 @@ from ..graph_queries import Annotation
 from ..model import Function, Model
 from ..node import Node
 from ..references import named_tensors, named_tensors_of_training, trained_tensors
-from ..subgraph_arity import check_bodies, fed_by, surplus
+from ..subgraph_arity import check_bodies, count_fed_inputs, surplus
 from ..tensor import Tensor
 from ..topological_sort import in_order, names_in_bodies, put_in_order
 from ..value import Value
@@ -186,7 +186,7 @@ class _Reader:
                 scope.define(graph.add_input(info.name, info), graph)
             return
         constants = {name for name, _ in tensors}
-        fed = None if graph.holder is None else fed_by(graph.holder)
+        fed = None if graph.holder is None else count_fed_inputs(graph.holder)
         unfed = surplus([info.name for info in proto.input], constants, fed)
         for index, info in enumerate(proto.input):
             if info.name in unfed:

@@ -15,7 +15,7 @@ from ..graph import Graph
 from ..model import Function, Model
 from ..node import Node
 from ..operator import Operator
-from ..subgraph_arity import fed_by
+from ..subgraph_arity import count_fed_inputs
 from ..tensor import Tensor, TensorMessage
 from ..value import Value
 from .function_bytes import function_in
@@ -94,7 +94,7 @@ class Listing:
         there, unless the model is as it was loaded.
         """
         holder = graph.holder
-        if holder is None or fed_by(holder) is None:
+        if holder is None or count_fed_inputs(holder) is None:
             return {}
         if self.as_loaded:
             return graph.listed

@@ -5,7 +5,7 @@ import onnx.parser
 import pytest
 import straightline as sl
 from straightline.cli.commands import app
-from straightline.ir.option_names import KEYWORDS, by, told_to_a_shell
+from straightline.ir.option_names import KEYWORDS, by, shell_messages
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -28,7 +28,7 @@ MODEL = onnx.parser.parse_model(
 )
 def test_python_is_told_keywords_and_a_shell_is_not(options, told):
     assert by(*options) == told
-    with told_to_a_shell():
+    with shell_messages():
         assert by(*options) == " ".join(options)
     assert by(*options) == told
 

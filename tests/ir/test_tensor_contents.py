@@ -94,9 +94,9 @@ def test_types_are_checked_to_their_ground_and_remembered() -> None:
     ):
         types = Types()
         types.check(wrap(inner), "'x'")
-        assert wrap(inner).SerializeToString() in types.fine
+        assert wrap(inner).SerializeToString() in types.valid
         with pytest.raises(ModelError, match="'x' has the element type 99"):
             types.check(wrap(odd), "'x'")
-        assert wrap(odd).SerializeToString() not in types.fine
+        assert wrap(odd).SerializeToString() not in types.valid
     with pytest.raises(ModelError, match="element type 98"):
         Types().check(helper.make_map_type_proto(98, inner), "'x'")
