@@ -55,8 +55,8 @@ class Annotation(NamedTuple):
         return Annotation(now(self.value), tuple((key, now(v)) for key, v in self.parameters))
 
 
-class Structure:
-    """The part of a `Graph` that only tells."""
+class GraphQueries:
+    """Read-only part of a `Graph`: what it holds, and who uses what."""
 
     __slots__ = (
         "_header",
@@ -91,7 +91,7 @@ class Structure:
         self._inputs: list[Value] = []
         self._outputs: tuple[Value, ...] = ()
         self._holders: dict[Node, None] = {}  # the nodes that hold graphs
-        self._wide: dict[Node | Structure, tuple[object, Positions]] = {}
+        self._wide: dict[Node | GraphQueries, tuple[object, Positions]] = {}
         self._split: tuple[int, Node | None, dict[Value, list[Node | Graph]]] = _NOT_SPLIT
         self._topology = Topology(sink=self)
         self._ordered: tuple[int, list[Node]] = _NOT_ORDERED
@@ -228,7 +228,7 @@ class Structure:
 
     def sees(self, value: Value) -> bool:
         """Whether a node of this graph may read the value."""
-        graph: Structure | None = self
+        graph: GraphQueries | None = self
         home = value.graph
         while graph is not None:
             if graph is home:
@@ -348,7 +348,7 @@ class Structure:
             self._split = changes, source, users
         return self._split[2]
 
-    def _positions(self, user: Node | Structure) -> Positions:
+    def _positions(self, user: Node | GraphQueries) -> Positions:
         """Where a node, or the graph itself, reads each value. That of a wide one is kept: a Loop
         may have thousands of values that each are asked for."""
         read = user._inputs if isinstance(user, Node) else user._outputs

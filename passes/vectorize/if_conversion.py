@@ -22,7 +22,7 @@ from ...limits import allowed, current, limit
 from ...ops.batching import Operand, Unbatchable
 from ..functions.binding import bind, unlike
 from ..utils.select import select
-from .node_batcher import NodeBatcher
+from .batch_interpreter import NodeBatcher
 
 _BRANCHES = ("then_branch", "else_branch")
 

@@ -16,9 +16,9 @@ from ...ir import Graph, Node, Value, captured_by, empty_header
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration
+from .batch_interpreter import NodeBatcher
 from .if_conversion import compute_call, compute_choice
 from .loop_view import Repetition, Scanned, Stacked, read
-from .node_batcher import NodeBatcher
 from .residual_loop import given_out
 
 

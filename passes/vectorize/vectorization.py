@@ -13,18 +13,17 @@ from ...ops.batching import Unbatchable
 from ..scans.layout import replace_outputs
 from ..utils.legality import can_carry
 from ..utils.stacked_rows import read_rows
-from .accumulators import Write, find_writes
+from .accumulators import Write, as_sequence, find_writes
 from .batch_interpreter import Batcher
 from .batched_inputs import Feeding
-from .collected_states import as_sequence
 from .dependence_graph import Dependences, Vertex
 from .induction_variables import counter, is_invariant
 from .injective_indices import Places
 from .loop_distribution import Division
 from .loop_view import Repetition, Stacked, State
 from .memory import IterationMemory
-from .residual_loop import Plan, rebuild
-from .residual_outputs import Remainder
+from .nested_control_flow import compute_nested
+from .residual_loop import Plan, Remainder, rebuild
 from .splice import drop_unread, give_out, is_settled, is_used, pass_on_facts, put_in_place
 from .zero_trips import SizesToDrop
 
@@ -63,7 +62,9 @@ class Vectorization:
         certain = most is not None and most.less(1) is False
         self._certain = certain or runs_certainly(repetition.node, known)
         self.remainder = Remainder(repetition, self.feeding, self._certain)
-        self.batcher = Batcher(repetition, self.feeding, self.remainder.operand, self._certain)
+        self.batcher = Batcher(
+            repetition, self.feeding, self.remainder.operand, self._certain, compute_nested
+        )
         self.dependences = self._dependences()
         self.division = Division(
             self.dependences, self.batcher.compute, self.batcher.computes_ragged

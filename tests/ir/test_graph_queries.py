@@ -9,7 +9,7 @@ import pytest
 from nested import MODEL, RELU, SPLIT, node, value
 from straightline import ir
 from straightline.ir import Graph, Model, Node, Operator
-from straightline.ir.graph_queries import Structure
+from straightline.ir.graph_queries import GraphQueries
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_a_capture_does_not_look_at_all_nodes_of_the_graph_around(monkeypatch):
     def counted(graph):
         raise AssertionError(f"the nodes of {graph} are counted")
 
-    monkeypatch.setattr(Structure, "__len__", counted)
+    monkeypatch.setattr(GraphQueries, "__len__", counted)
     branch = holder.body("then_branch")
     node = branch.add_node(RELU, [exp.output()], ["r"])
     assert node in branch.users(exp.output())

@@ -1,4 +1,4 @@
-"""The operator that computes a cell on all trips, with its weights, its input and its results."""
+"""Recurrent cells as operators: GRU, LSTM or RNN with its weights, input and outputs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ....facts.polynomial import product
 from ....ir import Operator, Value
+from ...utils.costs import operator_pays
 from ..functions import attributes_of, loses_nan
 from ..weights import Block, Unfit, Weights
 from .affine import Affine
-from .cell_matching import Cell
+from .cell_matching import Cell, find_cell
 from .masked_sequences import Packing
+from .one_step import ONE_STEP
 from .polynomials import Free, Monomial
-from .recurrence import Raised
+from .recurrence import Raised, Recurrence
+from .rules import RULES
 from .sequence import Sequence3
+from .sink_products import hoisted
 from .symbolic_cell import Interpretation
 
 _TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
@@ -276,3 +281,47 @@ class _Emission:
             return self.weights.part(vector, start, self.size, 0, (free.width,))
         flat = block.reshape(-1)
         return np.repeat(flat, self.size) if not free.width else flat[start : start + self.size]
+
+
+_RULES = {**RULES, **ONE_STEP}
+_LOSES_NAN = "of which onnxruntime may make a number of a NaN, and keep_nan is set"
+
+
+def raise_cell(recurrence: Recurrence) -> Raised | str:
+    """A GRU, an LSTM or an RNN, or why it is none."""
+    reasons = []
+    for state in recurrence.states:
+        if recurrence.fact(state.given).other is not None:
+            return f"'{state.given.name}' is no tensor; vectorize-loops makes one of a list"
+    for turned in (False, True):
+        try:
+            of = Interpretation(recurrence, _RULES, hoisted, turned)
+            cell = find_cell(of)
+            if recurrence.trips.keep_nan:
+                raise Unfit(f"could be computed by {cell.op_type}, {_LOSES_NAN}")
+            _require_gain(recurrence, cell)
+            return emit_cell(of, cell)
+        except Unfit as reason:
+            reasons.append(str(reason))
+        if recurrence.fact(recurrence.states[0].given).shape is None:
+            break
+    return f"it {reasons[0]}"
+
+
+def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
+    """Find that the operator is not slower, where costs are asked; many of one step always are.
+
+    Raises:
+        Unfit: it may be.
+    """
+    one_step = any(node.is_op(*ONE_STEP) for node in recurrence.nodes)
+    if recurrence.trips.costs == "none" or one_step:
+        return
+    shape = recurrence.fact(cell.hidden.given).shape
+    size = None if shape is None else product(shape).value
+    if not operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
+        told = "so many as only run time tells" if size is None else str(size)
+        raise Unfit(
+            f"could be computed by {cell.op_type}, which may be slower in onnxruntime for states"
+            f" of {told} numbers"
+        )

@@ -126,7 +126,7 @@ class RaiseRecurrences(Pass):
 
 def _raisers() -> tuple[Raiser, ...]:
     """What a recurrence may be, in the order in which it is tried; loaded once there is a loop."""
-    from .gated import raise_cell
+    from .cell_emission import raise_cell
     from .scan_reductions import raise_accumulation
 
     return raise_accumulation, raise_cell

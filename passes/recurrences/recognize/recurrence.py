@@ -20,6 +20,7 @@ from ...vectorize.dependence_graph import Dependences, Vertex
 from ...vectorize.induction_variables import counter, is_invariant
 from ...vectorize.loop_view import Repetition, State
 from ...vectorize.memory import IterationMemory, MemoryBounds
+from ...vectorize.nested_control_flow import compute_nested
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +147,7 @@ class AllTrips(Batcher):
         self._solved: dict[Value, tuple[State, Value]] = {}
         self.made: list[Raised] = []
         feeding = Feeding(repetition, inference, IterationMemory(repetition, inference, bounds))
-        super().__init__(repetition, feeding, feeding.same, certain)
+        super().__init__(repetition, feeding, feeding.same, certain, compute_nested)
         self._solve_all()
 
     def stand_in(self, name: str, operand: Operand) -> Value:

@@ -1,4 +1,4 @@
-"""Which states only collect."""
+"""States that only collect: which they are, and what reads them after the loop."""
 
 import numpy as np
 import pytest
@@ -36,3 +36,181 @@ def test_what_is_no_write(what):
     feed = {"x": numbers(5, 2, 3), "s0": numbers(2, 1), "o": numbers(5, 2, 3)}
     for n in (0, 1, 5):
         assert_same(model, result.model, {**feed, "n": np.array(n), "q": numbers(1)})
+
+
+SEQUENCE = """g (float[N, 3] x, float[3] h0, int64 n) => ({out}) <bool yes = {{1}},
+        int64 zero = {{0}}, int64 last = {{-1}}> {{ {before}
+    seq = Loop (n, yes, s0) <body = b (int64 i, bool c, seq(float[3]) s)
+            => (bool c2, seq(float[3]) t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) t = SequenceInsert (s, f) }}> {after} }}"""
+EMPTY = "s0 = SequenceEmpty <dtype = 1> ()"
+CONSTRUCTED = "s0 = SequenceConstruct (h0, h0)"
+READS = {
+    "stacked": ("float[M, 3] y", EMPTY, "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
+    "stacked last": (
+        "float[3, M] y",
+        EMPTY,
+        "y = ConcatFromSequence <axis = -1, new_axis = 1> (seq)",
+    ),
+    "joined": ("float[M] y", EMPTY, "y = ConcatFromSequence <axis = 0> (seq)"),
+    "the last one": ("float[3] y", EMPTY, "y = SequenceAt (seq, last)"),
+    "the first one": ("float[3] y", EMPTY, "y = SequenceAt (seq, zero)"),
+    "behind others": (
+        "float[M, 3] y",
+        CONSTRUCTED,
+        "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)",
+    ),
+    "their number": ("int64 y", EMPTY, "y = SequenceLength (seq)"),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_list_to_which_each_trip_appends(read):
+    out, before, after = READS[read]
+    model = as_model(HEAD + SEQUENCE.format(out=out, before=before, after=after))
+    result = vectorized(model)
+    types = set(op_types(result.model.graph))
+    assert not types & {"Loop", "SplitToSequence", "SequenceAt", "ConcatFromSequence"}
+    for n in (0, 1, 5):
+        if n or read in ("their number", "behind others"):
+            feed = {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)}
+            assert_same(model, result.model, feed)
+
+
+def test_a_list_that_is_given_out():
+    model = as_model(HEAD + SEQUENCE.format(out="seq(float[3]) seq", before=EMPTY, after=""))
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph)
+    assert "SplitToSequence" in op_types(result.model.graph)
+    for n in (0, 1, 5):
+        feed = {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)}
+        assert_same(model, result.model, feed)
+
+
+TENSOR = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, float[2, 5, 3] o2, int64 n) =>
+        (float[{out}] y) <bool yes = {{1}}> {{
+    y = Loop (n, yes, {initial}) <body = b (int64 i, bool c, {type} s) => (bool c2, {type} t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
+TENSORS = {
+    "a growing Concat": ("2, M", "s0", "float[2, ?]", "t = Concat <axis = 1> (s, f)"),
+    "a Concat that grows to the front": (
+        "2, M",
+        "s0",
+        "float[2, ?]",
+        "t = Concat <axis = -1> (f, s)",
+    ),
+    "a Concat of rows": (
+        "M, 2, 3",
+        "o",
+        "float[?, 2, 3]",
+        "a = Constant <value_ints = [0]> () u = Unsqueeze (f, a) t = Concat <axis = 0> (s, u)",
+    ),
+    "a buffer of which each trip writes a row": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
+        " u = Unsqueeze (f, a) j = Reshape (i, b) t = ScatterND (s, j, u)",
+    ),
+    "a buffer written at an index": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "b = Constant <value_ints = [1]> () j = Reshape (i, b) t = ScatterND (s, j, f)",
+    ),
+    "a buffer written from its end": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "l = Constant <value_int = -1> () n2 = Neg (i) k = Add (n2, l)"
+        " b = Constant <value_ints = [1]> () j = Reshape (k, b) t = ScatterND (s, j, f)",
+    ),
+    "elements of a buffer": (
+        "5, 2, 3",
+        "o",
+        "float[5, 2, 3]",
+        "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 2, 3]> ()"
+        " u = Unsqueeze (f, a) j = Expand (i, b) t = ScatterElements <axis = 0> (s, j, u)",
+    ),
+    "some elements of a buffer": (
+        "2, 5, 3",
+        "o2",
+        "float[2, 5, 3]",
+        "b = Constant <value_ints = [2, 1, 1]> () l = Constant <value_int = 2> ()"
+        " h = Gather <axis = 1> (f, l) u = Reshape (h, b) one = ConstantOfShape <value ="
+        " int64[1] {1}> (b) j = Mul (one, i) t = ScatterElements <axis = -2> (s, j, u)",
+    ),
+    "columns of a buffer": (
+        "2, 5, 3",
+        "o2",
+        "float[2, 5, 3]",
+        "a = Constant <value_ints = [0]> () c1 = Constant <value_ints = [1]> ()"
+        " zero = Constant <value_int = 0> () one = Constant <value_int = 1> ()"
+        " two = Constant <value_int = 2> () bs = Range (zero, two, one)"
+        " across = Unsqueeze (bs, c1) i1 = Unsqueeze (i, a)"
+        " h = Constant <value_ints = [2, 1]> () down = Expand (i1, h)"
+        " j = Concat <axis = -1> (across, down) t = ScatterND (s, j, f)",
+    ),
+}
+
+
+@pytest.mark.parametrize("write", TENSORS)
+@pytest.mark.parametrize("k", [0, 4])
+def test_a_tensor_to_which_each_trip_writes(write, k):
+    out, initial, type_, body = TENSORS[write]
+    text = TENSOR.format(out=out, initial=initial, type=type_, write=body, k=k)
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    for n in (0, 1, 5):
+        feed = {"x": numbers(5, 2, 3), "s0": numbers(2, k), "o": numbers(5, 2, 3)}
+        assert_same(model, result.model, {**feed, "o2": numbers(2, 5, 3), "n": np.array(n)})
+
+
+WHOLE = """g (float[N, 2, 3] x, float[{size}, 2, 3] o, int64 two) => (float[M, 2, 3] y)
+    <bool yes = {{1}}, int64 zero = {{0}}, int64[1] a = {{0}}, int64[2] b = {{1, 1}}> {{
+    s0 = Shape (x) n = Gather (s0, zero)
+    y = Loop (n, yes, o) <body = b (int64 i, bool c, float[{size}, 2, 3] s)
+            => (bool c2, float[{size}, 2, 3] t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
+PLACES = {
+    "a vector": "j = Reshape (i, a2) t = ScatterND (s, j, f)",
+    "rows of one": "j = Reshape (i, b) u = Unsqueeze (f, a) t = ScatterND (s, j, u)",
+    "twice the number": "k = Mul (i, two) j = Reshape (k, b) u = Unsqueeze (f, a)"
+    " t = ScatterND (s, j, u)",
+}
+
+
+@pytest.mark.parametrize("size", ["N", "P"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_buffer_of_which_every_row_is_written_is_the_rows(place, size):
+    text = HEAD + WHOLE.format(size=size, write=PLACES[place])
+    text = text.replace("c2 =", "a2 = Constant <value_ints = [1]> () c2 =")
+    model = as_model(text)
+    result = vectorized(model)
+    types = op_types(result.model.graph)
+    assert ("ScatterND" in types or "Loop" in types) == (size == "P" or "twice" in place)
+    for n in (0, 1, 5):
+        rows = n if size == "N" else 7
+        feed = {"x": numbers(n, 2, 3), "o": numbers(rows, 2, 3), "two": np.array(1)}
+        assert_same(model, result.model, feed)
+
+
+def test_a_recurrence_that_appends_its_states():
+    """As torch scripts a cell: the states go to a list, which is stacked behind the loop."""
+    text = """g (float[N, 2, 4] x, float[4, 3] w, float[2, 3] h0, int64 n) => (float[M, 2, 3] y,
+            float[2, 3] h) <bool yes = {1}> { s0 = SequenceEmpty <dtype = 1> ()
+        h, seq = Loop (n, yes, h0, s0) <body = b (int64 i, bool c, float[2, 3] s,
+                seq(float[2, 3]) q) => (bool c2, float[2, 3] t, seq(float[2, 3]) r) {
+            c2 = Identity (c) e = Gather (x, i) p = MatMul (e, w) a = Add (p, s) t = Tanh (a)
+            r = SequenceInsert (q, t) }>
+        y = ConcatFromSequence <axis = 0, new_axis = 1> (seq) }"""
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
+    body = next(a.g for a in loop.attribute if a.name == "body")
+    assert set(op_types(body)) <= {"Gather", "Add", "Tanh", "Identity"}
+    assert "ConcatFromSequence" not in op_types(result.model.graph)
+    for n in (1, 5):
+        feed = {"x": numbers(5, 2, 4), "w": numbers(4, 3), "h0": numbers(2, 3), "n": np.array(n)}
+        assert_same(model, result.model, feed)
