@@ -13,6 +13,7 @@ from typing import Any
 
 from ..driver.options import RewriteOptions
 from ..ir import TWO_GB
+from ..ir.option_names import in_shell
 from ..limits import governed
 from ..verification.runs.options import VerifyOptions
 from .change_detection import digest_of_file
@@ -72,6 +73,25 @@ class Treatment:
             shell_messages() if self.in_a_shell else contextlib.nullcontext(),
         ):
             yield
+
+    def for_workers(self) -> Treatment:
+        """Return the same for processes in other folders: a target's file is read, once.
+
+        Raises:
+            TargetError: there is no such target.
+        """
+        rewriting = self.rewriting
+        if rewriting.target is not None:
+            from ..targets import target_of
+
+            rewriting = dataclasses.replace(rewriting, target=target_of(rewriting.target))
+        return dataclasses.replace(
+            self,
+            rewriting=rewriting,
+            verify=self.verify and self.verify.with_absolute_paths(),
+            load=tuple(Path(os.path.realpath(file)) for file in self.load),
+            in_a_shell=in_shell(),
+        )
 
     def check(self) -> None:
         """Find out before the work what no model could be worked on with.

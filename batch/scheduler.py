@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from ..display import OnProgress, silent
 from ..ir import TWO_GB
 from ..ir.kinds import PATH, takes
-from ..ir.option_names import in_shell
 from .errors import BatchError
 from .job_config import Treatment
 from .pools import LOCAL, Pool, pool_of
@@ -96,26 +95,37 @@ def run(
     from ..driver.options import RewriteOptions
     from ..verification.runs.options import VerifyOptions
 
-    if target is not None:
-        from ..targets import target_of
-
-        target = target_of(target)  # a file is read once
     comparison = VerifyOptions.of(verify)
     options.setdefault("timeout", comparison.timeout if comparison else None)
     options |= {"max_work": max_work, "max_memory": max_memory, "hints": False}
     how = Treatment(
         RewriteOptions.of(passes=passes, dims=dims, target=target, **options),
-        comparison.with_absolute_paths() if comparison else None,
+        comparison,
         require_straight_line,
         require_target,
         force,
         max_bytes,
-        tuple(Path(os.path.realpath(file)) for file in load),
-        in_shell(),
-        link_data,
+        tuple(map(Path, load)),
+        link_data=link_data,
     )
+    return run_all(sources, out, how, jobs, resume, backend, address, on_progress=on_progress)
+
+
+def run_all(
+    sources: Given | Sequence[Given],
+    out: Given,
+    how: Treatment,
+    jobs: int | None = None,
+    resume: bool = False,
+    backend: str = LOCAL,
+    address: str | None = None,
+    *,
+    on_progress: OnProgress = silent,
+) -> list[Record]:
+    """Work on many models: `run` with its options in one object."""
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
+    how = how.for_workers()
     how.check()
     out = Path(out)
     todo, key = jobs_of(sources, out), how.key()

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
-import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import exit_codes, interrupts, parsing, report
-from .comparing import comparison, demanded
 from .completing import words
-from .opening import require_opset, target_given
-from .options import Sharing, pipeline_text
+from .options import Sharing
 from .rerun_command import command_again
 
 if TYPE_CHECKING:
     from ..batch import Record
+    from .rewrite_session import Session
 
 MANY = "Many models"
 
 _for_many = functools.partial(typer.Option, rich_help_panel=MANY)
 """An option for many models."""
 
-_ONE_ONLY = ("certificate", "page", "print_after", "print_before", "verbose")
-"""Parameters of options that speak of one model or one run."""
 _CODES = {
     "": 0,
     "bad input": exit_codes.EXIT_BAD_INPUT,
@@ -112,180 +109,102 @@ Address = Annotated[
 ]
 
 
-_AS_THEY_ARE = {
-    "opset": "opset",
-    "ir_version": "ir_version",
-    "rewriting": "rewrite",
-    "strict": "strict",
-    "require_straight_line": "require_straight_line",
-    "require_target": "require_target",
-    "freeze_initializers": "freeze_initializers",
-    "keep_nan": "keep_nan",
-    "max_trips": "max_trips",
-    "max_nodes": "max_nodes",
-    "max_input_size": "max_bytes",
-    "max_work": "max_work",
-    "max_memory": "max_memory",
-    "force": "force",
-    "load": "load",
-    "jobs": "jobs",
-    "resume": "resume",
-    "address": "address",
-}
-_BY_NAME = {
-    "assignments": "values",
-    "dimensions": "shapes",
-    "sizes": "dims",
-    "assumed": "assume_max",
-}
-"""What parameters of commands are called by `straightline.batch.run`."""
-_OF_MANY = {
-    "out": (Out, None),
-    "jobs": (Jobs, None),
-    "resume": (Resume, False),
-    "backend": (BackendOption, Backend.loky),
-    "address": (Address, None),
-}
-"""The parameters that a command has for many models, each with its default."""
+@dataclasses.dataclass(frozen=True)
+class ManyArguments:
+    """Arguments about many models."""
+
+    out: Out = None
+    jobs: Jobs = None
+    resume: Resume = False
+    backend: BackendOption = Backend.loky
+    address: Address = None
 
 
-def many_too(stage: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Let a command from one model to another also be one from many to a folder.
-
-    Args:
-        stage: what it does, for people.
-    """
-
-    def extended(command: Callable[..., int]) -> Callable[..., int]:
-        own = inspect.signature(command, eval_str=True).parameters
-
-        @functools.wraps(command)
-        def either(context: typer.Context, **given: Any) -> int:
-            if _is_many(given):
-                return _run_many(context, stage, given)
-            one = {name: value for name, value in given.items() if name in own}
-            if "context" in own:
-                one["context"] = context
-            return command(source=given["sources"][0], **one)
-
-        _declare(either, own)
-        return either
-
-    return extended
-
-
-def _declare(either: Any, own: Mapping[str, inspect.Parameter]) -> None:
-    """Let a function have the parameters of a command, and those for many models."""
-    kind = inspect.Parameter.KEYWORD_ONLY
-    first = [
-        inspect.Parameter("context", kind, annotation=typer.Context),
-        inspect.Parameter("sources", kind, annotation=Sources),
-    ]
-    kept = [held for name, held in own.items() if name not in ("context", "source")]
-    more = [
-        inspect.Parameter(name, kind, annotation=annotation, default=default)
-        for name, (annotation, default) in _OF_MANY.items()
-    ]
-    all_of_them = [*first, *(held.replace(kind=kind) for held in kept), *more]
-    del either.__wrapped__
-    either.__signature__ = inspect.Signature(all_of_them)
-    either.__annotations__ = {held.name: held.annotation for held in all_of_them}
-
-
-def _is_many(given: Mapping[str, Any]) -> bool:
-    """Whether a command is about many models.
+def run(session: Session, sources: Sequence[Path], target: Path, many: ManyArguments) -> int:
+    """Do one model, or all models of a batch; return the exit code, of a batch the worst one.
 
     Raises:
-        BadParameter: it is about neither one model nor many.
-        LoadError: it is about one, which is a folder.
+        BadParameter: the arguments are about neither one model nor many.
+        LoadError: the one model is a folder.
     """
-    if given["out"] is not None:
-        return True
-    for name, (_, default) in _OF_MANY.items():
-        if given[name] != default:
-            raise typer.BadParameter(f"--{name} is for many models; say where to with -o FOLDER")
-    named = [*given["sources"], given["target"]]
-    if len(named) != 2:
-        told = "one name is given" if len(named) == 1 else f"{len(named)} names are given"
+    session.check()
+    if many.out is not None:
+        return _run_many(session, [*sources, target], many)
+    for field in dataclasses.fields(many):
+        if getattr(many, field.name) != field.default:
+            raise typer.BadParameter(
+                f"--{field.name} is for many models; say where to with -o FOLDER"
+            )
+    if len(sources) != 1:
+        count = len(sources) + 1
+        counted = "one name is given" if count == 1 else f"{count} names are given"
         raise typer.BadParameter(
-            f"{told}: write IN OUT for one model, or -o FOLDER and any number of models"
+            f"{counted}: write IN OUT for one model, or -o FOLDER and any number of models"
         )
-    if named[0].is_dir():
+    if sources[0].is_dir():
         from ..ir import LoadError
 
         raise LoadError(
-            f"cannot read '{named[0]}': it is a folder; for all models in it write -o {named[1]}"
+            f"cannot read '{sources[0]}': it is a folder; for all models in it write -o {target}"
         )
-    return False
+    return session.run(sources[0], target)
 
 
-def _run_many(context: typer.Context, stage: str, given: Mapping[str, Any]) -> int:
-    """Do with many models what is asked for; the worst exit code of all."""
-    _require_for_many(given)
-    passes: str | tuple[()] | None = ()
-    if "passes" in given:
-        passes = pipeline_text(given["passes"], given["selects"])
-    required = bool(given.get("require_target"))
-    fitted = target_given(given["fits"], given["fits_file"], required)
-    if "passes" not in given:
-        require_opset(given["opset"], fitted)
-    compared = ("inputs", "runtime", "rtol", "atol", "samples", "seed", "timeout", "sample_shape")
-    prove = demanded(given["prove"], None, given["verify"])
-    wanted = comparison(prove, *(given[name] for name in compared))
-    from ..batch import run
+def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) -> int:
+    _require_for_many(session, sources, many)
+    from ..batch.job_config import Treatment
+    from ..batch.scheduler import run_all
+    from ..ir import TWO_GB
 
     interrupts.raise_from_now_on()
+    about, output = session.about, session.output
+    how = Treatment(
+        dataclasses.replace(session.rewriting, hints=False),
+        session.verification,
+        straight_line=session.straight_line,
+        whole_target=session.whole_target,
+        force=output.force,
+        max_bytes=TWO_GB if about.max_input_size is None else about.max_input_size,
+        load=tuple(about.load or ()),
+        link_data=output.link_data is not None,
+    )
     count = 0, 0
     try:
-        with report.progress(stage, quiet=given["as_json"] or given["quiet"]) as told:
+        with report.progress(session.stage, quiet=output.as_json or output.quiet) as progress:
 
-            def tell(_: str, name: str, done: int, total: int) -> None:
+            def show_count(_: str, name: str, done: int, total: int) -> None:
                 nonlocal count
                 count = done, total
-                told(stage, f"{done} of {total} models", done, total)
+                progress(session.stage, f"{done} of {total} models", done, total)
 
-            records = run(
-                [*given["sources"], given["target"]],
-                given["out"],
-                passes,
-                verify=vars(wanted) if given["verify"] else False,
-                link_data=given["link_data"] is not None,
-                backend=given["backend"].value,
-                target=fitted,
-                on_progress=tell,
-                **_options(given),
-            )
+            where = many.jobs, many.resume, many.backend.value, many.address
+            records = run_all(sources, many.out or Path(), how, *where, on_progress=show_count)
     except KeyboardInterrupt:
-        _tell_how_to_go_on(context, *count)
+        _tell_how_to_go_on(session.context, *count)
         raise
     code = worst(records)
-    return exit_codes.finish(code, lambda: show(records, given["as_json"]), product=False)
+    return exit_codes.finish(code, lambda: show(records, output.as_json), product=False)
 
 
-def _options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a command was given, as `straightline.batch.run` calls it."""
-    found = {
-        name: given[ours] for ours, name in _AS_THEY_ARE.items() if given.get(ours) is not None
-    }
-    for ours, name in _BY_NAME.items():
-        if given.get(ours):
-            found[name] = parsing.contents(given[ours])
-    return found
-
-
-def _require_for_many(given: Mapping[str, Any]) -> None:
-    for name in _ONE_ONLY:
-        if given.get(name):
-            option = "--report" if name == "page" else f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(f"{option} is about one model; leave it out, or -o")
-    if parsing.STREAM in [*given["sources"], given["target"]]:
+def _require_for_many(session: Session, sources: Sequence[Path], many: ManyArguments) -> None:
+    output = session.output
+    for name, value in (
+        ("certificate", session.proof.certificate),
+        ("report", output.page),
+        ("print-after", output.print_after),
+        ("print-before", output.print_before),
+        ("verbose", output.verbose),
+    ):
+        if value:
+            raise typer.BadParameter(f"--{name} is about one model; leave it out, or -o")
+    if parsing.STREAM in sources:
         raise typer.BadParameter("standard input holds one model; leave out -o, or name files")
-    if given.get("link_data") is Sharing.reference:
+    if output.link_data is Sharing.reference:
         raise typer.BadParameter(
             "--link-data reference is about one model: those in another folder cannot refer to"
             " their data; leave it out, or let the data be linked, with --link-data hard"
         )
-    if given["address"] is not None and given["backend"] is Backend.loky:
+    if many.address is not None and many.backend is Backend.loky:
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
 
 

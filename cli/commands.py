@@ -5,71 +5,50 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import Annotated
 
 import typer
 
-from . import interrupts, report
-from .batching import many_too
-from .comparing import comparison, demanded, kept_for
+from . import batching, interrupts, report
+from .arguments import (
+    ComparisonArguments,
+    ModelArguments,
+    OutputArguments,
+    PipelineArguments,
+    ProofArguments,
+    demanded,
+    grouped,
+)
+from .comparing import kept_for
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_targets
-from .opening import load_passes, require_opset, target_given
+from .opening import load_passes
 from .options import (
     After,
-    AssumeMax,
-    Atol,
     Before,
-    Certificate,
     Dim,
-    FitsTarget,
     Force,
-    Freeze,
-    Inputs,
     Json,
-    KeepNan,
     KeptCertificate,
-    LinkData,
-    Load,
     MaxInputSize,
     MaxMemory,
-    MaxNodes,
-    MaxTrips,
-    MaxWork,
-    Passes,
     Patience,
     Prove,
     Quiet,
     RequireTarget,
     Rewrite,
-    Rtol,
-    Runtime,
-    RuntimeOption,
-    Samples,
-    SampleShape,
-    Seed,
-    Selected,
     Set,
-    Shape,
     Source,
     Target,
-    TargetFile,
     ThenOpset,
-    Timeout,
-    Verify,
-    chosen,
-    limited,
-    pipeline_text,
 )
-from .pages import Page, Picture, write_picture
-from .parsing import contents, files_in, whole
+from .pages import Picture, write_picture
+from .parsing import contents, whole
 from .piping import Command, read_model
-from .printing import PrintAfter, PrintBefore, Verbose, printed, told
 from .rerun_command import command_again
-from .rewrite_session import Making
+from .rewrite_session import Session
 
 app = typer.Typer(
     cls=Commands,
@@ -96,27 +75,14 @@ def version(
 
 
 @app.command(cls=Command)
-@many_too("rewriting")
+@grouped
 def rewrite(
     context: typer.Context,
-    source: Source,
+    sources: batching.Sources,
     target: Target,
     *,
-    passes: Passes = None,
-    load: Load = None,
-    fits: FitsTarget = None,
-    fits_file: TargetFile = None,
-    selects: Selected = False,
-    keep_nan: KeepNan = None,
-    max_trips: MaxTrips = None,
-    max_nodes: MaxNodes = None,
-    max_work: MaxWork = None,
-    max_memory: MaxMemory = None,
-    assignments: Set = None,
-    dimensions: Shape = None,
-    sizes: Dim = None,
-    assumed: AssumeMax = None,
-    freeze_initializers: Freeze = False,
+    pipeline: PipelineArguments,
+    about: ModelArguments,
     opset: ThenOpset = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail when a pass leaves a construct alone.")
@@ -128,82 +94,31 @@ def rewrite(
         ),
     ] = False,
     require_target: RequireTarget = False,
-    force: Force = False,
-    link_data: LinkData = None,
-    max_input_size: MaxInputSize = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verify: Verify = True,
-    prove: Prove = None,
-    certificate: Certificate = None,
-    inputs: Inputs = None,
-    sample_shape: SampleShape = None,
-    runtime: RuntimeOption = Runtime.auto,
-    rtol: Rtol = None,
-    atol: Atol = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    timeout: Timeout = None,
-    page: Page = None,
-    print_after: PrintAfter = None,
-    print_before: PrintBefore = None,
-    verbose: Verbose = 0,
+    output: OutputArguments,
+    proof: ProofArguments,
+    comparison: ComparisonArguments,
+    many: batching.ManyArguments,
 ) -> int:
     """Remove the control flow of a model that is decided before run time.
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    text, prove = pipeline_text(passes, selects), demanded(prove, certificate, verify)
-    fitted = target_given(fits, fits_file, require_target)
-    compared = inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape
-    how = comparison(prove, *compared) if verify else None
-    silent = as_json or quiet or verbose > 0
-    kept = certificate, page, force, as_json, silent, link_data
-    made = Making(context, source, target, how, *kept)
-    from ..driver.transform import transform
-
-    interrupts.raise_from_now_on()
-    limited(context, max_work, max_memory, timeout)
-    load_passes(load)
-    context.with_resource(told(verbose))
-    values, given = contents(assignments), [inputs, *files_in(assignments)]
-    with printed(print_after, print_before), report.progress("rewriting", quiet=silent) as progress:
-        original = made.opened(max_input_size, given, values)
-        outcome = transform(
-            original.model,
-            text,
-            target=fitted,
-            opset=opset,
-            values=values,
-            shapes=contents(dimensions),
-            dims=contents(sizes),
-            assume_max=contents(assumed),
-            freeze_initializers=freeze_initializers,
-            verify=False,
-            strict=strict,
-            on_progress=progress,
-            **chosen(max_trips=max_trips, max_nodes=max_nodes, keep_nan=keep_nan),
-        )
-    lacking = require_target and bool(outcome.untaken)
-    straight = require_straight_line
-    return made.end(outcome, original, strict=strict, straight=straight, lacking=lacking)
+    keywords = {**pipeline.keywords(), "opset": opset, "strict": strict}
+    groups = about, proof, comparison, output
+    demands = require_straight_line, require_target
+    session = Session(context, "rewriting", *groups, keywords, *demands)
+    return batching.run(session, sources, target, many)
 
 
 @app.command(cls=Command)
+@grouped
 def verify(
     before: Before,
     after: After,
     *,
     prove: Prove = None,
     certificate: KeptCertificate = None,
-    inputs: Inputs = None,
-    sample_shape: SampleShape = None,
-    runtime: RuntimeOption = Runtime.auto,
-    rtol: Rtol = None,
-    atol: Atol = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    timeout: Timeout = None,
+    comparison: ComparisonArguments,
     assignments: Set = None,
     sizes: Dim = None,
     max_input_size: MaxInputSize = None,
@@ -217,7 +132,6 @@ def verify(
     drawn.
     """
     prove = demanded(prove, certificate)
-    compared = inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape
     from ..driver.specialize import typed_values
     from ..verification import compare
 
@@ -229,9 +143,8 @@ def verify(
         if certificate is not None:
             kept = kept_for(certificate, original, rewritten, bound)
             bound = dict(kept.bound)
-        wanted = comparison(prove, *compared)
-        wanted = dataclasses.replace(wanted, dims=contents(sizes), max_memory=max_memory)
-        verdict = compare(original, rewritten, wanted, bound=bound, on_progress=progress)
+        options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
+        verdict = compare(original, rewritten, options, bound=bound, on_progress=progress)
     if kept is not None and not verdict.differs:
         kept.require_proof(verdict.proof)
     code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
@@ -239,10 +152,10 @@ def verify(
 
 
 @app.command(cls=Command)
-@many_too("converting")
+@grouped
 def convert(
     context: typer.Context,
-    source: Source,
+    sources: batching.Sources,
     target: Target,
     *,
     opset: Annotated[
@@ -251,8 +164,6 @@ def convert(
             metavar="N", parser=whole(1), help="The opset version to convert to, 7 or later."
         ),
     ] = None,
-    fits: FitsTarget = None,
-    fits_file: TargetFile = None,
     ir_version: Annotated[
         int | None,
         typer.Option(
@@ -261,123 +172,52 @@ def convert(
             help="The file format version; by default as ONNX released them.",
         ),
     ] = None,
-    assignments: Set = None,
-    dimensions: Shape = None,
-    sizes: Dim = None,
-    freeze_initializers: Freeze = False,
     rewriting: Rewrite = True,
-    max_work: MaxWork = None,
-    max_memory: MaxMemory = None,
-    load: Load = None,
-    force: Force = False,
-    link_data: LinkData = None,
-    max_input_size: MaxInputSize = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verify: Verify = True,
-    prove: Prove = None,
-    certificate: Certificate = None,
-    inputs: Inputs = None,
-    sample_shape: SampleShape = None,
-    runtime: RuntimeOption = Runtime.auto,
-    rtol: Rtol = None,
-    atol: Atol = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    timeout: Timeout = None,
-    page: Page = None,
-    print_after: PrintAfter = None,
-    print_before: PrintBefore = None,
-    verbose: Verbose = 0,
+    about: ModelArguments,
+    output: OutputArguments,
+    proof: ProofArguments,
+    comparison: ComparisonArguments,
+    many: batching.ManyArguments,
 ) -> int:
     """Carry a whole model to another opset version, all of it or nothing.
 
     That the outputs are the original's is proved, or else checked, before anything is written.
     """
-    fitted, prove = target_given(fits, fits_file), demanded(prove, certificate, verify)
-    require_opset(opset, fitted)
-    compared = inputs, runtime, rtol, atol, samples, seed, timeout, sample_shape
-    how = comparison(prove, *compared) if verify else None
-    silent = as_json or quiet or verbose > 0
-    kept = certificate, page, force, as_json, silent, link_data
-    made = Making(context, source, target, how, *kept)
-    from ..driver.transform import transform
-
-    interrupts.raise_from_now_on()
-    limited(context, max_work, max_memory, timeout)
-    load_passes(load)
-    context.with_resource(told(verbose))
-    values, given = contents(assignments), [inputs, *files_in(assignments)]
-    with (
-        printed(print_after, print_before),
-        report.progress("converting", quiet=silent) as progress,
-    ):
-        original = made.opened(max_input_size, given, values)
-        outcome = transform(
-            original.model,
-            (),
-            target=fitted,
-            opset=opset,
-            ir_version=ir_version,
-            rewrite=rewriting,
-            values=values,
-            shapes=contents(dimensions),
-            dims=contents(sizes),
-            freeze_initializers=freeze_initializers,
-            verify=False,
-            on_progress=progress,
-        )
-    return made.end(outcome, original)
+    keywords = {"passes": (), "opset": opset, "ir_version": ir_version, "rewrite": rewriting}
+    session = Session(context, "converting", about, proof, comparison, output, keywords)
+    return batching.run(session, sources, target, many)
 
 
 @app.command(cls=Command)
+@grouped
 def inspect(
     context: typer.Context,
     source: Source,
     *,
-    passes: Passes = None,
-    load: Load = None,
-    fits: FitsTarget = None,
-    fits_file: TargetFile = None,
-    selects: Selected = False,
-    keep_nan: KeepNan = None,
-    max_trips: MaxTrips = None,
-    max_nodes: MaxNodes = None,
-    max_work: MaxWork = None,
-    max_memory: MaxMemory = None,
-    assignments: Set = None,
-    dimensions: Shape = None,
-    sizes: Dim = None,
-    assumed: AssumeMax = None,
-    freeze_initializers: Freeze = False,
-    max_input_size: MaxInputSize = None,
+    pipeline: PipelineArguments,
+    about: ModelArguments,
     timeout: Patience = None,
     picture: Picture = None,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
-    text, fitted = pipeline_text(passes, selects), target_given(fits, fits_file)
-    from ..driver.inspect import inspect as look
+    keywords = pipeline.keywords()
+    about.target()
+    from ..driver.inspect import inspect_model
+    from ..limits import governed
 
     interrupts.raise_from_now_on()
-    limited(context, max_work, max_memory, timeout)
-    load_passes(load)
-    model = read_model(source, max_input_size)
+    options = about.options(timeout=timeout, **keywords)
+    context.with_resource(governed(options.limits))
+    load_passes(about.load)
+    model = read_model(source, about.max_input_size)
     write_picture(picture, model, source, force)
-    found = look(
-        model,
-        text,
-        target=fitted,
-        values=contents(assignments),
-        shapes=contents(dimensions),
-        dims=contents(sizes),
-        assume_max=contents(assumed),
-        freeze_initializers=freeze_initializers,
-        **chosen(max_trips=max_trips, max_nodes=max_nodes, keep_nan=keep_nan),
-    )
+    inspection = inspect_model(model, options)
     again = functools.partial(command_again, context)
-    return finish(0, lambda: report.show_inspection(found, source, as_json, again), product=True)
+    return finish(
+        0, lambda: report.show_inspection(inspection, source, as_json, again), product=True
+    )
 
 
 app.command(cls=Command)(diff)

@@ -1,17 +1,14 @@
-"""What the commands ask of a verification, and what its outcome means for them."""
+"""Verification of results: exit codes, and certificates that are kept."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED
-from .options import Runtime
-from .parsing import Given, contents
 
 if TYPE_CHECKING:
     from ..display import OnProgress
@@ -20,29 +17,6 @@ if TYPE_CHECKING:
     from ..verification.certificate import Certificate
     from ..verification.mismatch import MismatchError
     from ..verification.runs.options import VerifyOptions
-
-
-def comparison(
-    prove: bool | None,
-    inputs: Path | None,
-    runtime: Runtime,
-    rtol: float | None,
-    atol: float | None,
-    samples: int | None,
-    seed: int,
-    timeout: float | None,
-    sample_shape: Sequence[Given] | None = None,
-) -> VerifyOptions:
-    """Return the options of a verification.
-
-    Raises:
-        VerifyError: a runtime is not installed.
-    """
-    from ..verification.runs.options import VerifyOptions
-
-    shapes = contents(sample_shape) or None
-    numbers = rtol, atol, samples, seed, shapes
-    return VerifyOptions(prove, inputs, runtime.value, *numbers, timeout=timeout)
 
 
 def verified(
@@ -67,19 +41,6 @@ def verified(
     if strict and not verdict.equal:
         raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
     return outcome, None, 0
-
-
-def demanded(prove: bool | None, certificate: Path | None, verify: bool = True) -> bool | None:
-    """Whether a proof is demanded; what shall be kept must be there.
-
-    Raises:
-        BadParameter: a proof is asked for, and none is to be tried.
-    """
-    if certificate is not None and prove is False:
-        raise typer.BadParameter("--certificate is about a proof; leave out --no-prove")
-    if not verify and (prove or certificate is not None):
-        raise typer.BadParameter("a proof is asked for; leave out --no-verify")
-    return True if certificate is not None else prove
 
 
 def keep(certificate: Path | None, outcome: Outcome, original: ModelFile, force: bool) -> None:

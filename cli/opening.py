@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from .piping import read_model, require_place
 
 if TYPE_CHECKING:
@@ -46,26 +44,3 @@ def load_passes(files: list[Path] | None) -> None:
 
         for file in files:
             load_file(file)
-
-
-def target_given(name: str | None, file: Path | None, required: bool = False) -> str | Path | None:
-    """What --target or --target-file names.
-
-    Raises:
-        BadParameter: both are given, or there is none where one is required.
-    """
-    if name is not None and file is not None:
-        raise typer.BadParameter("--target and --target-file name two targets; give one of them")
-    if required and name is None and file is None:
-        raise typer.BadParameter("--require-target is about a target; name one with --target")
-    return name if file is None else file
-
-
-def require_opset(opset: int | None, target: str | Path | None) -> None:
-    """Check that a conversion knows where to.
-
-    Raises:
-        BadParameter: neither an opset nor a target is given.
-    """
-    if opset is None and target is None:
-        raise typer.BadParameter("say where to: --opset N, or --target NAME")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -347,28 +347,3 @@ Timeout = Annotated[
         " that nobody can count, 5 if not given.",
     ),
 ]
-
-
-def pipeline_text(passes: str | None, selects: bool = False) -> str | None:
-    """The pipeline that --passes or --selects asks for; None for the default one.
-
-    Raises:
-        BadParameter: both are given.
-    """
-    if selects and passes is not None:
-        raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
-    return "selects" if selects else passes
-
-
-def limited(
-    context: typer.Context, max_work: int | None, max_memory: int | None, timeout: float | None
-) -> None:
-    """Let what --max-work, --max-memory and --timeout give hold until the command ends."""
-    from ..limits import Limits, governed
-
-    context.with_resource(governed(Limits.of(max_work, max_memory, timeout)))
-
-
-def chosen(**options: Any) -> dict[str, Any]:
-    """Those that were given."""
-    return {name: value for name, value in options.items() if value is not None}

@@ -139,20 +139,21 @@ def _print(title: str, text: str) -> None:
 
 
 @contextlib.contextmanager
-def told(verbose: int) -> Iterator[None]:
-    """Write what is logged to stderr: of passes and proofs, and of hints what is tried.
+def logged(verbose: int) -> Iterator[None]:
+    """Write the log to stderr: passes, proofs, and the options that suggestions try.
 
     Args:
         verbose: nothing with 0, all of it with 2.
     """
-    logger, hints = logging.getLogger("straightline"), logging.getLogger("straightline.hints")
+    logger = logging.getLogger("straightline")
+    suggestions = logging.getLogger("straightline.driver.suggestions")
     handler = _ToStderr()
     handler.setFormatter(logging.Formatter("%(message)s"))
-    levels = {logger: logger.level, hints: hints.level}
+    levels = {logger: logger.level, suggestions: suggestions.level}
     if verbose:
         logger.addHandler(handler)
         logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
-        hints.setLevel(logging.DEBUG)
+        suggestions.setLevel(logging.DEBUG)
     try:
         yield
     finally:

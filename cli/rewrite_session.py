@@ -1,29 +1,32 @@
-"""What `rewrite` and `convert` do around their work: open, compare, write, tell."""
+"""Course of `rewrite` and `convert`: open, rewrite, compare, write, report."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from . import report
+from . import interrupts, report
+from .arguments import ComparisonArguments, ModelArguments, OutputArguments, ProofArguments
 from .comparing import keep, verified
 from .exit_codes import EXIT_CONTROL_FLOW_LEFT, finish
-from .opening import opened
+from .opening import load_passes, opened
 from .pages import require_page, tell_page, write_page
+from .parsing import files_in
 from .piping import write_model
+from .printing import logged, printed
 from .rerun_command import command_again
 
 if TYPE_CHECKING:
+    from ..driver.options import RewriteOptions
     from ..driver.result import Outcome
     from ..ir import ModelFile
     from ..verification.mismatch import MismatchError
     from ..verification.runs.options import VerifyOptions
-    from .options import Sharing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,106 +38,132 @@ class Opened:
 
 
 @dataclasses.dataclass(frozen=True)
-class Making:
-    """One command from one model to another, apart from what it does with the model.
+class Session:
+    """One `rewrite` or `convert`.
 
     Attributes:
-        context: of the command.
-        source: where the model comes from.
-        target: where the result goes.
-        comparison: how both are compared; None where they are not.
-        certificate: where the proof is kept.
-        page: where the report goes.
-        force: overwrite also what is no model.
-        as_json: print one JSON document.
-        silent: show no progress.
-        link_data: how data files are shared rather than copied.
+        context: the context of the command.
+        stage: the name of the work in progress bars.
+        about: arguments about the model.
+        proof: arguments about the proof of the result.
+        comparison: arguments about how the result is compared.
+        output: arguments about what is written and shown.
+        keywords: further keywords of the rewrite.
+        straight_line: withhold a result with control flow.
+        whole_target: withhold a result of which the target does not take all.
     """
 
     context: typer.Context
-    source: Path
-    target: Path
-    comparison: VerifyOptions | None
-    certificate: Path | None
-    page: Path | None
-    force: bool
-    as_json: bool
-    silent: bool
-    link_data: Sharing | None = None
+    stage: str
+    about: ModelArguments
+    proof: ProofArguments
+    comparison: ComparisonArguments
+    output: OutputArguments
+    keywords: dict[str, Any]
+    straight_line: bool = False
+    whole_target: bool = False
 
-    def opened(
-        self, most: int | None, given: Iterable[Path | None], bound: Iterable[str]
+    def check(self) -> None:
+        """Check what needs no model.
+
+        Raises:
+            BadParameter: options contradict each other, or lack another one.
+        """
+        target = self.about.target()
+        if self.whole_target and target is None:
+            raise typer.BadParameter("--require-target is about a target; name one with --target")
+        if self.stage == "converting" and self.keywords["opset"] is None and target is None:
+            raise typer.BadParameter("say where to: --opset N, or --target NAME")
+        self.proof.demanded()
+
+    @property
+    def rewriting(self) -> RewriteOptions:
+        """The options of the rewrite; the files of inputs are read.
+
+        Raises:
+            FeedError: a file cannot be read.
+        """
+        return self.about.options(timeout=self.comparison.timeout, **self.keywords)
+
+    @property
+    def verification(self) -> VerifyOptions | None:
+        """The options of the verification; None for none."""
+        return self.comparison.options(self.proof.demanded()) if self.proof.verify else None
+
+    def run(self, source: Path, target: Path) -> int:
+        """Rewrite one model; return the exit code.
+
+        Raises:
+            Error: the model cannot be read, the options do not fit it, or it cannot be written.
+        """
+        from ..driver.transform import transform_model
+        from ..limits import governed
+
+        verification, output = self.verification, self.output
+        interrupts.raise_from_now_on()
+        options = self.rewriting
+        self.context.with_resource(governed(options.limits))
+        load_passes(self.about.load)
+        self.context.with_resource(logged(output.verbose))
+        with (
+            printed(output.print_after, output.print_before),
+            report.progress(self.stage, quiet=output.silent) as progress,
+        ):
+            original = self._opened(source, target, verification, options)
+            outcome = transform_model(original.model, options, on_progress=progress)
+        withheld = (self.whole_target and outcome.untaken) or (self.straight_line and outcome.left)
+        mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if withheld else 0
+        if verification is not None and not code:
+            with report.progress("verifying", quiet=output.silent) as progress:
+                outcome, mismatch, code = verified(outcome, verification, progress, options.strict)
+        if not code:
+            sharing: dict[str, Any] = {"keep": original.read, "link_data": output.link_data}
+            write_model(outcome.ir, target, force=output.force, **sharing)
+            keep(self.proof.certificate, outcome, original.model, output.force)
+        return self._report(outcome, mismatch, code, source, None if code else target)
+
+    def _opened(
+        self,
+        source: Path,
+        target: Path,
+        verification: VerifyOptions | None,
+        options: RewriteOptions,
     ) -> Opened:
-        """The model; what can be refused without the long work is refused.
-
-        Args:
-            most: refuse a file with more bytes.
-            given: files that are read beside it.
-            bound: the inputs that are set.
+        """Open the model; what can be refused without the long work is refused.
 
         Raises:
             Error: it cannot be read, something would be lost, or a size is for no input.
         """
         from ..verification import with_sample_shapes
 
-        kept = self.certificate, self.force, self.link_data
-        model, read = opened(self.source, most, self.target, list(given), *kept)
-        taken = [*read, *model.data_files, self.source, self.target]
-        require_page(self.page, taken, self.force)
-        if self.comparison is not None:
-            with_sample_shapes(model, self.comparison, list(bound))
+        output, beside = self.output, [self.comparison.inputs, *files_in(self.about.assignments)]
+        kept = self.proof.certificate, output.force, output.link_data
+        model, read = opened(source, self.about.max_input_size, target, beside, *kept)
+        require_page(output.page, [*read, *model.data_files, source, target], output.force)
+        if verification is not None:
+            with_sample_shapes(model, verification, list(options.values))
         return Opened(model, read)
 
-    def end(
+    def _report(
         self,
         outcome: Outcome,
-        original: Opened,
-        *,
-        strict: bool = False,
-        straight: bool = False,
-        lacking: bool = False,
+        mismatch: MismatchError | None,
+        code: int,
+        source: Path,
+        written: Path | None,
     ) -> int:
-        """Compare, write, tell; the exit code.
+        lacking = self.whole_target and bool(outcome.untaken)
+        again = functools.partial(command_again, self.context)
+        write_page(self.output.page, outcome, source, written, again)
+        failure: Sequence[str] = report.failure_of(outcome, mismatch, lacking) if code else []
 
-        Args:
-            outcome: what was made.
-            original: what it was made of.
-            strict: fail where nothing could be compared.
-            straight: write nothing where control flow is left.
-            lacking: write nothing, since the target does not take something.
-        """
-        withheld = lacking or (straight and outcome.left)
-        mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if withheld else 0
-        if self.comparison is not None and not code:
-            with report.progress("verifying", quiet=self.silent) as told:
-                outcome, mismatch, code = verified(outcome, self.comparison, told, strict)
-        if not code:
-            write_model(
-                outcome.ir,
-                self.target,
-                force=self.force,
-                keep=original.read,
-                link_data=self.link_data,
-            )
-            keep(self.certificate, outcome, original.model, self.force)
-        return self._tell(outcome, mismatch, code, lacking)
-
-    def _tell(
-        self, outcome: Outcome, mismatch: MismatchError | None, code: int, lacking: bool
-    ) -> int:
-        written, again = (
-            None if code else self.target,
-            functools.partial(command_again, self.context),
-        )
-        write_page(self.page, outcome, self.source, written, again)
-        failure = report.failure_of(outcome, mismatch, lacking) if code else []
-
-        def tell() -> None:
+        def show() -> None:
             ended = report.Ended(code, failure)
-            report.show_outcome(outcome, mismatch, written, self.as_json, again, ended)
-            tell_page(self.page, self.as_json)
+            as_json = self.output.as_json
+            report.show_outcome(outcome, mismatch, written, as_json, again, ended)
+            tell_page(self.output.page, as_json)
 
-        code = finish(code, tell, product=False)
+        code = finish(code, show, product=False)
         if failure:
             report.show_error(*failure)
         elif outcome.verdict is not None and not outcome.verdict.equal:

@@ -4,8 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-import typer
-from straightline.cli.opening import load_passes, opened, require_opset, target_given
+from straightline.cli.opening import load_passes, opened
 from straightline.passes import parse_pipeline
 from straightline.passes.manager import plugins
 
@@ -55,20 +54,3 @@ def test_passes_of_a_file_can_be_named(tmp_path, monkeypatch):
     file.write_text(PASS)
     load_passes([file])
     assert str(parse_pipeline("idle-of-this-test")) == "idle-of-this-test"
-
-
-def test_a_target_is_named_once():
-    assert target_given(None, None) is None
-    assert target_given("tvm", None, True) == "tvm"
-    assert target_given(None, "npu.toml") == "npu.toml"
-    with pytest.raises(typer.BadParameter, match="give one of them"):
-        target_given("tvm", "npu.toml")
-    with pytest.raises(typer.BadParameter, match="name one with --target"):
-        target_given(None, None, True)
-
-
-def test_a_conversion_is_told_where_to():
-    require_opset(17, None)
-    require_opset(None, "tvm")
-    with pytest.raises(typer.BadParameter, match="--opset N, or --target NAME"):
-        require_opset(None, None)
