@@ -145,6 +145,7 @@ class Range(OperatorRules):
 class OneHot(PassesAxes):
     """OneHot, from opset 9 on: indices out of range give a row that is off."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (0, 1)
     axis: ClassVar[int | None] = -1
     new_axes: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER, 2: VECTOR}
@@ -224,6 +225,7 @@ class DFT(PassesAxes):
 class MelWeightMatrix(OperatorRules):
     """MelWeightMatrix, from opset 17 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (0, 1, 2, 3, 4)
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(5), SCALAR)
     sized_by: ClassVar[tuple[int, ...]] = (0, 1)
 

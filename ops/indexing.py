@@ -34,6 +34,7 @@ from .rules import (
 class Compress(PassesAxes, Moving):
     """Compress, from opset 9 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = ()
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
@@ -47,6 +48,7 @@ class Compress(PassesAxes, Moving):
 class Gather(Moving):
     """Gather: indices may be negative from opset 11 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -131,6 +133,7 @@ def _counts_inside(given: Batch) -> bool:
 class GatherElements(PassesAxes, Moving):
     """GatherElements, from opset 11 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
     carriers: ClassVar[tuple[int, ...] | None] = None
     axis: ClassVar[int | None] = 0
@@ -144,6 +147,7 @@ class GatherElements(PassesAxes, Moving):
 class GatherND(Moving):
     """GatherND, from opset 11 on; batch_dims from 12 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(
@@ -183,6 +187,8 @@ class GatherND(Moving):
 class Scattering(OperatorRules):
     """The result holds elements of the data and of the updates, unless a reduction (from opset 16
     on) combines them."""
+
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Where a place is written twice, the order of the writes is open."""
@@ -267,6 +273,7 @@ class ReverseSequence(KeepsShape):
     """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
     round."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
 
@@ -288,6 +295,7 @@ class ReverseSequence(KeepsShape):
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0,)
     why_unbatchable: ClassVar[str] = "gives a number of positions that may differ from trip to trip"
 
@@ -305,6 +313,7 @@ class NonZero(Total):
 class Selecting(OperatorRules):
     """Unique: how much it gives depends on all that it is given."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4)
 
 
@@ -312,6 +321,7 @@ class Selecting(OperatorRules):
 class NonMaxSuppression(Selecting):
     """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (2,)
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:

@@ -69,6 +69,10 @@ class OperatorRules:
     specification wants a scalar is allowed (`ONE_NUMBER`) if onnxruntime and onnx's reference read
     both alike."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = None
+    """Inputs whose elements are sizes, axes or positions: other ones may ask for all memory, or
+    fail. None for those that it is sized by."""
+
     exact: ClassVar[bool] = False
     """Whether the specification tells every bit of its outputs, those of a NaN excepted, whatever
     the operands hold."""

@@ -46,6 +46,7 @@ class SequenceConstruct(OperatorRules):
 class SequenceInsert(OperatorRules):
     """SequenceInsert, from opset 11 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (2,)
     operand_ranks: ClassVar[OperandRanks] = {2: SCALAR}
 
     exact: ClassVar[bool] = True
@@ -65,6 +66,7 @@ class SequenceInsert(OperatorRules):
 class SequenceErase(OperatorRules):
     """SequenceErase, from opset 11 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
 
     exact: ClassVar[bool] = True
@@ -80,6 +82,7 @@ class SequenceErase(OperatorRules):
 class SequenceAt(Wrapper):
     """SequenceAt, from opset 11 on."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
 
     def prove_safe(self, given: Premises) -> None:

@@ -103,6 +103,7 @@ class RoiAlign(OperatorRules):
     """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
     wide."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
     operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -298,6 +299,7 @@ class Col2Im(Rowwise):
 class MaxUnpool(OperatorRules):
     """MaxUnpool: its size may be given."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
     operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (2,)
 

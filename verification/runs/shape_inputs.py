@@ -10,52 +10,13 @@ from collections.abc import Iterable, Sequence
 import networkx as nx
 import onnx
 
-from ...ir import downstream
+from ...ir import Operator, downstream
+from ...ops import rules_of
 from ...reference.signature import all_nodes
 
-_STEERED = {
-    "AffineGrid": (1,),
-    "BlackmanWindow": (0,),
-    "CenterCropPad": (1,),
-    "Col2Im": (1, 2),
-    "ConstantOfShape": (0,),
-    "DFT": (1,),
-    "Expand": (1,),
-    "Gather": (1,),
-    "GatherElements": (1,),
-    "GatherND": (1,),
-    "HammingWindow": (0,),
-    "HannWindow": (0,),
-    "Loop": (0, 1),
-    "MaxUnpool": (1, 2),
-    "MelWeightMatrix": (0, 1, 2, 3, 4),
-    "NonMaxSuppression": (2,),
-    "OneHot": (0, 1),
-    "Pad": (1,),
-    "Range": (0, 1, 2),
-    "Reshape": (1,),
-    "Resize": (1, 2, 3),
-    "ReverseSequence": (1,),
-    "RoiAlign": (1, 2),
-    "STFT": (1, 3),
-    "Scan": (0,),
-    "Scatter": (1,),
-    "ScatterElements": (1,),
-    "ScatterND": (1,),
-    "SequenceAt": (1,),
-    "SequenceErase": (1,),
-    "SequenceInsert": (2,),
-    "Slice": (1, 2, 3, 4),
-    "Split": (1,),
-    "SplitToSequence": (1,),
-    "Tile": (1,),
-    "TopK": (1,),
-    "Upsample": (1,),
-}
-"""Inputs of operators that give sizes, trips or positions; of a Scan 8 its lengths, and what
-later ones have in that place."""
-
-_CONTENT_LESS = frozenset({"Shape", "Size", "SequenceLength", "OptionalHasElement"})
+_CONTROL_FLOW = {"Loop": (0, 1), "Scan": (0,)}
+"""Inputs of control flow that give trips; of a Scan 8 its lengths, and what later ones have in that
+place."""
 
 Place = tuple[int, str]
 """A name in the main graph (0) or in the function of a number."""
@@ -93,11 +54,14 @@ class _Reader:
                 self._read(scope, node)
 
     def _read(self, scope: int, node: onnx.NodeProto) -> None:
-        steered = _STEERED.get(node.op_type, ())
+        rules = rules_of(Operator(node.op_type, domain=node.domain))
+        steered = _CONTROL_FLOW.get(node.op_type, rules.steered_by)
+        if steered is None:
+            steered = rules.sized_by
         self._steer(scope, [name for i, name in enumerate(node.input) if i in steered])
         number = self._functions.get((node.domain, node.op_type))
         graphs = [g for a in node.attribute for g in (a.g, *a.graphs) if g.output]
-        if node.op_type in _CONTENT_LESS:
+        if rules.reads_sizes_only:
             return
         if number is not None:
             function = self._bodies[number - 1]

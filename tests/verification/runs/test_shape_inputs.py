@@ -19,6 +19,9 @@ def steering(graph, more=""):
         ("s = Shape (n)  y = Expand (x, s)", set()),
         ("k = Cast <to = 7> (x)  y = Expand (n, k)", {"x"}),
         ("y = Gather (x, n)", {"n"}),
+        ("y = Squeeze (x, n)", {"n"}),
+        ("y = ReduceSum (x, n)", {"n"}),
+        ("y = Compress <axis = 0> (x, n)", set()),
         ("y = Relu (x)", set()),
         (
             "y = If (c) <then_branch = t () => (a) { a = Expand (x, n) },"
