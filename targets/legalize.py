@@ -124,7 +124,7 @@ def _inline_functions(model: Model, budget: Budget) -> None:
     while open_:
         graph = open_.pop()
         for node in graph.nodes():
-            function = calls.called(node)
+            function = calls.callee(node)
             if function is None or obstacle(function, node, calls) is not None:
                 continue
             added += function_size(function)

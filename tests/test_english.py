@@ -24,7 +24,14 @@ OPEN = {
     "driver",
     "ir",
     "ops",
-    "passes",
+    "passes/base.py",
+    "passes/conformance.py",
+    "passes/context.py",
+    "passes/loops",
+    "passes/manager",
+    "passes/recurrences",
+    "passes/utils",
+    "passes/vectorize",
     "report",
     "targets",
     "verification",
@@ -52,7 +59,7 @@ def violations(source):
             yield f"{name} in line {node.lineno}"
 
 
-CLOSED = sorted(file for file in sources() if file.split("/")[0] not in OPEN)
+CLOSED = sorted(file for file in sources() if not file.startswith(tuple(OPEN)))
 
 
 @pytest.mark.parametrize("file", CLOSED)

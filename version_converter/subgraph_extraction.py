@@ -143,7 +143,7 @@ class Cut(Gap):
         fold = Folder(self.scratch).fold
         for graph in list(self.scratch.graph.walk()):
             for node in graph.nodes():
-                function = self._calls.called(node)
+                function = self._calls.callee(node)
                 if function is None or function not in functions:
                     continue
                 if obstacle(function, node, self._calls) is None:

@@ -106,7 +106,7 @@ class _Straightening:
         op_types = {op_type for op_type, _ in self.reasons}
         for graph in self.model.graphs():
             for node in graph.unordered_nodes():
-                called = self.calls.called(node)
+                called = self.calls.callee(node)
                 if called is not None:
                     self.callers.setdefault(called, []).append(node)
                 elif node.op_type in op_types and (node.op_type, node.path) in self.reasons:

@@ -1,1 +1,1 @@
-"""What makes a model smaller or says more of it, whatever its control flow."""
+"""Passes that fold, merge, remove and infer, apart from control flow."""

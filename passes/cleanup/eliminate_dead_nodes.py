@@ -1,4 +1,4 @@
-"""Remove what no output depends on.
+"""Remove nodes and initializers that no output depends on.
 
 y = Relu(x)                y = Relu(x)
 unused = Exp(x)     ->
@@ -17,7 +17,7 @@ from ..context import PassContext
 
 @dataclasses.dataclass(frozen=True)
 class EliminateDeadNodes(Pass):
-    """Remove nodes and initializers that nothing uses; inputs and whatever is named stay."""
+    """Remove nodes and initializers that nothing uses; inputs and externally named values stay."""
 
     name: ClassVar[str] = "eliminate-dead-nodes"
     by_default: ClassVar[bool] = True
@@ -32,19 +32,19 @@ class EliminateDeadNodes(Pass):
 
 
 def unread(graph: Graph) -> set[Node | Value]:
-    """The nodes and constants that nothing uses, in a graph and all inside it."""
-    found: set[Node | Value] = set()
+    """The nodes and constants that nothing uses, in a graph and its nested graphs."""
+    dead: set[Node | Value] = set()
     for inner in graph.walk():
-        found.update(inner.unneeded(), _unused_initializers(inner))
-    return found
+        dead.update(inner.unneeded(), _unused_initializers(inner))
+    return dead
 
 
 def sweep(graph: Graph, keep: Set[Node | Value] = frozenset()) -> bool:
-    """Remove what nothing uses: in a graph, the graphs inside it, then what those alone used.
+    """Remove unused nodes in a graph and its nested graphs, then their unused operands.
 
     Args:
         graph: the graph.
-        keep: nodes and constants that stay all the same.
+        keep: nodes and constants that stay.
     """
     changed = _sweep_nodes(graph, keep)
     inner_changed = False
@@ -57,7 +57,7 @@ def sweep(graph: Graph, keep: Set[Node | Value] = frozenset()) -> bool:
 
 
 def _sweep_nodes(graph: Graph, keep: Set[Node | Value]) -> bool:
-    """Remove what nothing needs, then what only that had needed."""
+    """Remove unneeded nodes, then the operands that only they needed."""
     dead = [node for node in graph.unneeded() if node not in keep]
     if not dead:
         return False
@@ -66,8 +66,8 @@ def _sweep_nodes(graph: Graph, keep: Set[Node | Value]) -> bool:
         node = dead.pop()
         sources = list(view.pred[node])
         graph.remove(node)
-        used = [s for s in sources if isinstance(s, Node) and s not in keep]
-        dead += [s for s in used if not graph.is_needed(s)]
+        nodes = [s for s in sources if isinstance(s, Node) and s not in keep]
+        dead += [s for s in nodes if not graph.is_needed(s)]
     return True
 
 

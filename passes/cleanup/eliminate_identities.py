@@ -1,4 +1,4 @@
-"""Remove Identity nodes by letting their readers read what they copy.
+"""Remove Identity nodes: their readers read the source instead.
 
 y = Relu(x)                y = Relu(x)
 z = Identity(y)     ->     w = Add(y, y)
@@ -17,7 +17,7 @@ from ..context import PassContext
 
 @dataclasses.dataclass(frozen=True)
 class EliminateIdentities(Pass):
-    """Remove Identity nodes, save those that let an output carry its name."""
+    """Remove Identity nodes, except those that give an output its name."""
 
     name: ClassVar[str] = "eliminate-identities"
     by_default: ClassVar[bool] = True
@@ -27,27 +27,27 @@ class EliminateIdentities(Pass):
         """Remove them in every graph."""
         changed = False
         for graph in model.graphs():
-            given = set(graph.outputs)
+            outputs = set(graph.outputs)
             for node in graph.nodes_of("Identity"):
-                changed |= _eliminate(graph, node, given)
+                changed |= _eliminate(graph, node, outputs)
         return changed
 
 
-def _eliminate(graph: Graph, node: Node, given: set[Value]) -> bool:
+def _eliminate(graph: Graph, node: Node, outputs: set[Value]) -> bool:
     source, copy = node.inputs[0], node.outputs[0]
     if source is None or copy is None or copy.pinned:
         return False
-    if copy in given:
-        if source in given or not can_give_out(graph, source):
+    if copy in outputs:
+        if source in outputs or not can_be_output(graph, source):
             return False
-        given.discard(copy)
-        given.add(source)
+        outputs.discard(copy)
+        outputs.add(source)
     graph.replace_uses(copy, source)
     graph.remove(node)
     return True
 
 
-def can_give_out(graph: Graph, source: Value) -> bool:
-    """Whether a value that is no output yet can stand among the graph's outputs."""
+def can_be_output(graph: Graph, source: Value) -> bool:
+    """Test whether a value may become an output of the graph."""
     producer = source.producer
     return producer is not None and producer.graph is graph and not source.pinned

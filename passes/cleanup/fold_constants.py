@@ -1,4 +1,4 @@
-"""Compute what depends on constants alone.
+"""Compute values that depend on constants alone.
 
 agraph (float[2] x) => (float[2] y)          agraph (float[2] x) => (float[2] y)
 <float two = {2}> {                          <float four = {4}> {
@@ -6,8 +6,8 @@ agraph (float[2] x) => (float[2] y)          agraph (float[2] x) => (float[2] y)
    y = Mul(x, four)                          }
 }
 
-Of a call of the model's own function also those outputs are computed that depend on constants and
-sizes alone, whatever else it is given; it stays for the others.
+A call of the model's own function is folded by output: each output that depends on constants and
+sizes alone becomes a constant, and the call stays for the others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FoldConstants(Pass):
     """Compute operators and function calls on constants; random and quantizing ones stay.
 
     Options:
-        max_bytes: the largest tensor that is read or made.
+        max_bytes: the size limit of a tensor, read or computed.
     """
 
     name: ClassVar[str] = "fold-constants"
@@ -41,7 +41,7 @@ class FoldConstants(Pass):
     max_bytes: int = DEFAULT_MAX_BYTES
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Fold in every graph, inputs before what depends on them."""
+        """Fold in every graph, producers before their users."""
         folder = Folder(model, self.max_bytes)
         results = None
         if model.functions and tells_anything(model):
@@ -61,15 +61,15 @@ class FoldConstants(Pass):
 
 
 def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
-    """A CastLike of a constant as the Cast that it is, where the type of the other is known."""
+    """Replace a CastLike of a constant by a Cast, where the target type is known."""
     value, like = node.inputs[0], node.inputs[1]
     copy = node.outputs[0]
     assert value is not None and like is not None
-    known = types.of(like)
-    if value.constant is None or known is None or copy is None or copy.pinned:
+    elem_type = types.of(like)
+    if value.constant is None or elem_type is None or copy is None or copy.pinned:
         return node
     # The two have their other attributes in common, in every opset.
-    attributes = [onnx.helper.make_attribute("to", known), *node.op.attributes.values()]
+    attributes = [onnx.helper.make_attribute("to", elem_type), *node.op.attributes.values()]
     op = Operator("Cast").with_attributes(attributes)
     cast = Builder(graph).apply(op, [value], copy.name, node.name)
     graph.replace_uses(copy, cast)
@@ -100,23 +100,23 @@ def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
 
 
 def _fold_results(graph: Graph, node: Node, results: CallResults) -> bool:
-    """What a call gives out that does not depend on the rest of what it is given."""
-    wanted = {v for v in node.outputs if v is not None and not v.pinned and graph.users(v)}
-    known = results.of(node, wanted)
-    for value, tensor in known.items():
+    """Replace the outputs of a call that depend on its constant arguments alone."""
+    outputs = {v for v in node.outputs if v is not None and not v.pinned and graph.users(v)}
+    constants = results.of(node, outputs)
+    for value, tensor in constants.items():
         graph.replace_uses(value, graph.add_initializer(value.name, tensor))
-    return bool(known)
+    return bool(constants)
 
 
 def _call(node: Node, folder: Folder) -> list[Tensor] | None:
-    """What a call of a model function gives for constants; None if it is not to be folded."""
+    """The outputs of a function call on constants; None without a fold."""
     if any(value is None for value in node.outputs):
         return None
     evaluator = construct_evaluator(node, folder.model)
-    known = {v: v.constant for v in node.inputs if v is not None and v.constant is not None}
-    if evaluator is None or any(folder.is_large(tensor) for tensor in known.values()):
+    arguments = {v: v.constant for v in node.inputs if v is not None and v.constant is not None}
+    if evaluator is None or any(folder.is_large(tensor) for tensor in arguments.values()):
         return None
-    results = evaluator.evaluate(known)
+    results = evaluator.evaluate(arguments)
     if results is None or any(folder.is_large(tensor) for tensor in results):
         return None
     return results

@@ -1,4 +1,4 @@
-"""Turn what shapes decide into constants: sizes, products of sizes, comparisons of them.
+"""Fold values that shapes decide: sizes, products of sizes, comparisons of sizes.
 
     agraph (float[N,3] x) => (int64 three, bool equal)       ... => (int64 three, bool equal)
     <int64 one = {1}> {                                      <int64 three_0 = {3},
@@ -8,8 +8,8 @@
        equal = Equal (three, longer)                         }
     }
 
-Sizes that only run time tells are symbols. Equal symbols mean equal sizes, everywhere in a model
-(ONNX IR specification, "Static tensor shapes"), so N + 5 equals N + 5, and never equals N.
+Sizes that are known only at run time are symbols. Equal symbols mean equal sizes, everywhere in a
+model (ONNX IR specification, "Static tensor shapes"), so N + 5 equals N + 5, and never equals N.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _STARTS = ("Shape", "Size")
 
 @dataclasses.dataclass(frozen=True)
 class FoldShapes(Pass):
-    """Compute what depends on shapes alone, wherever the shapes decide it."""
+    """Fold values that depend on shapes alone, wherever the shapes decide them."""
 
     name: ClassVar[str] = "fold-shapes"
     by_default: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Fold in every graph; shapes are inferred as far as they are asked for."""
-        inference = context.analyses.new_inference(model)  # what others asked for is not declared
+        """Fold in every graph; inference runs only for the values in question."""
+        inference = context.analyses.new_inference(model)  # declares no facts of other passes
         asking = _asking_sizes(model, context.analyses.memory)
         followed: set[Value] = set()
         changed = False
@@ -57,18 +57,20 @@ class FoldShapes(Pass):
 
 
 def _asking_sizes(model: Model, memory: Memory) -> Set[str]:
-    """What asks for sizes: the operators, and the functions that hold one or call such a function;
-    by `Operator.qualname`. Of functions that do not change it is looked for once."""
-    for functions, known in memory.asking if model.settled else ():
+    """The operators that read sizes, and the functions that lead to one, by `Operator.qualname`.
+
+    Cached for functions that do not change.
+    """
+    for functions, kinds in memory.asking if model.settled else ():
         if functions is model.functions:
-            return known
-    found = _found_to_ask(model)
+            return kinds
+    kinds = _search_asking(model)
     if model.settled:
-        memory.asking.append((model.functions, found))
-    return found
+        memory.asking.append((model.functions, kinds))
+    return kinds
 
 
-def _found_to_ask(model: Model) -> set[str]:
+def _search_asking(model: Model) -> set[str]:
     users: dict[str, list[str]] = {}
     for (domain, name, _), function in model.functions.items():
         own = f"{domain}::{name}" if domain else name
@@ -84,7 +86,7 @@ def _found_to_ask(model: Model) -> set[str]:
 
 
 def _fold_call(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:
-    """What a call gives out; the call itself stays for whoever reads the rest."""
+    """Fold outputs of a call; the call stays for readers of the others."""
     changed = False
     for value in node.outputs:
         if value is None or value.pinned or not graph.users(value):

@@ -1,4 +1,4 @@
-"""Turn inputs that have a default into constants.
+"""Turn inputs with a default into constants.
 
 agraph (float[2] x, float[2] w) => (float[2] y)      agraph (float[2] x) => (float[2] y)
 <float[2] w = {1, 2}> { y = Mul(x, w) }        ->    <float[2] w = {1, 2}> { y = Mul(x, w) }
@@ -16,17 +16,17 @@ from ..context import PassContext
 
 @dataclasses.dataclass(frozen=True)
 class FreezeInitializers(Pass):
-    """Take inputs that have a default off the signature, so that the default is a constant."""
+    """Remove inputs with a default from the signature, so that the default is a constant."""
 
     name: ClassVar[str] = "freeze-initializers"
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Freeze those of the main graph; bodies and functions take theirs from their node."""
+        """Freeze inputs of the main graph; bodies and functions read theirs from their node."""
         if not model.allows_overrides:
             return False
         graph = model.graph
-        held = graph.initializers.keys() - model.trained
-        frozen = [value for value in graph.inputs if value in held]
+        defaults = graph.initializers.keys() - model.trained
+        frozen = [value for value in graph.inputs if value in defaults]
         for value in frozen:
             graph.freeze_input(value)
         return bool(frozen)

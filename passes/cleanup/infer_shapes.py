@@ -1,4 +1,4 @@
-"""Declare the types and shapes of all values, as far as they can be inferred.
+"""Declare the inferred types and shapes of all values.
 
 y = Concat <axis = 0> (x, five)     ->     float[N + 5] y = Concat <axis = 0> (x, five)
 """
@@ -37,10 +37,10 @@ class InferShapes(Pass):
 
 
 def declare_facts(inference: ShapeInference) -> bool:
-    """Declare what was inferred about values that have no declared shape.
+    """Declare the inferred facts of values without a declared shape.
 
-    Not in the body of a Loop that leaves sizes of its scan outputs open: without iterations
-    runtimes take those that follow from what the body declares.
+    Not in the body of a Loop with undeclared sizes of its scan outputs: without iterations,
+    runtimes use the sizes that follow from the declarations in the body.
     """
     open_: dict[Graph, bool] = {}
     outputs = {value for graph in inference.model.graphs() for value in graph.outputs}
@@ -57,7 +57,7 @@ def declare_facts(inference: ShapeInference) -> bool:
 
 
 def _leaves_sizes_open(graph: Graph) -> bool:
-    """Whether a Loop around a graph does not declare all sizes of its scan outputs."""
+    """Test for a Loop around a graph with undeclared sizes of its scan outputs."""
     inner: Graph | None = graph
     while inner is not None and inner.holder is not None:
         loop = inner.holder

@@ -1,4 +1,4 @@
-"""Let equal constants be one.
+"""Merge equal constants.
 
 float[2] y = Add (x, k)                      float[2] y = Add (x, k)
 float[2] z = Mul (y, l)            ->        float[2] z = Mul (y, k)
@@ -20,7 +20,7 @@ from ..utils.value_numbering import merge_equal
 
 @dataclasses.dataclass(frozen=True)
 class MergeConstants(Pass):
-    """Let equal constants be one, in each graph, and remove those that nothing reads."""
+    """Merge equal constants, in each graph, and remove constants without a reader."""
 
     name: ClassVar[str] = "merge-constants"
     cleans_up: ClassVar[bool] = True

@@ -1,1 +1,1 @@
-"""Loops and Ifs: unrolled, inlined, predicated, made into selects."""
+"""Passes on Loops and Ifs: unrolling, inlining, predication, conversion to selects."""

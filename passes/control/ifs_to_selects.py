@@ -1,4 +1,4 @@
-"""Replace Ifs whose condition only run time tells by both branches and a select.
+"""Replace an If on a run-time condition by both branches and a select.
 
     y = If (c) <
        then_branch = t () => (a) { a = Relu(x) },
@@ -55,7 +55,7 @@ class _Converter:
         self.speculation = Speculation(context.inference(model), model.functions)
 
     def visit(self, graph: Graph, node: Node) -> bool:
-        """Convert one If, or say why not."""
+        """Convert one If, or add a remark with the obstacle."""
         reason = self.obstacle(node)
         facts: list[Fact] = []
         if reason is None:
@@ -67,7 +67,7 @@ class _Converter:
         return True
 
     def obstacle(self, node: Node) -> str | None:
-        """Why an If must stay whatever its branches do; None if it need not."""
+        """The obstacle to a conversion that lies outside of the branches; None without one."""
         assert node.graph is not None
         condition = node.inputs[0]
         if condition is not None and condition.constant is not None:
@@ -76,38 +76,38 @@ class _Converter:
         return older or given_by_caller(node) or named_from_outside(node)
 
     def outputs(self, graph: Graph, node: Node) -> tuple[list[Fact], str | None]:
-        """What both branches give out, and why they cannot both run, or selects not choose."""
+        """The facts of the outputs, and the obstacle to selects between them."""
         results = []
         for name in _BRANCHES:
             try:
                 results.append(self.speculation.run(node.body(name)))
             except Hazard as hazard:
                 return [], f"its {name} cannot run when it is not taken: {hazard}"
-        for value, one, other in zip(node.outputs, *results, strict=False):
+        for value, then_output, else_output in zip(node.outputs, *results, strict=False):
             if value is not None and graph.is_used(value):
-                why = unselectable(one.fact, other.fact, graph.root.opset())
+                why = unselectable(then_output.fact, else_output.fact, graph.root.opset())
                 if why is not None:
                     return [], f"its output '{value.name}' {why}"
-        return [known.fact for known in results[0]], None
+        return [one.fact for one in results[0]], None
 
     def convert(self, graph: Graph, node: Node, facts: Sequence[Fact]) -> None:
-        """Put both branches and a select for each output in the place of an If."""
-        path, given = node.path, node.inputs[0]
-        assert given is not None
+        """Replace an If by both branches and a select for each output."""
+        path, flag = node.path, node.inputs[0]
+        assert flag is not None
         emitter = Builder(graph, self.folder.fold)
-        one, other = [self.copy(graph, node.body(name)) for name in _BRANCHES]
-        shape = self.speculation.outside(given).fact.shape
+        yes, no = [self.copy(graph, node.body(name)) for name in _BRANCHES]
+        shape = self.speculation.outside(flag).fact.shape
         rank = min((len(fact.shape or ()) for fact in facts), default=0)
-        condition = broadcasting(emitter, given, shape, rank, f"{given.name}_scalar")
-        chosen = {
+        condition = broadcasting(emitter, flag, shape, rank, f"{flag.name}_scalar")
+        selections = {
             old: select(emitter, condition, a, b, fact.elem_type, old.name)
-            for old, a, b, fact in zip(node.outputs, one, other, facts, strict=False)
+            for old, a, b, fact in zip(node.outputs, yes, no, facts, strict=False)
             if old is not None and graph.is_used(old)
         }
-        replace_values(graph, chosen)
+        replace_values(graph, selections)
         graph.remove(node)
         self.context.rewritten(self.options, node, path, "both branches run, selects choose")
 
     def copy(self, graph: Graph, branch: Graph) -> list[Value]:
-        """The results of a branch that now always runs; what it declares need not hold then."""
+        """The outputs of a copied branch; its declarations hold only where it is selected."""
         return Template(branch, graph, fold=self.folder.fold, keep_infos=False).instantiate([])

@@ -1,4 +1,4 @@
-"""Replace Ifs whose condition is constant by the branch that is taken.
+"""Replace an If on a constant condition by the branch that runs.
 
     yes = Constant <value = bool {1}> ()
     y = If (yes) <
@@ -40,7 +40,7 @@ class InlineIfs(Pass):
     works_on = MAY_BE_CONTROL_FLOW
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Inline outer Ifs before those in the branches that they take."""
+        """Inline outer Ifs before the Ifs in their branches."""
         folder = Folder(model)
         changed = False
         for root in model.roots():
@@ -71,25 +71,27 @@ class InlineIfs(Pass):
             return _CONDITION_UNKNOWN(origins(condition))
         if condition.constant.size != 1:
             return _CONDITION_SIZE(elements=condition.constant.size)
-        unknown = given_by_caller(node)
-        if unknown is not None:
-            return unknown
-        taken = _taken_branch(node, condition.constant)
-        return named_from_outside(node) or unnameable_output(node, taken.outputs)
+        reason = given_by_caller(node)
+        if reason is not None:
+            return reason
+        branch = _taken_branch(node, condition.constant)
+        return named_from_outside(node) or unnameable_output(node, branch.outputs)
 
     def _inline(self, graph: Graph, node: Node, folder: Folder, context: PassContext) -> list[Node]:
-        """Inline one If; the nodes of the branch that hold graphs themselves."""
+        """Inline one If, and return the nodes of its branch that hold graphs."""
         path = node.path
         condition = node.inputs[0]
         assert condition is not None and condition.constant is not None
         branch = _taken_branch(node, condition.constant)
         template = Template(branch, graph, fold=folder.fold)
         results = template.instantiate([])
-        given = {old: v for old, v in zip(node.outputs, results, strict=False) if old is not None}
-        for old in given:
-            # What was declared for the If spoke of both branches, so it is not passed on.
+        results_of = {
+            old: v for old, v in zip(node.outputs, results, strict=False) if old is not None
+        }
+        for old in results_of:
+            # The If's declaration covers both branches, so it is dropped.
             old.info = None
-        replace_values(graph, given)
+        replace_values(graph, results_of)
         graph.remove(node)
         always = "true" if branch is node.body("then_branch") else "false"
         context.rewritten(self, node, path, _INLINED(condition=always))

@@ -1,4 +1,4 @@
-"""Replace Loops that have a known bound and end at run time by straight-line code with selects.
+"""Replace Loops of a constant maximum trip count by straight-line code with selects.
 
     x = Loop (two, c, x0) <body = b (i, c1, a) => (go, r) { r = Relu(a)  go = Less(r, limit) }>
 ->
@@ -9,8 +9,8 @@
     r_1 = Relu(a_0)
     x = Where(live_1, r_1, a_0)
 
-A trip after the last one computes from the values that the last one left, and its results are
-thrown away.
+An iteration after the last one reads the state of the last one, and the selects discard its
+outputs.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ _DECIDED = Message(
     "trip-count-known", "constants decide its trips, {trips}; unroll-loops unrolls it"
 )
 _SELECT_NODES = 4
-"""A select takes this many nodes at most."""
+"""The maximum number of nodes in a select."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PredicateLoops(Pass):
-    """Unroll Loops of a known maximum whose end only run time tells, where that cannot fail.
+    """Unroll Loops of a constant maximum trip count, with selects, where that cannot fail.
 
     Options:
         max_trips: leave Loops with a larger maximum; no limit by default.
-        max_nodes: how many nodes the whole rewrite may add.
+        max_nodes: the limit of nodes that the whole rewrite may add.
         absent_cond: what a Loop without an initial condition means whose body computes one:
             "ignore" it (the specification), "honour" it (onnxruntime), or "keep" such a Loop.
     """
@@ -85,7 +85,7 @@ class _Predicator:
         self.speculation = Speculation(context.inference(model), model.functions)
 
     def visit(self, graph: Graph, loop: Node) -> bool:
-        """Rewrite one Loop, or say why not."""
+        """Rewrite one Loop, or add a remark with the obstacle."""
         reason = self.obstacle(loop)
         if reason is None:
             most, reason = self.maximum(loop)
@@ -102,7 +102,7 @@ class _Predicator:
         return False
 
     def obstacle(self, loop: Node) -> str | None:
-        """Why a Loop must stay whatever its body does; None if it need not."""
+        """The obstacle to predication that lies outside of the body; None without one."""
         assert loop.graph is not None
         reason = given_by_caller(loop) or without_select(loop.graph.root.opset())
         if reason is not None:
@@ -119,22 +119,22 @@ class _Predicator:
         return named_from_outside(loop)
 
     def maximum(self, loop: Node) -> tuple[int, str | None]:
-        """The most trips that a Loop can make, or why nothing bounds them."""
-        given = loop.input(0)
-        if given is not None and given.constant is None:  # it may end the Loop before the condition
-            return 0, MAXIMUM_UNKNOWN(origins(given))
+        """The maximum trip count of a Loop, or the reason why nothing bounds it."""
+        count = loop.input(0)
+        if count is not None and count.constant is None:  # it may end the Loop before the condition
+            return 0, MAXIMUM_UNKNOWN(origins(count))
         limit = self.budget.most_trips()
-        found = maximum(loop, self.folder, limit, self.options.absent_cond)
-        if found.trips is not None:
-            none = "it makes no iterations" if found.trips < 1 else None
-            return found.trips, none
-        more = f", more than {self.budget.told(limit)}" if found.exceeded else ""
-        return 0, found.reason + more
+        bound = maximum(loop, self.folder, limit, self.options.absent_cond)
+        if bound.trips is not None:
+            reason = "it makes no iterations" if bound.trips < 1 else None
+            return bound.trips, reason
+        more = f", more than {self.budget.told(limit)}" if bound.exceeded else ""
+        return 0, bound.reason + more
 
     def predicate(
         self, graph: Graph, loop: Node, template: Template, prediction: Prediction
     ) -> None:
-        """Put a copy of the body for each trip that may be made in the place of the Loop."""
+        """Replace the Loop by a copy of the body for each possible iteration."""
         path, before, trips = loop.path, len(graph), prediction.trips
         writer = _TripWriter(graph, loop, template, Builder(graph, self.folder.fold))
         if not trips[0].certain:
@@ -144,8 +144,8 @@ class _Predicator:
         for number, trip in enumerate(trips):
             writer.write_trip(number, trip, last=number + 1 == len(trips))
             self.context.instrumentation.report_step(f"predicating {path}", number, len(trips))
-        given_out = zip(loop.outputs, writer.outputs(), strict=False)
-        replace_values(graph, {o: v for o, v in given_out if o is not None and v is not None})
+        pairs = zip(loop.outputs, writer.outputs(), strict=False)
+        replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
         writer.drop_unused()
         what = f"{len(trips)} trips written out, selects keep what the live ones give"
@@ -154,10 +154,10 @@ class _Predicator:
 
 
 class _TripWriter:
-    """Writes trips one after another.
+    """Emitter of the iterations, one after another.
 
     Attributes:
-        live: whether the next trip is one that the Loop makes; None where that is certain.
+        live: the flag of the next iteration, true if the Loop makes it; None where that is certain.
     """
 
     def __init__(self, graph: Graph, loop: Node, template: Template, emitter: Builder) -> None:
@@ -171,20 +171,20 @@ class _TripWriter:
         self.flags: list[Value | None] = []
         self.columns: list[list[Value]] = [[] for _ in self.body.outputs[len(loop.inputs) - 1 :]]
         holds = given_condition(self.body, True)
-        self.given = graph.add_initializer(self.body.inputs[1].name, holds)
+        self._condition = graph.add_initializer(self.body.inputs[1].name, holds)
 
     def go_on_if(self, condition: Value, shape: Shape | None, label: str) -> None:
-        """Let the next trip be live where it would be so far and this condition holds."""
+        """Narrow the live flag of the next iteration by a condition."""
         holds = broadcasting(self.emitter, condition, shape, 0, f"{condition.name}_scalar")
         live = self.live
         self.live = holds if live is None else self.emitter.add("And", [live, holds], label)
 
     def write_trip(self, number: int, trip: Trip, last: bool) -> None:
-        """Write one trip, and keep its results where it is live."""
+        """Emit one iteration, and select its outputs where it is live."""
         index = self.graph.add_initializer(
             f"{self.body.inputs[0].name}_{number}", iteration_number(self.body, number)
         )
-        results = self.template.instantiate([index, self.given, *self.carried], f"_{number}")
+        results = self.template.instantiate([index, self._condition, *self.carried], f"_{number}")
         if not self.graph.is_used(index) and index not in results:
             self.graph.remove_initializer(index)
         states = len(self.carried)
@@ -197,30 +197,30 @@ class _TripWriter:
             self.go_on_if(results[0], trip.condition, f"live_{number + 1}")
 
     def select(self, new: Sequence[Value], number: int, trip: Trip) -> list[Value | None]:
-        """The carried values after a trip that may not be live."""
+        """The loop-carried states after an iteration that may not be live."""
         assert self.live is not None
-        kept: list[Value | None] = []
-        for slot, one, other, elem_type in zip(
+        states: list[Value | None] = []
+        for slot, new_one, old, elem_type in zip(
             self.body.inputs[2:], new, self.carried, trip.elem_types, strict=True
         ):
-            assert other is not None
+            assert old is not None
             label = f"{slot.name}_{number}"
-            kept.append(select(self.emitter, self.live, one, other, elem_type, label))
-        return kept
+            states.append(select(self.emitter, self.live, new_one, old, elem_type, label))
+        return states
 
     def outputs(self) -> list[Value | None]:
-        """What the Loop gives: the carried values, and of each scan output the live rows."""
+        """The Loop's outputs: the loop-carried states, and the live rows of each scan output."""
         first = len(self.carried)
         names = [
             None if v is None or not self.graph.is_used(v) else v.name for v in self.loop.outputs
         ]
-        wanted = [
+        columns = [
             (column, names[i] if i < len(names) else None)
             for i, column in enumerate(self.columns, first)
         ]
-        cut = any(flag is not None for flag in self.flags) and any(name for _, name in wanted)
+        cut = any(flag is not None for flag in self.flags) and any(name for _, name in columns)
         count = self.count() if cut else None
-        return [*self.carried, *(self.stack(column, name, count) for column, name in wanted)]
+        return [*self.carried, *(self.stack(column, name, count) for column, name in columns)]
 
     def stack(self, column: list[Value], name: str | None, count: Value | None) -> Value | None:
         """The live rows of a scan output along a new first axis."""
@@ -233,7 +233,7 @@ class _TripWriter:
         return self.emitter.add("Slice", [stacked, self.start, count], name)
 
     def count(self) -> Value:
-        """How many trips are live, as a vector of one element."""
+        """The number of live iterations, int64 of shape [1]."""
         certain = sum(flag is None for flag in self.flags)
         emitter = self.emitter
         self.start = emitter.constant(np.zeros(1, np.int64), "start")
@@ -246,9 +246,9 @@ class _TripWriter:
         return emitter.add("ReduceSum", [numbers], "count", keepdims=1)
 
     def drop_unused(self) -> None:
-        """Remove the condition that the copies were given, if none reads it."""
-        if not self.graph.is_used(self.given):
-            self.graph.remove_initializer(self.given)
+        """Remove the condition that the copies receive, if none reads it."""
+        if not self.graph.is_used(self._condition):
+            self.graph.remove_initializer(self._condition)
 
 
 def _unstackable(graph: Graph, loop: Node, prediction: Prediction) -> str | None:
@@ -257,6 +257,6 @@ def _unstackable(graph: Graph, loop: Node, prediction: Prediction) -> str | None
 
 
 def _cost(loop: Node, template: Template, trips: int) -> int:
-    """How many nodes the copies and their selects take at most."""
+    """The maximum number of nodes in the copies and their selects."""
     outputs = len(loop.body("body").outputs)
     return template.cost(trips) + outputs * _SELECT_NODES * (trips + 1)

@@ -1,5 +1,7 @@
-"""Let bodies see what is always the same: carried values that never change, a condition that holds;
-and let the nodes around see what branches and functions give out whatever they are given.
+"""Propagate invariants into bodies and out of constructs.
+
+Bodies read invariant loop-carried states and true conditions. Nodes after an If or a call read its
+invariant outputs.
 
 y, z = Loop (n, yes, x, w) <              y, z_unused = Loop (n, yes, x, w) <
    body = b (i, c, a, v) => (c, r, v) {      body = b (i, c, a, v) => (c, r, v) {
@@ -60,48 +62,48 @@ def _forward(graph: Graph, node: Node, model: Model) -> bool:
 def _forward_carried(
     graph: Graph, node: Node, first_input: int, first_output: int, model: Model
 ) -> bool:
-    """Carried values that the body gives back as they came are the initial ones, always."""
+    """Replace each loop-carried state that the body returns unchanged by its initial value."""
     body, outputs, changed = node.body("body"), set(graph.outputs), False
-    read, given_back, forwarded, given_out = {}, {}, {}, set[Value]()
+    read, body_results, forwarded, extra_outputs = {}, {}, {}, set[Value]()
     for state in range(len(node.inputs) - first_input - node.attribute("num_scan_inputs", 0)):
-        initial, given = node.inputs[first_input + state], body.inputs[first_input + state]
+        initial, slot = node.inputs[first_input + state], body.inputs[first_input + state]
         result = body.outputs[first_output + state]
-        if initial is None or behind_identities(result) is not given or given.pinned:
+        if initial is None or behind_identities(result) is not slot or slot.pinned:
             continue
-        if _read_by_nodes(body, given, result):
-            read[given], given_back[result] = initial, given
+        if _read_by_nodes(body, slot, result):
+            read[slot], body_results[result] = initial, slot
         final = node.outputs[state] if state < len(node.outputs) else None
-        if final is not None and _may_replace(graph, final, initial, given_out):
+        if final is not None and _may_replace(graph, final, initial, extra_outputs):
             forwarded[final] = initial
             if final in outputs:
-                given_out.add(initial)
+                extra_outputs.add(initial)
     if read and not (node.is_op("Loop") and declare_elements(node, model)):
         body.replace_all_reads(read)
-        passed = {result: _passed_on(body, given) for result, given in given_back.items()}
+        passed = {result: _passed_on(body, slot) for result, slot in body_results.items()}
         body.set_outputs([passed.get(value, value) for value in body.outputs])
         changed = True
     replace_values(graph, forwarded)
     return changed or any(not graph.is_used(old) for old in forwarded)
 
 
-def _passed_on(body: Graph, given: Value) -> Value:
-    """What a body gives on of a value as it came.
+def _passed_on(body: Graph, slot: Value) -> Value:
+    """The body output for an unchanged state: a copy for a sequence, else the input itself.
 
-    onnxruntime empties the initial sequence where that is the very input, so it stays a copy.
+    onnxruntime empties the initial sequence where the output is the very input.
     """
-    if given.type is None or given.type.HasField("tensor_type") or body.root.opset() < 14:
-        return given
-    return body.add_node(Operator("Identity"), [given], [f"{given.name}_on"]).output()
+    if slot.type is None or slot.type.HasField("tensor_type") or body.root.opset() < 14:
+        return slot
+    return body.add_node(Operator("Identity"), [slot], [f"{slot.name}_on"]).output()
 
 
-def _may_replace(graph: Graph, old: Value, new: Value, used: Collection[Value] = ()) -> bool:
-    return not old.pinned and graph.is_used(old) and can_carry(graph, old, new, used)
+def _may_replace(graph: Graph, old: Value, new: Value, extra: Collection[Value] = ()) -> bool:
+    return not old.pinned and graph.is_used(old) and can_carry(graph, old, new, extra)
 
 
-def _read_by_nodes(body: Graph, given: Value, result: Value) -> bool:
-    """Whether anything but the way to the body's own output reads the value."""
+def _read_by_nodes(body: Graph, slot: Value, result: Value) -> bool:
+    """Test whether a node reads the value, apart from the Identities to the body's output."""
     path = set(_identities_to(result))
-    return any(use.user is not body and use.user not in path for use in body.uses(given))
+    return any(use.user is not body and use.user not in path for use in body.uses(slot))
 
 
 def _identities_to(value: Value) -> Iterator[Node]:
@@ -114,28 +116,28 @@ def _identities_to(value: Value) -> Iterator[Node]:
 
 
 def _assert_condition(loop: Node) -> bool:
-    """A body runs only while its condition holds, so what it is given is true.
+    """Replace the condition input of a body by true: a body runs only while it holds.
 
-    Not so without an initial condition: the specification then ignores what the body computes.
+    Without an initial condition, the specification ignores the condition of the body.
     """
     body = loop.body("body")
-    given = body.inputs[1]
-    if loop.input(1) is None or given.pinned:
+    flag = body.inputs[1]
+    if loop.input(1) is None or flag.pinned:
         return False
     changed = _pass_condition_on(body)
-    if any(use.user is not body for use in body.uses(given)):
-        body.replace_reads(given, body.add_initializer(given.name, given_condition(body, True)))
+    if any(use.user is not body for use in body.uses(flag)):
+        body.replace_reads(flag, body.add_initializer(flag.name, given_condition(body, True)))
         changed = True
     return changed
 
 
 def _pass_condition_on(body: Graph) -> bool:
-    """A condition that always holds is given on as it came, which costs no node on a trip."""
-    given, result = body.inputs[1], body.outputs[0]
-    if result is given or not always_holds(body) or result.pinned:
+    """Return a condition that always holds unchanged, which saves its nodes in each iteration."""
+    flag, result = body.inputs[1], body.outputs[0]
+    if result is flag or not always_holds(body) or result.pinned:
         return False
-    infos = [given.info or body.output_infos[0], *body.output_infos[1:]]
-    body.set_outputs([given, *body.outputs[1:]], infos)
+    infos = [flag.info or body.output_infos[0], *body.output_infos[1:]]
+    body.set_outputs([flag, *body.outputs[1:]], infos)
     for node in list(_identities_to(result)):
         if not body.is_needed(node):
             body.remove(node)
@@ -143,7 +145,7 @@ def _pass_condition_on(body: Graph) -> bool:
 
 
 def _forward_branches(graph: Graph, node: Node) -> bool:
-    """What both branches give out is what the If gives out, if it is the same."""
+    """Replace each output of an If that both branches compute alike."""
     changed = False
     pairs = zip(node.body("then_branch").outputs, node.body("else_branch").outputs, strict=False)
     for old, (one, other) in zip(node.outputs, pairs, strict=False):
@@ -162,20 +164,20 @@ def _forward_branches(graph: Graph, node: Node) -> bool:
 
 
 def _forward_call(graph: Graph, call: Node, function: Function) -> bool:
-    """What a function gives out of its inputs or constants, its callers need not ask it for."""
+    """Replace each output of a call that is the function's input or constant."""
     changed = False
     inputs = {value: index for index, value in enumerate(function.graph.inputs)}
     for old, result in zip(call.outputs, function.graph.outputs, strict=False):
         result = behind_identities(result)
-        given = call.input(inputs[result]) if result in inputs else None
+        source = call.input(inputs[result]) if result in inputs else None
         small = result.constant is not None and result.constant.size <= _MAX_COMPARED
-        if old is None or old.pinned or not (given or small) or not graph.is_used(old):
+        if old is None or old.pinned or not (source or small) or not graph.is_used(old):
             continue
-        if given is None:
+        if source is None:
             assert result.constant is not None
-            given = graph.add_initializer(result.name, result.constant)
-        if can_carry(graph, old, given):
-            replace_value(graph, old, given)
+            source = graph.add_initializer(result.name, result.constant)
+        if can_carry(graph, old, source):
+            replace_value(graph, old, source)
             changed = True
     return changed
 
@@ -189,11 +191,11 @@ def _equal_constants(one: Value, other: Value) -> bool:
         return False
     if not (a.is_readable and b.is_readable):
         return False
-    left, right = a.numpy(), b.numpy()
-    if left.dtype == object:
-        return bool(np.array_equal(left, right))
+    array, other_array = a.numpy(), b.numpy()
+    if array.dtype == object:
+        return bool(np.array_equal(array, other_array))
     # Bytes, because -0.0 equals 0.0 and NaN does not equal itself.
-    return left.tobytes() == right.tobytes()
+    return array.tobytes() == other_array.tobytes()
 
 
 _MAX_COMPARED = 1 << 16

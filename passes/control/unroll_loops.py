@@ -1,4 +1,4 @@
-"""Replace Loops by as many copies of their body as they make trips.
+"""Replace a Loop by one copy of its body for each iteration.
 
     two = Constant <value_int = 2> ()
     y = Loop (two, , x) <body = b (i, c, a) => (c, b) { b = Relu(a) }>
@@ -36,14 +36,14 @@ from ..utils.replace_all_uses import replace_values
 
 @dataclasses.dataclass(frozen=True)
 class UnrollLoops(Pass):
-    """Unroll every Loop whose trip count constants decide.
+    """Unroll every Loop of a constant trip count.
 
     Options:
-        max_trips: leave Loops with more trips; no limit by default.
+        max_trips: the trip count above which a Loop stays; no limit by default.
         max_nodes: how many nodes the whole rewrite may add.
         absent_cond: what a Loop without an initial condition means whose body computes one:
             "ignore" it (the specification), "honour" it (onnxruntime), or "keep" such a Loop.
-        costs: leave Loops of which copies would load or run slower there.
+        costs: the target where a Loop stays if its copies would load or run slower.
     """
 
     name: ClassVar[str] = "unroll-loops"
@@ -73,7 +73,7 @@ class _LoopUnroller:
         self.folder = Folder(model)
 
     def visit(self, graph: Graph, loop: Node) -> bool:
-        """Unroll one Loop, or say why not."""
+        """Unroll one Loop, or add a remark with the obstacle."""
         obstacle = self.obstacle(loop)
         if obstacle is None:
             template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
@@ -98,20 +98,20 @@ class _LoopUnroller:
         return False
 
     def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
-        """Unroll the Loops that copying has brought here: their trips may be decided only now."""
+        """Unroll the copied inner Loops: their trip counts may be constant only now."""
         for node in holders:
             if node.is_op("Loop"):
                 self.visit(graph, node)
 
     def obstacle(self, loop: Node) -> str | None:
-        """Why the Loop must stay whatever its trip count is; None if it need not."""
-        unknown = given_by_caller(loop)
-        if unknown is not None:
-            return unknown
+        """The obstacle to unrolling at any trip count; None without one."""
+        reason = given_by_caller(loop)
+        if reason is not None:
+            return reason
         return drawn_alike(loop, self.model.functions) or named_from_outside(loop)
 
     def unwritable_output(self, graph: Graph, loop: Node, trips: int) -> str | None:
-        """Why an output of the Loop cannot be written down without it; None if all can."""
+        """The obstacle to an output without the Loop; None without one."""
         body, first = loop.body("body"), len(loop.inputs) - 2
         if trips:
             unnameable = unnameable_output(loop, body.outputs[1 : 1 + first])
@@ -126,15 +126,15 @@ class _LoopUnroller:
         return unnameable_output(loop, [value for value in loop.inputs[2:] if value is not None])
 
     def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
-        """Put `trips` copies of the body in the place of the Loop."""
+        """Replace the Loop by `trips` copies of the body."""
         path, body = loop.path, loop.body("body")
-        given = _TripInputs(graph, body)
+        inputs = _TripInputs(graph, body)
         states = len(loop.inputs) - 2
         carried: Sequence[Value | None] = loop.inputs[2:]
         scanned: list[list[Value]] = [[] for _ in body.outputs[1 + states :]]
-        condition = given.condition
+        condition = inputs.condition
         for trip in range(trips):
-            arguments = [given.iteration(trip), condition, *carried]
+            arguments = [inputs.iteration(trip), condition, *carried]
             results = template.step(arguments, f"_{trip}")
             if self.options.absent_cond == "ignore" and loop.input(1) is None:
                 condition = results[0]
@@ -144,10 +144,10 @@ class _LoopUnroller:
             self.report(path, trip, trips)
         final = [template.place(value) if value is not None else None for value in carried]
         outputs = [*final, *self.stack(graph, loop, scanned)]
-        given_out = zip(loop.outputs, outputs, strict=False)
-        replace_values(graph, {o: v for o, v in given_out if o is not None and v is not None})
+        pairs = zip(loop.outputs, outputs, strict=False)
+        replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
-        given.drop_unused()
+        inputs.drop_unused()
         what = self.context.with_offer(loop, f"unrolled, {_count(trips, 'trip')}")
         self.context.rewritten(self.options, loop, path, what)
         for node, where in template.resolved.items():
@@ -160,7 +160,7 @@ class _LoopUnroller:
     def stack(
         self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]
     ) -> list[Value | None]:
-        """What each scan output is: the values of its trips along a new first axis."""
+        """The scan outputs: the values of their iterations along a new first axis."""
         emitter = Builder(graph, self.folder.fold)
         stacked: list[Value | None] = []
         first = len(loop.inputs) - 2
@@ -185,30 +185,30 @@ def _scan_outputs(loop: Node) -> int:
 
 
 class _TripInputs:
-    """The iteration numbers and the condition that the copies of a body see."""
+    """The iteration numbers and the condition that the copies of a body read."""
 
     def __init__(self, graph: Graph, body: Graph) -> None:
         self.graph = graph
         self.label = body.inputs[0].name
         self.shape = declared_shape(body.inputs[0])
         self.numbered = body.is_used(body.inputs[0])
-        self.made: list[Value] = []
+        self._constants: list[Value] = []
         self.condition = self._constant(given_condition(body, True), body.inputs[1].name)
         self._unnumbered = self.condition
 
     def iteration(self, trip: int) -> Value:
-        """The iteration number of a trip; any value where no node reads it."""
+        """The number of an iteration; any value where no node reads it."""
         if not self.numbered:
             return self._unnumbered
         return self._constant(shaped_number(self.shape, trip), f"{self.label}_{trip}")
 
     def _constant(self, tensor: Tensor, label: str) -> Value:
-        self.made.append(self.graph.add_initializer(label, tensor))
-        return self.made[-1]
+        self._constants.append(self.graph.add_initializer(label, tensor))
+        return self._constants[-1]
 
     def drop_unused(self) -> None:
-        """Remove the constants into which everything that read them was folded."""
-        for value in self.made:
+        """Remove the constants that folding left without a reader."""
+        for value in self._constants:
             if not self.graph.is_used(value):
                 self.graph.remove_initializer(value)
 

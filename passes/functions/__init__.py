@@ -1,1 +1,1 @@
-"""Functions of a model: inlined, and removed where nothing calls them."""
+"""Passes on a model's own functions: inlining, and removal of dead ones."""

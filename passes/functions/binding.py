@@ -1,4 +1,4 @@
-"""A function made ready for one call: attributes bound, absent inputs dropped."""
+"""Binding of a function to one call: attributes, absent inputs, and inlining of the result."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[Node, str]:
-    """Put the body of a bound function in the place of a call.
+    """Replace a call by the body of a bound function.
 
     Args:
         call: a node without an obstacle (see `obstacle`).
-        bound: what `bind` made for it.
-        fold: computes nodes whose inputs are all constant.
+        bound: the result of `bind` for the call.
+        fold: the folder of nodes whose inputs are all constant.
 
     Returns:
-        the Ifs of the bound function of which a branch was taken at once, and their paths.
+        the Ifs of the bound function that copying resolved, and their paths.
     """
     graph = call.graph
     assert graph is not None
     missing = len(bound.graph.inputs) - len(call.inputs)
     template = Template(bound.graph, graph, fold=fold)
     results = template.instantiate([*call.inputs, *[None] * missing], f"_{call.label}")
-    given = zip(call.outputs, results, strict=False)
-    replace_values(graph, {old: new for old, new in given if old is not None})
+    pairs = zip(call.outputs, results, strict=False)
+    replace_values(graph, {old: new for old, new in pairs if old is not None})
     graph.remove(call)
     imports = graph.root.opset_imports
     for domain, version in bound.opset_imports.items():
@@ -43,11 +43,11 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[N
 
 
 def bind(function: Function, call: Node) -> Function:
-    """A copy of a function as a call sees it.
+    """Copy a function as a call sees it.
 
-    Attribute references (in bodies too) are replaced by what the call gives, or by the function's
-    default; where there is neither, the attribute is absent. Inputs that the call leaves out are
-    absent for whoever read them. Symbolic sizes are forgotten: another call may mean other ones.
+    Attribute references (in bodies too) become the call's attributes, or the function's defaults;
+    without either, the attribute is absent. Readers of an input that the call omits read no value.
+    Symbolic sizes are dropped: another call may bind them to other sizes.
     """
     copy = Function(function.stated, function.base_dir)
     copy.opset_imports = dict(function.opset_imports)
@@ -65,22 +65,23 @@ def bind(function: Function, call: Node) -> Function:
     return copy
 
 
-# What stands in the way -------------------------------------------------------------------------
+# Obstacles --------------------------------------------------------------------------------------
 
 
 def obstacle(function: Function, call: Node, calls: CallGraph) -> str | None:
-    """Why a call cannot be replaced by the function's body; None if it can."""
+    """The obstacle to inlining a call; None without one."""
     if calls.is_recursive(function):
         return f"{function} calls itself, which ONNX forbids"
-    return unlike(function, call, calls.functions)
+    return semantic_difference(function, call, calls.functions)
 
 
-def unlike(function: Function, call: Node, functions: Collection[FunctionKey]) -> str | None:
-    """Why the body of a function would mean something else in the place of a call; None if it would
-    not.
+def semantic_difference(
+    function: Function, call: Node, functions: Collection[FunctionKey]
+) -> str | None:
+    """The reason why a function's body would differ from a call; None without one.
 
     Args:
-        functions: all that the model has.
+        functions: the keys of all functions of the model.
     """
     inputs, outputs = function.graph.inputs, function.graph.outputs
     if len(call.inputs) > len(inputs) or len(call.outputs) > len(outputs):
@@ -88,17 +89,17 @@ def unlike(function: Function, call: Node, functions: Collection[FunctionKey]) -
     for value in call.outputs:
         if value is not None and value.pinned:
             return f"its output '{value.name}' is named from outside the data flow"
-    given = dict(zip(inputs, call.inputs, strict=False))
+    arguments = dict(zip(inputs, call.inputs, strict=False))
     for value in inputs:
-        uses = function.graph.uses(value) if given.get(value) is None else []
+        uses = function.graph.uses(value) if arguments.get(value) is None else []
         if any(isinstance(use.user, Graph) for use in uses):
             return f"{function} gives out its input '{value.name}', which the call leaves out"
         if any(isinstance(use.user, Node) and use.user.is_op("If") for use in uses):
             return f"{function} decides by its input '{value.name}', which the call leaves out"
     return (
-        unnameable_output(call, [given.get(value) or value for value in outputs])
+        unnameable_output(call, [arguments.get(value) or value for value in outputs])
         or _unbindable_attribute(function, call)
-        or _unlike_operator(function, call, functions)
+        or _differing_operator(function, call, functions)
     )
 
 
@@ -119,10 +120,10 @@ def _unbindable_attribute(function: Function, call: Node) -> str | None:
     return None
 
 
-def _unlike_operator(
+def _differing_operator(
     function: Function, call: Node, functions: Collection[FunctionKey]
 ) -> str | None:
-    """What in a function's body would mean something else in the caller's graph."""
+    """The reason why a node of the body would differ in the caller's graph."""
     assert call.graph is not None
     root = call.graph.root
     for graph in function.graph.walk():
@@ -145,7 +146,7 @@ def _unlike_operator(
 
 
 def _is_same(node: Node, one: int, other: int) -> bool:
-    """Whether an operator is the same one in two versions of its domain."""
+    """Test whether an operator has one definition in two versions of its domain."""
     domain = normal_domain(node.domain)
     try:
         versions = [

@@ -1,4 +1,4 @@
-"""Who calls whom among a model's own functions, and which of them hold control flow."""
+"""The call graph of a model's own functions, and the functions that hold control flow."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ...ir import (
 from ...ir.lazy import lazy_property
 
 SEQUENCES = ("ConcatFromSequence", "SequenceAt", "SequenceLength", "SplitToSequence")
-"""The operators that take a sequence apart, or make tensors of it."""
+"""The operators that split or join a sequence of tensors."""
 
 _MOST_REPEATED = 4
-"""So many times the nodes of the functions themselves are taken for no repetition."""
+"""The ratio of expanded nodes to own nodes up to which a function does not count as repetitive."""
 
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
@@ -33,8 +33,7 @@ _MAY_BE_CONTROL_FLOW = frozenset((*CONTROL_FLOW, *SEQUENCES))
 
 
 class _Sizes(NamedTuple):
-    """Numbers of nodes: of a function's own, of all that it stands for, and of the functions on
-    one of the ways from it, which are counted once."""
+    """Numbers of nodes: a function's own, the expanded ones, and those of one call path from it."""
 
     own: int
     expanded: int
@@ -42,7 +41,7 @@ class _Sizes(NamedTuple):
 
 
 class CallGraph:
-    """Who calls whom among some functions (ONNX IR specification, "Functions")."""
+    """The call graph of some functions (ONNX IR specification, "Functions")."""
 
     def __init__(self, functions: Mapping[FunctionKey, Function]) -> None:
         self.functions = functions
@@ -54,64 +53,66 @@ class CallGraph:
         )
         own = [key for key, f in functions.items() if count_control_flow(f.graph)]
         self._holding = upstream(self._calls, own)
-        self._recursive = upstream(self._calls, _in_circles(self._calls))
+        self._recursive = upstream(self._calls, _cyclic(self._calls))
         self._repeating: dict[FunctionKey, bool] = {}
 
-    def called(self, node: Node) -> Function | None:
-        """The function that a node calls; None if it is an operator."""
+    def callee(self, node: Node) -> Function | None:
+        """The function that a node calls; None for an operator."""
         return self.functions.get(node.op.function_key)
 
     def callees(self, graph: Graph) -> Iterator[FunctionKey]:
-        """The functions that a graph calls, in what its nodes hold too."""
+        """The functions that a graph calls, in its nested graphs too."""
         return _callees(graph, self.functions)
 
     def leading_to_control_flow(self, graph: Graph) -> list[tuple[Node, Function]]:
-        """The calls in a graph, and in what its nodes hold, of functions with control flow."""
-        found = []
+        """The calls in a graph and its nested graphs of functions with control flow."""
+        calls = []
         for inner in graph.walk():
             for node in inner.nodes():
-                function = self.called(node)
+                function = self.callee(node)
                 if function is not None and self.holds_control_flow(function):
-                    found.append((node, function))
-        return found
+                    calls.append((node, function))
+        return calls
 
     def holds_control_flow(self, function: Function) -> bool:
-        """Whether there is control flow in the function or in one that it calls."""
+        """Test whether the function, or one that it calls, holds control flow."""
         return function.key in self._holding
 
     def is_recursive(self, function: Function) -> bool:
-        """Whether the function calls itself, if only through others; ONNX forbids that."""
+        """Test whether the function calls itself, directly or through others, which ONNX
+        forbids."""
         return function.key in self._recursive
 
     def expanded_size(self, function: Function) -> int:
-        """The number of nodes that a function stands for, in which every call that leads to control
-        flow is inlined; counted without walking the calls, of which there may be 2 to the power of
-        the functions."""
+        """The number of nodes of a function after inlining all calls with control flow.
+
+        Counted without a walk over the calls: of n functions there may be 2 to the power of n.
+        """
         return self._sizes[function.key].expanded
 
     @lazy_property
     def _sizes(self) -> dict[FunctionKey, _Sizes]:
-        found: dict[FunctionKey, _Sizes] = {}
+        sizes_of: dict[FunctionKey, _Sizes] = {}
         for function in self.callees_first():
             inside = [
-                found[called.key]
-                for _, called in self.leading_to_control_flow(function.graph)
-                if called.key in found
+                sizes_of[callee.key]
+                for _, callee in self.leading_to_control_flow(function.graph)
+                if callee.key in sizes_of
             ]
             own = function_size(function)
-            found[function.key] = _Sizes(
+            sizes_of[function.key] = _Sizes(
                 own,
                 own + sum(sizes.expanded for sizes in inside),
                 own + max((sizes.once_at_least for sizes in inside), default=0),
             )
-        return found
+        return sizes_of
 
     def repeats_itself(self, function: Function) -> bool:
-        """Whether calls of the same functions are most of what a function stands for."""
-        known = self._repeating.get(function.key)
-        if known is None:
-            known = self._repeating[function.key] = self._repeats_itself(function)
-        return known
+        """Test whether repeated calls of the same functions make up most of the expanded nodes."""
+        repeats = self._repeating.get(function.key)
+        if repeats is None:
+            repeats = self._repeating[function.key] = self._repeats_itself(function)
+        return repeats
 
     def _repeats_itself(self, function: Function) -> bool:
         sizes = self._sizes[function.key]
@@ -132,25 +133,25 @@ class CallGraph:
         return self.reached(self.callees(graph))
 
     def callees_first(self) -> list[Function]:
-        """The functions, each after those that it calls; last those that call themselves."""
+        """The functions, each after its callees, with recursive ones last."""
         ending = self._calls.subgraph(self.functions.keys() - self._recursive)
         order = list(nx.topological_sort(ending.reverse(copy=False)))
         order += [key for key in self.functions if key in self._recursive]
         return [self.functions[key] for key in order]
 
     def reached(self, keys: Iterable[FunctionKey]) -> set[FunctionKey]:
-        """These functions and those that they call, directly or through others."""
+        """These functions and their callees, direct or not."""
         return downstream(self._calls, keys)
 
 
-def _in_circles(calls: nx.DiGraph[FunctionKey]) -> set[FunctionKey]:
-    """The functions that call each other in a circle, or themselves."""
+def _cyclic(calls: nx.DiGraph[FunctionKey]) -> set[FunctionKey]:
+    """The functions on a cycle of calls."""
     circles = [c for c in nx.strongly_connected_components(calls) if len(c) > 1]
     return set().union(*circles, nx.nodes_with_selfloops(calls))
 
 
 def count_control_flow(graph: Graph) -> int:
-    """The number of control-flow operators in a graph and in what its nodes hold."""
+    """The number of control-flow operators in a graph and its nested graphs."""
     return sum(
         is_control_flow(node)
         for inner in graph.walk()
@@ -160,13 +161,12 @@ def count_control_flow(graph: Graph) -> int:
 
 
 def function_size(function: Function) -> int:
-    """The number of nodes in a function and in what they hold."""
+    """The number of nodes in a function and its nested graphs."""
     return sum(count_nodes(node) for node in function.graph.unordered_nodes())
 
 
 def is_control_flow(node: Node) -> bool:
-    """Whether a node is control flow, or makes tensors and sequences of each other in a way that
-    its caller decides."""
+    """Test for control flow, or for a sequence operator with an attribute of the caller."""
     return node.is_op(*CONTROL_FLOW) or (node.is_op(*SEQUENCES) and node.op.references)
 
 
@@ -176,13 +176,13 @@ def live_functions(model: Model) -> set[FunctionKey]:
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):
             waiting += [key for key in _named(graph.node) if key in model.functions]
-    found = set(waiting)
+    live = set(waiting)
     while waiting:
         for key in _callees(model.functions[waiting.pop()].graph, model.functions):
-            if key not in found:
-                found.add(key)
+            if key not in live:
+                live.add(key)
                 waiting.append(key)
-    return found
+    return live
 
 
 def _callees(graph: Graph, functions: Collection[FunctionKey]) -> Iterator[FunctionKey]:

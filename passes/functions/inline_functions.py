@@ -1,4 +1,4 @@
-"""Put the body of a model's own function in the place of a call, where that resolves control flow.
+"""Inline a call of a model's own function, where that resolves control flow.
 
     local.clip_to <limited> (x) => (y) {
        y = If (limited) <
@@ -9,12 +9,12 @@
     yes = Constant <value = bool {1}> ()
     z = local.clip_to (x, yes)
 ->
-    z = If (yes) <then_branch = ..., else_branch = ...>     (for inline-ifs to take up)
+    z = If (yes) <then_branch = ..., else_branch = ...>     (for inline-ifs)
 
-A call is inlined on trial first, in a scratch model that knows of its arguments what is constant
-and what types they have, and the other passes run on that. If they rewrite no Loop, If or Scan, the
-call stays. What a function decides by itself is rewritten inside it, without inlining. Operators on
-sequences count as control flow where they take an attribute from the caller.
+A trial inlines the call first, in a scratch model with the constants and types of its arguments,
+and runs the other passes there. If they rewrite no Loop, If or Scan, the call stays. Control flow
+that depends on the function alone is rewritten inside it, without inlining. Operators on sequences
+count as control flow if they read an attribute of the caller.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class InlineFunctions(Pass):
 
     Options:
         always: inline every such call, without a trial.
-        max_nodes: how many nodes the whole rewrite may add.
+        max_nodes: the limit of nodes that the whole rewrite may add.
         trial: the passes that a trial runs; those of the default pipeline where it is None.
     """
 
@@ -68,7 +68,7 @@ class InlineFunctions(Pass):
         return changed
 
     def passes_of_trial(self, context: PassContext) -> tuple[Pass, ...]:
-        """What a trial runs after inlining."""
+        """The passes that a trial runs after inlining."""
         if self.trial is not None:
             return self.trial
         if not context.default_passes:
@@ -92,7 +92,7 @@ class _Inliner:
         self._trials: InliningTrials | None = None
 
     def visit(self, root: Model | Function) -> bool:
-        """Inline in one root, then in what that brought."""
+        """Inline in one root, then in the copied bodies."""
         changed = False
         while calls := self._undecided_calls(root):
             for call, function in calls:
@@ -103,7 +103,7 @@ class _Inliner:
                     self._inline(call, function)
                     changed = True
         if changed and isinstance(root, Function):
-            # What calls this function shall be judged by what it is now.
+            # The trials of its callers must see this function as it is now.
             self.calls = CallGraph(self.model.functions)
             self._trials = None
         return changed
@@ -125,7 +125,7 @@ class _Inliner:
                 )
             reason = self._trials.reason_to_keep(call, function)
         if reason is None and self.calls.repeats_itself(function):
-            # What is inside would follow, copy by copy, until the budget is spent.
+            # The calls inside would follow, copy by copy, until the budget is spent.
             size = self.calls.expanded_size(function)
             return self.budget.refuses(size, "inlining it and what it calls")
         return reason
@@ -139,7 +139,7 @@ class _Inliner:
             self.context.rewritten(self.options, node, where, "inlined with the function around it")
 
     def report(self) -> None:
-        """Say why calls were kept, save those in functions that are gone."""
+        """Add a remark for each call that stays, except in functions that are gone."""
         for call, reason in self.kept.items():
             root = call.graph.root if call.graph is not None else None
             if root is self.model or root in self.model.functions.values():

@@ -1,4 +1,4 @@
-"""Finding out whether a call resolves control flow by inlining it in a scratch model."""
+"""Inlining trials: whether a call resolves control flow, found in a scratch model."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _NOT_RESOLVED = Message(
 )
 
 
-class _Question:
-    """Whether inlining a call would resolve something.
+class _Candidate:
+    """A call to inline on trial.
 
     Args:
         call: the call.
-        function: what it calls, as it is tried.
-        inference: what is known of its arguments.
-        settable: whether a user could set what is open of them.
+        function: its callee, simplified.
+        inference: the facts of its arguments.
+        settable: true if a user could set its undecided arguments.
     """
 
     def __init__(
@@ -58,19 +58,20 @@ class _Question:
 
     @lazy_property
     def key(self) -> Hashable:
-        """What a trial depends on."""
+        """The key that decides the result of a trial."""
         call = self.call
-        given = [
+        arguments = [
             None if v is None else _argument(v.constant, type_)
             for v, type_ in zip(call.inputs, self._types, strict=True)
         ]
         attributes = tuple([m.SerializeToString() for m in call.op.attributes.values()])
         outputs = tuple([value is None for value in call.outputs])
         opsets = frozenset(self.opset_imports.items())
-        return (self.function.key, opsets, attributes, outputs, self.settable, *given)
+        return (self.function.key, opsets, attributes, outputs, self.settable, *arguments)
 
     def place(self, graph: Graph) -> None:
-        """Put a copy of the call alone into an empty graph: constants stay, the rest are inputs."""
+        """Add a copy of the call to an empty graph: constants stay, other arguments become
+        inputs."""
         call = self.call
         arguments: list[Value | None] = []
         for value, type_ in zip(call.inputs, self._types, strict=True):
@@ -84,40 +85,40 @@ class _Question:
                     arguments[-1].type = type_  # type: ignore[union-attr]
         labels = ["" if value is None else value.name for value in call.outputs]
         node = graph.add_node(call.op, arguments, labels, call.name)
-        given = [value for value in node.outputs if value is not None]
-        graph.set_outputs(given, [onnx.ValueInfoProto(name=value.name) for value in given])
+        outputs = [value for value in node.outputs if value is not None]
+        graph.set_outputs(outputs, [onnx.ValueInfoProto(name=value.name) for value in outputs])
 
 
 @dataclasses.dataclass
-class _Tried:
-    """What came of a trial.
+class _Outcome:
+    """The result of a trial.
 
     Attributes:
-        reason: why nothing was resolved; None if something was.
-        inside: the same about the calls that are left where it was inlined.
+        reason: the obstacle to every resolution; None if control flow resolved.
+        inside: the calls in the inlined body.
     """
 
     reason: str | None
-    inside: Sequence[_Question] = ()
+    inside: Sequence[_Candidate] = ()
 
     def verdict(self, inside: Sequence[str | None]) -> str | None:
-        """The reason, given those of the calls inside."""
+        """The reason, in view of the reasons of the calls inside."""
         if self.reason != _NOTHING or not inside:
             return None if None in inside else self.reason
         return None if None in inside else inside[0]
 
 
 class InliningTrials:
-    """Tries calls of one model's functions.
+    """Inlining trials for the calls of one model's functions.
 
-    The functions are taken as the passes leave them by themselves, so that a call counts only for
-    what its own arguments and attributes decide.
+    The functions are simplified first, so that a trial shows only the effect of the call's own
+    arguments and attributes.
 
     Args:
-        model: the model; it is not changed.
-        passes: what would resolve control flow after a call is inlined.
-        budget: how much may be inlined on trial, all trials together.
-        memory: what inference has found about nodes.
+        model: the model, which stays unchanged.
+        passes: the passes that would resolve control flow after inlining.
+        budget: the limit of nodes inlined on trial, all trials together.
+        memory: the cache of inference.
     """
 
     def __init__(
@@ -126,16 +127,16 @@ class InliningTrials:
         self.model = model
         self.passes = passes
         self.budget = budget
-        # What calls give out is shared by the trials, which find the same functions.
+        # The trials share the results of calls: they see the same functions.
         self.context = PassContext(Analyses(memory.without_calls()))
         self.inference = self.context.inference(model)
-        simplified = self._simplified()
+        simplified = self._simplify()
         self.functions = simplified.model.functions
         self.calls = CallGraph(self.functions)
-        self._said = _SaidInside(self.calls, simplified.context.remarks)
+        self._inner_remarks = _InnerRemarks(self.calls, simplified.context.remarks)
         self._verdicts: dict[Hashable, str | None] = {}
 
-    def _simplified(self) -> Trial:
+    def _simplify(self) -> Trial:
         library = self._scratch(self.model.opset_imports)
         for key, function in self.model.functions.items():
             library.functions[key] = copy_function(function)
@@ -147,75 +148,80 @@ class InliningTrials:
         return scratch
 
     def reason_to_keep(self, call: Node, function: Function) -> str | None:
-        """Why inlining a call would resolve nothing; None if it would resolve something."""
-        tried = self.functions[function.key]
-        return self._reason(_Question(call, tried, self.inference, _is_settable(call)))
+        """The reason why inlining a call would resolve nothing; None if it resolves control
+        flow."""
+        body = self.functions[function.key]
+        return self._reason(_Candidate(call, body, self.inference, _is_settable(call)))
 
-    def _reason(self, asked: _Question) -> str | None:
-        """The verdict on calls that are given the same, whoever makes them."""
-        tried: dict[Hashable, _Tried] = {}
-        stack = [asked]
+    def _reason(self, candidate: _Candidate) -> str | None:
+        """The verdict, shared by all calls with the same arguments."""
+        trials: dict[Hashable, _Outcome] = {}
+        stack = [candidate]
         while stack:
             top = stack[-1]
             if top.key not in self._verdicts:
-                if top.key not in tried:
-                    tried[top.key] = self._try(top)
-                found = tried[top.key]
-                unknown = [q for q in found.inside if q.key not in self._verdicts]
+                if top.key not in trials:
+                    trials[top.key] = self._try(top)
+                trial = trials[top.key]
+                unknown = [q for q in trial.inside if q.key not in self._verdicts]
                 if unknown:
                     stack += unknown
                     continue
-                self._verdicts[top.key] = found.verdict(
-                    [self._verdicts[q.key] for q in found.inside]
+                self._verdicts[top.key] = trial.verdict(
+                    [self._verdicts[q.key] for q in trial.inside]
                 )
             stack.pop()
-        return self._verdicts[asked.key]
+        return self._verdicts[candidate.key]
 
-    def _try(self, asked: _Question) -> _Tried:
-        scratch = self._scratch(asked.opset_imports)
-        asked.place(scratch.graph)
-        shared = self.calls.repeats_itself(asked.function)
-        written = self._expand(scratch, asked, shared)
-        if written is None:
-            return _Tried(
+    def _try(self, candidate: _Candidate) -> _Outcome:
+        scratch = self._scratch(candidate.opset_imports)
+        candidate.place(scratch.graph)
+        shared = self.calls.repeats_itself(candidate.function)
+        count = self._expand(scratch, candidate, shared)
+        if count is None:
+            return _Outcome(
                 f"inlining calls on trial takes more nodes than max_nodes={self.budget.max_nodes}"
                 f" allows; raise it with {by('--max-nodes')}, or choose with"
                 f" {by('--passes straighten{always=true}')}"
             )
-        scratch.functions = self.functions  # settled, so that a trial costs what it inlines alone
+        scratch.functions = self.functions  # settled: a trial costs only what it inlines
         scratch.settled = True
-        if count_control_flow(scratch.graph) < written:
-            return _Tried(None)
-        tried = try_passes(self.passes, scratch, self.context)
-        remarks = [r for r in tried.context.remarks if _is_of_control_flow(r)]
+        if count_control_flow(scratch.graph) < count:
+            return _Outcome(None)
+        trial = try_passes(self.passes, scratch, self.context)
+        remarks = [r for r in trial.context.remarks if _is_of_control_flow(r)]
         if any(remark.action == "rewritten" for remark in remarks):
-            return _Tried(None)
-        remarks += self._said.of_calls_in(scratch.graph)
-        return _Tried(_reason(asked, remarks), self._inside(scratch, asked) if shared else [])
+            return _Outcome(None)
+        remarks += self._inner_remarks.of_calls_in(scratch.graph)
+        return _Outcome(
+            _reason(candidate, remarks), self._inside(scratch, candidate) if shared else []
+        )
 
-    def _expand(self, scratch: Model, asked: _Question, shared: bool) -> int | None:
-        """Inline every call that leads to control flow, or only the one that is asked about where
-        the others are `shared`; how much control flow was written there. None where that is more
-        than may be tried."""
+    def _expand(self, scratch: Model, candidate: _Candidate, shared: bool) -> int | None:
+        """Inline every call that leads to control flow, or only the outer one if `shared`.
+
+        Returns:
+            the number of control-flow operators inlined; None above the limit of trials.
+        """
         size = function_size if shared else self.calls.expanded_size
-        if not self.budget.may_try(size(asked.function)):
+        if not self.budget.may_try(size(candidate.function)):
             return None
-        written = 0
+        count = 0
         fold = Folder(scratch).fold
         while calls := self._calls_to_expand(scratch.graph):
             for call, function in calls:
                 bound = bind(function, call)
-                written += count_control_flow(bound.graph)
+                count += count_control_flow(bound.graph)
                 inline_call(call, bound, fold)
             if shared:
                 break
-        return written
+        return count
 
-    def _inside(self, scratch: Model, asked: _Question) -> list[_Question]:
-        """The same about the calls that are left where one was inlined."""
+    def _inside(self, scratch: Model, candidate: _Candidate) -> list[_Candidate]:
+        """The candidates among the calls that inlining exposed."""
         inference = self.context.analyses.new_inference(scratch)
         return [
-            _Question(call, function, inference, asked.settable)
+            _Candidate(call, function, inference, candidate.settable)
             for call, function in self._calls_to_expand(scratch.graph)
         ]
 
@@ -224,8 +230,8 @@ class InliningTrials:
         return [(node, f) for node, f in calls if obstacle(f, node, self.calls) is None]
 
 
-class _SaidInside:
-    """What was said of control flow in functions, when they were simplified.
+class _InnerRemarks:
+    """The remarks on control flow in the simplified functions.
 
     Args:
         calls: the functions.
@@ -246,9 +252,9 @@ class _SaidInside:
                 self._remarks[function.key] = self.of_calls_in(function.graph)
 
     def of_calls_in(self, graph: Graph) -> list[Remark]:
-        """What was said inside of the first call of which something was."""
-        said = (self._remarks.get(key) for key in self._calls.callees(graph))
-        return next(filter(None, said), [])
+        """The remarks inside of the first call that has any."""
+        remarks = (self._remarks.get(key) for key in self._calls.callees(graph))
+        return next(filter(None, remarks), [])
 
 
 def _is_of_control_flow(remark: Remark) -> bool:
@@ -256,28 +262,27 @@ def _is_of_control_flow(remark: Remark) -> bool:
 
 
 def _argument(constant: Tensor | None, type_: onnx.TypeProto | None) -> Hashable:
-    """What is known of an argument; a large constant is no other one's equal."""
+    """The facts of an argument, as a key; a large constant equals only itself."""
     if constant is not None:
         return content_key(constant) or constant
     return True if type_ is None else type_.SerializeToString(deterministic=True)
 
 
 def _is_settable(call: Node) -> bool:
-    """Whether what is open of a call's arguments may be an input of the model, which a user can
-    set."""
+    """Test whether the undecided arguments may be inputs of the model, which a user sets."""
     open_ = [v for v in call.inputs if v is not None and v.constant is None]
     return not any(
         v.owner is None or v.owner.holder or isinstance(v.owner.root, Function) for v in open_
     )
 
 
-def _reason(asked: _Question, remarks: Sequence[Remark]) -> str:
-    all_kept = [remark for remark in remarks if remark.action == "kept"]
-    if not all_kept:
+def _reason(candidate: _Candidate, remarks: Sequence[Remark]) -> str:
+    obstacles = [remark for remark in remarks if remark.action == "kept"]
+    if not obstacles:
         return _NOTHING
-    first = all_kept[0]
-    # The last pass that looked at it is the one that says what would let it go.
-    kept = [r for r in all_kept if (r.op_type, r.path) == (first.op_type, first.path)][-1]
-    why = Reason.of(kept.reason)
-    construct = f"{kept.op_type} '{kept.path}'"
-    return _NOT_RESOLVED(why if asked.settable else why.plain, construct=construct)
+    first = obstacles[0]
+    # The remark of the last pass that visited it names the remedy.
+    last = [r for r in obstacles if (r.op_type, r.path) == (first.op_type, first.path)][-1]
+    why = Reason.of(last.reason)
+    construct = f"{last.op_type} '{last.path}'"
+    return _NOT_RESOLVED(why if candidate.settable else why.plain, construct=construct)

@@ -1,1 +1,1 @@
-"""Scans: unrolled, and carried between the forms of opset 8 and 9."""
+"""Passes on Scans: unrolling, and conversion between the forms of opset 8 and 9."""

@@ -1,4 +1,4 @@
-"""A Scan's inputs taken apart into elements, and its outputs put together from elements."""
+"""Split of a Scan's inputs into elements, and stack of elements into its outputs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .layout import ScanLayout
 from .shapes import ScanShapes
 
 Rows = list[list[Value | None]]
-"""For each row of a batch its elements in the order of the axis; None where nothing reads them."""
+"""The elements of each row of a batch in axis order; None for elements without a reader."""
 
 
 def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0) -> list[Value]:
-    """The first `count` slices of length 1 along an axis, by one Split; `rest` more follow."""
+    """Emit one Split for the first `count` slices of length 1; the axis has `rest` more."""
     if count == 1 and not rest:
         return [value]
     labels = [f"{value.name}_{index}" for index in range(count)]
@@ -54,7 +54,7 @@ class Unstacked:
         self._forward: dict[tuple[Value, int], Rows] = {}
 
     def states(self) -> list[list[Value]]:
-        """For each row its initial states."""
+        """The initial states of each row."""
         if not self.batched:
             return [list(self.scan.states)]
         columns = [
@@ -67,7 +67,7 @@ class Unstacked:
         return [[column[row] for column in columns] for row in range(len(self.lengths))]
 
     def elements(self) -> list[list[list[Value | None]]]:
-        """For each row and each of its trips what the body reads of the scan inputs."""
+        """The elements of the scan inputs, by row and iteration."""
         columns = [self._column(index) for index in range(len(self.scan.scanned))]
         return [
             [[column[row][trip] for column in columns] for trip in range(length)]
@@ -75,7 +75,7 @@ class Unstacked:
         ]
 
     def _column(self, index: int) -> Rows:
-        """The elements of one scan input, in the order of the trips."""
+        """The elements of one scan input, in the order of iteration."""
         scan = self.scan
         if not scan.body.is_used(scan.body.inputs[len(scan.states) + index]):
             return [[None] * length for length in self.lengths]
@@ -83,7 +83,7 @@ class Unstacked:
         return [row[::-1] for row in rows] if scan.input_backward[index] else rows
 
     def _rows(self, value: Value, axis: int) -> Rows:
-        """The elements of each row along an axis, made once however often they are scanned."""
+        """The elements of each row along an axis, emitted once for each value."""
         if (value, axis) not in self._forward:
             rows = slices(self.emitter, value, len(self.lengths), 0) if self.batched else [value]
             self._forward[value, axis] = [
@@ -100,12 +100,12 @@ class Unstacked:
 
 
 class Stack:
-    """One scan output, put together from the elements of all trips.
+    """One scan output, stacked from the elements of all iterations.
 
     Args:
         scan: the Scan.
-        index: which scan output.
-        shapes: tells its type where zeros are called for.
+        index: the position among the scan outputs.
+        shapes: the sizes of the Scan, for the type of zeros.
         emitter: adds nodes to the graph.
         longest: the length of a full row.
         batched: whether it is a Scan 8.
@@ -132,7 +132,7 @@ class Stack:
         """The scan output; at least one row has an element.
 
         Args:
-            rows: the elements of each row, in the order of the trips.
+            rows: the elements of each row, in the order of iteration.
             label: that of the result.
         """
         axes = (0, 1) if self.batched else (self.axis,)
@@ -150,10 +150,10 @@ class Stack:
         return self.emitter.concat(parts, 0, label)
 
     def _zeros(self, count: int, sample: Value) -> list[Value]:
-        """Zeros in the place of so many elements."""
+        """Emit zeros in place of `count` elements."""
         if not count:
             return []
-        shape = known_shape(self.shapes, self.index)
+        shape = element_shape(self.shapes, self.index)
         if shape is not None:
             zeros = zeros_of(self.shapes, self.index, (1, count, *shape))
             return [self.emitter.constant(zeros, "zeros")]
@@ -162,8 +162,8 @@ class Stack:
         return [self.emitter.add("Expand", [zero, like], f"{sample.name}_zeros")] * count
 
 
-def known_shape(shapes: ScanShapes, index: int) -> tuple[int, ...] | None:
-    """The shape of an element of a scan output in numbers; None where run time alone tells."""
+def element_shape(shapes: ScanShapes, index: int) -> tuple[int, ...] | None:
+    """The shape of an element of a scan output in numbers; None if known only at run time."""
     sizes = shapes.element_sizes(index)
     if sizes is None:
         return None

@@ -1,4 +1,4 @@
-"""A Scan of any version, read into one form, and the steps that all its rewrites share."""
+"""One layout for Scans of all versions, and the steps that their rewrites share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..utils.replace_all_uses import replace_values
 
 @dataclasses.dataclass(frozen=True)
 class ScanLayout:
-    """What a Scan node says (operator specification, Scan 8 and Scan 9).
+    """The operands and attributes of a Scan (operator specification, Scan 8 and Scan 9).
 
     Attributes:
         node: the Scan.
@@ -60,23 +60,23 @@ class ScanLayout:
 
 
 def read_scan(node: Node, version: int) -> ScanLayout:
-    """The layout of a Scan for which `unreadable` has no complaint.
+    """Read the layout of a Scan without an obstacle of `unreadable`.
 
     Args:
         node: the Scan.
-        version: the opset that it is written for: 8, or any later one.
+        version: the opset of its model: 8, or any later one.
     """
     first = 1 if version == 8 else 0
     count = node.attribute("num_scan_inputs", 0)
-    given = tuple(value for value in node.inputs[first:] if value is not None)
-    states = len(given) - count
+    inputs = tuple(value for value in node.inputs[first:] if value is not None)
+    states = len(inputs) - count
     outputs = len(node.body("body").outputs) - states
     prefix = "" if version == 8 else "scan_input_"
     return ScanLayout(
         node,
         node.inputs[0] if first else None,
-        given[:states],
-        given[states:],
+        inputs[:states],
+        inputs[states:],
         _numbers(node, "scan_input_axes", count),
         tuple(map(bool, _numbers(node, f"{prefix}directions", count))),
         _numbers(node, "scan_output_axes", outputs),
@@ -89,7 +89,7 @@ def _numbers(node: Node, name: str, count: int) -> tuple[int, ...]:
 
 
 def unreadable(node: Node, version: int) -> str | None:
-    """Why a Scan cannot be taken apart; None if it can."""
+    """The obstacle to reading a Scan's layout; None without one."""
     reason = given_by_caller(node)
     if reason is not None:
         return reason
@@ -109,14 +109,14 @@ def add_holder(
     outputs: Sequence[str],
     name: str = "",
 ) -> Node:
-    """A node for graphs that are still to be added with `Graph.add_body`.
+    """Add a node whose graphs `Graph.add_body` adds later.
 
     Args:
-        graph: where it goes.
-        like: gives operator type, domain, doc string and metadata.
+        graph: the graph of the new node.
+        like: the source of operator type, domain, doc string and metadata.
         attributes: its attributes apart from the graphs.
         bodies: the names of the attributes that hold graphs.
-        inputs: what it reads.
+        inputs: its operands.
         outputs: the labels of its outputs.
         name: its own label.
     """
@@ -127,28 +127,28 @@ def add_holder(
 
 
 def copy_body(scan: Node, target: Node) -> None:
-    """Give a new Scan the body of another one, unchanged."""
+    """Copy the body of a Scan to a new one, unchanged."""
     body = scan.body("body")
     assert target.graph is not None
     copy_graph(body, target.graph.add_body(target, "body", body.header), {})
 
 
-def of_each(values: Sequence[Value], make: Callable[[Value], Value]) -> list[Value]:
-    """Something made of each value, once where it stands there twice."""
-    made = {value: make(value) for value in dict.fromkeys(values)}
-    return [made[value] for value in values]
+def map_unique(values: Sequence[Value], make: Callable[[Value], Value]) -> list[Value]:
+    """Map values to new ones, with one call for each distinct value."""
+    results = {value: make(value) for value in dict.fromkeys(values)}
+    return [results[value] for value in values]
 
 
 def output_labels(node: Node, suffix: str) -> list[str]:
-    """Labels for values that come from a node's outputs; empty where one is omitted."""
+    """Labels derived from a node's outputs; empty where one is omitted."""
     return ["" if value is None else value.name + suffix for value in node.outputs]
 
 
 def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -> None:
-    """Remove a node, with `results`, which are the same values, in the place of its outputs.
+    """Replace the outputs of a node by equal values, and remove the node.
 
-    A result takes over that something names the output from outside the data flow. None may stand
-    for an output that is omitted or that nothing uses.
+    A result inherits a name from outside the data flow. None may stand for an output that is
+    omitted or unused.
     """
     replaced: dict[Value, Value] = {}
     for old, new in zip(node.outputs, results, strict=True):
@@ -163,7 +163,7 @@ def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -
 
 
 def declaration(name: str, type_: onnx.TypeProto | None) -> onnx.ValueInfoProto:
-    """A declaration of an input or output of a body; without a type where that is not known."""
+    """A declaration of a body's input or output, with a type where it is known."""
     info = onnx.ValueInfoProto(name=name)
     if type_ is not None:
         info.type.CopyFrom(type_)
@@ -171,7 +171,7 @@ def declaration(name: str, type_: onnx.TypeProto | None) -> onnx.ValueInfoProto:
 
 
 def row_type(value: Value | None) -> onnx.TypeProto | None:
-    """The type of one row of a batch; None where the declared type does not tell."""
+    """The type of one row of a batch; None without a declared element type."""
     if value is None or value.elem_type is None:
         return None
     return onnx.helper.make_tensor_type_proto(

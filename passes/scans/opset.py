@@ -1,4 +1,4 @@
-"""Carrying a model across the versions of Scan, where nothing but its Scans changes."""
+"""Conversion of a model between versions of Scan, where only its Scans change."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def carry_scans(
     """Convert all Scans of one opset to another one, with the imports, or change nothing.
 
     Args:
-        pass_: in whose name remarks are made.
-        model: what to convert; functions that import the opset too come along.
-        context: takes the remarks.
+        pass_: the pass that signs the remarks.
+        model: the model; functions that import the opset are converted with it.
+        context: the receiver of the remarks.
         versions: the opsets from and to.
-        obstacle: says why a Scan cannot be converted.
-        convert: converts one.
+        obstacle: the reason why a Scan cannot be converted.
+        convert: the conversion of one Scan.
     """
     source, target = versions
     roots = [root for root in model.roots() if root.opset() == source]
@@ -59,7 +59,7 @@ def carry_scans(
 def _shared_obstacle(
     roots: Iterable[Root], versions: tuple[int, int], reasons: Sequence[str | None]
 ) -> str | None:
-    """Why none of the Scans can be converted; None if all can."""
+    """The obstacle that all Scans share; None without one."""
     source, target = versions
     changing = next(_changing(roots, versions), None)
     if changing is not None:
@@ -75,15 +75,14 @@ def _shared_obstacle(
 def survey_scans(
     roots: Iterable[Root], version: int, inference: ShapeInference
 ) -> dict[Node, ScanShapes]:
-    """What is known about the Scans of models and functions, outer and earlier ones first.
+    """Survey the Scans of models and functions, outer and earlier ones first.
 
-    To be found before anything is converted: in between, some nodes are written for one opset and
-    some for the other.
+    The survey precedes all conversions: in between, nodes of both opsets coexist.
 
     Args:
         roots: a model, functions.
-        version: the opset that they are written for.
-        inference: tells what is known about their values, and learns what the Scans add.
+        version: their opset.
+        inference: the facts of their values, extended by those of the Scans.
     """
     surveyed = {}
     for root in roots:
@@ -96,7 +95,7 @@ def survey_scans(
 
 
 def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
-    """Every Scan with its graph, those inside a body before the node that holds it."""
+    """Yield every Scan with its graph, inner ones first."""
     for root in roots:
         for graph in reversed(list(root.graph.walk())):
             for node in graph.nodes_of("Scan"):
@@ -104,7 +103,7 @@ def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
 
 
 def _changing(roots: Iterable[Root], versions: tuple[int, int]) -> Iterator[Node]:
-    """The nodes besides Scans whose operator is not the same in both opsets."""
+    """The nodes besides Scans whose operator differs between the opsets."""
     for root in roots:
         for graph in root.graph.walk():
             for node in graph.unordered_nodes():
@@ -115,7 +114,7 @@ def _changing(roots: Iterable[Root], versions: tuple[int, int]) -> Iterator[Node
 
 
 def _since(op_type: str, version: int) -> int | None:
-    """The opset in which an operator got the form that it has in another; None if it has none."""
+    """The opset that introduced an operator's form in another opset; None without that operator."""
     try:
         return int(onnx.defs.get_schema(op_type, version, "").since_version)
     except onnx.defs.SchemaError:

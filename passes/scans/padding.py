@@ -1,4 +1,4 @@
-"""Zeros past the end of a row: what the scan outputs of a Scan 8 hold there."""
+"""Zeros past the end of a row in the scan outputs of a Scan 8."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _MOST = np.iinfo(np.int64).max
 _PICKED = frozenset(
     {onnx.TensorProto.STRING, onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128}
 )
-"""What Scan takes and ConstantOfShape does not make in opset 9."""
+"""The element types that Scan supports, but ConstantOfShape of opset 9 does not."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Padding:
-    """What it takes to fill up rows, made once in the graph around them.
+    """The values that pad rows, emitted once in the graph around them.
 
     Attributes:
         longest: the length of a full row, int64 of shape [1].
-        may_be_empty: whether rows of length 0 must be expected and can be made up of zeros.
-        sizes: for each scan output the shape of an element, an int64 vector; None where only an
-            element itself tells.
+        may_be_empty: true if rows may have length 0 and zeros can replace them.
+        sizes: the shape of an element of each scan output, an int64 vector; None where only an
+            element itself has it.
         elem_types: the element type of each scan output.
     """
 
@@ -37,7 +37,7 @@ class Padding:
     elem_types: tuple[int, ...]
 
     def fill(self, emitter: Builder, index: int, value: Value, missing: Value) -> Value:
-        """The scan output of a row with `missing` elements of zeros behind it."""
+        """Append `missing` zero elements to the scan output of a row."""
         sizes = self.sizes[index]
         if sizes is None:
             shape = emitter.add("Shape", [value], f"{value.name}_shape")
@@ -63,29 +63,29 @@ class Padding:
 
 
 def plan_padding(shapes: ScanShapes, emitter: Builder, lengths: Value) -> Padding:
-    """What the rows of a Scan 8 need that end before the longest one does."""
-    scan, known = shapes.scan, shapes.length()
-    longest: Sequence[Size] = [known] if known is not None else [ValueAxis(scan.scanned[0], 1)]
+    """Emit the padding for rows of a Scan 8 that are shorter than the longest."""
+    scan, length = shapes.scan, shapes.length()
+    longest: Sequence[Size] = [length] if length is not None else [ValueAxis(scan.scanned[0], 1)]
     sizes: list[Value | None] = []
     for index, value in enumerate(scan.scan_outputs):
-        found = None if value is None else shapes.element_sizes(index)
-        sizes.append(None if found is None else _vector(emitter, found, "sizes"))
-    told = all(
+        element = None if value is None else shapes.element_sizes(index)
+        sizes.append(None if element is None else _vector(emitter, element, "sizes"))
+    certain = all(
         value is None or size is not None
         for value, size in zip(scan.scan_outputs, sizes, strict=True)
     )
-    given = lengths.constant
-    full = given is not None and given.is_readable and bool(given.numpy().all())
+    numbers = lengths.constant
+    full = numbers is not None and numbers.is_readable and bool(numbers.numpy().all())
     return Padding(
         _vector(emitter, longest, "longest"),
-        told and not full,
+        certain and not full,
         tuple(sizes),
         tuple([shapes.element(index).elem_type for index in range(len(sizes))]),
     )
 
 
 def iota(emitter: Builder, length: Value) -> Value:
-    """The numbers 0, 1, ... below `length`, which is int64 of shape [1]; opset 9 has no Range."""
+    """Emit the numbers 0, 1, ... below `length`, int64 of shape [1]; opset 9 has no Range."""
     ones = _filled(emitter, length, np.ones(1, np.int64), f"{length.name}_ones")
     indices = emitter.add("NonZero", [ones], f"{length.name}_rows")
     return emitter.squeeze(indices, 0, f"{length.name}_indices")
@@ -97,7 +97,7 @@ def _filled(emitter: Builder, shape: Value, element: Array, label: str) -> Value
 
 
 def _vector(emitter: Builder, sizes: Sequence[Size], label: str) -> Value:
-    """An int64 vector of sizes, read from values where they are not numbers."""
+    """Emit an int64 vector of sizes, read from values where they are not numbers."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
         return emitter.constant(np.array(numbers, np.int64), label)

@@ -10,8 +10,8 @@
        y_row = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x_row)
     }> (x)
 
-With lengths a row is cut to its own, and its scan outputs are filled up with zeros; a row that may
-be empty runs inside an If, because onnxruntime refuses a Scan of length 0 from opset 9 on.
+With lengths, each row is cut to its own length, and zeros pad its scan outputs. A row that may be
+empty runs inside an If, because onnxruntime rejects a Scan of length 0 from opset 9 on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .layout import (
     add_holder,
     copy_body,
     declaration,
-    of_each,
+    map_unique,
     output_labels,
     replace_outputs,
     row_type,
@@ -47,7 +47,7 @@ _IF = Operator("If")
 
 @dataclasses.dataclass(frozen=True)
 class Scan8To9(Pass):
-    """Carry a model of opset 8 whose Scans alone change to opset 9."""
+    """Convert a model of opset 8 to opset 9 if only its Scans change."""
 
     name: ClassVar[str] = "scan-8-to-9"
 
@@ -57,7 +57,7 @@ class Scan8To9(Pass):
 
 
 def obstacle_8_to_9(shapes: ScanShapes) -> str | None:
-    """Why a Scan 8 that can be read cannot be written in opset 9; None if it can."""
+    """The obstacle to a readable Scan 8 in opset 9; None without one."""
     if row_lengths(shapes) is None:
         return None
     for index, value in enumerate(shapes.scan.scan_outputs):
@@ -70,16 +70,16 @@ def obstacle_8_to_9(shapes: ScanShapes) -> str | None:
 
 
 def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
-    """Replace a Scan 8 by nodes of opset 9 that give the same (operator specification, Scan 8).
+    """Replace a Scan 8 by equivalent nodes of opset 9 (operator specification, Scan 8).
 
-    Its body is copied unchanged: a Scan inside it is to be converted before, or looked for anew.
+    The body is copied unchanged: the caller converts inner Scans before, or visits the copy.
 
     Args:
-        graph: the graph of the node, about to be read as opset 9; its import is not looked at.
+        graph: the graph of the node, read as opset 9 whatever its import.
         shapes: the Scan, surveyed.
 
     Raises:
-        RewriteError: `obstacle_8_to_9` has a reason against it; nothing is changed.
+        RewriteError: `obstacle_8_to_9` has an obstacle; nothing changes.
     """
     scan, node = shapes.scan, shapes.node
     reason = obstacle_8_to_9(shapes)
@@ -90,12 +90,12 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
     padding = None if lengths is None else plan_padding(shapes, emitter, lengths)
     rows = _Rows(scan, padding)
     if shapes.batch() == 1:
-        given = of_each(
+        inputs = map_unique(
             [*scan.states, *scan.scanned], lambda v: emitter.squeeze(v, 0, f"{v.name}_row")
         )
         results = [
             None if old is None or new is None else emitter.unsqueeze(new, 0, old.name)
-            for old, new in zip(node.outputs, rows.run(graph, given, lengths), strict=True)
+            for old, new in zip(node.outputs, rows.run(graph, inputs, lengths), strict=True)
         ]
     else:
         results = _each_row(graph, scan, rows, lengths, shapes.length())
@@ -115,24 +115,28 @@ def row_lengths(shapes: ScanShapes) -> Value | None:
 def _each_row(
     graph: Graph, scan: ScanLayout, rows: _Rows, lengths: Value | None, longest: int | None
 ) -> list[Value | None]:
-    """A Scan over the batch, whose body runs one row; where there is none, it takes the sizes from
-    what the body declares, so the longest row is said where it is known."""
+    """Emit a Scan over the batch, whose body runs one row.
+
+    An empty batch has the sizes that the body declares, so the body declares the longest row where
+    it is known.
+    """
     node = scan.node
     read = [*scan.states, *scan.scanned]
-    given = list(dict.fromkeys([*([] if lengths is None else [lengths]), *read]))
+    inputs = list(dict.fromkeys([*([] if lengths is None else [lengths]), *read]))
     present = [value for value in node.outputs if value is not None]
     outer = add_holder(
         graph,
         Operator("Scan"),
-        {"num_scan_inputs": len(given)},
+        {"num_scan_inputs": len(inputs)},
         ["body"],
-        given,
+        inputs,
         [value.name for value in present],
         f"{node.name}_batch" if node.name else "",
     )
     body = graph.add_body(outer, "body", empty_header(f"{scan.body.name}_row"))
     row = {
-        v: body.add_input(f"{v.name}_row", declaration(f"{v.name}_row", row_type(v))) for v in given
+        v: body.add_input(f"{v.name}_row", declaration(f"{v.name}_row", row_type(v)))
+        for v in inputs
     }
     length = None
     if lengths is not None:
@@ -146,57 +150,59 @@ def _each_row(
             if value in scan.scan_outputs and type_ is not None and type_.tensor_type.shape.dim:
                 type_.tensor_type.shape.dim[0].dim_value = longest
     body.set_outputs(results, [declaration(v.name, t) for v, t in zip(results, types, strict=True)])
-    made = iter(outer.outputs)
-    return [None if value is None else next(made) for value in node.outputs]
+    outputs = iter(outer.outputs)
+    return [None if value is None else next(outputs) for value in node.outputs]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """Runs single rows of a Scan 8 with a Scan 9.
+    """Emitter of single rows of a Scan 8 with a Scan 9.
 
     Attributes:
         scan: the Scan 8.
-        padding: what a row shorter than the longest needs; None if there is none.
+        padding: the padding of short rows; None without them.
     """
 
     scan: ScanLayout
     padding: Padding | None
 
-    def run(self, graph: Graph, given: Sequence[Value], length: Value | None) -> list[Value | None]:
+    def run(
+        self, graph: Graph, inputs: Sequence[Value], length: Value | None
+    ) -> list[Value | None]:
         """The results of a row in the order of the Scan's outputs; None where one is omitted.
 
         Args:
-            graph: where the nodes go.
-            given: initial states and scan inputs, without the batch axis.
+            graph: the graph of the new nodes.
+            inputs: initial states and scan inputs, without the batch axis.
             length: that of the row, int64 of shape [1]; None for a full row.
         """
         if length is None or self.padding is None:
-            return list(self._scan(graph, given).outputs)
+            return list(self._scan(graph, inputs).outputs)
         if self.padding.may_be_empty:
-            return self._unless_empty(graph, given, length, self.padding)
-        return self._cut_and_fill(graph, given, length, self.padding)
+            return self._unless_empty(graph, inputs, length, self.padding)
+        return self._cut_and_fill(graph, inputs, length, self.padding)
 
-    def _scan(self, graph: Graph, given: Sequence[Value]) -> Node:
+    def _scan(self, graph: Graph, inputs: Sequence[Value]) -> Node:
         scan = self.scan
         attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(scan.scanned)}
         if any(scan.input_backward):
             attributes["scan_input_directions"] = [int(flag) for flag in scan.input_backward]
         labels = output_labels(scan.node, "_row")
-        row = add_holder(graph, scan.node.op, attributes, ["body"], given, labels, scan.node.name)
+        row = add_holder(graph, scan.node.op, attributes, ["body"], inputs, labels, scan.node.name)
         copy_body(scan.node, row)
         return row
 
     def _cut_and_fill(
-        self, graph: Graph, given: Sequence[Value], length: Value, padding: Padding
+        self, graph: Graph, inputs: Sequence[Value], length: Value, padding: Padding
     ) -> list[Value | None]:
-        """A row of at least one element, or one whose results tell their shapes when empty."""
+        """Emit a row of at least one element, or of known output shapes."""
         emitter = Builder(graph, opset=_TO)
         count = len(self.scan.states)
         indices = iota(emitter, length)
-        valid = of_each(
-            given[count:], lambda v: emitter.add("Gather", [v, indices], f"{v.name}_valid", axis=0)
+        valid = map_unique(
+            inputs[count:], lambda v: emitter.add("Gather", [v, indices], f"{v.name}_valid", axis=0)
         )
-        results = list(self._scan(graph, [*given[:count], *valid]).outputs)
+        results = list(self._scan(graph, [*inputs[:count], *valid]).outputs)
         missing = emitter.add("Sub", [padding.longest, length], f"{length.name}_missing")
         for index, value in enumerate(results[count:]):
             if value is not None:
@@ -204,9 +210,9 @@ class _Rows:
         return results
 
     def _unless_empty(
-        self, graph: Graph, given: Sequence[Value], length: Value, padding: Padding
+        self, graph: Graph, inputs: Sequence[Value], length: Value, padding: Padding
     ) -> list[Value | None]:
-        """A row that may have no elements: then the states stay, and all outputs are zeros."""
+        """Emit a row that may be empty: then the states stay, and all outputs are zeros."""
         emitter, count = Builder(graph, opset=_TO), len(self.scan.states)
         outputs = self.scan.node.outputs
         condition = emitter.add("Cast", [length], f"{length.name}_holds", to=onnx.TensorProto.BOOL)
@@ -219,7 +225,7 @@ class _Rows:
             [f"{value.name}_padded" for value in outputs if value is not None],
         )
         then = graph.add_body(choice, "then_branch", empty_header("row"))
-        _give_out(then, self._cut_and_fill(then, given, length, padding))
+        _give_out(then, self._cut_and_fill(then, inputs, length, padding))
         other = graph.add_body(choice, "else_branch", empty_header("empty_row"))
         inside = Builder(other, opset=_TO)
         _give_out(
@@ -227,14 +233,14 @@ class _Rows:
             [
                 None
                 if value is None
-                else inside.add("Identity", [given[index]], f"{value.name}_kept")
+                else inside.add("Identity", [inputs[index]], f"{value.name}_kept")
                 if index < count
                 else padding.only_zeros(inside, index - count, value.name)
                 for index, value in enumerate(outputs)
             ],
         )
-        made = iter(choice.outputs)
-        return [None if value is None else next(made) for value in outputs]
+        results = iter(choice.outputs)
+        return [None if value is None else next(results) for value in outputs]
 
 
 def _give_out(graph: Graph, results: Sequence[Value | None]) -> None:

@@ -1,4 +1,4 @@
-"""Convert Scans of opset 9 and later to the form of opset 8, which carries a batch.
+"""Convert Scans of opset 9 and later to opset 8, which has a batch axis.
 
     y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_directions = [1],
               body = b (float e) => (float r) { r = Neg (e) }> (x)
@@ -11,8 +11,7 @@
                       body = reverse (e) => (r) { r = Identity (e) }> (, y_batch)
     y = Squeeze <axes = [0]> (y_forward)
 
-The batch is 1. A Scan 8 fills all its outputs forward, so those to be filled backward are reversed
-by one more Scan.
+The batch is 1. A Scan 8 fills all its outputs forward, so one more Scan reverses the backward ones.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from .layout import (
     add_holder,
     copy_body,
     declaration,
-    of_each,
+    map_unique,
     output_labels,
     replace_outputs,
 )
@@ -44,7 +43,7 @@ _FROM, _TO = 9, 8
 
 @dataclasses.dataclass(frozen=True)
 class Scan9To8(Pass):
-    """Carry a model of opset 9 whose Scans alone change to opset 8."""
+    """Convert a model of opset 9 to opset 8 if only its Scans change."""
 
     name: ClassVar[str] = "scan-9-to-8"
 
@@ -54,9 +53,9 @@ class Scan9To8(Pass):
 
 
 def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
-    """Why a Scan of opset 9 or later that can be read cannot be written in opset 8; None if it can.
+    """The obstacle to a readable Scan of opset 9 or later in opset 8; None without one.
 
-    What is inside the body is not looked at.
+    The inside of the body does not count.
     """
     scan = shapes.scan
     reasons = []
@@ -72,7 +71,7 @@ def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
 
 
 def _immovable(value: Value, axis: int, rank: int | None) -> str | None:
-    """Why an axis of a scan input or output cannot be brought to the front."""
+    """The obstacle to moving an axis of a scan input or output to the front."""
     if rank is None and axis:
         return (
             f"opset {_TO} scans the first axis alone, and to bring axis {axis} of '{value.name}'"
@@ -84,22 +83,22 @@ def _immovable(value: Value, axis: int, rank: int | None) -> str | None:
 
 
 def _foreign_type(value: Value, elem_type: int) -> str | None:
-    """Why a value cannot go through a Scan of opset 8; None also where its type is not known."""
+    """The obstacle to a value in a Scan of opset 8; None also for an unknown type."""
     reason = unsayable(["Scan"], elem_type, _TO, "Scan") if elem_type else None
     return None if reason is None else f"'{value.name}' {reason}"
 
 
 def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
-    """Replace a Scan of opset 9 or later by nodes of opset 8 that give the same.
+    """Replace a Scan of opset 9 or later by equivalent nodes of opset 8.
 
-    Its body is copied unchanged: a Scan inside it is to be converted before, or looked for anew.
+    The body is copied unchanged: the caller converts inner Scans before, or visits the copy.
 
     Args:
-        graph: the graph of the node, about to be read as opset 8; its import is not looked at.
+        graph: the graph of the node, read as opset 8 whatever its import.
         shapes: the Scan, surveyed.
 
     Raises:
-        RewriteError: `obstacle_9_to_8` has a reason against it; nothing is changed.
+        RewriteError: `obstacle_9_to_8` has an obstacle; nothing changes.
     """
     scan, node = shapes.scan, shapes.node
     reason = obstacle_9_to_8(shapes)
@@ -107,8 +106,8 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
         raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
     emitter = Builder(graph, opset=_TO)
     labels = output_labels(node, "_batch")
-    given = [*_batched_states(emitter, scan), *_batched_rows(emitter, scan, shapes)]
-    batched = _add_scan(graph, node.op, given, scan.input_backward, labels, node.name)
+    inputs = [*_batched_states(emitter, scan), *_batched_rows(emitter, scan, shapes)]
+    batched = _add_scan(graph, node.op, inputs, scan.input_backward, labels, node.name)
     copy_body(node, batched)
     results: list[Value | None] = []
     for index, value in enumerate(_forward(emitter, scan, batched.outputs), -len(scan.states)):
@@ -123,11 +122,11 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
 
 
 def _batched_states(emitter: Builder, scan: ScanLayout) -> list[Value]:
-    return of_each(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))
+    return map_unique(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))
 
 
 def _batched_rows(emitter: Builder, scan: ScanLayout, shapes: ScanShapes) -> list[Value]:
-    """The scan inputs, scanned axis first, with a batch of 1 before it."""
+    """Emit the scan inputs, scanned axis first, with a batch of 1 before it."""
     rows = []
     for index, value in enumerate(scan.scanned):
         perm = _to_front(scan.input_axes[index], shapes.input_rank(index))
@@ -139,22 +138,22 @@ def _batched_rows(emitter: Builder, scan: ScanLayout, shapes: ScanShapes) -> lis
 def _add_scan(
     graph: Graph,
     like: Operator,
-    given: Sequence[Value],
+    inputs: Sequence[Value],
     backward: Sequence[bool],
     labels: Sequence[str],
     name: str = "",
 ) -> Node:
-    """A Scan 8 of full rows, still without its body."""
+    """Add a Scan 8 of full rows, still without its body."""
     attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(backward)}
     if any(backward):
         attributes["directions"] = [int(flag) for flag in backward]
-    return add_holder(graph, like, attributes, ["body"], [None, *given], labels, name)
+    return add_holder(graph, like, attributes, ["body"], [None, *inputs], labels, name)
 
 
 def _forward(
     emitter: Builder, scan: ScanLayout, outputs: Sequence[Value | None]
 ) -> list[Value | None]:
-    """The outputs of the Scan 8, those to be filled backward reversed along the length."""
+    """Emit the outputs of the Scan 8, with backward ones reversed along the length."""
     results = list(outputs)
     turned = {
         index: value
@@ -165,8 +164,8 @@ def _forward(
     }
     if turned:
         labels = [f"{value.name}_reversed" for value in turned.values()]
-        given, backward = list(turned.values()), [True] * len(turned)
-        node = _add_scan(emitter.graph, Operator("Scan"), given, backward, labels)
+        inputs, backward = list(turned.values()), [True] * len(turned)
+        node = _add_scan(emitter.graph, Operator("Scan"), inputs, backward, labels)
         _add_identities(emitter.graph, node, len(turned))
         for index, value in zip(turned, node.outputs, strict=True):
             results[index] = value
@@ -174,7 +173,7 @@ def _forward(
 
 
 def _add_identities(graph: Graph, node: Node, count: int) -> None:
-    """Give a Scan a body that gives out what it takes in."""
+    """Add a body to a Scan that returns its inputs."""
     body = graph.add_body(node, "body", empty_header("reverse"))
     inside = Builder(body, opset=_TO)
     results = [

@@ -1,4 +1,4 @@
-"""What is known about the sizes of a Scan: its batch, its length, and the elements it collects."""
+"""Sizes of a Scan: its batch, its length, and its collected elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .layout import ScanLayout, read_scan
 
 
 class ValueAxis(NamedTuple):
-    """The size of one axis of a value, which only run time tells."""
+    """The size of one axis of a value, known only at run time."""
 
     value: Value
     axis: int
@@ -25,7 +25,7 @@ Size = int | ValueAxis
 
 
 class _ReadAxis(NamedTuple):
-    """The size of one axis of what the node reads at a position, whatever value that is by then."""
+    """The size of one axis of the operand at a position, even after its replacement."""
 
     position: int
     axis: int
@@ -34,14 +34,14 @@ class _ReadAxis(NamedTuple):
 class ScanShapes:
     """The sizes of one Scan.
 
-    What is known is found when it is first asked for; `survey` asks for everything, after which it
-    may be used while the nodes around the Scan and inside its body are on the way to another opset.
+    Facts are inferred on first use. After `survey` all are there, and stay valid while the nodes
+    around the Scan and in its body are converted to another opset.
 
     Args:
         node: the Scan.
-        version: the opset that it is written for; in version 8 a batch axis and the length come
-            before what the body sees.
-        inference: tells what is known about the values around it.
+        version: the opset of its model; in version 8 the batch axis and the length precede the axes
+            that the body sees.
+        inference: the facts of the values around it.
     """
 
     def __init__(self, node: Node, version: int, inference: ShapeInference) -> None:
@@ -60,23 +60,23 @@ class ScanShapes:
         return read_scan(self.node, self.version)
 
     def survey(self) -> None:
-        """Find all that can be asked for.
+        """Infer all facts.
 
-        In version 8 the inference also learns what the body takes in and what the Scan gives out;
-        from version 9 on it finds that by itself.
+        In version 8 the inference also learns the facts of the body's inputs and of the Scan's
+        outputs; from version 9 on it infers them by itself.
         """
         self._locate()
         if self.version == 8:
             self._teach()
 
     def input_facts(self) -> list[Fact]:
-        """What is known about the inputs of the node, position by position."""
+        """The facts of the node's inputs, by position."""
         if self._around is None:
             self._around = [UNKNOWN if v is None else self._look(v) for v in self.node.inputs]
         return self._around
 
     def _look(self, value: Value) -> Fact:
-        """What is inferred about a value; what is declared where no shape could be inferred."""
+        """The inferred fact of a value; the declared one without an inferred shape."""
         fact = self.inference.fact(value)
         if fact.shape is not None:
             return fact
@@ -87,16 +87,16 @@ class ScanShapes:
         return self.input_facts()[-len(self.scan.scanned) :]
 
     def batch(self) -> int | None:
-        """The batch of a Scan 8, where it is known before run time."""
+        """The batch of a Scan 8; None if known only at run time."""
         return _first_known([_size(fact, 0) for fact in reversed(self.input_facts())])
 
     def length(self) -> int | None:
-        """The length of the longest row, where it is known before run time."""
+        """The length of the longest row; None if known only at run time."""
         pairs = zip(self._scanned(), self.scan.input_axes, strict=True)
         return _first_known([_size(fact, self._before + axis) for fact, axis in pairs])
 
     def axis_outside(self) -> str | None:
-        """Which scan input has not the axis that it is scanned along; None if all have it."""
+        """The obstacle of a scan input without its scanned axis; None if all have it."""
         axes = self.scan.input_axes
         for value, fact, axis in zip(self.scan.scanned, self._scanned(), axes, strict=True):
             place, rank = self._before + axis, None if fact.shape is None else len(fact.shape)
@@ -105,7 +105,7 @@ class ScanShapes:
         return None
 
     def with_writable_axes(self) -> ScanLayout | str:
-        """The Scan with axes as the operators of its opset take them, or why that cannot be."""
+        """The Scan with axes that its opset's operators accept, or the obstacle."""
         scan = self.scan
         if self.version >= NEGATIVE_AXES:
             return scan
@@ -121,7 +121,7 @@ class ScanShapes:
         return dataclasses.replace(scan, input_axes=tuple(inputs), output_axes=tuple(outputs))
 
     def input_rank(self, index: int) -> int | None:
-        """The rank of a scan input; None where it is not known."""
+        """The rank of a scan input; None if unknown."""
         shape = self._scanned()[index].shape
         if shape is not None:
             return len(shape)
@@ -130,7 +130,7 @@ class ScanShapes:
         return None if inside is None else len(inside) + 1 + self._before
 
     def output_rank(self, index: int) -> int | None:
-        """The rank of a scan output; None where it is not known."""
+        """The rank of a scan output; None if unknown."""
         shape = self.element(index).shape
         if shape is not None:
             return len(shape) + 1 + self._before
@@ -139,12 +139,14 @@ class ScanShapes:
         return None if declared is None else len(declared)
 
     def element(self, index: int) -> Fact:
-        """What is known about one element of a scan output, as the body gives it out."""
+        """The fact of one element of a scan output, as the body emits it."""
         return self._infer()[index]
 
     def element_sizes(self, index: int) -> list[Size] | None:
-        """The shape of an element of a scan output: numbers, or axes of values around the Scan;
-        None where its sizes are not known before the body runs."""
+        """The shape of an element of a scan output: numbers, or axes of values around the Scan.
+
+        None where only the body knows the sizes.
+        """
         sizes: list[Size] = []
         for size in self._locate()[index] or ():
             if isinstance(size, _ReadAxis):
@@ -157,7 +159,7 @@ class ScanShapes:
         return None if self._locate()[index] is None else sizes
 
     def _infer(self) -> list[Fact]:
-        """Infer the body once, from what it is given."""
+        """Infer the body once, from its inputs and captured values."""
         if self._elements is None:
             body = self.node.body("body")
             inside = ShapeInference(self.inference.model)
@@ -172,8 +174,10 @@ class ScanShapes:
         return self._elements
 
     def _inputs_inside(self) -> Iterator[Fact]:
-        """What the body's inputs are on every trip: a state keeps its shape (operator
-        specification, Scan)."""
+        """The facts of the body's inputs in every iteration.
+
+        A state keeps its shape (operator specification, Scan).
+        """
         scan, states = self.scan, len(self.scan.states)
         facts = self.input_facts()[self._before :]
         for index, (inner, fact) in enumerate(zip(scan.body.inputs, facts, strict=True)):
@@ -183,8 +187,8 @@ class ScanShapes:
                 shape = _without(shape, axis)
             if index >= states:
                 shape = _without(shape, scan.input_axes[index - states])
-            known = declared.shape if shape is None else shape
-            yield Fact(fact.elem_type or declared.elem_type, known)
+            shape = declared.shape if shape is None else shape
+            yield Fact(fact.elem_type or declared.elem_type, shape)
 
     def _with_declared(self, inside: ShapeInference, index: int) -> Fact:
         body = self.node.body("body")
@@ -197,15 +201,15 @@ class ScanShapes:
         return fact
 
     def _locate(self) -> list[list[int | ValueAxis | _ReadAxis] | None]:
-        """Where the sizes of the elements can be read, found once."""
+        """The values that hold the sizes of the elements, searched once."""
         if self._sizes is None:
             self._sizes = []
             for element in self._infer():
                 shape = element.shape
                 sizes = None if shape is None else [self._size_of(dim) for dim in shape]
-                known = None if sizes is None else [size for size in sizes if size is not None]
-                whole = known is not None and sizes is not None and len(known) == len(sizes)
-                self._sizes.append(known if whole else None)
+                numbers = None if sizes is None else [size for size in sizes if size is not None]
+                whole = numbers is not None and sizes is not None and len(numbers) == len(sizes)
+                self._sizes.append(numbers if whole else None)
         return self._sizes
 
     def _size_of(self, dim: Dimension) -> int | ValueAxis | _ReadAxis | None:
@@ -213,23 +217,23 @@ class ScanShapes:
             return dim.value
         scan = self.scan
         for index, fact in enumerate(self._body_inputs):
-            for axis, known in enumerate(fact.shape or ()):
-                if known == dim:
+            for axis, other in enumerate(fact.shape or ()):
+                if other == dim:
                     shift = self._before
                     if index >= len(scan.states):
                         scanned = scan.input_axes[index - len(scan.states)]
                         shift += axis >= scanned % (len(fact.shape or ()) + 1)
                     return _ReadAxis(self._before + index, axis + shift)
         for value in scan.body.captures():
-            for axis, known in enumerate(self._look(value).shape or ()):
-                if known == dim:
+            for axis, other in enumerate(self._look(value).shape or ()):
+                if other == dim:
                     return ValueAxis(value, axis)
         return None
 
     def _teach(self) -> None:
         scan, elements = self.scan, self._infer()
-        for value, given in zip(scan.body.inputs, self._body_inputs, strict=True):
-            self.inference.assume(value, given)
+        for value, fact in zip(scan.body.inputs, self._body_inputs, strict=True):
+            self.inference.assume(value, fact)
         for state, final in zip(self.input_facts()[1:], scan.final_states, strict=False):
             if final is not None:
                 self.inference.assume(final, state.without_content())
@@ -247,7 +251,7 @@ def _first_known(sizes: list[int | None]) -> int | None:
 
 
 def _from_front(axis: int, rank_of: Callable[[int], int | None], index: int) -> int:
-    """An axis counted from the front; as it is where the rank is not known."""
+    """An axis counted from the front; unchanged for an unknown rank."""
     rank = rank_of(index) if axis < 0 else None
     return axis if rank is None else axis % rank
 
@@ -267,7 +271,7 @@ def _without(shape: Shape | None, axis: int) -> Shape | None:
 
 
 def _better(fact: Fact, declared: Fact) -> Shape | None:
-    """The inferred shape, with declared numbers where it has none."""
+    """The inferred shape, with declared numbers for its unknown sizes."""
     if fact.shape is None or declared.shape is None or len(fact.shape) != len(declared.shape):
         return declared.shape if fact.shape is None else fact.shape
     pairs = zip(fact.shape, declared.shape, strict=True)

@@ -1,4 +1,4 @@
-"""Replace Scans by as many copies of their body as they make trips.
+"""Replace a Scan by one copy of its body for each iteration.
 
     y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x)
 ->  (x is float[2])
@@ -33,7 +33,7 @@ from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
 from ..utils.legality import drawn_alike, named_from_outside
-from .elements import Stack, Unstacked, known_shape, zeros_of
+from .elements import Stack, Unstacked, element_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans
 from .shapes import ScanShapes
@@ -44,12 +44,13 @@ _SIZE_UNKNOWN = Message("scan-size-unknown", "its {size} depends on {cause}")
 
 @dataclasses.dataclass(frozen=True)
 class UnrollScans(Pass):
-    """Unroll every Scan whose length (and batch, in opset 8) shapes decide.
+    """Unroll every Scan of a constant length (and batch, in opset 8).
 
     Options:
-        max_trips: leave Scans with more trips, those of all rows together; no limit by default.
-        max_nodes: how many nodes the whole rewrite may add.
-        costs: leave Scans of which copies would load or run slower there.
+        max_trips: the trip count, of all rows together, above which a Scan stays; no limit by
+            default.
+        max_nodes: the limit of nodes that the whole rewrite may add.
+        costs: the target where a Scan stays if its copies would load or run slower.
     """
 
     name: ClassVar[str] = "unroll-scans"
@@ -91,12 +92,12 @@ class _Plan:
 
     @property
     def trips(self) -> int:
-        """How often the body runs."""
+        """The trip count of all rows together."""
         return sum(self.lengths)
 
     @property
     def collected(self) -> list[int]:
-        """The scan outputs that something uses."""
+        """The positions of the scan outputs in use."""
         graph = self.template.into
         return [
             index
@@ -106,7 +107,7 @@ class _Plan:
 
     @property
     def moves(self) -> int:
-        """How many nodes take the inputs apart and put the outputs together, at most."""
+        """The maximum number of nodes that split the inputs and stack the outputs."""
         rows = len(self.lengths) + 1
         moved = len(self.scan.scanned) + len(self.collected)
         states = 2 * len(self.scan.states) * rows if self.batched else 0
@@ -114,7 +115,7 @@ class _Plan:
 
     @property
     def cost(self) -> int:
-        """How many nodes unrolling adds at most."""
+        """The maximum number of nodes that unrolling adds."""
         return self.template.cost(self.trips) + self.moves
 
 
@@ -126,14 +127,14 @@ class _ScanUnroller:
         self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
         self.folder = Folder(model)
         batched = [root for root in model.roots() if root.opset() == 8]
-        # Of Scans of opset 8 the inference is told what others would not infer.
+        # Scans of opset 8 add facts that inference alone would not reach.
         self.inference = (
             context.analyses.new_inference(model) if batched else context.inference(model)
         )
         survey_scans(batched, 8, self.inference)
 
     def visit(self, graph: Graph, node: Node) -> bool:
-        """Unroll one Scan, or say why not."""
+        """Unroll one Scan, or add a remark with the obstacle."""
         plan = self.plan(graph, node)
         if isinstance(plan, _Plan):
             self.unroll(graph, plan)
@@ -145,7 +146,7 @@ class _ScanUnroller:
         return False
 
     def plan(self, graph: Graph, node: Node) -> _Plan | str:
-        """How to unroll a Scan, or why it must stay."""
+        """The plan for a Scan, or the obstacle to unrolling."""
         version = graph.root.opset()
         reason = unreadable(node, version) or named_from_outside(node)
         reason = reason or drawn_alike(node, self.model.functions)
@@ -172,7 +173,7 @@ class _ScanUnroller:
         return refusal or _unknown_zeros(plan) or _unsayable(plan, version) or plan
 
     def unroll(self, graph: Graph, plan: _Plan) -> None:
-        """Put copies of the body in the place of the Scan."""
+        """Replace the Scan by copies of the body."""
         node, path = plan.scan.node, plan.scan.node.path
         emitter = Builder(graph, self.folder.fold)
         moves = plan.moves
@@ -183,7 +184,7 @@ class _ScanUnroller:
         self.budget.spend(plan.template.added + moves)
 
     def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
-        """Copy the body for every trip of every row; the Scan's outputs."""
+        """Copy the body for every iteration of every row, and return the Scan's outputs."""
         scan, count = plan.scan, len(plan.scan.states)
         parts = Unstacked(scan, emitter, plan.lengths, plan.longest, plan.batched)
         finals, rows, trips = [], [], 0
@@ -219,7 +220,7 @@ class _ScanUnroller:
 def _final_states(
     emitter: Builder, plan: _Plan, finals: Sequence[Sequence[Value]]
 ) -> list[Value | None]:
-    """The states after the last trip of each row."""
+    """The states after the last iteration of each row."""
     if not plan.batched:
         return list(finals[0][: len(plan.scan.final_states)])
     results: list[Value | None] = []
@@ -237,10 +238,10 @@ def _final_states(
 
 
 def _without_trips(emitter: Builder, plan: _Plan) -> list[Value | None]:
-    """The outputs of a Scan that makes no trips: its states as they are, and zeros, or nothing."""
+    """The outputs of a Scan without iterations: initial states, and zeros, or empty tensors."""
     results: list[Value | None] = list(plan.scan.states[: len(plan.scan.final_states)])
     for index, old in enumerate(plan.scan.scan_outputs):
-        element = known_shape(plan.shapes, index) if index in plan.collected else None
+        element = element_shape(plan.shapes, index) if index in plan.collected else None
         if old is None or element is None:
             results.append(None)
             continue
@@ -255,7 +256,7 @@ def _without_trips(emitter: Builder, plan: _Plan) -> list[Value | None]:
 
 
 def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[int, ...] | str:
-    """The length of each row of a Scan 8, or why they are not known."""
+    """The length of each row of a Scan 8, or the obstacle to them."""
     batch, lengths = shapes.batch(), scan.sequence_lens
     if batch is None:
         return _unknown("batch", scan)
@@ -277,12 +278,12 @@ def _unknown(what: str, scan: ScanLayout) -> str:
 
 
 def _unknown_zeros(plan: _Plan) -> str | None:
-    """Why the zeros, or the emptiness, that a scan output needs cannot be written down."""
+    """The obstacle to zeros, or an empty tensor, for a scan output."""
     if all(length == plan.longest for length in plan.lengths) and plan.trips:
         return None
     for index in plan.collected:
-        known = known_shape(plan.shapes, index) is not None or plan.trips
-        if not known or not plan.shapes.element(index).elem_type:
+        enough = element_shape(plan.shapes, index) is not None or plan.trips
+        if not enough or not plan.shapes.element(index).elem_type:
             output = plan.scan.scan_outputs[index]
             assert output is not None
             why = "it has short rows" if plan.trips else "it makes no trips"
@@ -295,7 +296,7 @@ def _unknown_zeros(plan: _Plan) -> str | None:
 
 
 def _unsayable(plan: _Plan, opset: int) -> str | None:
-    """Why a scan input cannot be taken apart, or a scan output put together; None if all can."""
+    """The obstacle of an element type to Split or Concat; None without one."""
     if not plan.trips:
         return None
     scan, several = plan.scan, len(plan.lengths) > 1 or plan.longest > 1

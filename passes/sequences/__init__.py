@@ -1,1 +1,1 @@
-"""Sequences and optionals, replaced by their tensors."""
+"""Lowering of sequences and optionals to their tensors."""

@@ -1,4 +1,4 @@
-"""Replace sequences and optionals whose structure is decided by the tensors in them.
+"""Replace sequences and optionals of known structure by the tensors in them.
 
     s = SequenceConstruct (a, b)
     t = SequenceInsert (s, c)
@@ -8,9 +8,9 @@
     y = Concat <axis = 0> (a, b, c)
     (readers of `last` read `c`)
 
-Each graph is interpreted in topological order; what a sequence holds is known where it was built
-from known parts. A body sees the sequences of the graphs around it; those that it is handed (by
-Loop, by the caller of a function) are not known. A sequence that something needs as a whole stays.
+An interpreter visits each graph in topological order. The elements of a sequence are known if it is
+built from known parts. A body sees the sequences of the graphs around it; its own inputs (from a
+Loop, from the caller of a function) are unknown. A sequence with a reader of the whole stays.
 """
 
 from __future__ import annotations
@@ -30,15 +30,23 @@ from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import drawn_alike, given_by_caller, named_from_outside
 from ..utils.replace_all_uses import replace_value
 from .split import Parts, shape_of
-from .structure import Held, KnownSequence, LazyValue, Structures, Undecided, plain, position
+from .structure import (
+    KnownSequence,
+    LazyValue,
+    OptionalContent,
+    Structures,
+    Undecided,
+    plain,
+    position,
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class LowerSequences(Pass):
-    """Replace sequences and optionals whose structure is decided by plain tensors.
+    """Replace sequences and optionals of known structure by plain tensors.
 
     Options:
-        max_nodes: how many nodes the whole rewrite may add.
+        max_nodes: the limit of nodes that the whole rewrite may add.
     """
 
     name: ClassVar[str] = "lower-sequences"
@@ -70,8 +78,8 @@ class _Lowering:
     """One walk over a model.
 
     Attributes:
-        changed: whether the model was changed.
-        expanded: whether bodies were copied, in which there may be more to lower.
+        changed: true after a change of the model.
+        expanded: true after copies of bodies, which may hold more to lower.
     """
 
     def __init__(self, options: LowerSequences, model: Model, context: PassContext) -> None:
@@ -88,7 +96,7 @@ class _Lowering:
         self._emitters: dict[Graph, Builder] = {}
 
     def visit(self, graph: Graph) -> None:
-        """Interpret a graph, and the bodies in it with what is known before them."""
+        """Interpret a graph, and its nested graphs with the facts before them."""
         for node in graph.nodes():
             rule = _RULES.get(node.op.qualname)
             if rule is not None:
@@ -97,49 +105,49 @@ class _Lowering:
                     rule(self, graph, node)
                 except Undecided as reason:
                     self.structures.reasons[node] = reason
-            # A node that its rule has dissolved holds nothing any more.
+            # A node that its rule has dissolved holds no graph any more.
             for inner in node.graphs() if node.graph is not None else ():
                 self.visit(inner)
 
     def sweep(self) -> None:
         """Remove sequence operators that nothing needs any more."""
-        self.budget.spend(sum(parts.cost for parts in self._parts if parts.is_made))
+        self.budget.spend(sum(parts.cost for parts in self._parts if parts.is_emitted))
         for graph in reversed(list(self.model.graphs())):
             for node in reversed(graph.nodes_of(*_RULES)):
-                if self._is_ours(node) and not graph.is_needed(node):
+                if self._is_lowered(node) and not graph.is_needed(node):
                     path = node.path
                     graph.remove(node)
                     self.changed = True
                     self.context.rewritten(self.options, node, path, "removed, nothing needs it")
 
-    def _is_ours(self, node: Node) -> bool:
-        return not node.is_op("Identity") or node.outputs[0] in self.structures.known
+    def _is_lowered(self, node: Node) -> bool:
+        return not node.is_op("Identity") or node.outputs[0] in self.structures.contents
 
     def report(self) -> None:
-        """Say why each sequence operator that is left must stay."""
+        """Add a remark for each sequence operator that stays."""
         for graph in self.model.graphs():
             for node in graph.nodes_of(*self.options.works_on):
                 undecided = self.structures.reasons.get(node)
-                reason = undecided.reason if undecided else _needed_whole(graph, node)
+                reason = undecided.reason if undecided else _reader_of_whole(graph, node)
                 self.context.kept(self.options, node, reason)
 
     # Sequences ----------------------------------------------------------------------------------
 
     def sequence_empty(self, graph: Graph, node: Node) -> None:
-        self._know(node, KnownSequence())
+        self._record(node, KnownSequence())
 
     def sequence_construct(self, graph: Graph, node: Node) -> None:
-        self._know(node, KnownSequence(tuple([plain(v) for v in node.inputs if v is not None])))
+        self._record(node, KnownSequence(tuple([plain(v) for v in node.inputs if v is not None])))
 
     def sequence_insert(self, graph: Graph, node: Node) -> None:
         old, element = self.structures.sequence(node.input(0)), node.input(1)
         assert element is not None
         at = position(node.input(2), -old.count, old.count, old.count)
-        self._know(node, old.inserted(at, plain(element)))
+        self._record(node, old.insert(at, plain(element)))
 
     def sequence_erase(self, graph: Graph, node: Node) -> None:
         old = self.structures.sequence(node.input(0))
-        self._know(node, old.erased(position(node.input(1), -old.count, old.count - 1, -1)))
+        self._record(node, old.erase(position(node.input(1), -old.count, old.count - 1, -1)))
 
     def sequence_at(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
@@ -155,7 +163,7 @@ class _Lowering:
         parts = Parts(node, self._emitter(graph), self.inference)
         self._check_budget(parts.cost)
         self._parts.append(parts)
-        self._know(node, KnownSequence(parts.elements()))
+        self._record(node, KnownSequence(parts.elements()))
 
     def concat_from_sequence(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
@@ -190,7 +198,7 @@ class _Lowering:
         if obstacle is not None:
             raise Undecided(obstacle)
         if not count:
-            self._map_nothing(graph, node)
+            self._map_empty(graph, node)
             return
         template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
         self._check_budget(template.cost(count))
@@ -201,12 +209,12 @@ class _Lowering:
         self.budget.spend(template.added)
         for index, old in enumerate(node.outputs):
             if old is not None:
-                self._give_sequence(graph, old, [row[index] for row in rows])
+                self._emit_sequence(graph, old, [row[index] for row in rows])
         self._dissolve(graph, node, f"its body is copied for {count} elements")
         self.expanded = True
 
     def _column(self, value: Value | None, count: int) -> tuple[LazyValue, ...]:
-        """What an input gives to each copy of the body."""
+        """The argument of each copy of the body, from one input."""
         if value is None:
             raise Undecided("an input of it is absent")
         kinds = self.structures.kinds(value)
@@ -221,33 +229,35 @@ class _Lowering:
             )
         return sequence.all()
 
-    def _give_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
-        made = self._emitter(graph).add("SequenceConstruct", values, old.name)
-        self.structures.known[made] = KnownSequence(tuple([plain(value) for value in values]))
-        replace_value(graph, old, made)
+    def _emit_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
+        sequence = self._emitter(graph).add("SequenceConstruct", values, old.name)
+        self.structures.contents[sequence] = KnownSequence(
+            tuple([plain(value) for value in values])
+        )
+        replace_value(graph, old, sequence)
 
-    def _map_nothing(self, graph: Graph, node: Node) -> None:
-        """A SequenceMap over an empty sequence gives empty sequences."""
+    def _map_empty(self, graph: Graph, node: Node) -> None:
+        """Replace a SequenceMap over an empty sequence by empty sequences."""
         types = [
             None if old is None else _element_type(old, body_output)
             for old, body_output in zip(node.outputs, node.body("body").outputs, strict=True)
         ]
         if any(old is not None and not t for old, t in zip(node.outputs, types, strict=True)):
-            # No SequenceEmpty can be written, but readers may resolve all the same.
+            # No SequenceEmpty has the type, but readers may resolve all the same.
             for value in filter(None, node.outputs):
-                self.structures.known[value] = KnownSequence()
+                self.structures.contents[value] = KnownSequence()
             return
         for old, elem_type in zip(node.outputs, types, strict=True):
             if old is not None:
-                made = self._emitter(graph).add("SequenceEmpty", [], old.name, dtype=elem_type)
-                self.structures.known[made] = KnownSequence()
-                replace_value(graph, old, made)
+                sequence = self._emitter(graph).add("SequenceEmpty", [], old.name, dtype=elem_type)
+                self.structures.contents[sequence] = KnownSequence()
+                replace_value(graph, old, sequence)
         self._dissolve(graph, node, "its sequence is empty")
 
     # Optionals ----------------------------------------------------------------------------------
 
     def optional(self, graph: Graph, node: Node) -> None:
-        self.structures.known[node.output()] = Held(node.input(0))
+        self.structures.contents[node.output()] = OptionalContent(node.input(0))
 
     def optional_has_element(self, graph: Graph, node: Node) -> None:
         value = node.input(0)
@@ -269,14 +279,14 @@ class _Lowering:
         self._replace(graph, node, value, f"it is '{value.name}'")
 
     def identity(self, graph: Graph, node: Node) -> None:
-        structure = self.structures.known.get(node.inputs[0]) if node.inputs[0] else None
+        structure = self.structures.contents.get(node.inputs[0]) if node.inputs[0] else None
         if structure is not None:
-            self.structures.known[node.output()] = structure
+            self.structures.contents[node.output()] = structure
 
     # What the rules share -----------------------------------------------------------------------
 
-    def _know(self, node: Node, elements: KnownSequence) -> None:
-        self.structures.known[node.output()] = elements
+    def _record(self, node: Node, elements: KnownSequence) -> None:
+        self.structures.contents[node.output()] = elements
 
     def _emitter(self, graph: Graph) -> Builder:
         if graph not in self._emitters:
@@ -315,7 +325,7 @@ class _Lowering:
 
 
 def _element_type(sequence: Value, element: Value) -> int | None:
-    """The element type of the tensors in a sequence, as it or the body's output declares it."""
+    """The declared element type of a sequence's tensors, else that of the body's output."""
     type_ = sequence.type
     declared = 0
     if type_ is not None:
@@ -323,8 +333,8 @@ def _element_type(sequence: Value, element: Value) -> int | None:
     return declared or element.elem_type
 
 
-def _needed_whole(graph: Graph, node: Node) -> str:
-    """Who reads a sequence or optional of known structure as a whole."""
+def _reader_of_whole(graph: Graph, node: Node) -> str:
+    """The reader of a whole sequence or optional of known structure, as a reason."""
     if any(value is not None and value.pinned for value in node.outputs):
         return "its output is named from outside the data flow"
     for value in node.outputs:

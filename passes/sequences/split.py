@@ -1,4 +1,4 @@
-"""SplitToSequence as one Split, made when the first of its parts is asked for."""
+"""SplitToSequence as one Split, emitted when the first part is read."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Parts:
 
     Args:
         node: the node.
-        emitter: adds nodes to its graph.
-        inference: tells shapes.
+        emitter: the builder of its graph.
+        inference: the facts of its operands.
 
     Attributes:
-        sizes: the length of each part along the axis; None where run time tells them.
-        count: how many parts there are.
+        sizes: the length of each part along the axis; None if known only at run time.
+        count: the number of parts.
 
     Raises:
         Undecided: the parts are not known, or the split fails at run time.
@@ -66,27 +66,27 @@ class Parts:
             self.sizes = _sizes(split, length, source, self.axis)
             self.count = len(self.sizes)
         self._is_whole = self.sizes is not None and self.count == 1 and length is not None
-        self._made: list[Value] | None = None
+        self._emitted: list[Value] | None = None
 
     @property
     def cost(self) -> int:
-        """How many nodes and outputs the parts take at most."""
+        """The maximum number of nodes and outputs of the parts."""
         return self.count * (2 if self.squeezed else 1) + (self.sizes is None)
 
     @property
-    def is_made(self) -> bool:
-        """Whether a part was asked for."""
-        return self._made is not None
+    def is_emitted(self) -> bool:
+        """True after a part has been read."""
+        return self._emitted is not None
 
     def elements(self) -> tuple[LazyValue, ...]:
-        """The parts, not made before they are used."""
+        """The parts, emitted on first use."""
         return tuple([self._element(index) for index in range(self.count)])
 
     def _element(self, index: int) -> LazyValue:
-        return lambda: self._make()[index]
+        return lambda: self._emit()[index]
 
-    def _make(self) -> list[Value]:
-        if self._made is None:
+    def _emit(self) -> list[Value]:
+        if self._emitted is None:
             label = self.node.output().name
             labels = [f"{label}_{index}" for index in range(self.count)]
             if self._is_whole:
@@ -100,11 +100,11 @@ class Parts:
                     self.emitter.squeeze(part, self.axis, f"{label}_squeezed")
                     for part, label in zip(parts, labels, strict=True)
                 ]
-            self._made = parts
-        return self._made
+            self._emitted = parts
+        return self._emitted
 
     def _lengths(self) -> Value:
-        """The sizes that run time tells, in the type that Split takes."""
+        """The run-time sizes, in the type that Split requires."""
         if self.split_is_int64:
             return self.split
         label = f"{self.split.name}_int64"
@@ -112,7 +112,7 @@ class Parts:
 
 
 def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
-    """The number of elements along the axis, where it is known."""
+    """The number of elements along the axis; None if unknown."""
     if shape is None:
         return None
     if not -len(shape) <= axis < len(shape):
@@ -121,7 +121,7 @@ def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
 
 
 def _count_at_run_time(split: Value, inference: ShapeInference, opset: int) -> int:
-    """How many sizes a split gives that is computed at run time."""
+    """The number of sizes in a split that run time computes."""
     shape = shape_of(split, inference)
     if not shape or shape[0] is None:
         raise Undecided(_SPLIT_UNKNOWN(origins(split)))
@@ -131,10 +131,10 @@ def _count_at_run_time(split: Value, inference: ShapeInference, opset: int) -> i
 
 
 def _sizes(split: Value | None, length: int | None, source: Value, axis: int) -> Sequence[int]:
-    given = None if split is None or split.constant is None else split.constant.numpy()
-    if given is not None and given.ndim:
-        return _checked([int(size) for size in given.reshape(-1)], length)
-    size = 1 if given is None else int(given)
+    numbers = None if split is None or split.constant is None else split.constant.numpy()
+    if numbers is not None and numbers.ndim:
+        return _check_sizes([int(size) for size in numbers.reshape(-1)], length)
+    size = 1 if numbers is None else int(numbers)
     if size < 1:
         raise Undecided(f"it splits into parts of {size}, so it fails at run time")
     if length is None:
@@ -146,7 +146,7 @@ def _sizes(split: Value | None, length: int | None, source: Value, axis: int) ->
     return [size] * whole + ([rest] if rest else [])
 
 
-def _checked(sizes: list[int], length: int | None) -> list[int]:
+def _check_sizes(sizes: list[int], length: int | None) -> list[int]:
     if any(size < 0 for size in sizes) or (length is not None and sum(sizes) != length):
         raise Undecided(
             f"parts of {sizes} do not make up an axis of {length}, so it fails at run time"

@@ -1,4 +1,4 @@
-"""What is decided about sequences and optionals before run time: which values they hold."""
+"""The structure of sequences and optionals: the values that they hold."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _POSITION_UNKNOWN = Message("position-unknown", "its position depends on {cause}
 _UNKNOWN_FROM = Message("structure-unknown", "its {structure} comes from {node}: {cause}")
 
 LazyValue = Callable[[], Value]
-"""Gives one element of a sequence; it may make nodes when it is first asked."""
+"""An element of a sequence; the first call may emit nodes."""
 
 
 class KnownSequence:
     """A sequence whose elements are known, in order.
 
-    One that came from another by a single edit remembers the edit: a list that a loop built has
-    thousands of versions, and to copy each would take quadratic space.
+    A sequence that differs from another by one edit stores the edit: a list that a loop builds has
+    thousands of versions, and copies of each would need quadratic space.
 
     Args:
         flat: the elements, for a sequence that is not an edit of another.
     """
 
-    __slots__ = ("_asked_before", "_at", "_base", "_element", "_flat", "count")
+    __slots__ = ("_at", "_base", "_element", "_flat", "_queried", "count")
 
     def __init__(self, flat: tuple[LazyValue, ...] = ()) -> None:
         self.count = len(flat)
@@ -38,14 +38,14 @@ class KnownSequence:
         self._base = self
         self._at = 0
         self._element: LazyValue | None = None
-        self._asked_before = False
+        self._queried = False
 
-    def inserted(self, at: int, element: LazyValue) -> KnownSequence:
-        """With one more element, before the one at a position."""
+    def insert(self, at: int, element: LazyValue) -> KnownSequence:
+        """A new sequence with one more element, before a position."""
         return self._edited(1, at, element)
 
-    def erased(self, at: int) -> KnownSequence:
-        """Without the element at a position."""
+    def erase(self, at: int) -> KnownSequence:
+        """A new sequence without the element at a position."""
         return self._edited(-1, at, None)
 
     def _edited(self, more: int, at: int, element: LazyValue | None) -> KnownSequence:
@@ -57,16 +57,16 @@ class KnownSequence:
     def element(self, index: int) -> LazyValue:
         """One element.
 
-        Of most versions of a list at most one element is asked for: it is found by going back over
-        the edits, and nothing is written down. Who asks a second time may ask for all, so that
-        question puts all of them in order.
+        Most versions of a list are read at most once: a walk back over the edits finds the element,
+            and caches nothing. The second read may precede reads of all elements, so it flattens
+            the list.
         """
-        if self._asked_before:
+        if self._queried:
             return self.all()[index]
-        self._asked_before = True
-        return self._behind_edits(index)
+        self._queried = True
+        return self._search_edits(index)
 
-    def _behind_edits(self, index: int) -> LazyValue:
+    def _search_edits(self, index: int) -> LazyValue:
         version = self
         while version._flat is None:
             if version._element is None:
@@ -96,21 +96,21 @@ class KnownSequence:
 
 
 @dataclasses.dataclass(frozen=True)
-class Held:
+class OptionalContent:
     """An optional that holds a value, or, with None, nothing."""
 
     value: Value | None
 
 
-Structure = KnownSequence | Held
+Structure = KnownSequence | OptionalContent
 
 
 class Undecided(Exception):
-    """Why the structure of a sequence or optional is not known; never leaves its pass.
+    """An unknown structure of a sequence or optional; caught within the pass.
 
     Attributes:
         reason: the sentence.
-        inherited: the reason lies with another node, which the text names.
+        inherited: true for a reason of another node, which the text names.
     """
 
     def __init__(self, reason: str, inherited: bool = False) -> None:
@@ -123,43 +123,43 @@ class Structures:
     """The sequences and optionals of a model whose structure is known.
 
     Args:
-        inference: tells types.
+        inference: the source of types.
 
     Attributes:
-        known: the structure of values.
-        reasons: why a node's result is not known.
+        contents: the structure of values.
+        reasons: the obstacle of each node with an unknown result.
     """
 
     def __init__(self, inference: ShapeInference) -> None:
         self.inference = inference
-        self.known: dict[Value, Structure] = {}
+        self.contents: dict[Value, Structure] = {}
         self.reasons: dict[Node, Undecided] = {}
 
     def sequence(self, value: Value | None) -> KnownSequence:
         """The elements of a sequence.
 
         Raises:
-            Undecided: they are not known.
+            Undecided: the elements are unknown.
         """
-        structure = None if value is None else self.known.get(value)
+        structure = None if value is None else self.contents.get(value)
         if isinstance(structure, KnownSequence):
             return structure
         raise self._unknown(value, "sequence")
 
-    def optional(self, value: Value) -> Held:
-        """What an optional holds.
+    def optional(self, value: Value) -> OptionalContent:
+        """The content of an optional.
 
         Raises:
-            Undecided: that is not known.
+            Undecided: the content is unknown.
         """
-        structure = self.known.get(value)
-        if isinstance(structure, Held):
+        structure = self.contents.get(value)
+        if isinstance(structure, OptionalContent):
             return structure
         raise self._unknown(value, "optional")
 
     def kinds(self, value: Value) -> frozenset[str]:
-        """What a value may be: of "tensor", "seq" and "optional" those that are possible."""
-        structure = self.known.get(value)
+        """The possible kinds of a value, out of "tensor", "seq" and "optional"."""
+        structure = self.contents.get(value)
         if structure is not None:
             return frozenset({"seq" if isinstance(structure, KnownSequence) else "optional"})
         type_ = value.type or self.inference.fact(value).type_proto()
@@ -169,7 +169,7 @@ class Structures:
         return _kinds_by_operator(value)
 
     def _unknown(self, value: Value | None, kind: str) -> Undecided:
-        """Why nothing is known about a value."""
+        """The reason why a value's structure is unknown."""
         if value is None:
             return Undecided(f"its {kind} is absent, so it fails at run time")
         node = value.producer
@@ -186,7 +186,7 @@ class Structures:
 
 
 def _source(value: Value) -> str:
-    """What a value is that no node computes."""
+    """The description of a value without a producer."""
     graph = value.owner
     if graph is not None and graph.holder is not None:
         return f"'{value.name}' of the body of {graph.holder}"
@@ -199,7 +199,7 @@ _ALL_KINDS = frozenset(_KINDS.values())
 
 
 def _kinds_by_operator(value: Value) -> frozenset[str]:
-    """What the specification of its operator lets an undeclared value be."""
+    """The kinds that the operator's specification allows for an undeclared value."""
     node = value.producer
     if node is None or node.graph is None:
         return _ALL_KINDS
@@ -216,7 +216,7 @@ def _kinds_by_operator(value: Value) -> frozenset[str]:
 
 
 def plain(value: Value) -> LazyValue:
-    """An element that is there already."""
+    """An element that exists already."""
     return lambda: value
 
 
@@ -224,7 +224,7 @@ def position(value: Value | None, low: int, high: int, default: int) -> int:
     """A decided position in a sequence, counted from the front.
 
     Args:
-        value: the input that gives it; negative positions count from the back.
+        value: the input that holds it; negative positions count from the back.
         low, high: the range that the operator allows, both ends included; -low is the length.
         default: the position where the input is absent.
 

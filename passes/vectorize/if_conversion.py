@@ -20,7 +20,7 @@ from ...facts.fact import UNKNOWN, Fact
 from ...ir import Function, Graph, Node, Value
 from ...limits import allowed, current, limit
 from ...ops.batching import Operand, Unbatchable
-from ..functions.binding import bind, unlike
+from ..functions.binding import bind, semantic_difference
 from ..utils.select import select
 from .batch_interpreter import NodeBatcher
 
@@ -256,7 +256,9 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
     """
     functions, feeding = around.inference.model.functions, around.feeding
     function: Function = functions[node.op.function_key]
-    reason = unlike(function, node, functions) or _too_much(function, node, feeding.depth)
+    reason = semantic_difference(function, node, functions) or _too_much(
+        function, node, feeding.depth
+    )
     if reason is not None:
         raise Unbatchable(f"holds {node}, which cannot be entered: {reason}")
     bound, entered = bind(function, node), _Entered(around, around.mask)

@@ -223,13 +223,13 @@ def test_a_pass_that_is_given_nothing_to_try_says_so():
 
 def test_functions_that_do_not_change_are_searched_once(monkeypatch):
     asked = []
-    search = fold_shapes._found_to_ask
+    search = fold_shapes._search_asking
 
     def counted(model):
         asked.append(model.settled)
         return search(model)
 
-    monkeypatch.setattr(fold_shapes, "_found_to_ask", counted)
+    monkeypatch.setattr(fold_shapes, "_search_asking", counted)
     first = """f0 (x) => (y) {
         s = ReduceSum <keepdims = 0> (x)
         b = Cast <to = 9> (s)

@@ -7,7 +7,7 @@ from harness import as_model
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.builder import Builder
-from straightline.passes.scans.elements import Stack, Unstacked, known_shape, slices, zeros_of
+from straightline.passes.scans.elements import Stack, Unstacked, element_shape, slices, zeros_of
 from straightline.passes.scans.layout import read_scan
 from straightline.passes.scans.shapes import ScanShapes
 
@@ -95,7 +95,7 @@ def test_short_rows_end_in_zeros(inner):
     signature = "float[2,3] s, float[2,4,2] x" if inner != "e" else "float[2,3] s, float[2,4,K] x"
     body = f"float[3] a, {inner}"
     model, scan, shapes = scan_of("", signature, version=8, lens=",", body=body)
-    assert (known_shape(shapes, 0) == (2,)) == (inner != "e")
+    assert (element_shape(shapes, 0) == (2,)) == (inner != "e")
     emitter = Builder(model.graph)
     rows = Unstacked(scan, emitter, [2, 4], 4, batched=True).elements()
     stack = Stack(scan, 0, shapes, emitter, 4, batched=True)

@@ -7,7 +7,7 @@ from straightline.passes.scans.layout import (
     add_holder,
     copy_body,
     declaration,
-    of_each,
+    map_unique,
     output_labels,
     read_scan,
     replace_outputs,
@@ -114,7 +114,7 @@ def test_each_is_made_once():
     model, _ = scan_of()
     s, x = model.graph.inputs
     made = []
-    found = of_each([s, x, s], lambda value: made.append(value) or value)
+    found = map_unique([s, x, s], lambda value: made.append(value) or value)
     assert (made, found) == ([s, x], [s, x, s])
 
 

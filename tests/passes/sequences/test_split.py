@@ -70,9 +70,9 @@ def test_sizes_that_run_time_tells():
 def test_it_is_made_when_a_part_is_asked_for_and_once():
     model, parts = parts_of("int64 s = {2}")
     first, second, _ = parts.elements()
-    assert not parts.is_made and len(model.graph) == 1
+    assert not parts.is_emitted and len(model.graph) == 1
     assert first() is first() and first() is not second()
-    assert parts.is_made and len(model.graph) == 2
+    assert parts.is_emitted and len(model.graph) == 2
 
 
 def test_one_part_is_the_whole():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.sequences.structure import (
-    Held,
     KnownSequence,
+    OptionalContent,
     Structures,
     Undecided,
     plain,
@@ -39,11 +39,11 @@ def test_edits_are_those_of_a_list(start, edits, questions):
             new = value(f"e{number}")
             place = at % (len(plain_list) + 1)
             plain_list.insert(place, new)
-            elements = elements.inserted(place, plain(new))
+            elements = elements.insert(place, plain(new))
         elif plain_list:
             place = at % len(plain_list)
             del plain_list[place]
-            elements = elements.erased(place)
+            elements = elements.erase(place)
         versions.append((elements, list(plain_list)))
     for version, expected in versions:
         assert version.count == len(expected)
@@ -58,9 +58,9 @@ def test_edits_are_those_of_a_list(start, edits, questions):
 def test_the_first_question_puts_nothing_in_order():
     first, second, third = (value(name) for name in "abc")
     base = KnownSequence((plain(first), plain(second)))
-    edited = base.inserted(1, plain(third)).erased(0)
+    edited = base.insert(1, plain(third)).erase(0)
     assert edited.element(0)() is third
-    assert edited.inserted(0, plain(first)).element(2)() is second
+    assert edited.insert(0, plain(first)).element(2)() is second
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_kinds_by_structure_type_and_operator(structures):
         "h": {"tensor"},
     }
     assert {name: set(found.kinds(names[name])) for name in wanted} == wanted
-    found.known[names["untyped"]] = KnownSequence()
-    found.known[names["b"]] = Held(None)
+    found.contents[names["untyped"]] = KnownSequence()
+    found.contents[names["b"]] = OptionalContent(None)
     assert found.kinds(names["untyped"]) == {"seq"}
     assert found.kinds(names["b"]) == {"optional"}
 
@@ -153,8 +153,8 @@ def test_kinds_of_operators_that_came_later_or_by_the_other_name(structures):
 
 def test_structures_that_are_known(structures):
     found, names = structures
-    elements, held = KnownSequence((plain(names["x"]),)), Held(names["x"])
-    found.known.update({names["s"]: elements, names["o"]: held})
+    elements, held = KnownSequence((plain(names["x"]),)), OptionalContent(names["x"])
+    found.contents.update({names["s"]: elements, names["o"]: held})
     assert found.sequence(names["s"]) is elements
     assert found.optional(names["o"]) is held
     with pytest.raises(Undecided, match="its sequence comes from Optional 'o', which stays"):
