@@ -140,7 +140,7 @@ class LayerNormalization(OpRun):
 
 
 def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether a shape is stretched to another one without changing that."""
+    """Test for a shape that broadcasts to another one without changing it."""
     try:
         return np.broadcast_shapes(shape, target) == target
     except ValueError:
