@@ -1,5 +1,4 @@
-"""Whether files are what they were: by what the system tells of them, and by their content where
-that is not enough."""
+"""Detection of changed files: by their status, and by their content where that is not enough."""
 
 from __future__ import annotations
 
@@ -26,28 +25,28 @@ _COARSE_TICK = 2_000_000_000
 """The same where the time is a multiple of a millisecond: some file systems count whole seconds."""
 
 Seen = dict[str, Any]
-"""What is known of a file: size, place on disk, time (None where a change after it may not show in
+"""Description of a file: size, place on disk, time (None where a change after it may not show in
 the time), and for one that is not large the digest of what it holds."""
 
 
 def digest_of_file(path: Path) -> str:
-    """The SHA-256 of what a file holds, in hexadecimal; it is read in blocks.
+    """Return the SHA-256 of the content of a file, in hexadecimal; the file is read in blocks.
 
     Raises:
         LoadError: it cannot be read.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         with open_regular(path) as stream:
             while block := stream.read(_BLOCK):
-                found.update(block)
+                digest.update(block)
     except OSError as error:
         raise LoadError(f"cannot read '{path}': {reason(error)}") from error
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 def seen(paths: Iterable[Path], folder: Path) -> dict[str, Seen]:
-    """What is known of each file, by its path from a folder: both may move together.
+    """Describe each file, by its path from a folder: both may move together.
 
     Raises:
         LoadError: a file cannot be read.
@@ -67,21 +66,21 @@ def _seen(path: Path) -> Seen:
     return {**_place(status), "mtime_ns": status.st_mtime_ns}
 
 
-def are_as_before(known: Mapping[str, Seen], folder: Path) -> bool:
-    """Whether all files are there and hold what they held."""
+def are_as_before(entries: Mapping[str, Seen], folder: Path) -> bool:
+    """Return whether all files are there and hold what they held."""
     try:
-        return all(_is_as_before(folder / name, found) for name, found in known.items())
+        return all(_is_as_before(folder / name, entry) for name, entry in entries.items())
     except LoadError:  # one is missing, or can no longer be read: the work on it tells
         return False
 
 
-def _is_as_before(path: Path, known: Seen) -> bool:
+def _is_as_before(path: Path, entry: Seen) -> bool:
     status = _status(path)
-    if status.st_size != known["size"]:
+    if status.st_size != entry["size"]:
         return False
-    if {**_place(status), "mtime_ns": status.st_mtime_ns}.items() <= known.items():
+    if {**_place(status), "mtime_ns": status.st_mtime_ns}.items() <= entry.items():
         return True
-    return "sha256" in known and digest_of_file(path) == known["sha256"]
+    return "sha256" in entry and digest_of_file(path) == entry["sha256"]
 
 
 def _status(path: Path) -> os.stat_result:
@@ -94,6 +93,6 @@ def _place(status: os.stat_result) -> Seen:
 
 
 def _unsettled(status: os.stat_result) -> float:
-    """In how many seconds a change would certainly show in the time of a file."""
+    """Return the seconds until a change certainly shows in the time of a file."""
     tick = _TICK if status.st_mtime_ns % _COARSE else _COARSE_TICK
     return max(0, min(status.st_mtime_ns + tick - time.time_ns(), tick)) / 1e9

@@ -41,13 +41,13 @@ def client(address: str | None) -> Iterator[Any]:
             ) from None
         return
     try:
-        found = Client(address, timeout=TIMEOUT, set_as_default=False)
+        connected = Client(address, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise BatchError(
             f"no cluster of dask is reached at '{address}': {' '.join(str(error).split())}"
         ) from error
-    with found:
-        yield found
+    with connected:
+        yield connected
 
 
 def _register() -> None:
@@ -65,10 +65,10 @@ def _register() -> None:
         async def _collect(self) -> None:
             while self._continue:
                 async for future, result in self.waiting_futures:
-                    told, callback = self._results.pop(future), self._callbacks.pop(future)
+                    promise, callback = self._results.pop(future), self._callbacks.pop(future)
                     lost = future.status != "finished"
                     answer = _Lost(_error_of(result)) if lost else result
-                    told.set_result(answer)
+                    promise.set_result(answer)
                     callback(answer)
                 await asyncio.sleep(0.01)
 
@@ -81,7 +81,7 @@ def _register() -> None:
 
 
 def _error_of(result: Any) -> BaseException:
-    """What dask tells of a call without a result."""
+    """Return the error of a call without a result."""
     if isinstance(result, tuple) and len(result) > 1 and isinstance(result[1], BaseException):
         return result[1]
     return RuntimeError("the call was cancelled")

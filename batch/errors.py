@@ -1,4 +1,4 @@
-"""What stops the work on many models before any of it is done."""
+"""Errors that stop the work on many models before any of it is done."""
 
 from __future__ import annotations
 

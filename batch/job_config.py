@@ -1,4 +1,4 @@
-"""What is done with each model: the same for all."""
+"""Configuration of a batch: the work on each model, the same for all."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..verification.runs.options import VerifyOptions
 from .change_detection import digest_of_file
 
 _FORM = 3
-"""How what is done is kept; what was kept otherwise is done anew."""
+"""Version of the kept state; what another version kept is done again."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Treatment:
-    """What is done with each model.
+    """Work on each model of a batch.
 
     Attributes:
         rewriting: the options of the rewrite or conversion.
@@ -50,18 +50,18 @@ class Treatment:
 
     @property
     def feeds(self) -> list[Path]:
-        """The files that inputs are read from."""
+        """The files of inputs."""
         from ..runtimes.feeds import files_of
 
-        given = None if self.verify is None else self.verify.feeds
-        return [] if given is None else files_of(given)
+        feeds = None if self.verify is None else self.verify.feeds
+        return [] if feeds is None else files_of(feeds)
 
     @contextlib.contextmanager
     def prepared(self) -> Iterator[None]:
-        """Let passes of files be known, and messages speak the caller's language.
+        """Load the passes of files, and let messages name what the caller can write.
 
         Raises:
-            PluginError: a file is none of passes.
+            PluginError: a file defines no passes.
         """
         from ..ir.option_names import shell_messages
         from ..passes import load_file
@@ -94,19 +94,19 @@ class Treatment:
         )
 
     def check(self) -> None:
-        """Find out before the work what no model could be worked on with.
+        """Check, before the work, what holds for every model.
 
         Raises:
-            PassOptionError: there is no such pass or option; those of files are not looked at.
+            PassOptionError: there is no such pass or option; passes of files are not checked.
         """
         if not self.load:
             _ = self.rewriting.pipeline
 
     def key(self) -> str:
-        """A digest of all that decides what comes out, this version of straightline among it.
+        """Return a digest of all that decides the results, the version of straightline included.
 
         Raises:
-            LoadError: a file that it depends on cannot be read.
+            LoadError: a file cannot be read.
         """
         decisive = {
             "state": _FORM,
@@ -123,12 +123,12 @@ class Treatment:
 
 
 def _text(value: Any) -> str:
-    """A value as text that is the same in every process."""
+    """Return a value as text that is the same in every process."""
     import numpy as np
 
     if isinstance(value, Mapping):
-        items = sorted((_text(key), _text(held)) for key, held in value.items())
-        return "{" + ", ".join(f"{key}: {held}" for key, held in items) + "}"
+        items = sorted((_text(key), _text(content)) for key, content in value.items())
+        return "{" + ", ".join(f"{key}: {content}" for key, content in items) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, frozenset):

@@ -70,8 +70,8 @@ def _require_no_module_here() -> None:
     for path in sorted(Path().iterdir()):
         name = path.name.split(".")[0]
         is_module = path.is_dir() or path.suffix in (".py", ".pyc", ".so", ".pyd")
-        known = sys.modules.get(name)
-        file = getattr(known, "__file__", None)
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
         foreign = file is not None and not Path(file).is_relative_to(path.absolute())
         if is_module and (name in sys.stdlib_module_names or foreign):
             raise BatchError(

@@ -15,7 +15,7 @@ _BLOCK = 64
 
 
 class Pool:
-    """Calls of functions, each in some process.
+    """Pool of processes that call functions.
 
     Args:
         backend: joblib's name for where that is.
@@ -31,20 +31,19 @@ class Pool:
 
     @property
     def is_local(self) -> bool:
-        """Whether all of it ends with this process."""
+        """Test whether all workers end with this process."""
         return self.backend == LOCAL
 
     @property
     def most(self) -> int | None:
-        """How many calls it is given in one go: where it tells no result before the last one, the
-        others shall not wait for too long."""
+        """The most calls to hand out at once; None for no limit."""
         return _BLOCK if self.backend in _TELL_AT_THE_END else None
 
     def results(self, calls: Iterable[Any], *, alone: bool = False) -> Generator[Any, None, None]:
-        """The results of calls as they come.
+        """Yield the results of calls as they come.
 
         Args:
-            calls: made by `joblib.delayed`; they are taken as they can be worked on.
+            calls: made by `joblib.delayed`.
             alone: only one at a time.
 
         Raises:
@@ -75,15 +74,15 @@ class Pool:
 
 @contextlib.contextmanager
 def pool_of(
-    backend: str, jobs: int | None, address: str | None, *, kept: bool = True
+    backend: str, jobs: int | None, address: str | None, *, reusable: bool = True
 ) -> Iterator[Pool]:
-    """Where the work is done.
+    """Return the pool of a backend.
 
     Args:
         backend: joblib's name for that, or "dask", or "ray".
         jobs: how many calls at once; None for as many as there are processors.
         address: of a cluster.
-        kept: let processes of this machine wait for more work when this is done.
+        reusable: let processes of this machine wait for more work when this is done.
 
     Raises:
         BatchError: it is not there.
@@ -111,7 +110,7 @@ def pool_of(
                 f"the backend '{backend}' is not installed here: {error}; see docs/many-models.md"
             ) from error
         yield pool
-        if pool.is_local and not kept:
+        if pool.is_local and not reusable:
             from joblib.externals.loky import get_reusable_executor
 
             get_reusable_executor().shutdown()

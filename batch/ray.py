@@ -104,10 +104,10 @@ def _register() -> None:
             self._refs.add(ref)
             future: Future[Any] = ref.future()
 
-            def done(found: Future[Any]) -> None:
+            def done(result: Future[Any]) -> None:
                 self._refs.discard(ref)
                 with contextlib.suppress(RuntimeError):  # it was all given up
-                    self._thread.submit(callback, found)
+                    self._thread.submit(callback, result)
 
             future.add_done_callback(done)
             return future

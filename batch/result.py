@@ -1,4 +1,4 @@
-"""What became of one model of many."""
+"""Results of a batch: a record for each model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Problem = Literal[
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """What became of one model.
+    """Result of one model.
 
     Attributes:
         name: its place below the folder of the results, parts joined by slashes.
@@ -55,11 +55,11 @@ class Record:
 
     @property
     def ok(self) -> bool:
-        """Whether the result is there."""
+        """Test whether the result is there."""
         return self.status != "failed"
 
     def describing(self, outcome: Outcome) -> Record:
-        """The same with what an outcome tells."""
+        """Return the record with the content of an outcome."""
         outputs, messages = "", self.messages
         if outcome.left:
             messages = (*messages, f"control flow left: {len(outcome.left)}")
@@ -79,18 +79,19 @@ class Record:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON takes it."""
+        """Return the record in types that JSON has."""
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Record:
-        """Read a record from JSON.
+    def from_dict(cls, entry: Mapping[str, Any]) -> Record:
+        """Make a record of what JSON holds.
 
         Raises:
             TypeError: a field is missing, unknown or of another type.
         """
         fields: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in entry.items()
         }
         record = cls(**fields)
         texts = (record.name, record.source, record.target, record.status, record.problem)

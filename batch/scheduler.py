@@ -1,4 +1,4 @@
-"""The same work on many models: what is begun, what is done again, and what became of each."""
+"""Scheduler of a batch: jobs that are begun, skipped or repeated, and a record for each."""
 
 from __future__ import annotations
 
@@ -122,16 +122,16 @@ def run_all(
     *,
     on_progress: OnProgress = silent,
 ) -> list[Record]:
-    """Work on many models: `run` with its options in one object."""
+    """Run a batch: `run` with its options in one object."""
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
     how = how.for_workers()
     how.check()
     out = Path(out)
     todo, key = jobs_of(sources, out), how.key()
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     with (
-        pool_of(backend, jobs, address, kept=not how.load) as pool,
+        pool_of(backend, jobs, address, reusable=not how.load) as pool,
         kept_in(out) as (state, staging),
     ):
         todo = [_prepared(job, state, staging, resume) for job in todo]
@@ -140,20 +140,20 @@ def run_all(
             todo, pool, lambda job: _call(job, how, key), lambda job: _begin(job, state)
         )
         with _cleared(staging, pool), contextlib.closing(work_on) as results:
-            for done in results:
-                if done.entry is not None:
-                    state.add(done.entry)
-                found[done.record.name] = done.record
-                on_progress("done", done.record.name, len(found), len(todo))
-    return [found[job.name] for job in todo]
+            for job_result in results:
+                if job_result.entry is not None:
+                    state.add(job_result.entry)
+                records[job_result.record.name] = job_result.record
+                on_progress("done", job_result.record.name, len(records), len(todo))
+    return [records[job.name] for job in todo]
 
 
 def _prepared(job: Job, state: State, staging: Path, resume: bool) -> Job:
-    """A job with what is kept of an earlier time, if that is gone on with."""
+    """Return a job with the state of an earlier run, if the batch resumes one."""
     return dataclasses.replace(
         job,
         staging=staging,
-        known=state.known(job.name) if resume else None,
+        earlier=state.known(job.name) if resume else None,
         owns_data=state.owns(job.name) or not os.path.lexists(job.data),
     )
 
@@ -184,7 +184,7 @@ def _cleared(staging: Path, pool: Pool) -> Iterator[None]:
 def finished(
     jobs: Iterable[Job], pool: Pool, call: Callable[[Job], Any], begin: Callable[[Job], None]
 ) -> Generator[Done, None, None]:
-    """What becomes of each model, as it comes; each comes once.
+    """Yield the result of each model as it comes; each comes once.
 
     Where a process dies, those that it may have died of are done again, one after the other, and
     the rest goes on.
@@ -209,9 +209,9 @@ def finished(
                 yield call(job)
 
         try:
-            for done in pool.results(calls()):
-                del todo[done.record.name]
-                yield done
+            for job_result in pool.results(calls()):
+                del todo[job_result.record.name]
+                yield job_result
         except Exception as error:
             if not handed:
                 raise BatchError(f"the backend '{pool.backend}' fails: {error}") from error
@@ -221,17 +221,16 @@ def finished(
 
 
 def _alone(job: Job, pool: Pool, call: Callable[[Job], Any]) -> Done:
-    """What becomes of a model where nothing else is worked on: if it dies again, it is its own
-    fault."""
+    """Work on a model alone: if its process dies again, the model is at fault."""
     try:
-        (done,) = pool.results([call(job)], alone=True)
+        (outcome,) = pool.results([call(job)], alone=True)
     except Exception as error:  # noqa: BLE001 - as above
-        told = " ".join(str(error).split()) or type(error).__name__
+        detail = " ".join(str(error).split()) or type(error).__name__
         message = (
             "the process that worked on it died, twice; was it short of memory? Work on fewer"
-            f" models at once, with --jobs, or on this one on a larger machine ({told})"
+            f" models at once, with --jobs, or on this one on a larger machine ({detail})"
         )
         return Done(failed(job, "worker died", message))
     else:
-        found: Done = done
-        return found
+        result: Done = outcome
+        return result

@@ -1,4 +1,4 @@
-"""Which models are meant, and where the result of each goes."""
+"""Sources of a batch: the models, and where the result of each goes."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class Job:
         name: its place below the folder of the results.
         source: the model as the caller named it.
         path: the same, absolute.
-        shown: the target as the caller would name it.
+        target_name: the target as the caller would name it.
         target: the same, absolute.
         staging: the folder where results are made before they take their places.
-        known: what is known of it from an earlier run.
+        earlier: its entry from an earlier run; None for none.
         owns_data: whether a file of external data at the target can only be a result of this one.
     """
 
     name: str
     source: str
     path: Path
-    shown: str
+    target_name: str
     target: Path
     staging: Path = Path()
-    known: Mapping[str, Any] | None = None
+    earlier: Mapping[str, Any] | None = None
     owns_data: bool = False
 
     @property
@@ -48,7 +48,7 @@ class Job:
 
 
 def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
-    """The models that files, folders and patterns name, in this order.
+    """Return a job for each model that files, folders and patterns name, in this order.
 
     A folder stands for all models in it and below it, sorted, whose places below it are kept.
     Hidden files and folders are passed over, and so is `out` where it lies below.
@@ -58,21 +58,21 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
     """
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
-    found: dict[str, Job] = {}
-    for given in sources:
-        for file, below in _models(given, out):
+    jobs: dict[str, Job] = {}
+    for source in sources:
+        for file, below in _models(source, out):
             name = PurePath(below).as_posix()
             absolute = [Path(os.path.abspath(path)) for path in (file, out / below)]
             job = Job(name, str(file), absolute[0], str(out / below), absolute[1])
-            _require_same(found.setdefault(name, job), job)
-    _require_apart(found)
-    _require_no_source(found.values())
-    return list(found.values())
+            _require_same(jobs.setdefault(name, job), job)
+    _require_apart(jobs)
+    _require_no_source(jobs.values())
+    return list(jobs.values())
 
 
-def _models(given: Given, out: Path) -> Iterator[tuple[Path, str]]:
-    """Each model that an argument names, and its place below the folder of the results."""
-    path, text = Path(given), os.fspath(given)
+def _models(source: Given, out: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each model of an argument, with its place below the folder of results."""
+    path, text = Path(source), os.fspath(source)
     if path.is_dir():
         files = list(_in_folder(path, out))
         missing = f"there is no model ('*{SUFFIX}') in the folder '{path}'"
@@ -129,20 +129,20 @@ def _require_same(first: Job, second: Job) -> None:
     if first.path != second.path:
         raise BatchError(
             f"the results of '{first.source}' and '{second.source}' would both be"
-            f" '{second.shown}'; name their common folder, whose structure is kept"
+            f" '{second.target_name}'; name their common folder, whose structure is kept"
         )
 
 
-def _require_apart(found: Mapping[str, Job]) -> None:
-    """Check that no result is the data of another one, nor a folder that another one needs."""
-    for name, job in found.items():
-        owner = found.get(name.removesuffix(DATA)) if name.endswith(DATA) else None
-        above = next((found[str(p)] for p in PurePath(name).parents if str(p) in found), None)
+def _require_apart(jobs: Mapping[str, Job]) -> None:
+    """Check that no result stands where another one has its data or its folder."""
+    for name, job in jobs.items():
+        owner = jobs.get(name.removesuffix(DATA)) if name.endswith(DATA) else None
+        above = next((jobs[str(p)] for p in PurePath(name).parents if str(p) in jobs), None)
         for other, what in ((owner, "its external data"), (above, "a folder")):
             if other is not None:
                 raise BatchError(
-                    f"the result of '{other.source}' would be '{other.shown}', and that of"
-                    f" '{job.source}' needs '{job.shown}', which would be {what}; give them"
+                    f"the result of '{other.source}' would be '{other.target_name}', and that of"
+                    f" '{job.source}' needs '{job.target_name}', which would be {what}; give them"
                     " different folders with -o"
                 )
 
@@ -152,16 +152,16 @@ def _require_no_source(jobs: Iterable[Job]) -> None:
     read = {key: job for job in jobs for key in _keys(job.path)}
     for job in jobs:
         for place in (job.target, job.data):
-            taken = next((read[key] for key in _keys(place) if key in read), None)
-            if taken is not None:
+            owner = next((read[key] for key in _keys(place) if key in read), None)
+            if owner is not None:
                 raise BatchError(
-                    f"the result of '{job.source}' would overwrite the model '{taken.source}';"
+                    f"the result of '{job.source}' would overwrite the model '{owner.source}';"
                     " name another folder with -o"
                 )
 
 
 def _keys(path: Path) -> list[object]:
-    """What a file is known by: its path, links followed, and its place on disk."""
+    """Return the identity of a file: its path, links followed, and its place on disk."""
     real: list[object] = [os.path.realpath(path)]
     if path.exists():
         status = path.stat()

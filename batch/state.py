@@ -1,4 +1,4 @@
-"""What is done already, kept beside the results, so that the work can be gone on with."""
+"""State of a batch, kept beside the results, from which it can resume."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NESTING = 20
 
 
 class State:
-    """What is known of the results in a folder.
+    """Entries about the results in a folder.
 
     The file has a line for each model that was begun and for each that was done, which are added as
     that happens: whatever ends the work, at most its last line is torn.
@@ -41,23 +41,24 @@ class State:
         self._lock = threading.Lock()
 
     def known(self, name: str) -> Mapping[str, Any] | None:
-        """What is known of a model that was done."""
-        found = self._lines.get(name, {})
-        return found if "key" in found else None
+        """Return the entry of a model that was done."""
+        entry = self._lines.get(name, {})
+        return entry if "key" in entry else None
 
     def owns(self, name: str) -> bool:
-        """Whether a result of a model was begun here, be it done or not, with nothing of others in
-        its place."""
+        """Test whether work on a model was begun where no file of others was."""
         return name in self._lines
 
     def begin(self, name: str) -> None:
-        """Note that the work on a model begins, and nothing of others is in its place. What was
-        known of it before is kept: whether it holds is seen by what is kept of its files."""
+        """Note that the work on a model begins where no file of others is.
+
+        An earlier entry stays: whether it holds is tested by the files that it describes.
+        """
         if name not in self._lines:
             self.add({"name": name})
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Note what was done with a model; from any thread."""
+        """Add the entry of a model; from any thread."""
         with self._lock:
             self._lines[entry["name"]] = dict(entry)
             assert self._stream is not None
@@ -66,7 +67,7 @@ class State:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[State]:
-        """Read it, and keep what is added.
+        """Read the file, and append what is added.
 
         Raises:
             BatchError: it is not what was written there.
@@ -130,8 +131,7 @@ def _is_shallow(value: Any, most: int) -> bool:
 
 @contextlib.contextmanager
 def kept_in(out: Path) -> Iterator[tuple[State, Path]]:
-    """The state of a folder of results, which is made if need be, and a folder beside it where
-    results are made before they take their places.
+    """Open the state of a folder of results, and a folder for unfinished results.
 
     Raises:
         BatchError: somebody else works there now, or the state is not what was written.

@@ -1,4 +1,4 @@
-"""The work on one model, wherever it is done: all that can go wrong with it is a record."""
+"""Work on one model, in any process: every failure becomes a record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _own = threading.local()
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-    """What became of a model.
+    """Result of a model, with its entry in the state.
 
     Attributes:
         record: for people.
@@ -42,7 +42,7 @@ class Done:
 
 
 def work(job: Job, how: Treatment, key: str) -> Done:
-    """Do what is to be done with a model, unless that was done before.
+    """Work on a model, unless that was done before.
 
     Args:
         job: the model.
@@ -53,17 +53,17 @@ def work(job: Job, how: Treatment, key: str) -> Done:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of libraries; ours are messages
-            done = _skipped(job, key) or _made(job, how, key)
+            result = _skipped(job, key) or _made(job, how, key)
     except Exception as error:  # noqa: BLE001 - one failure does not stop the rest
-        done = Done(failed(job, *_explained(error)))
-    record = dataclasses.replace(done.record, seconds=time.perf_counter() - started)
-    return dataclasses.replace(done, record=record)
+        result = Done(failed(job, *_explained(error)))
+    record = dataclasses.replace(result.record, seconds=time.perf_counter() - started)
+    return dataclasses.replace(result, record=record)
 
 
 def failed(job: Job, problem: Problem, *messages: str) -> Record:
     """A record of a failure."""
     outputs = "different" if problem == "outputs differ" else ""
-    return Record(job.name, job.source, job.shown, "failed", problem, messages, outputs)
+    return Record(job.name, job.source, job.target_name, "failed", problem, messages, outputs)
 
 
 def _explained(error: Exception) -> tuple[Any, ...]:
@@ -78,23 +78,25 @@ def _explained(error: Exception) -> tuple[Any, ...]:
         return "bad input", *error.lines()
     if isinstance(error, OSError | MemoryError):
         return "bad input", str(error) or "out of memory"
-    told = f"a fault of straightline itself, {type(error).__name__}: {' '.join(str(error).split())}"
+    message = (
+        f"a fault of straightline itself, {type(error).__name__}: {' '.join(str(error).split())}"
+    )
     if os.environ.get("STRAIGHTLINE_TRACEBACK"):
-        return "fault", told, *traceback.format_exc().splitlines()
-    return "fault", f"{told}; set STRAIGHTLINE_TRACEBACK=1 to see where"
+        return "fault", message, *traceback.format_exc().splitlines()
+    return "fault", f"{message}; set STRAIGHTLINE_TRACEBACK=1 to see where"
 
 
 def _skipped(job: Job, key: str) -> Done | None:
-    """What was done before, if nothing of it has changed since."""
-    known = job.known
-    if known is None or known["key"] != key:
+    """Return the earlier result, if none of its files has changed since."""
+    entry = job.earlier
+    if entry is None or entry["key"] != key:
         return None
     sources, results = job.path.parent, job.target.parent
-    if not are_as_before(known["read"], sources) or not are_as_before(known["written"], results):
+    if not are_as_before(entry["read"], sources) or not are_as_before(entry["written"], results):
         return None
-    told = Record.from_dict(known["record"])
-    own: dict[str, Any] = {"name": job.name, "source": job.source, "target": job.shown}
-    return Done(dataclasses.replace(told, status="skipped", **own))
+    record = Record.from_dict(entry["record"])
+    own: dict[str, Any] = {"name": job.name, "source": job.source, "target": job.target_name}
+    return Done(dataclasses.replace(record, status="skipped", **own))
 
 
 def _made(job: Job, how: Treatment, key: str) -> Done:
@@ -105,21 +107,21 @@ def _made(job: Job, how: Treatment, key: str) -> Done:
         read = seen([job.path], folder)  # before it is read: a change meanwhile is seen later
         original = read_file(job.path, how.max_bytes)
         read.update(seen(original.data_files, folder))
-        kept = [*how.feeds, *original.data_files]
+        files = [*how.feeds, *original.data_files]
         if job.target.parent.is_dir():
-            _target(job, kept, how)
+            _target(job, files, how)
         outcome = _transformed(original, how)
-        record = Record(job.name, job.source, job.shown, "written").describing(outcome)
+        record = Record(job.name, job.source, job.target_name, "written").describing(outcome)
         problem = _problem(outcome, how)
         if problem:
             return Done(dataclasses.replace(record, status="failed", problem=problem))
-        written = _written(outcome.ir, job, kept, how)
-    entry = {"name": job.name, "key": key, "read": read, "written": written}
+        entries = _written(outcome.ir, job, files, how)
+    entry = {"name": job.name, "key": key, "read": read, "written": entries}
     return Done(record, {**entry, "record": record.to_dict()})
 
 
 def _transformed(original: ModelFile, how: Treatment) -> Outcome:
-    """The result, compared with the original where that is asked for and nothing else fails it."""
+    """Rewrite a model, and compare it unless something else withholds the result."""
     from ..driver.transform import transform_model
     from ..verification.mismatch import require_compared
 
@@ -135,7 +137,7 @@ def _transformed(original: ModelFile, how: Treatment) -> Outcome:
 
 
 def _problem(outcome: Outcome, how: Treatment) -> Problem:
-    """What withholds a result."""
+    """Return the problem that withholds a result; "" for none."""
     if how.straight_line and outcome.left:
         return "control flow left"
     if how.whole_target and outcome.untaken:
@@ -147,7 +149,7 @@ def _problem(outcome: Outcome, how: Treatment) -> Problem:
 
 
 def _runtimes() -> Workers:
-    """The runtimes of this thread, which are started once for all models."""
+    """Return the runtimes of this thread, which are started once for all models."""
     if not hasattr(_own, "runtimes"):
         from ..runtimes.workers import Workers
 
@@ -156,12 +158,12 @@ def _runtimes() -> Workers:
     return runtimes
 
 
-def _target(job: Job, kept: list[Path], how: Treatment) -> Target:
-    return Target.of(job.target, kept, job.path, force=how.force)
+def _target(job: Job, files: list[Path], how: Treatment) -> Target:
+    return Target.of(job.target, files, job.path, force=how.force)
 
 
-def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[str, Seen]:
-    """Make the result elsewhere, then put it in its place; what is known of its files.
+def _written(model: Model, job: Job, files_read: list[Path], how: Treatment) -> dict[str, Seen]:
+    """Write the result elsewhere, move it to its place, and describe its files.
 
     A process that is ended meanwhile leaves nothing half-written where results are.
 
@@ -172,44 +174,44 @@ def _written(model: Model, job: Job, kept: list[Path], how: Treatment) -> dict[s
 
     try:
         job.target.parent.mkdir(parents=True, exist_ok=True)
-        target = _target(job, kept, how)
-        made = Path(tempfile.mkdtemp(dir=job.staging))
+        target = _target(job, files_read, how)
+        folder = Path(tempfile.mkdtemp(dir=job.staging))
         try:
-            file = made / target.file.name
-            save(model, file, keep=kept, link_data="hard" if how.link_data else None)
+            file = folder / target.file.name
+            save(model, file, keep=files_read, link_data="hard" if how.link_data else None)
             files = [*_data(file, target, job), file]
-            written = seen(files, made)
+            entries = seen(files, folder)
             for one in files:
                 _put(one, target.folder / one.name)
         finally:
-            shutil.rmtree(made)
+            shutil.rmtree(folder)
     except OSError as error:
-        raise SaveError(f"cannot write '{job.shown}': {reason(error)}") from error
-    return written
+        raise SaveError(f"cannot write '{job.target_name}': {reason(error)}") from error
+    return entries
 
 
 def _data(file: Path, target: Target, job: Job) -> list[Path]:
-    """The files of external data that were made; each may go to its place."""
+    """Return the files of external data, each of which may go to its place."""
     beside = (path for path in file.parent.iterdir() if path != file)
-    made = sorted(beside, key=lambda path: (len(path.name), path.name))  # as they are numbered
-    if made:
+    files = sorted(beside, key=lambda path: (len(path.name), path.name))  # as they are numbered
+    if files:
         target.require_data_beside()
-    taken: list[Path] = []
-    for path in made:
+    places: list[Path] = []
+    for path in files:
         owned = job.owns_data and path.name == job.data.name
         free = dataclasses.replace(target, force=target.force or owned)
-        place = free.data_file(taken, path)
+        place = free.data_file(places, path)
         if place.name != path.name:
             raise SaveError(
-                f"cannot write '{job.shown}': its data would overwrite"
+                f"cannot write '{job.target_name}': its data would overwrite"
                 f" '{job.target.with_name(path.name)}', which is read"
             )
-        taken.append(place)
-    return made
+        places.append(place)
+    return files
 
 
-def _put(made: Path, place: Path) -> None:
-    linked = made.stat().st_nlink > 1  # its mode is that of what it is a link to
+def _put(file: Path, place: Path) -> None:
+    linked = file.stat().st_nlink > 1  # its mode is that of what it is a link to
     if place.exists() and not linked:
-        shutil.copymode(place, made)
-    os.replace(made, place)
+        shutil.copymode(place, file)
+    os.replace(file, place)

@@ -25,7 +25,7 @@ def test_a_folder_stands_for_all_models_below_it_in_order():
     wanted = ["a.onnx", "b.onnx", "deep/c.onnx", "deep/w.onnx", "deep/er/d.onnx"]
     assert names("models") == names(Path("models/")) == wanted
     (job, *_) = jobs_of("models", OUT)
-    assert (job.source, job.shown) == (
+    assert (job.source, job.target_name) == (
         os.path.join("models", "a.onnx"),
         os.path.join("out", "a.onnx"),
     )

@@ -40,7 +40,7 @@ def test_the_result_takes_its_place_whole(job):
 
 
 def test_what_is_done_is_seen_to_be(job):
-    known = dataclasses.replace(job, known=work(job, Treatment(), "key").entry)
+    known = dataclasses.replace(job, earlier=work(job, Treatment(), "key").entry)
     assert work(known, Treatment(), "key").record.status == "skipped"
     assert work(known, Treatment(), "other").record.status == "written"
 
@@ -73,7 +73,7 @@ def test_data_is_linked_where_that_is_asked_for(job):
         assert os.path.samefile("out/w.onnx.data", "models/deep/w.weights")
         assert not list(Path("made").iterdir())
     assert os.stat("models/deep/w.weights").st_mode == mode
-    known = dataclasses.replace(job, known=done.entry)
+    known = dataclasses.replace(job, earlier=done.entry)
     assert work(known, Treatment(link_data=True), "key").record.status == "skipped"
     assert Treatment(link_data=True).key() != Treatment().key()
 
