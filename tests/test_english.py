@@ -26,7 +26,6 @@ OPEN = {
     "passes/base.py",
     "passes/conformance.py",
     "passes/context.py",
-    "passes/loops",
     "passes/manager",
     "passes/recurrences",
     "passes/utils",

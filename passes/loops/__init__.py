@@ -1,1 +1,1 @@
-"""Loops and Scans that stay: hoisted from, or computed for all trips at once."""
+"""Passes on Loops and Scans that stay: hoisting, counting, conversion of one into the other."""

@@ -1,4 +1,4 @@
-"""Parts of a Loop's condition that compare a counter with a number that stays the same."""
+"""Comparisons of a counter with a loop-invariant bound in a Loop's condition."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ...ir import Node, Value
 
 _UP = {"Less": False, "LessOrEqual": True}
 _DOWN = {"Greater": False, "GreaterOrEqual": True}
-_TURNED = {"Less": "Greater", "Greater": "Less"}
-_TURNED |= {name + "OrEqual": other + "OrEqual" for name, other in _TURNED.items()}
+_SWAPPED = {"Less": "Greater", "Greater": "Less"}
+_SWAPPED |= {name + "OrEqual": other + "OrEqual" for name, other in _SWAPPED.items()}
 _NEGATED = {"Less": "GreaterOrEqual", "Greater": "LessOrEqual"}
 _NEGATED |= {other: name for name, other in _NEGATED.items()}
 
@@ -25,17 +25,17 @@ _WIDER: dict[int, tuple[int, ...]] = {
     _INT32: (_INT32, _INT64, _FLOAT, _DOUBLE),
     _INT64: (_INT64, _FLOAT),
 }
-"""To which types a number is cast before it is compared. Only float32 rounds some."""
+"""The types of a cast before a comparison. Only float32 rounds some integers."""
 EXACT = 1 << 24
-"""Whole numbers up to this one are float32 numbers, too, and far from an overflow."""
+"""The limit of integers that float32 holds exactly, far from an overflow."""
 
 
 class Counter(NamedTuple):
-    """What is `start + offset` on the first trip and `step`, 1 or -1, more on each.
+    """An induction variable: `start + offset` first, then `step` (1 or -1) more each iteration.
 
     Attributes:
-        start: outside; None for 0.
-        offset: 0 where it is compared as a trip is given it, the step as the trip gives it on.
+        start: a value outside of the body; None for 0.
+        offset: 0 for a comparison of the body's input, the step for one of the body's output.
     """
 
     start: Value | None
@@ -44,11 +44,11 @@ class Counter(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """`counter < bound` for a counter that counts up, `counter > bound` for one that counts down.
+    """`counter < bound` of a rising counter, `counter > bound` of a falling one.
 
     Attributes:
-        equal: it also holds for the bound itself.
-        rounded: float32 numbers are compared that were made of both.
+        equal: true if it also holds for the bound itself.
+        rounded: true if both were cast to float32.
     """
 
     counter: Counter
@@ -57,18 +57,20 @@ class Comparison(NamedTuple):
     rounded: bool
 
     def shift(self) -> int:
-        """What is to be added to the start so that its distance from the bound is the number of
-        trips that are made if the first one is."""
+        """The offset of the start whose distance from the bound is the trip count.
+
+        The trip count of a Loop that makes a first iteration.
+        """
         step = self.counter.step
         return self.counter.offset - step - (step if self.equal else 0)
 
 
 class ConditionReader:
-    """Reads parts of the conditions of one Loop.
+    """Reader of the parts of one Loop's conditions.
 
     Args:
         loop: the Loop.
-        inference: tells types and shapes.
+        inference: the facts of the values.
     """
 
     def __init__(self, loop: Node, inference: ShapeInference) -> None:
@@ -80,19 +82,18 @@ class ConditionReader:
         self.states = dict(zip(body.inputs[2:], states, strict=False))
 
     def carried(self) -> list[Value]:
-        """What the body is given by the trip before, but for counters and what stays the same."""
-        counters = (self._counter(given) is not None for given in self.states)
+        """The loop-carried inputs of the body, except counters and invariants."""
+        counters = (self._counter(slot) is not None for slot in self.states)
         pairs = zip(self.states.items(), counters, strict=True)
         return [g for (g, (result, _)), counts in pairs if result is not g and not counts]
 
     def inside(self, part: Part) -> Comparison | None:
-        """What a part of the body's condition compares, if that is a counter and a bound."""
+        """The comparison in a part of the body's condition; None for another part."""
         return self._read(part, self._counter, self._bound)
 
-    def says_before(self, part: Part, found: Comparison) -> bool:
-        """Whether a part of the initial condition says of the start of a counter what the body
-        says of the counter after each trip."""
-        counter = found.counter
+    def matches_start(self, part: Part, other: Comparison) -> bool:
+        """Test whether a part of the initial condition is the body's comparison, on the start."""
+        counter = other.counter
         if counter.offset != counter.step:
             return False
 
@@ -100,38 +101,38 @@ class ConditionReader:
             return counter if _same(value, counter.start) else None
 
         def bounded(value: Value) -> Value | None:
-            return found.bound if _same(value, found.bound) else None
+            return other.bound if _same(value, other.bound) else None
 
         read = self._read(part, started, bounded)
-        if read is None or read.equal != found.equal:
+        if read is None or read.equal != other.equal:
             return False
-        # Whole numbers that are small are compared as float32 as they are otherwise.
-        return read.rounded == found.rounded or _is_small(counter.start) or _is_small(found.bound)
+        # float32 holds small integers exactly.
+        return read.rounded == other.rounded or _is_small(counter.start) or _is_small(other.bound)
 
-    def is_exact(self, found: Comparison, before: bool) -> bool:
-        """Whether no overflow can be felt, and no rounding but that of a bound of 32 bits.
+    def is_exact(self, test: Comparison, before: bool) -> bool:
+        """Test for a comparison without overflow, and without rounding but that of a 32-bit bound.
 
         Args:
-            found: the comparison.
-            before: whether the initial condition says the same of the start.
+            test: the comparison.
+            before: true if the initial condition compares the start.
         """
-        counter, near = found.counter, _is_small(found.bound)
+        counter, near = test.counter, _is_small(test.bound)
         first = 0 if counter.start is None else integer(counter.start)
-        known = counter.start is None or _is_small(counter.start)
-        if (found.equal and not near) or not (before or known):
+        small = counter.start is None or _is_small(counter.start)
+        if (test.equal and not near) or not (before or small):
             return False
-        if self.is_wide(found):
-            if counter.step != 1 or first is None or not known:
+        if self.is_wide(test):
+            if counter.step != 1 or first is None or not small:
                 return False
             if not near and self._is_narrow(counter):
-                return False  # it would wrap before it is at the bound
-            return near or (not found.rounded and first >= 0 and first + found.shift() >= 0)
+                return False  # wraps before the bound
+            return near or (not test.rounded and first >= 0 and first + test.shift() >= 0)
         return True
 
-    def is_wide(self, found: Comparison) -> bool:
-        """Whether the bound or the counter has more than 32 bits, so that 64 may overflow."""
-        start = found.counter.start
-        values = [found.bound] if start is None else [found.bound, start]
+    def is_wide(self, comparison: Comparison) -> bool:
+        """Test for a bound or counter that is no int32, so that int64 may overflow."""
+        start = comparison.counter.start
+        values = [comparison.bound] if start is None else [comparison.bound, start]
         return any(self.inference.fact(v).elem_type != _INT32 for v in values)
 
     def _is_narrow(self, counter: Counter) -> bool:
@@ -140,18 +141,18 @@ class ConditionReader:
 
     def _counter(self, value: Value) -> Counter | None:
         added = self._added(value)
-        given, offset = (value, 0) if added is None else added
-        if given is self.body.inputs[0]:
+        slot, offset = (value, 0) if added is None else added
+        if slot is self.body.inputs[0]:
             return Counter(None, 1, offset) if offset in (0, 1) else None
-        result, start = self.states.get(given, (None, None))
+        result, start = self.states.get(slot, (None, None))
         step = None if result is None else self._added(result)
-        if start is None or step is None or step[0] is not given or not self._is_whole(start):
+        if start is None or step is None or step[0] is not slot or not self._is_whole(start):
             return None
         fits = step[1] in (1, -1) and offset in (0, step[1])
         return Counter(start, step[1], offset) if fits else None
 
     def _added(self, value: Value) -> tuple[Value, int] | None:
-        """What a node of the body adds a constant to or subtracts it from, and that constant."""
+        """The operand and the constant of an addition or subtraction in the body."""
         node = value.producer
         if node is None or node.graph is not self.body or not node.is_op("Add", "Sub"):
             return None
@@ -164,7 +165,7 @@ class ConditionReader:
         return behind_identities(one), number if node.is_op("Add") else -number
 
     def _bound(self, value: Value) -> Value | None:
-        """The number outside the body that a value is on every trip."""
+        """The outside value of a loop-invariant bound."""
         result, initial = self.states.get(value, (None, None))
         if initial is not None and result is value:
             value = initial
@@ -187,18 +188,18 @@ class ConditionReader:
             return None
         relation = node.op_type if part.holds else _NEGATED[node.op_type]
         one, other = node.inputs
-        for first, second, says in ((one, other, relation), (other, one, _TURNED[relation])):
+        for first, second, says in ((one, other, relation), (other, one, _SWAPPED[relation])):
             if first is None or second is None:
                 continue
-            (value, rounded), (limit, also) = self._behind_casts(first), self._behind_casts(second)
+            (value, rounded), (limit, also) = self._strip_casts(first), self._behind_casts(second)
             counted, bounded = counter(value), bound(limit)
             signs = _UP if counted is not None and counted.step == 1 else _DOWN
             if counted is not None and bounded is not None and says in signs:
                 return Comparison(counted, bounded, signs[says], rounded or also)
         return None
 
-    def _behind_casts(self, value: Value) -> tuple[Value, bool]:
-        """What a whole number was before it was cast, and whether that may have rounded it."""
+    def _strip_casts(self, value: Value) -> tuple[Value, bool]:
+        """Strip casts off an integer: the source, and true if a cast may round it."""
         rounded, value = False, behind_identities(value)
         while value.producer is not None and value.producer.is_op("Cast"):
             source, to = value.producer.inputs[0], value.producer.op.attributes["to"].i
@@ -212,7 +213,7 @@ class ConditionReader:
 
 
 def integer(value: Value | None) -> int | None:
-    """The whole number that a constant of one element is; None for another one."""
+    """The integer value of a constant of one element; None for other values."""
     if value is None or value.constant is None or value.constant.size != 1:
         return None
     array = value.constant.numpy()
@@ -223,14 +224,14 @@ def integer(value: Value | None) -> int | None:
 
 
 def _is_small(value: Value | None) -> bool:
-    """Whether it is a constant that float32 holds, as it holds the numbers next to it."""
+    """Test for a constant that float32 holds exactly, with its neighbours."""
     number = integer(value)
     return number is not None and abs(number) < EXACT
 
 
-def _same(value: Value, known: Value | None) -> bool:
-    """Whether a value is another one, or the same whole number; None stands for 0."""
+def _same(value: Value, other: Value | None) -> bool:
+    """Test whether two values are one, or equal integers; None stands for 0."""
     number = integer(value)
-    return value is known or (
-        number is not None and number == (0 if known is None else integer(known))
+    return value is other or (
+        number is not None and number == (0 if other is None else integer(other))
     )

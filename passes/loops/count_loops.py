@@ -1,4 +1,4 @@
-"""Compute before a Loop how many trips it makes, where its condition compares a counter.
+"""Compute the trip count of a Loop before it, where its condition compares a counter.
 
 less = Less (zero, n)                             y = Loop (n, yes, x) <
 y = Loop (, less, zero, x) <                         body = b (i, c, k, a) => (c, j, r) {
@@ -35,15 +35,17 @@ from .comparisons import EXACT, Comparison, ConditionReader, integer
 
 _INT64, _FLOAT = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
 _SPACING = 128
-"""So far apart float32 numbers lie that are made of integers of 32 bits, at most; no integer
-further away from another one is rounded to the same."""
+"""The maximum distance of neighbouring float32 numbers in the range of int32.
+
+Integers further apart round to different numbers.
+"""
 _ENDLESS = 1 << 33
-"""What counts with 32 bits never makes so many trips."""
+"""A trip count out of reach of a 32-bit counter."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CountLoops(Pass):
-    """Compute the trips of Loops before them, where their conditions only count."""
+    """Compute the trip counts of Loops before them, where their conditions only count."""
 
     name: ClassVar[str] = "count-loops"
     by_default: ClassVar[bool] = True
@@ -55,7 +57,7 @@ class CountLoops(Pass):
         inference, folder = context.inference(model), Folder(model)
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of("Loop"):
-                plan = _planned(node, inference)
+                plan = _plan(node, inference)
                 if plan is not None:
                     _Counting(graph, node, Builder(graph, folder.fold)).write(plan)
                     what = "its condition only counts: its trips are computed before it"
@@ -64,53 +66,55 @@ class CountLoops(Pass):
         return changed
 
 
-class _Ended(NamedTuple):
-    """What ends a Loop.
+class _Exit(NamedTuple):
+    """An exit of a Loop.
 
     Attributes:
-        found: the counter and its bound.
-        before: whether the initial condition says the same of the start.
-        wide: whether it counts with 64 bits.
+        comparison: the counter and its bound.
+        before: true if the initial condition makes the same comparison on the start.
+        wide: true for a counter of 64 bits.
     """
 
-    found: Comparison
+    comparison: Comparison
     before: bool
     wide: bool
 
 
 class _Plan(NamedTuple):
-    """How a Loop ends; `start` where the initial condition says more than that."""
+    """The exits of a Loop, and `start` for an initial condition that compares more."""
 
-    ends: Sequence[_Ended]
+    ends: Sequence[_Exit]
     start: Value | None
 
 
-def _planned(loop: Node, inference: ShapeInference) -> _Plan | None:
+def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
     start = loop.input(1)
     if start is None or given_by_caller(loop) is not None or always_holds(loop.body("body")):
         return None
     body = loop.body("body")
     reader = ConditionReader(loop, inference)
     compared = [reader.inside(part) for part in _deciding(body, body.outputs[0])]
-    found = list(dict.fromkeys([one for one in compared if one is not None]))
-    if not found or None in compared:
+    comparisons = list(dict.fromkeys([one for one in compared if one is not None]))
+    if not comparisons or None in compared:
         return None
     firsts = [] if start.constant is not None else list(_deciding(body, start))
-    says = {part: [c for c in found if reader.says_before(part, c)] for part in firsts}
+    says = {part: [c for c in comparisons if reader.matches_start(part, c)] for part in firsts}
     # A constant that is false leaves nothing to count.
-    told = all(says.values()) and (start.constant is None or integer(start) == 1)
-    known = {c for all_of in says.values() for c in all_of} if told else set()
-    ends = [_Ended(c, c in known, reader.is_wide(c)) for c in found]
-    fits = all(reader.is_exact(end.found, end.before) for end in ends)
+    complete = all(says.values()) and (start.constant is None or integer(start) == 1)
+    implied = {c for all_of in says.values() for c in all_of} if complete else set()
+    ends = [_Exit(c, c in implied, reader.is_wide(c)) for c in comparisons]
+    fits = all(reader.is_exact(end.comparison, end.before) for end in ends)
     opset = body.root.opset()
     sayable = all(takes(op, 0, _INT64, opset) for op in ("Min", "Max"))
     pays = fits and sayable and _pays(loop, reader)
-    return _Plan(ends, None if told else start) if pays else None
+    return _Plan(ends, None if complete else start) if pays else None
 
 
 def _pays(loop: Node, reader: ConditionReader) -> bool:
-    """Whether a body computes or collects what could be computed for all trips at once: what each
-    trip makes of what the one before made stays a Loop, however its trips are counted."""
+    """Test for nodes or scan outputs of a body that could be batched.
+
+    Loop-carried computation stays a Loop, whatever its trip count.
+    """
     body = loop.body("body")
     outputs = loop.outputs[len(loop.inputs) - 2 :]
     if any(
@@ -119,23 +123,23 @@ def _pays(loop: Node, reader: ConditionReader) -> bool:
     ):
         return True
     view, condition = body.view(), body.outputs[0].producer
-    told = upstream(view, [condition]) if condition is not None else set()
+    deciding = upstream(view, [condition]) if condition is not None else set()
     carried = downstream(view, reader.carried())
-    free = [n for n in body.unordered_nodes() if n not in carried and n not in told]
+    free = [n for n in body.unordered_nodes() if n not in carried and n not in deciding]
     return any(not node.is_op("Constant", "Identity") for node in free)
 
 
 def _deciding(body: Graph, condition: Value) -> Iterator[Part]:
-    """The parts of a condition that may be false; what a body was given is not, in the body."""
+    """Yield the parts of a condition that may be false; a body's own condition input is true."""
     for part in parts(condition):
-        given = part.value is body.inputs[1] and part.holds
+        own_input = part.value is body.inputs[1] and part.holds
         constant = integer(part.value)
-        if not given and (constant is None or bool(constant) is not part.holds):
+        if not own_input and (constant is None or bool(constant) is not part.holds):
             yield part
 
 
 class _Counting:
-    """Writes the trips of one Loop."""
+    """Emitter of the trip count of one Loop."""
 
     def __init__(self, graph: Graph, loop: Node, emitter: Builder) -> None:
         self.graph = graph
@@ -146,7 +150,7 @@ class _Counting:
         self.bounds: dict[tuple[Value, bool], Value] = {}
 
     def write(self, plan: _Plan) -> None:
-        """Let the maximum alone end the Loop."""
+        """Make the trip count the only exit of the Loop."""
         body, trips = self.loop.body("body"), [self._trips(end) for end in plan.ends]
         most = self.loop.input(0)
         narrow = any(not end.wide for end in plan.ends)
@@ -164,15 +168,17 @@ class _Counting:
             infos[0].CopyFrom(body.inputs[1].info)
         body.set_outputs([body.inputs[1], *body.outputs[1:]], infos)
 
-    def _trips(self, end: _Ended) -> Value:
-        """How many trips a comparison allows: what the first trip is not asked about is made, if
-        the initial condition does not say the same."""
-        counter, bound = end.found.counter, self._bound(end)
-        first, shift = counter.start, end.found.shift()
-        known = 0 if first is None else integer(first)
-        if counter.step == 1 and known is not None:
+    def _trips(self, end: _Exit) -> Value:
+        """Emit the trip count of one exit.
+
+        It is at least 1 where the initial condition does not make the comparison.
+        """
+        counter, bound = end.comparison.counter, self._bound(end)
+        first, shift = counter.start, end.comparison.shift()
+        number = 0 if first is None else integer(first)
+        if counter.step == 1 and number is not None:
             # No less than the start, so that nothing can overflow.
-            shift += known
+            shift += number
             least = self._at_least(bound, shift) if end.wide else bound
             trips = self._plus(least, -shift)
         else:
@@ -182,14 +188,13 @@ class _Counting:
             trips = self.emit.once("Sub", pair, "trips")
         return trips if end.before else self._at_least(trips, 1)
 
-    def _bound(self, end: _Ended) -> Value:
-        """The bound, as 64 bits. Of rounded numbers it is the first one that is not passed: that is
-        found among those near it."""
-        bound, rising = self._wide(end.found.bound), end.found.counter.step == 1
-        known = integer(end.found.bound)
-        if not end.found.rounded or (known is not None and abs(known) < EXACT):
+    def _bound(self, end: _Exit) -> Value:
+        """Emit the bound, as 64 bits; for rounded numbers, the nearest integer that fails."""
+        bound, rising = self._wide(end.comparison.bound), end.comparison.counter.step == 1
+        number = integer(end.comparison.bound)
+        if not end.comparison.rounded or (number is not None and abs(number) < EXACT):
             return bound
-        key = end.found.bound, rising
+        key = end.comparison.bound, rising
         if key not in self.bounds:
             self.bounds[key] = self._rounded(bound, rising)
         return self.bounds[key]

@@ -1,4 +1,4 @@
-"""Compute before a Loop or Scan what is the same on every trip.
+"""Hoist loop-invariant nodes out of a Loop or Scan.
 
 y = Loop (n, yes, x) <                       e = Exp (w)
    body = b (i, c, a) => (c, r) {            y = Loop (n, yes, x) <
@@ -24,19 +24,19 @@ from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
 
 _FREE = ("Constant", "Identity")
-"""To run these on every trip costs nothing, so they move only where others need them."""
+"""Operators without a cost per iteration: they move only for nodes that need them."""
 
 
 @dataclasses.dataclass(frozen=True)
 class HoistInvariants(Pass):
-    """Compute before Loops and Scans what is the same on every trip."""
+    """Hoist loop-invariant nodes out of Loops and Scans."""
 
     name: ClassVar[str] = "hoist-invariants"
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Hoist out of inner bodies before the ones around them, which it may leave, too."""
+        """Hoist out of inner bodies before outer ones, which a node may leave, too."""
         hoister = _Hoister(self, model, context)
         changed = False
         for graph in reversed(list(model.graphs())):
@@ -54,7 +54,7 @@ class _Hoister:
         self.speculation = Speculation(context.inference(model), model.functions)
 
     def visit(self, graph: Graph, node: Node) -> bool:
-        """Hoist what can leave one body, and say of the rest why not."""
+        """Hoist nodes out of one body, and add remarks for the others."""
         body = node.body("body")
         candidates = self._candidates(body)
         if not candidates:
@@ -86,37 +86,36 @@ class _Hoister:
         return True
 
     def _candidates(self, body: Graph) -> list[Node]:
-        """The nodes that neither depend on what changes from trip to trip nor draw or name
-        anything; those that they read come first."""
+        """The loop-invariant nodes that may move, producers first."""
         varying = downstream(body.view(), body.inputs)
         fixed = [node for node in body.nodes() if node not in varying]
         if all(node.is_op(*_FREE) for node in fixed):
             return []
-        moored = [node for node in fixed if self._is_moored(node)]
-        staying = downstream(body.view(), moored) if moored else set()
+        fixtures = [node for node in fixed if self._is_pinned(node)]
+        staying = downstream(body.view(), fixtures) if fixtures else set()
         return [node for node in fixed if node not in staying]
 
-    def _is_moored(self, node: Node) -> bool:
-        """Whether a node must stay where it is, however often that is run."""
-        named = any(value is not None and value.pinned for value in node.outputs)
+    def _is_pinned(self, node: Node) -> bool:
+        """Test for a node that must stay: random, named externally, or of a foreign domain."""
+        external = any(value is not None and value.pinned for value in node.outputs)
         functions = self.model.functions
         own = node.op.function_key in functions
-        # What another domain's operator does besides computing is not known.
+        # Operators of other domains may have side effects.
         foreign = bool(normal_domain(node.domain)) and not own
-        return named or foreign or find_random_in(node, functions) is not None
+        return external or foreign or find_random_in(node, functions) is not None
 
 
 def _needed(nodes: Sequence[Node], body: Graph) -> list[Node]:
-    """Those worth moving, and what they read."""
+    """The nodes worth a move, and the nodes that they depend on."""
     worth = [node for node in nodes if not node.is_op(*_FREE)]
     needed = upstream(body.view(), worth) if worth else set()
     return [node for node in nodes if node in needed]
 
 
 def _move(nodes: Sequence[Node], body: Graph, graph: Graph, certain: bool) -> None:
-    """Move nodes that depend on nothing inside the body to the graph around it.
+    """Move loop-invariant nodes to the graph around the body.
 
-    What the body declares of them holds there if the body runs.
+    Their declarations hold there only if the body certainly runs.
     """
     values: dict[Value, Value] = {}
     for node in nodes:

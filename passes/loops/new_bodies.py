@@ -1,4 +1,4 @@
-"""The body of a new Loop or Scan, made of that of the one in whose place it comes."""
+"""Construction of the body of a new Loop or Scan from that of the original."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from ..scans.layout import declaration
 from ..vectorize.splice import drop_unread
 
 
-def declared(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:
-    """What is known about a value, as a declaration. onnxruntime wants the rank of all that the
-    body of a Scan gives out."""
+def fact_declaration(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:
+    """The facts of a value, as a declaration.
+
+    onnxruntime requires the rank of every output of a Scan's body.
+    """
     return declaration(value.name, inference.fact(value).type_proto(private=False))
 
 
 def add_input(body: Graph, like: Value, inference: ShapeInference) -> Value:
-    """An input for what an input of the original is given."""
-    return body.add_input(like.name, declared(like, inference))
+    """Add an input like one of the original body."""
+    return body.add_input(like.name, fact_declaration(like, inference))
 
 
 def all_labels(node: Node, results: Sequence[Value], suffix: str = "") -> list[str]:
-    """Labels for the outputs of a new Loop or Scan, also for those that the original omits:
-    onnxruntime does not load every one that omits an output.
+    """Labels for all outputs of a new Loop or Scan.
+
+    Also for outputs that the original omits: onnxruntime rejects some nodes that omit one.
 
     Args:
         node: the original.
-        results: what its body gives for them.
+        results: the body's outputs for them.
         suffix: appended to the labels of its outputs.
     """
     outputs = [*node.outputs, *[None] * (len(results) - len(node.outputs))]
@@ -40,19 +43,21 @@ def all_labels(node: Node, results: Sequence[Value], suffix: str = "") -> list[s
     ]
 
 
-def give_out_own(
+def set_own_outputs(
     body: Graph, results: Sequence[Value], infos: Sequence[onnx.ValueInfoProto], first: int = 0
 ) -> None:
-    """Let a body give out values, from the slot `first` on each by a node of its own: onnxruntime
-    mixes up what a body was given and gives out as it is, and one value in two slots."""
-    emitter, given, seen = Builder(body), list(results[:first]), set()
+    """Set the outputs of a body, each from position `first` on with its own producer.
+
+    onnxruntime confuses inputs that a body returns unchanged, and one value in two outputs.
+    """
+    emitter, outputs, visited = Builder(body), list(results[:first]), set()
     for value in results[first:]:
         own = value.producer is not None and value.producer.graph is body
-        if not own or value in seen:
+        if not own or value in visited:
             value = emitter.add("Identity", [value], value.name)
-        seen.add(value)
-        given.append(value)
-    body.set_outputs(given, infos)
+        visited.add(value)
+        outputs.append(value)
+    body.set_outputs(outputs, infos)
     clean(body)
 
 

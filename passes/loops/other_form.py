@@ -1,4 +1,4 @@
-"""Writing the Loops of a model as Scans or its Scans as Loops: what both ways share."""
+"""Conversion of Loops to Scans, or Scans to Loops: the shared steps."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PlanT = TypeVar("PlanT")
 
 
 class OtherForm(abc.ABC, Generic[PlanT]):
-    """Writes each construct of a kind as one of the other kind, or leaves it.
+    """Converter of each construct of a kind to the other kind.
 
     Args:
         model: the model.
-        inference: facts about its values.
+        inference: the facts of its values.
 
     Attributes:
         op_type: the operator of the constructs.
-        inference: facts about the model's values.
-        folder: computes what is known.
+        inference: the facts of the model's values.
+        folder: the folder of constants.
     """
 
     op_type: ClassVar[str]
@@ -40,7 +40,7 @@ class OtherForm(abc.ABC, Generic[PlanT]):
         self._speculation = Speculation(self.inference, model.functions)
 
     def run(self, pass_: Pass, context: PassContext) -> bool:
-        """Rewrite inner constructs before the ones around them; whether anything changed."""
+        """Rewrite inner constructs before outer ones, and return whether the model changed."""
         changed = False
         for graph in reversed(list(self.model.graphs())):
             for node in graph.nodes_of(self.op_type):
@@ -63,13 +63,13 @@ class OtherForm(abc.ABC, Generic[PlanT]):
         return reason or self.plan(repetition, node.graph.root.opset())
 
     def is_certain(self, node: Node) -> bool:
-        """Whether there is a first trip."""
+        """Test for a certain first iteration."""
         return runs_certainly(node, self._speculation.outside)
 
     @abc.abstractmethod
     def plan(self, repetition: Repetition, opset: int) -> PlanT | str:
-        """How to write a construct in the other form, or why it must stay; nothing is changed."""
+        """The plan for a construct in the other form, or the obstacle, without a change."""
 
     @abc.abstractmethod
     def rewrite(self, graph: Graph, plan: PlanT) -> str:
-        """Put the other form in the place of a construct; what was done, as a remark says it."""
+        """Replace a construct by the other form, and return the text of the remark."""

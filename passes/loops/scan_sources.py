@@ -1,4 +1,4 @@
-"""What a Scan that takes the place of a Loop takes apart."""
+"""The scan inputs of a Scan that replaces a Loop."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from ..vectorize.loop_view import Repetition
 
 
 class ScanSources:
-    """The scan inputs of a Scan, the scanned axis first: onnxruntime crashes on some empty tensors
-    that are scanned along another one.
+    """The scan inputs of a Scan, the scanned axis first.
+
+    onnxruntime crashes on some empty tensors with another scanned axis.
 
     Args:
-        graph: where the Scan goes.
+        graph: the graph of the Scan.
         repetition: the Loop.
-        fold: computes what is known.
+        fold: the folder of constants.
 
     Attributes:
         values: the scan inputs.
-        backward: whether each is scanned from its end.
+        backward: for each, true if scanned from its end.
     """
 
     def __init__(self, graph: Graph, repetition: Repetition, fold: Fold) -> None:
@@ -35,9 +36,9 @@ class ScanSources:
         """Scan the elements of a selection.
 
         Args:
-            selection: what to scan.
-            rank: that of the value.
-            whole: whether these are all elements along the axis.
+            selection: the elements.
+            rank: the rank of their source.
+            whole: true for all elements along the axis.
         """
         source, axis = selection.source, selection.axis
         tensor = self.repetition.body.initializers.get(source)
@@ -51,23 +52,23 @@ class ScanSources:
         self.backward.append(selection.step == -1)
 
     def add_numbers(self) -> None:
-        """Scan the numbers of the trips, of the rank that the body declares for one."""
+        """Scan the iteration numbers, of the rank that the body declares."""
         assert self.repetition.iteration is not None
-        numbers, rank = self._counted(), len(self.repetition.iteration.shape or ())
+        numbers, rank = self._iota(), len(self.repetition.iteration.shape or ())
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "numbers")
         self.values.append(numbers)
         self.backward.append(False)
 
     def _indices(self, selection: Selection) -> Value:
-        """The places of the elements along the axis; backward from the last one."""
+        """The positions of the elements along the axis; backward from the last one."""
         start = selection.start.value
         if selection.step == -1 or not start:
-            return self._counted()
+            return self._iota()
         offset = self.emit.constant(np.array(start, np.int64), "start")
-        return self.emit.add("Add", [self._counted(), offset], "places")
+        return self.emit.add("Add", [self._iota(), offset], "places")
 
-    def _counted(self) -> Value:
+    def _iota(self) -> Value:
         if self._numbers is None:
             assert self.repetition.maximum is not None
             zero, one = (self.emit.constant(np.array(n, np.int64), "k") for n in (0, 1))

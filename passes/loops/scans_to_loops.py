@@ -1,12 +1,12 @@
-"""Write Scans as Loops, for what has no Scan.
+"""Convert Scans to Loops, for runtimes without Scan.
 
 y = Scan <num_scan_inputs = 1,             y = Loop (n, yes, s) <body = b (i, c, a) => (c, r) {
     body = b (a, e) => (r) {         ->        e = Gather (x, i)
         r = Add (a, e)                         r = Add (a, e)
     }> (s, x)                              }>
 
-Here n is the size of the axis that is scanned. The condition is handed on as it came, which
-onnxruntime runs fastest.
+Here n is the size of the axis that is scanned. The body returns its condition input unchanged,
+which onnxruntime runs fastest.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from ..scans.layout import add_holder, declaration, replace_outputs
 from ..scans.shapes import ScanShapes, Size
 from ..vectorize.loop_view import Repetition, Scanned, Stacked
 from ..vectorize.splice import is_used
-from .new_bodies import add_input, all_labels, give_out_own
+from .new_bodies import add_input, all_labels, set_own_outputs
 from .other_form import OtherForm
 
 _SLICE_BACKWARD = 10
-"""From this opset on a Slice has steps."""
+"""The first opset whose Slice has steps."""
 
 _ALLOW_ZERO = 14
-"""From this opset on a Reshape can say that a size is 0."""
+"""The first opset whose Reshape allows a size of 0."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ScansToLoops(Pass):
-    """Write Scans as Loops."""
+    """Convert Scans to Loops."""
 
     name: ClassVar[str] = "scans-to-loops"
 
@@ -51,14 +51,14 @@ class ScansToLoops(Pass):
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """A Scan that can be a Loop.
+    """A Scan that can become a Loop.
 
     Attributes:
         repetition: the Scan.
-        length: how many trips it makes, where that is known.
-        elements: what is known of an element of each scan output.
-        sizes: for each scan output the sizes of an element that a Loop of no trips would not give;
-            None where it gives them.
+        length: its trip count; None if unknown.
+        elements: the fact of an element of each scan output.
+        sizes: for each scan output, the sizes of an element that a Loop without iterations would
+            lose; None if it keeps them.
     """
 
     repetition: Repetition
@@ -70,10 +70,10 @@ class _Plan:
 class _ScansToLoops(OtherForm[_Plan]):
     op_type = "Scan"
 
-    # Whether it can be ---------------------------------------------------------------------------
+    # Planning ------------------------------------------------------------------------------------
 
     def plan(self, repetition: Repetition, opset: int) -> _Plan | str:
-        """How to write a Scan as a Loop, or why it must stay."""
+        """The plan for a Scan as a Loop, or the obstacle to it."""
         shapes = ScanShapes(repetition.node, opset, self.inference)
         reason = shapes.axis_outside() or self._unsayable(repetition, opset)
         if reason is not None:
@@ -81,16 +81,16 @@ class _ScansToLoops(OtherForm[_Plan]):
         sizes: list[Sequence[Size] | None] = []
         certain = self.is_certain(repetition.node)
         for index, one in enumerate(repetition.stacked):
-            asked = not certain and is_used(repetition.around, one.output)
-            found = _untold(one, shapes, index, opset) if asked else None
-            if isinstance(found, str):
-                return found
-            sizes.append(found)
+            needed = not certain and is_used(repetition.around, one.output)
+            unknown = _unknown_sizes(one, shapes, index, opset) if needed else None
+            if isinstance(unknown, str):
+                return unknown
+            sizes.append(unknown)
         elements = [shapes.element(index) for index in range(len(repetition.stacked))]
         return _Plan(repetition, shapes.length(), elements, sizes)
 
     def _unsayable(self, repetition: Repetition, opset: int) -> str | None:
-        """Why what is scanned and stacked cannot be taken apart or moved; None if it can."""
+        """The obstacle to reading scan inputs and moving axes of scan outputs; None without one."""
         for scanned in repetition.scanned:
             fact = self.inference.fact(scanned.source)
             reason = unsayable(("Gather",), fact.elem_type, opset, "Scan")
@@ -116,7 +116,7 @@ class _ScansToLoops(OtherForm[_Plan]):
     # Rewriting -----------------------------------------------------------------------------------
 
     def rewrite(self, graph: Graph, plan: _Plan) -> str:
-        """Put a Loop in the place of a Scan."""
+        """Replace a Scan by a Loop."""
         repetition, node = plan.repetition, plan.repetition.node
         emitter = Builder(graph, self.folder.fold)
         trips = self._trips(emitter, plan)
@@ -124,8 +124,8 @@ class _ScansToLoops(OtherForm[_Plan]):
         initial = [state.initial for state in repetition.states]
         like = Operator("Loop", extra=node.op.extra)
         labels = all_labels(node, repetition.body.outputs)
-        given = [trips, holds, *initial]
-        loop = add_holder(graph, like, {}, ["body"], given, labels, node.name)
+        inputs = [trips, holds, *initial]
+        loop = add_holder(graph, like, {}, ["body"], inputs, labels, node.name)
         last = None
         if any(scanned.backward for scanned in repetition.scanned):
             one = emitter.constant(np.array(1, np.int64), "one")
@@ -136,7 +136,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         for index, (one_output, sizes) in enumerate(stacked, len(initial)):
             value = results[index] if index < len(results) else None
             if value is not None and is_used(graph, one_output.output):
-                results[index] = self._arranged(emitter, value, one_output, trips, sizes)
+                results[index] = self._arrange(emitter, value, one_output, trips, sizes)
         replace_outputs(graph, node, results)
         return "is a Loop now"
 
@@ -155,7 +155,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         return scanned.axis if shape is None else scanned.axis % len(shape)
 
     def _add_body(self, loop: Node, plan: _Plan, last: Value | None) -> None:
-        """The body of the Loop: that of the Scan, with what reads its elements before it."""
+        """Add the body of the Loop: reads of the elements, then the body of the Scan."""
         assert loop.graph is not None
         repetition, inference = plan.repetition, self.inference
         scan, facts = repetition.body, [inference.fact(s.result) for s in repetition.states]
@@ -170,13 +170,13 @@ class _ScansToLoops(OtherForm[_Plan]):
         elements = self._elements(Builder(body), repetition, number, last)
         template = Template(scan, body, fold=self.folder.fold)
         results = template.instantiate([*states, *elements])
-        told = _scalar("holds", onnx.TensorProto.BOOL)
-        give_out_own(body, [holds, *results], [told, *infos], first=1)
+        flag = _scalar("holds", onnx.TensorProto.BOOL)
+        set_own_outputs(body, [holds, *results], [flag, *infos], first=1)
 
     def _elements(
         self, emitter: Builder, repetition: Repetition, number: Value, last: Value | None
     ) -> list[Value | None]:
-        """What a trip reads of the scan inputs; None where nothing reads it."""
+        """Emit the elements of the scan inputs in an iteration; None without a reader."""
         backward = None
         elements: list[Value | None] = []
         for scanned in repetition.scanned:
@@ -190,7 +190,7 @@ class _ScansToLoops(OtherForm[_Plan]):
             elements.append(emitter.add("Gather", [scanned.source, index], label, axis=axis))
         return elements
 
-    def _arranged(
+    def _arrange(
         self,
         emitter: Builder,
         value: Value,
@@ -198,7 +198,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         trips: Value,
         sizes: Sequence[Size] | None,
     ) -> Value:
-        """What a Loop stacked, in the shape, order and axis in which the Scan gave it."""
+        """Emit a Loop's scan output in the shape, order and axis of the Scan's."""
         label = value.name
         if sizes is not None:
             shape = _shape(emitter, trips, sizes)
@@ -214,11 +214,13 @@ class _ScansToLoops(OtherForm[_Plan]):
         return emitter.transpose(value, perm, label)
 
 
-def _untold(
+def _unknown_sizes(
     stacked: Stacked, shapes: ScanShapes, index: int, opset: int
 ) -> Sequence[Size] | str | None:
-    """The sizes of an element that a Loop of no trips would not give, or why they are not known;
-    None where it gives them."""
+    """The sizes of an element that a Loop without iterations would lose, or the obstacle.
+
+    None if it keeps them.
+    """
     sizes = shapes.element_sizes(index)
     where = f"there may be no trips, and the sizes of '{stacked.result.name}'"
     if sizes is None:
@@ -231,7 +233,7 @@ def _untold(
 
 
 def _shape(emitter: Builder, trips: Value, sizes: Sequence[Size]) -> Value:
-    """The shape of what is stacked, as a vector."""
+    """Emit the shape of a scan output, as a vector."""
     parts = [emitter.unsqueeze(trips, 0, "length")]
     for size in sizes:
         if isinstance(size, int):

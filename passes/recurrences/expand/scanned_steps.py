@@ -10,7 +10,7 @@ from ....facts.polynomial import Dimension
 from ....ir import Graph, Operator, Value
 from ....ir.copying import empty_header
 from ....ops.builder import Builder
-from ...loops.new_bodies import give_out_own
+from ...loops.new_bodies import set_own_outputs
 from ...scans.layout import add_holder, declaration
 from ..layers import INPUT, LENGTHS
 from .expansion import Direction, Expansion
@@ -95,7 +95,7 @@ class _Scanned:
         fed = Fact(layer.elem_type, (rows, width)).type_proto(private=False)
         given.append(body.add_input("fed", declaration("fed", fed)))
         results = self._results(body, given)
-        give_out_own(body, results, [*infos, infos[0]][: len(results)])
+        set_own_outputs(body, results, [*infos, infos[0]][: len(results)])
 
     def _results(self, body: Graph, given: list[Value]) -> list[Value]:
         """The states after a step, and what is given out of it."""

@@ -3,7 +3,7 @@
 from harness import as_model
 from loops import HEAD
 from straightline import ir
-from straightline.passes.loops.new_bodies import all_labels, clean, give_out_own
+from straightline.passes.loops.new_bodies import all_labels, clean, set_own_outputs
 
 TEXT = """g (float[N, 3] x, float[3] w) => (float[N, 3] y, float[N, 3] z) {
     y, z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r, float[3] q)
@@ -26,7 +26,7 @@ def test_each_output_has_a_node_of_its_own():
         ([made, made], 1),
         ([element, element], 2),
     ):
-        give_out_own(graph, values, graph.output_infos)
+        set_own_outputs(graph, values, graph.output_infos)
         producers = [value.producer for value in graph.outputs]
         assert len(set(producers)) == 2 and None not in producers
         assert sum(node.is_op("Identity") for node in producers) == identities
@@ -35,7 +35,7 @@ def test_each_output_has_a_node_of_its_own():
 
 def test_the_first_slots_may_be_given_as_they_are():
     model, graph = body()
-    give_out_own(graph, [graph.inputs[0], graph.outputs[0]], graph.output_infos, first=1)
+    set_own_outputs(graph, [graph.inputs[0], graph.outputs[0]], graph.output_infos, first=1)
     assert graph.outputs[0] is graph.inputs[0]
     ir.verify(model)
 
