@@ -14,7 +14,7 @@ from ..driver.specialize import Values
 from ..driver.trip_bounds import Maxima, assume_maxima
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import to_proto
-from ..ir.bridge.conversion import Exchange, put_in_place
+from ..ir.bridge.conversion import Exchange, move_content
 from ..ir.gc_pause import paused_collector
 from ..ir.io.onnx_ir_model import base_dir_of
 from ..passes import Pipeline, Remark
@@ -92,7 +92,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
                 differ; the model is as it was.
         """
         exchange = Exchange()
-        mine = exchange.taken(model)
+        mine = exchange.from_onnx_ir(model)
         rewriting = Rewriting(mine, self.options)
         bound = rewriting.bind(mine)
         fixed = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
@@ -103,10 +103,10 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         bindings = options.values, options.shapes, options.dims, options.assume_max
         if not result.changed and not any(bindings):
             return onnx_ir.passes.PassResult(model, False)
-        rebuilt = exchange.given(mine)
+        rebuilt = exchange.to_onnx_ir(mine)
         if self.verification is not None:
             _compare(model, rebuilt, fixed, self.verification)
-        put_in_place(model, rebuilt)
+        move_content(model, rebuilt)
         return onnx_ir.passes.PassResult(model, True)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Models of onnx_ir to ours and back, where their weights stay what and where they are.
+"""Conversion between models of onnx_ir and ours, without copies of weights.
 
-Large tensors are not written into the message between the two: a stand-in takes their place, an
-external tensor with a location of our own, which is exchanged for the tensor itself on arrival.
+Stand-ins replace large tensors in the message between the two: external tensors with a location of
+our own. After the conversion the tensors themselves replace their stand-ins.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..model import Model
 from ..tensor import Array, Tensor, TensorMessage
 
 _LEAST_BYTES = 1024
-"""Smaller tensors are written into the message."""
+"""The least size of a tensor with a stand-in, in bytes."""
 _PLACE = "straightline: tensor"
 _STRINGS = onnx.TensorProto.STRING
 
 Theirs = Any
-"""A tensor of onnx_ir; each kind of it is a class of its own."""
+"""A tensor of onnx_ir, of any of its classes."""
 
 
 class Lent(Tensor):
-    """A constant whose elements a tensor of onnx_ir holds."""
+    """A constant with the elements of a tensor of onnx_ir."""
 
     __slots__ = ("lender",)
 
@@ -52,8 +52,8 @@ class Lent(Tensor):
     def message(self) -> TensorMessage:
         """A copy as an ONNX message."""
         if self._message is None:
-            held = onnx_ir.Tensor(self.numpy(), dtype=self.lender.dtype, name=self.lender.name)
-            self._message = onnx_ir.to_proto(held)
+            copy = onnx_ir.Tensor(self.numpy(), dtype=self.lender.dtype, name=self.lender.name)
+            self._message = onnx_ir.to_proto(copy)
         return self._message
 
     def _read(self) -> Array:
@@ -61,22 +61,22 @@ class Lent(Tensor):
 
 
 class Exchange:
-    """One model on its way; tensors that went out come back as the same objects."""
+    """The conversion of one model, back and forth; tensors keep their identity."""
 
     def __init__(self) -> None:
         self._places: dict[str, Tensor] = {}
         self._lent: dict[int, tuple[Theirs, Tensor]] = {}
 
-    def taken(self, model: onnx_ir.Model, base_dir: Path | None = None) -> Model:
-        """A model of onnx_ir as ours.
+    def from_onnx_ir(self, model: onnx_ir.Model, base_dir: Path | None = None) -> Model:
+        """Convert a model of onnx_ir to ours.
 
         Raises:
             ModelError: it is not well formed.
         """
-        return self.arrived(self.message(model), base_dir)
+        return self.from_message(self.message(model), base_dir)
 
-    def arrived(self, proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
-        """The model of a message with stand-ins.
+    def from_message(self, proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
+        """Read a model from a message with stand-ins.
 
         Raises:
             ModelError: it is not well formed.
@@ -91,21 +91,21 @@ class Exchange:
         return model
 
     def message(self, model: onnx_ir.Model) -> onnx.ModelProto:
-        """The message of a model of onnx_ir, with stand-ins for large tensors."""
+        """Make the message of a model of onnx_ir, with stand-ins for large tensors."""
         with self._standing_in(model):
             return onnx_ir.to_proto(model)
 
-    def given(self, model: Model) -> onnx_ir.Model:
-        """Our model as one of onnx_ir."""
-        made = onnx_ir.from_proto(serialize(model, self._message_of))
-        for value in _initializers(made):
+    def to_onnx_ir(self, model: Model) -> onnx_ir.Model:
+        """Convert our model to one of onnx_ir."""
+        theirs = onnx_ir.from_proto(serialize(model, self._message_of))
+        for value in _initializers(theirs):
             own = self._places.get(_location(value.const_value))
             if own is not None:
                 value.const_value = self._theirs(own, value.const_value)
-        return made
+        return theirs
 
     def _message_of(self, tensor: Tensor, _: Graph) -> TensorMessage:
-        """What is written for one of our tensors."""
+        """The message of one of our tensors, or of its stand-in."""
         if tensor.is_sparse or tensor.elem_type == _STRINGS:
             return tensor.message()
         size = tensor.size * onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).itemsize
@@ -115,11 +115,11 @@ class Exchange:
 
     def _place_of(self, tensor: Tensor) -> str:
         place = f"{_PLACE} {id(tensor)}"
-        self._places[place] = tensor  # held, so that the number stays its own
+        self._places[place] = tensor  # keeps the tensor alive and the id unique
         return place
 
     def _theirs(self, tensor: Tensor, stand_in: Theirs) -> Theirs:
-        """One of our tensors as onnx_ir takes it, read when it is asked for."""
+        """Convert one of our tensors lazily to one of onnx_ir."""
         if isinstance(tensor, Lent):
             return tensor.lender
         kind = onnx_ir.DataType(tensor.elem_type)
@@ -127,14 +127,14 @@ class Exchange:
         def read() -> Any:
             return onnx_ir.Tensor(tensor.numpy(), dtype=kind)
 
-        made = onnx_ir.LazyTensor(read, kind, onnx_ir.Shape(tensor.dims), name=stand_in.name)
-        self._lent[id(made)] = made, tensor
-        return made
+        lazy = onnx_ir.LazyTensor(read, kind, onnx_ir.Shape(tensor.dims), name=stand_in.name)
+        self._lent[id(lazy)] = lazy, tensor
+        return lazy
 
     @contextmanager
     def _standing_in(self, model: onnx_ir.Model) -> Iterator[None]:
-        """Stand-ins for the large tensors of a model of onnx_ir."""
-        held = []
+        """Replace the large tensors of a model of onnx_ir by stand-ins for a while."""
+        replaced = []
         try:
             for value in _initializers(model):
                 lender = value.const_value
@@ -144,7 +144,7 @@ class Exchange:
                 if own is None:
                     own = Lent(lender)
                     self._lent[id(lender)] = lender, own
-                held.append((value, lender))
+                replaced.append((value, lender))
                 value.const_value = onnx_ir.ExternalTensor(
                     self._place_of(own),
                     None,
@@ -157,7 +157,7 @@ class Exchange:
                 )
             yield
         finally:
-            for value, lender in held:
+            for value, lender in replaced:
                 value.const_value = lender
 
     def _is_lent(self, tensor: Theirs) -> bool:
@@ -166,17 +166,17 @@ class Exchange:
         return bool(tensor.dtype != onnx_ir.DataType.STRING and tensor.nbytes >= _LEAST_BYTES)
 
 
-def put_in_place(model: onnx_ir.Model, made: onnx_ir.Model) -> None:
-    """Let a model of onnx_ir hold what another one does; what it is called and says of itself
-    stays, and so does what passes noted at values and nodes of the same names."""
+def move_content(model: onnx_ir.Model, other: onnx_ir.Model) -> None:
+    """Move the content of another model into a model of onnx_ir. Its own name and metadata stay,
+    and so does `meta` of values and nodes of the same names."""
     notes = {key: dict(item.meta) for key, item in _named(model) if item.meta}
-    for key, item in _named(made) if notes else ():
+    for key, item in _named(other) if notes else ():
         item.meta.update(notes.get(key, {}))
-    made.graph.meta.update(model.graph.meta)
-    model.graph = made.graph
-    model.ir_version = made.ir_version
+    other.graph.meta.update(model.graph.meta)
+    model.graph = other.graph
+    model.ir_version = other.ir_version
     model.functions.clear()
-    model.functions.update(made.functions)
+    model.functions.update(other.functions)
 
 
 def _named(model: onnx_ir.Model) -> Iterator[tuple[tuple[str, str], Any]]:
@@ -201,7 +201,7 @@ def _location(tensor: Theirs) -> str:
 
 
 def _place(tensor: Tensor) -> str:
-    """Where a tensor that came in a message says it lies."""
+    """The location of an external tensor."""
     if not tensor.is_external:
         return ""
     message = tensor.message()

@@ -1,10 +1,10 @@
-"""What every pass relies on, checked once when a model is loaded.
+"""The checker of messages at load: conditions on which every pass relies.
 
-Names are text; tensors and types are of types that ONNX knows; nodes of ONNX's own operators have
-the inputs, outputs and attributes that their schemas demand; no function of the model calls itself.
-What ONNX has no schema for is passed through untouched.
+Names are text; tensors and types have element types of ONNX; nodes of ONNX's own operators have the
+inputs, outputs and attributes of their schemas; functions are not recursive. Operators without a
+schema pass.
 
-One walk over the message, linear in it. Nodes of the same form are decided once.
+One linear walk over the message. Nodes of the same form are checked once.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def check_well_formed(proto: onnx.ModelProto) -> None:
 
 @contextlib.contextmanager
 def text_checked(proto: onnx.ModelProto) -> Iterator[None]:
-    """Say which text of a message is none, where that was come across.
+    """Turn the TypeError of text that is not UTF-8 into an error that names it.
 
     Raises:
-        ModelError: there is one.
+        ModelError: a text is not UTF-8.
     """
     try:
         yield
-    except TypeError as error:  # text was joined that was no text
+    except TypeError as error:  # from joining text that was not UTF-8
         odd = first_odd_text(proto)
         if odd is None:
             raise
@@ -61,15 +61,15 @@ def text_checked(proto: onnx.ModelProto) -> Iterator[None]:
 
 
 class Frame:
-    """All of a message but its functions and the nodes of its main graph, checked. Who reads those
-    checks each just before, which spares a walk.
+    """Checks of a message without its functions and the nodes of its main graph. Their reader
+    checks each of these just before it reads it, which saves a walk.
 
     Attributes:
-        main: checks nodes of the main graph.
+        main: the checker of nodes of the main graph.
 
     Raises:
         ModelError: it is not well formed.
-        TypeError: a text is no text.
+        TypeError: a text is not UTF-8.
     """
 
     def __init__(self, proto: onnx.ModelProto) -> None:
@@ -88,7 +88,7 @@ class Frame:
                 self.main.check(graph, Place(graph.name))
 
     def of_function(self, function: onnx.FunctionProto, imports: Imports) -> GraphChecker:
-        """Check a function, and give what checks its nodes. Errors as the constructor."""
+        """Check a function and return the checker of its nodes. Errors as the constructor."""
         domain, name = function.domain, function.name
         forms = self._forms.get(imports)
         if forms is None:
@@ -101,20 +101,20 @@ class Frame:
         return checker
 
     def _forms_of(self, imports: Imports, where: str) -> Forms:
-        # Below IR version 3 nothing was imported: everything was opset 1.
+        # Below IR version 3 there are no imports: all is opset 1.
         version = 1 if self._ir_version < 3 else 0
-        for domain, given, _ in imports:
+        for domain, imported, _ in imports:
             if domain in ("", "ai.onnx"):
-                version = given
+                version = imported
                 if not 1 <= version <= _NEWEST:
                     raise ModelError(
                         f"{where} imports opset {version}; known are 1 to {_NEWEST}"
                         " (a newer onnx package may know it)"
                     )
-            elif not -_MANY <= given <= _MANY:
-                raise ModelError(f"{where} imports version {given} of domain '{domain}'")
+            elif not -_MANY <= imported <= _MANY:
+                raise ModelError(f"{where} imports version {imported} of domain '{domain}'")
         return Forms(version)
 
     def finish(self) -> None:
-        """Check what is seen in the end only: that calls fit. Errors as the constructor."""
+        """Check calls, after all functions. Errors as the constructor."""
         self._calls.check()

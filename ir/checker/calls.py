@@ -1,4 +1,4 @@
-"""Calls of a model's own functions: that they end, and give what the functions need."""
+"""Checks of calls: no recursion, and all inputs and attributes that functions need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .schemas import Form
 
 
 class _Call(NamedTuple):
-    """A call: what it gives, and what of that its caller was given itself."""
+    """A call: its node, the kinds of its attributes, and the caller's own inputs."""
 
     function: FunctionKey
     node: onnx.NodeProto
@@ -26,37 +26,37 @@ class _Call(NamedTuple):
 
     @property
     def references(self) -> dict[str, str]:
-        """The attributes that it takes from its caller."""
+        """The attributes that refer to attributes of the caller."""
         return {a.name: a.ref_attr_name for a in self.node.attribute if a.ref_attr_name}
 
 
 class Calls:
     """The calls among a model's functions; None stands for the model itself.
 
-    A function needs what an operator in it cannot be without, and what those that it calls need.
-    A call of a function of which all is known is checked at once, so that nothing is kept of a
-    model whose functions stand before those that call them.
+    A function needs the required inputs and attributes of its operators and of the functions that
+    it calls. A call of a settled function is checked at once, so that nothing is stored for a model
+    whose functions precede their callers.
 
     Args:
-        functions: those of the model.
+        functions: the functions of the model.
     """
 
     def __init__(self, functions: Sequence[onnx.FunctionProto]) -> None:
         self._messages = functions
         self._index = {key_of(f.domain, f.name, f.overload): n for n, f in enumerate(functions)}
         self._settled: set[FunctionKey] = set()
-        self._made: dict[FunctionKey | None, list[_Call]] = {}
-        # Who needs an attribute or an input of a function, and of which kind an attribute must be.
+        self._open_calls: dict[FunctionKey | None, list[_Call]] = {}
+        # Users of each attribute and input of a function, and the kinds of attributes.
         self._attributes: dict[FunctionKey, dict[str, str]] = defaultdict(dict)
         self._inputs: dict[FunctionKey, dict[str, str]] = defaultdict(dict)
         self._kinds: dict[FunctionKey, dict[str, int]] = defaultdict(dict)
 
     def __contains__(self, key: FunctionKey) -> bool:
-        """Whether nodes call a function by this."""
+        """Test whether a key is that of a function."""
         return key in self._index
 
     def function(self, key: FunctionKey) -> onnx.FunctionProto:
-        """A function by what nodes call it."""
+        """Find a function by its key."""
         return self._messages[self._index[key]]
 
     def note(
@@ -67,25 +67,25 @@ class Calls:
         place: Place,
         parameters: Collection[str],
     ) -> None:
-        """Note a call; `parameters` are the caller's own inputs as far as the node sees them.
+        """Add a call; `parameters` are the caller's own inputs that the node sees.
 
         Raises:
-            ModelError: it does not fit a function of which all is known.
+            ModelError: it does not fit a settled function.
         """
         key = key_of(node.domain, node.op_type, node.overload)
         call = _Call(key, node, place, kinds, parameters)
         if key in self._settled:
             self._check(call, caller)
         else:
-            self._made.setdefault(caller, []).append(call)
+            self._open_calls.setdefault(caller, []).append(call)
 
     def close(self, function: FunctionKey) -> None:
-        """Note that all nodes of a function were seen.
+        """Settle a function unless it calls others.
 
         Raises:
-            ModelError: a default does not fit what is needed of it.
+            ModelError: a default is of the wrong kind.
         """
-        if function not in self._made:
+        if function not in self._open_calls:
             self._settle(function)
 
     def _settle(self, function: FunctionKey) -> None:
@@ -101,7 +101,7 @@ class Calls:
         place: Place,
         parameters: Collection[str],
     ) -> None:
-        """Note what a node in a function needs of the function's caller."""
+        """Record the inputs and attributes that a node in a function needs from callers."""
         for attribute in node.attribute[:]:
             if attribute.ref_attr_name:
                 if attribute.name in form.required:
@@ -115,24 +115,27 @@ class Calls:
                     self._inputs[function].setdefault(node.input[index], place.node(node))
 
     def check(self) -> None:
-        """Check the calls that were noted and not checked.
+        """Check the calls that are still open.
 
         Raises:
-            ModelError: functions call each other in a circle, or a call does not fit its function.
+            ModelError: functions are recursive, or a call does not fit its function.
         """
         for caller in (*self._callees_first(), None):
-            for call in self._made.pop(caller, ()):
+            for call in self._open_calls.pop(caller, ()):
                 self._check(call, caller)
             if caller is not None:
                 self._settle(caller)
 
     def _callees_first(self) -> list[FunctionKey]:
-        """The functions of which not all is known."""
+        """Sort the unsettled functions topologically, callees first."""
         calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
-        rest = {key: self._made[key] for key in self._index if key in self._made}
+        rest = {key: self._open_calls[key] for key in self._index if key in self._open_calls}
         calls.add_nodes_from(rest)
         calls.add_edges_from(
-            (f, call.function) for f, made in rest.items() for call in made if call.function in rest
+            (f, call.function)
+            for f, calls_of in rest.items()
+            for call in calls_of
+            if call.function in rest
         )
         try:
             return list(nx.topological_sort(calls.reverse(copy=False)))
@@ -152,9 +155,9 @@ class Calls:
             (len(call.node.input), len(function.input), "inputs; the function takes"),
             (len(call.node.output), len(function.output), "outputs; the function gives"),
         )
-        for given, most, what in counts:
-            if given > most:
-                yield f"has {given} {what} {most}"
+        for count, most, what in counts:
+            if count > most:
+                yield f"has {count} {what} {most}"
         if call.function in self._kinds:
             yield from self._faults_of_kinds(call, caller)
         if call.function in self._attributes:
@@ -164,12 +167,12 @@ class Calls:
 
     def _faults_of_kinds(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
         references = call.references
-        for name, wanted in self._kinds[call.function].items():
+        for name, required in self._kinds[call.function].items():
             kind = call.kinds.get(name)
-            if kind not in (None, ANY, wanted):
-                yield _wrong_kind(name, kind, wanted)
+            if kind not in (None, ANY, required):
+                yield _wrong_kind(name, kind, required)
             if caller is not None and name in references:
-                self._kinds[caller].setdefault(references[name], wanted)
+                self._kinds[caller].setdefault(references[name], required)
 
     def _missing_attributes(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
         references = call.references
@@ -184,22 +187,22 @@ class Calls:
         names, inputs = list(self.function(call.function).input), call.node.input
         for name, user in self._inputs[call.function].items():
             index = names.index(name)
-            given = inputs[index] if index < len(inputs) else ""
-            if not given:
+            argument = inputs[index] if index < len(inputs) else ""
+            if not argument:
                 yield f"lacks its input '{name}', which {user} needs"
-            if caller is not None and given in call.parameters:
-                self._inputs[caller].setdefault(given, user)
+            if caller is not None and argument in call.parameters:
+                self._inputs[caller].setdefault(argument, user)
 
     def _check_defaults(self, key: FunctionKey) -> None:
         for message in self.function(key).attribute_proto:
-            wanted, kind = self._kinds[key].get(message.name), kind_of(message)
-            if wanted is not None and wanted != kind:
-                fault = _wrong_kind(message.name, kind, wanted)
+            required, kind = self._kinds[key].get(message.name), kind_of(message)
+            if required is not None and required != kind:
+                fault = _wrong_kind(message.name, kind, required)
                 raise ModelError(f"function '{key[0]}::{key[1]}' {fault}")
 
 
-def _wrong_kind(name: str, kind: int, wanted: int) -> str:
+def _wrong_kind(name: str, kind: int, required: int) -> str:
     return (
         f"has an attribute '{name}' of kind {name_of_kind(kind)}, which takes"
-        f" {name_of_kind(wanted)}"
+        f" {name_of_kind(required)}"
     )

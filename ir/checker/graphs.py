@@ -1,4 +1,4 @@
-"""Graphs and the nodes in them, at every depth."""
+"""Checks of graphs and their nodes at every depth."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .scans import check_scan
 from .schemas import Forms, Kinds
 
 _DEEPEST = 100
-"""Protobuf's readers take graphs nested some 30 deep; no file holds more."""
+"""The limit of nesting; protobuf's readers accept some 30 levels."""
 
 _FEW = 8
-"""Among so many names one is found as quickly as in a set."""
+"""The most names that a list searches as fast as a set."""
 
 _NO_KINDS: Kinds = MappingProxyType({})
 _MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
 
 
 class GraphChecker:
-    """Checks the graphs of the model itself or of one function.
+    """Checker of the graphs of the model itself or of one function.
 
     Args:
-        forms: what the opset demands of nodes.
-        calls: where calls of the model's functions are noted.
-        types: the types that were seen.
-        place: the graph that no node holds.
-        root: the function that the graphs belong to; None for the model.
+        forms: the forms of operators in the opset.
+        calls: collects calls of the model's functions.
+        types: the cache of valid types.
+        place: the outermost graph.
+        root: the function of the graphs; None for the model.
     """
 
     def __init__(
@@ -57,16 +57,16 @@ class GraphChecker:
 
         Raises:
             ModelError: it is not well formed.
-            TypeError: a text is no text.
+            TypeError: a text is not UTF-8.
         """
         self.check_frame(graph, place)
-        # A branch may read an input of the function that only some calls give.
+        # A branch may read an input of the function that only some calls have.
         parameters, self.parameters = self.parameters, ()
         self.check_nodes(graph.node, place)
         self.parameters = parameters
 
     def check_frame(self, graph: onnx.GraphProto, place: Place) -> None:
-        """Check all of a graph but its nodes; errors as `check`."""
+        """Check a graph without its nodes; errors as `check`."""
         if place.depth > _DEEPEST:
             raise ModelError(f"{place.graph} is nested more than {_DEEPEST} deep")
         if has_odd_text(graph, _MANY):
@@ -82,7 +82,7 @@ class GraphChecker:
             check_sparse(sparse, "sparse initializer '{}'", sparse.values.name)
 
     def check_function(self, function: onnx.FunctionProto) -> None:
-        """Check all of a function but its nodes; errors as `check`."""
+        """Check a function without its nodes; errors as `check`."""
         inputs = function.input[:]
         header = (function.name, function.domain, function.overload, function.doc_string)
         "".join((*header, *inputs, *function.output, *function.attribute))
@@ -95,20 +95,20 @@ class GraphChecker:
         self._check_infos(function.value_info, self.place)
 
     def close(self) -> None:
-        """Note that all nodes of a function were checked; errors as `check`."""
+        """Finish a function after its nodes; errors as `check`."""
         if self.root is not None:
             self.calls.close(self.root)
 
     def _check_infos(self, infos: Iterable[onnx.ValueInfoProto], place: Place) -> None:
-        fine = self.types.valid
+        valid = self.types.valid
         for info in infos:
-            if info.type.SerializeToString() not in fine:
+            if info.type.SerializeToString() not in valid:
                 self.types.check(info.type, f"'{info.name}' of {place.graph}")
 
     def check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place | None = None) -> None:
         """Check the nodes of a graph with their names; errors as `check`."""
         place = place or self.place
-        # Names that are read need no check: they are those of what is given out, or nothing is.
+        # Inputs need no check: a defined name is that of some output.
         texts: list[str] = []
         for node in nodes:
             inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
@@ -124,10 +124,10 @@ class GraphChecker:
         outputs: Sequence[str],
         place: Place | None = None,
     ) -> None:
-        """Check a node and all that it holds; errors as `check`. That what it gives out and itself
-        are named by text is left to the caller."""
+        """Check a node with its bodies; errors as `check`. The caller checks that the names of the
+        node and its outputs are text."""
         place = place or self.place
-        if self.root is not None:  # each tells what it needs of its function
+        if self.root is not None:  # each adds to the needs of its function
             self._decides(node, inputs, outputs, place)
             return
         key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
@@ -136,14 +136,14 @@ class GraphChecker:
             key += tuple([(a.name, a.type, a.ref_attr_name) for a in attributes])
         if "" in inputs or "" in outputs:
             key += (*map(bool, inputs), *map(bool, outputs))
-        fine = self.forms.fine
-        if key not in fine and self._decides(node, inputs, outputs, place):
-            fine.add(key)
+        valid = self.forms.valid
+        if key not in valid and self._decides(node, inputs, outputs, place):
+            valid.add(key)
 
     def _decides(
         self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place
     ) -> bool:
-        """Check a node; whether it stands for all that look like it."""
+        """Check a node, and return whether the result holds for all nodes of its form."""
         op_type, domain, overload = node.op_type, node.domain, node.overload
         "".join((op_type, domain, overload, *inputs))
         if not op_type:
@@ -152,18 +152,18 @@ class GraphChecker:
         kinds = self._kinds(attributes) if attributes else _NO_KINDS
         if self.root is None:
             _check_no_reference(attributes, place, node)
-        called = key_of(domain, op_type, overload) in self.calls
-        own = domain in ("", "ai.onnx") and not called
-        if called:
+        is_call = key_of(domain, op_type, overload) in self.calls
+        own = domain in ("", "ai.onnx") and not is_call
+        if is_call:
             self.calls.note(self.root, node, kinds, place, self.parameters)
         elif own:
             self._check_own(node, inputs, outputs, kinds, place)
-        held = [graph for attribute in attributes for graph in graphs_in(attribute)]
-        for graph in held:
+        graphs = [graph for attribute in attributes for graph in graphs_in(attribute)]
+        for graph in graphs:
             self.check(graph, place.inside(node, graph.name))
         valued = own and any(has_value_to_check(*pair) for pair in kinds.items())
         untyped = any(not attribute.type for attribute in attributes)
-        return not (called or held or valued or untyped)
+        return not (is_call or graphs or valued or untyped)
 
     def _kinds(self, attributes: Iterable[onnx.AttributeProto]) -> Kinds:
         kinds = {}
@@ -198,7 +198,7 @@ class GraphChecker:
 
     @property
     def _where(self) -> str:
-        """What imports opsets for these nodes, as errors name it."""
+        """The model or function that imports opsets, as errors name it."""
         if self.root is None:
             return f"model '{self.place.name}'"
         return f"function '{self.place.domain}::{self.place.name}'"
@@ -210,7 +210,7 @@ def _check_no_reference(
     """Check that no attribute of a node outside functions refers to one of a function.
 
     Raises:
-        ModelError: one does.
+        ModelError: an attribute does.
     """
     for attribute in attributes:
         if attribute.ref_attr_name:

@@ -1,4 +1,4 @@
-"""Scan's lists: one entry for each input or output that is scanned."""
+"""Checks of Scan's lists: one entry for each scanned input or output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OUTPUTS = ("scan_output_axes", "scan_output_directions")
 
 
 def check_scan(node: onnx.NodeProto, label: str, version: int) -> None:
-    """Check the lengths of a Scan's lists and what directions they hold.
+    """Check the lengths of a Scan's lists, and its directions.
 
     Raises:
         ModelError: they do not fit (operator specification of Scan).
@@ -26,7 +26,7 @@ def check_scan(node: onnx.NodeProto, label: str, version: int) -> None:
     states = len(node.input) - scanned - (version == 8)
     body = attributes.get("body")
     counts: list[tuple[Sequence[str], int, str]] = [(_INPUTS, scanned, "scanned inputs")]
-    # Whether there are enough of them is seen where the body is read.
+    # The reader of the body checks whether there are enough.
     if body is not None and not body.ref_attr_name and len(body.g.output) >= states:
         counts.append((_OUTPUTS, len(body.g.output) - states, "scan outputs"))
     for names, count, what in counts:

@@ -1,4 +1,4 @@
-"""What ONNX's schemas demand of a node: how many inputs and outputs, which attributes."""
+"""Constraints of ONNX's schemas on nodes: numbers of inputs and outputs, attributes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_NAME = frozenset(
         *("Optional", "OptionalGetElement", "OptionalHasElement"),
     }
 )
-"""Operators that passes know by their names alone, and nobody else has used these."""
+"""Operators that passes recognise by name alone; no other domain defines them."""
 
 _MANY = 2**31 - 1
 _SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
@@ -33,18 +33,18 @@ Kinds = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Form:
-    """What an operator demands of its nodes in one opset.
+    """The constraints of an operator on its nodes in one opset.
 
     Attributes:
         op_type: the operator.
         version: the opset.
-        inputs: the least and the greatest number of inputs.
-        outputs: the same of its outputs.
+        inputs: the minimum and maximum number of inputs.
+        outputs: the minimum and maximum number of outputs.
         names: the names of the formal inputs.
-        required_inputs: positions of inputs that may not be absent.
-        required_outputs: positions of outputs that may not be absent.
-        required: attributes that must be there.
-        kinds: the kinds that each attribute may have.
+        required_inputs: the positions of required inputs.
+        required_outputs: the positions of required outputs.
+        required: the required attributes.
+        kinds: the allowed kinds of each attribute.
     """
 
     op_type: str
@@ -68,19 +68,19 @@ class Form:
         """Check a node.
 
         Raises:
-            ModelError: it does not fit.
+            ModelError: the node violates a constraint.
         """
         for fault in self.faults(inputs, outputs, kinds):
             raise ModelError(f"{place.node(node)} {fault}")
 
     def faults(self, inputs: Sequence[str], outputs: Sequence[str], kinds: Kinds) -> Iterator[str]:
-        """The faults of a node, clauses that continue its name; absent operands are empty."""
+        """List the faults of a node as predicates of its name; absent operands are empty."""
         for name, kind in kinds.items():
             allowed = self.kinds.get(name)
             if allowed is not None and kind not in allowed and kind != ANY:
-                wanted = " or ".join(sorted(map(name_of_kind, allowed)))
-                found = name_of_kind(kind)
-                yield f"has an attribute '{name}' of kind {found}, which takes {wanted}"
+                names = " or ".join(sorted(map(name_of_kind, allowed)))
+                actual = name_of_kind(kind)
+                yield f"has an attribute '{name}' of kind {actual}, which takes {names}"
         for name in self.required:
             if name not in kinds:
                 graph = "graph " if _GRAPH in self.kinds[name] else ""
@@ -101,30 +101,29 @@ class Form:
         if least <= len(names) <= most or (len(names) > most and not any(names[most:])):
             return
         exact = least == most or len(names) < least < most < _MANY
-        wanted = f"at least {least}" if len(names) < least < most else f"at most {most}"
+        count = f"at least {least}" if len(names) < least < most else f"at most {most}"
         if exact:
-            wanted = f"{least}" if least == most else f"{least} to {most}"
-        yield f"has {len(names)} {what}; {self.op_type} {verb} {wanted} at opset {self.version}"
+            count = f"{least}" if least == most else f"{least} to {most}"
+        yield f"has {len(names)} {what}; {self.op_type} {verb} {count} at opset {self.version}"
 
 
 class Forms:
     """The forms of ONNX's own operators in one opset.
 
     Args:
-        version: the opset; 0 where none is imported.
+        version: the opset; 0 without an import.
     """
 
     def __init__(self, version: int) -> None:
         self.version = version
-        # What is seen of a node at a glance; those that look like one of these fit.
-        self.fine: set[tuple[object, ...]] = set()
+        # The forms of valid nodes.
+        self.valid: set[tuple[object, ...]] = set()
 
     def of(self, op_type: str, place: Place, node: onnx.NodeProto) -> Form | None:
         """The form of an operator; None where ONNX has none in this opset, or deprecated it.
 
         Raises:
-            ModelError: the opset does not have it yet, and passes would take it for what it is
-                later.
+            ModelError: the opset lacks it, and passes would mistake it for the later operator.
         """
         since = _first_version(op_type) if op_type in _BY_NAME else 0
         if self.version < since:
@@ -163,30 +162,30 @@ def _first_version(op_type: str) -> int:
 
 @functools.cache
 def _other_kinds(op_type: str) -> dict[str, frozenset[int]]:
-    """The kinds of attributes that any version of an operator has.
+    """The kinds of attributes in any version of an operator.
 
-    Files carry attributes that their opset does not know any more, and they too are read by name.
+    Files contain attributes that their opset has dropped; passes read these by name, too.
     """
     kinds: dict[str, frozenset[int]] = {}
     for schema in _versions().get(op_type, ()):
-        for name, found in _kinds(schema).items():
-            kinds[name] = kinds.get(name, frozenset()) | found
+        for name, more in _kinds(schema).items():
+            kinds[name] = kinds.get(name, frozenset()) | more
     return kinds
 
 
-def may_say_much(op_type: str) -> bool:
-    """Whether attributes of an operator may hold tensors or graphs, or ONNX does not know it."""
+def may_hold_much(op_type: str) -> bool:
+    """Test whether attributes may hold tensors or graphs, or ONNX lacks the operator."""
     kinds = _other_kinds(op_type).values()
-    return op_type not in _versions() or any(not LARGE.isdisjoint(found) for found in kinds)
+    return op_type not in _versions() or any(not LARGE.isdisjoint(each) for each in kinds)
 
 
 @functools.cache
 def _versions() -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    versions: dict[str, list[Any]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if not schema.domain:
-            found.setdefault(schema.name, []).append(schema)
-    return found
+            versions.setdefault(schema.name, []).append(schema)
+    return versions
 
 
 def _kinds(schema: Any) -> dict[str, frozenset[int]]:

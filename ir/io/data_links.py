@@ -1,4 +1,4 @@
-"""Data files that a result shares with what it was read from: by reference, or as hard links."""
+"""Data files shared between a result and its original: by reference, or as hard links."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..option_names import by
 from .write_target import Target
 
 LinkData = Literal["reference", "hard"]
-"""How a result shares data files: it refers to them where they are, or has links beside it."""
+"""The ways to share data files: references to their place, or links beside the result."""
 
 WAYS: tuple[str, ...] = get_args(LinkData)
 
 
 @dataclasses.dataclass(frozen=True)
 class Links:
-    """How a result gets at the data files of its original.
+    """The data files that a result shares with its original.
 
     Attributes:
-        names: what the result calls each of them.
-        places: the hard links that are made, each with its file.
+        names: the name of each file in the result.
+        places: the hard links to make, each with its file.
     """
 
     names: Mapping[Path, str]
@@ -32,16 +32,16 @@ class Links:
 
     @classmethod
     def of(cls, files: Iterable[Path], target: Target, how: str) -> Links:
-        """The links of a result; nothing is made yet.
+        """Plan the links of a result, without making them.
 
         Args:
             files: the data files, links followed.
-            target: where the result goes.
-            how: how data is shared.
+            target: the target of the result.
+            how: the way to share data.
 
         Raises:
             SaveError: there is no such way, a model cannot refer to a file from there, the file
-                system cannot link it, or something would be lost.
+                system cannot link it, or a file would be lost.
         """
         files = list(dict.fromkeys(files))
         require_linkable(files, target, how)
@@ -58,13 +58,13 @@ class Links:
 
 
 def require_linkable(files: Iterable[Path], target: Target, how: str) -> None:
-    """Check that a result can share data files, before the long work.
+    """Check before the long work that a result can share data files.
 
     Raises:
         SaveError: it cannot.
     """
-    for given in files:
-        file = Path(os.path.realpath(given))
+    for path in files:
+        file = Path(os.path.realpath(path))
         where = f"cannot write '{target.path}': its data lies in '{file}',"
         if how == "reference" and not file.is_relative_to(target.folder):
             raise SaveError(
@@ -80,7 +80,7 @@ def require_linkable(files: Iterable[Path], target: Target, how: str) -> None:
 
 
 def require_way(how: str) -> None:
-    """Check that data can be shared in a way.
+    """Check the name of a way to share data.
 
     Raises:
         SaveError: there is no such way.

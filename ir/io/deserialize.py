@@ -1,4 +1,4 @@
-"""From ONNX messages to the IR: names are resolved to values here, once."""
+"""Deserialization of ONNX messages: resolves names to values, once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .protobuf.opset_imports import imports_of, versions_of
 
 
 class _Body(NamedTuple):
-    """A function as the graph that it is: without constants, and without types of what it takes."""
+    """A function message in the form of a graph, without constants and types of inputs."""
 
     input: Sequence[onnx.ValueInfoProto]
     output: Sequence[onnx.ValueInfoProto]
@@ -39,15 +39,15 @@ class _Body(NamedTuple):
 
 
 class _Untyped(dict[str, onnx.ValueInfoProto]):
-    """Declarations of nothing but a name, one for each: nobody changes a declaration."""
+    """Cache of declarations with a name alone; declarations are immutable."""
 
     def __missing__(self, name: str) -> onnx.ValueInfoProto:
-        found = self[name] = onnx.ValueInfoProto(name=name)
-        return found
+        info = self[name] = onnx.ValueInfoProto(name=name)
+        return info
 
 
 class Scope:
-    """The names that a graph defines, inside the scope of the graph around it."""
+    """The names that a graph defines, and the scope of the graph around it."""
 
     __slots__ = ("names", "outer")
 
@@ -56,7 +56,7 @@ class Scope:
         self.outer = outer
 
     def find(self, name: str) -> Value | None:
-        """The innermost value of that name."""
+        """Find the innermost value of a name."""
         scope: Scope | None = self
         while scope is not None:
             value = scope.names.get(name)
@@ -66,7 +66,7 @@ class Scope:
         return None
 
     def define(self, value: Value, graph: Graph) -> None:
-        """Enter a value.
+        """Define a value.
 
         Raises:
             ModelError: the graph defines the name already.
@@ -77,7 +77,7 @@ class Scope:
 
 @paused_collector
 def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
-    """The model that a message describes. Tensors and attributes are shared with it, not copied.
+    """Read a model from a message. It shares tensors and attributes with the message.
 
     Raises:
         ModelError: it is not well formed (see `well_formed`), a name is undefined or defined twice,
@@ -89,7 +89,7 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
 
 
 def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
-    nodes = list(proto.graph.node)  # held, so that protobuf makes its Python objects once
+    nodes = list(proto.graph.node)  # keeps protobuf's Python objects alive
     frame = Frame(proto)
     model = Model(model_header(proto), base_dir)
     model.opset_imports = versions_of(imports_of(proto.opset_import), "the model")
@@ -110,7 +110,7 @@ def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
 
 
 def _mark_trained(model: Model, scope: Scope) -> None:
-    """What training assigns to is no constant, although no caller can feed it."""
+    """Make initializers that training assigns to variable, although no caller can feed them."""
     for name in trained_tensors(model.training_info):
         value = scope.find(name)
         if value is not None and value in model.graph.initializers:
@@ -126,22 +126,21 @@ def _functions(proto: onnx.ModelProto, model: Model, frame: Frame) -> Iterator[F
         reader.checker = checker = frame.of_function(message, imports)
         function = Function(function_header(message, imports), model.base_dir)
         function.opset_imports = versions_of(imports, function)
-        taken = [untyped[name] for name in message.input[:]]
-        given = [untyped[name] for name in message.output[:]]
-        body = _Body(taken, given, message.value_info)
+        inputs = [untyped[name] for name in message.input[:]]
+        outputs = [untyped[name] for name in message.output[:]]
+        body = _Body(inputs, outputs, message.value_info)
         reader.read(function.graph, body, Scope(), message.node)
         checker.close()
         yield function
 
 
 class _Reader:
-    """Fills graphs from messages.
+    """Reader that fills graphs from messages.
 
     Args:
-        model: the model that they are part of.
+        model: the model of the graphs.
         base_dir: its folder.
-        checker: checks nodes that no other one holds, just before they are read; None where that
-            was done.
+        checker: checks top-level nodes just before their reading; None for checked ones.
     """
 
     def __init__(
@@ -160,7 +159,7 @@ class _Reader:
         nodes: Sequence[onnx.NodeProto],
     ) -> None:
         self.read_sources(graph, proto, scope)
-        made = self.read_nodes(graph, nodes, scope)
+        ir_nodes = self.read_nodes(graph, nodes, scope)
         outputs = []
         for info in proto.output:
             value = scope.find(info.name)
@@ -170,7 +169,7 @@ class _Reader:
         self.read_infos(graph, proto, scope)
         graph.set_outputs(outputs, proto.output)
         self.read_annotations(graph, proto, scope)
-        for node in made:
+        for node in ir_nodes:
             if node.op.attributes:
                 self.pin_names(scope, named_tensors(node.op))
             if node.bodies:
@@ -186,8 +185,8 @@ class _Reader:
                 scope.define(graph.add_input(info.name, info), graph)
             return
         constants = {name for name, _ in tensors}
-        fed = None if graph.holder is None else count_fed_inputs(graph.holder)
-        unfed = surplus([info.name for info in proto.input], constants, fed)
+        feed_count = None if graph.holder is None else count_fed_inputs(graph.holder)
+        unfed = surplus([info.name for info in proto.input], constants, feed_count)
         for index, info in enumerate(proto.input):
             if info.name in unfed:
                 value = Value(info.name, info)
@@ -195,45 +194,45 @@ class _Reader:
             else:
                 value = graph.add_input(info.name, info)
             scope.define(value, graph)
-        known = dict(scope.names)
+        values = dict(scope.names)
         overridable = self.allows_overrides or graph.holder is not None
         for name, message in tensors:
             tensor = Tensor(message, base_dir=self.base_dir)
-            found = known.pop(name, None)
-            if found is None:
+            present = values.pop(name, None)
+            if present is None:
                 scope.define(graph.add_initializer(name, tensor), graph)
-            elif found.owner is None:
-                found.constant = tensor
-                graph.place_initializer(found)
+            elif present.owner is None:
+                present.constant = tensor
+                graph.place_initializer(present)
             else:
-                graph.initializers[found] = tensor
-                found.constant = None if overridable else tensor
+                graph.initializers[present] = tensor
+                present.constant = None if overridable else tensor
 
     def read_nodes(
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
     ) -> list[Node]:
-        """Read nodes in any order, since some tools write them before what they use."""
+        """Read nodes in any order, since some tools write users before producers."""
         protos = list(protos)  # so that protobuf makes its Python objects once
         if graph.holder is not None:
-            # A name from around may be given again later on, so all nodes are asked first.
+            # A later node may shadow a name from around, so sort all nodes first.
             return list(self.read_sorted(graph, protos, scope))
-        made: list[Node] = []
+        nodes: list[Node] = []
         for proto in protos:
             node = self.read_node(graph, proto, scope, first=True)
             if node is None:
                 break
-            made.append(node)
-        if len(made) < len(protos):
-            made += self.read_sorted(graph, protos[len(made) :], scope)
-        if self.checker is not None:  # a name that is no text cannot be joined
+            nodes.append(node)
+        if len(nodes) < len(protos):
+            nodes += self.read_sorted(graph, protos[len(nodes) :], scope)
+        if self.checker is not None:  # joining fails for a name that is not UTF-8
             "".join(scope.names)
-            "".join([node.name for node in made])
-        return made
+            "".join([node.name for node in nodes])
+        return nodes
 
     def read_sorted(
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
     ) -> Iterator[Node]:
-        """Put nodes in order, and read them."""
+        """Sort nodes topologically, and read them."""
         if graph.holder is None and self.checker is not None:
             self.checker.check_nodes(protos)
         if not in_order(protos):
@@ -247,16 +246,16 @@ class _Reader:
     def read_node(
         self, graph: Graph, proto: onnx.NodeProto, scope: Scope, *, first: bool = False
     ) -> Node | None:
-        """Read a node; None where something that it reads is not defined.
+        """Read a node; None where one of its inputs is undefined.
 
         Args:
-            first: this is the first time that the node is looked at.
+            first: true at the first attempt to read the node.
         """
         names, labels = proto.input[:], proto.output[:]  # slices, which protobuf makes in one go
         check = None
         if first and self.checker is not None:
             check = self.checker.check_node
-            if self.checker.root is not None:  # each tells what it needs of its function
+            if self.checker.root is not None:  # each adds to the needs of its function
                 check(proto, names, labels)
                 check = None
         op = self.operators.of(proto, names, labels, check)
@@ -272,7 +271,7 @@ class _Reader:
         define = scope.names.setdefault
         for value in node._outputs:
             if value is not None and define(value.name, value) is not value:
-                scope.define(value, graph)  # which is refused
+                scope.define(value, graph)  # raises
         if op.holds_graphs:
             for attribute in proto.attribute:
                 for body in graphs_in(attribute):
@@ -292,17 +291,17 @@ class _Reader:
             value = scope.names.get(info.name)
             if value is not None and value.info is None:
                 value.info = info
-        seen: set[Value] = set()
+        declared: set[Value] = set()
         for info in proto.value_info:
             value = scope.names.get(info.name)
             if value is None:
                 graph.reserved.add(info.name)
-            if value is None or info.name in fixed or value in seen:
+            if value is None or info.name in fixed or value in declared:
                 graph.value_infos.append(info)
             else:
                 value.info = info
                 graph.value_infos.append(value)
-                seen.add(value)
+                declared.add(value)
 
     def read_annotations(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
         def resolve(name: str) -> Value | str:
@@ -321,7 +320,7 @@ class _Reader:
 
 
 def _undefined(graph: Graph, proto: onnx.NodeProto, scope: Scope) -> str:
-    """What to say of a node that reads what nothing defines."""
+    """Describe a node with an undefined input."""
     name = next(name for name in proto.input if name and scope.find(name) is None)
     label = proto.name or next(iter(proto.output), "")
     return f"{proto.op_type} '{label}' in {graph} reads '{name}', which nothing defines"

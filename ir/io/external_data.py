@@ -1,4 +1,4 @@
-"""External data of a model that is being saved: carried over where it is, or streamed beside it."""
+"""External data of models: references, loading, and data files beside a model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .files import encode
 
 _ALIGNMENT = 4096
 _INLINE_BYTES = 1024
-"""Tensors up to this size stay in the model file when the others move out."""
+"""The size in bytes up to which tensors stay in the model file."""
 
 
 def tensors_of(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Every tensor of a model: initializers and attributes, at any depth."""
+    """The tensors of a model: initializers and attributes, at any depth."""
     yield from _tensors_of_graph(proto.graph)
     for function in proto.functions:
         yield from _tensors_of_nodes(function.node)
@@ -69,7 +69,7 @@ def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
 
 
 def external_within_bodies(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
-    """Those that stand in the bodies of nodes."""
+    """The external tensors in the bodies of nodes."""
     nodes = itertools.chain(proto.graph.node, *(function.node for function in proto.functions))
     holders = (n for n in nodes if any(_holds_graph(attribute) for attribute in n.attribute))
     return [
@@ -83,13 +83,12 @@ def _holds_graph(attribute: onnx.AttributeProto) -> bool:
 
 @takes(proto=onnx.ModelProto)
 def out_of_reach(proto: onnx.ModelProto) -> str:
-    """Which tensor of a message without a known folder cannot be read, and what to do; empty where
-    all elements are in the message."""
-    found = next(iter(external_tensors(proto)), None)
-    if found is None:
+    """The message about external data without a known folder; empty where a model has none."""
+    first = next(iter(external_tensors(proto)), None)
+    if first is None:
         return ""
     return (
-        f"tensor '{found.name}' has external data in '{_location(found)}', but the model's folder"
+        f"tensor '{first.name}' has external data in '{_location(first)}', but the model's folder"
         " is not known; give it as base_dir="
     )
 
@@ -115,15 +114,15 @@ def load_external_data(proto: onnx.ModelProto, base_dir: Path | None) -> None:
 
 
 def fill(proto: onnx.ModelProto, base_dir: Path | None) -> None:
-    """Read all external data into the message, which may have any size then; onnx's own loader
-    refuses files with several names.
+    """Read all external data into the message, of any size. onnx's own loader refuses files with
+    several names.
 
     Raises:
         LoadError: it cannot be read.
     """
     for tensor in external_tensors(proto):
         path, offset, length = external_extent(tensor, base_dir)
-        with _opened(path, offset, tensor.name) as source:
+        with _open_at(path, offset, tensor.name) as source:
             tensor.raw_data = source.read(length)
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
@@ -132,8 +131,7 @@ def fill(proto: onnx.ModelProto, base_dir: Path | None) -> None:
 def refers_elsewhere(
     tensors: Sequence[onnx.TensorProto], base_dir: Path | None, folder: Path
 ) -> bool:
-    """Whether a model with these external tensors, saved into `folder`, would refer to data that
-    lies relative to another.
+    """Test whether external tensors of a model saved into `folder` lie relative to another.
 
     Raises:
         LoadError: a reference leaves the model's folder.
@@ -146,23 +144,22 @@ def refers_elsewhere(
 
 
 def _location(tensor: onnx.TensorProto) -> str:
-    found = (entry.value for entry in tensor.external_data if entry.key == "location")
-    return os.fsdecode(next(found, ""))  # what is no UTF-8 comes as bytes, and is refused later
+    locations = (entry.value for entry in tensor.external_data if entry.key == "location")
+    return os.fsdecode(next(locations, ""))  # bytes where it is not UTF-8; refused later
 
 
 def files_of(tensors: Iterable[onnx.TensorProto], base_dir: Path) -> frozenset[Path]:
-    """The files that hold external tensors; links in their paths are not followed, and nothing says
-    that they are there."""
+    """The files of external tensors, with links in their paths; they need not exist."""
     return frozenset(base_dir / _location(tensor) for tensor in tensors)
 
 
 class DataFile:
-    """A data file that is being written.
+    """A data file during its writing.
 
     Args:
         stream: the file.
-        name: what the message calls it.
-        elements_of: the raw elements of a tensor that is not external.
+        name: its name in the message.
+        elements_of: returns the raw elements of a tensor that is not external.
     """
 
     def __init__(
@@ -184,17 +181,17 @@ class DataFile:
         inner: bool = False,
         names: Mapping[Path, str] = MappingProxyType({}),
     ) -> None:
-        """Stream the elements of all large tensors into the file, each part of another file once,
-        and make the message refer to it.
+        """Stream large tensors into the file, and let the message refer to it. It copies each part
+        of another file once.
 
         Args:
-            proto: the message, which is changed.
-            base_dir: the folder that its external data is relative to.
+            proto: the message, changed in place.
+            base_dir: the base folder of its external data.
             inner: leave external data where it is.
-            names: other names of files that are not copied.
+            names: new names of files to keep instead of copying.
 
         Raises:
-            LoadError: data that the model refers to cannot be read.
+            LoadError: external data cannot be read.
         """
         for tensor in tensors_of(proto):
             if onnx.external_data_helper.uses_external_data(tensor):
@@ -211,12 +208,12 @@ class DataFile:
                 _refer(tensor, self._name, offset, length)
 
     def _copy(self, extent: Extent, name: str) -> int:
-        """Where a part of another file is in this one."""
+        """Copy a part of another file once, and return its offset."""
         if extent not in self._copied:
             path, start, length = extent
             self._copied[extent] = self._begin()
             try:
-                with _opened(path, start, name) as source:
+                with _open_at(path, start, name) as source:
                     copy_span(source, start, self._stream, length)
             except EOFError as error:
                 raise LoadError(
@@ -225,7 +222,7 @@ class DataFile:
         return self._copied[extent]
 
     def _raw(self, tensor: onnx.TensorProto) -> bytes:
-        """The elements of a tensor in the message, made raw ones if they are many."""
+        """The elements of a tensor in the message; many elements become raw data."""
         if tensor.HasField("raw_data"):
             return self._elements_of(tensor)
         text = tensor.data_type == onnx.TensorProto.STRING
@@ -242,10 +239,10 @@ class DataFile:
 
 
 def refer_to(proto: onnx.ModelProto, base_dir: Path | None, names: Mapping[Path, str]) -> None:
-    """Make a message call the files of its external data by other names.
+    """Rename the files of external data in a message.
 
     Raises:
-        LoadError: data that the model refers to is not there.
+        LoadError: external data is missing.
     """
     for tensor in external_tensors(proto):
         path, offset, length = external_extent(tensor, base_dir)
@@ -260,7 +257,7 @@ def _refer(tensor: onnx.TensorProto, name: str, offset: int, length: int) -> Non
 
 
 @contextlib.contextmanager
-def _opened(path: Path, offset: int, name: str) -> Iterator[BinaryIO]:
+def _open_at(path: Path, offset: int, name: str) -> Iterator[BinaryIO]:
     try:
         source = open_regular(path)
     except LoadError as error:

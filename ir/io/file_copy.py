@@ -1,5 +1,4 @@
-"""Copying a part of a file: by the system where it can, which may share the blocks, and leaving
-holes, which take no room, as holes."""
+"""Copies of parts of files, by the system where possible. They keep holes and may share blocks."""
 
 from __future__ import annotations
 
@@ -10,37 +9,37 @@ from typing import BinaryIO
 
 _BLOCK = 1 << 22
 _AT_ONCE = 1 << 26
-"""So many bytes are handed to the system at a time, so that Ctrl-C need not wait for all."""
+"""The most bytes of one call to the system, so that Ctrl-C need not wait for all."""
 
 _CANNOT = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF})
-"""How a system says that two files are none between which it copies, or that it knows no holes."""
+"""The errors of a system that cannot copy between two files, or has no holes."""
 
 
 def copy_span(source: BinaryIO, start: int, target: BinaryIO, length: int) -> None:
-    """Append a part of one file to another one, which is being written and holds nothing behind.
+    """Append a part of one file to another one.
 
     Args:
-        source: the file to read; where it stands does not matter.
+        source: the file to read, at any position.
         start: the first byte of the part.
-        target: the file to write; it stands behind the part afterwards.
-        length: how many bytes.
+        target: the file to write, at its end; afterwards it stands at the new end.
+        length: the length of the part in bytes.
 
     Raises:
-        EOFError: the source ends before.
-        OSError: it cannot be read or written.
+        EOFError: the source ends early.
+        OSError: a file cannot be read or written.
     """
     at = target.tell()
     target.flush()
     for begin, end in _filled(source.fileno(), start, start + length):
         _copy(source, begin, target, at + begin - start, end - begin)
-    if os.fstat(source.fileno()).st_size < start + length:  # what is missing looks like a hole
+    if os.fstat(source.fileno()).st_size < start + length:  # a missing end looks like a hole
         raise EOFError
     target.truncate(at + length)
     target.seek(at + length)
 
 
 def _filled(handle: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where a part of a file holds more than a hole; all of it where that is not told."""
+    """The ranges of a part that are no holes; the whole part on a system without holes."""
     while start < end:
         try:
             start = os.lseek(handle, start, os.SEEK_DATA)
@@ -59,32 +58,32 @@ def _filled(handle: int, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _copy(source: BinaryIO, start: int, target: BinaryIO, at: int, length: int) -> None:
-    done = _copied_by_system(source.fileno(), start, target.fileno(), at, length)
-    source.seek(start + done)
-    target.seek(at + done)
-    while done < length:
-        block = source.read(min(length - done, _BLOCK))
+    count = _copy_by_system(source.fileno(), start, target.fileno(), at, length)
+    source.seek(start + count)
+    target.seek(at + count)
+    while count < length:
+        block = source.read(min(length - count, _BLOCK))
         if not block:
             raise EOFError
         target.write(block)
-        done += len(block)
+        count += len(block)
     target.flush()
 
 
-def _copied_by_system(source: int, start: int, target: int, at: int, length: int) -> int:
-    """How many bytes the system has copied: none where it cannot, and not all where it says that
-    the file ends, which some say of files that do not."""
-    done = 0
+def _copy_by_system(source: int, start: int, target: int, at: int, length: int) -> int:
+    """Copy by the system and return the number of bytes: zero where it cannot, and too few on
+    systems that report an end too early."""
+    total = 0
     try:
-        while done < length:
-            most = min(length - done, _AT_ONCE)
-            count = os.copy_file_range(source, target, most, start + done, at + done)
+        while total < length:
+            most = min(length - total, _AT_ONCE)
+            count = os.copy_file_range(source, target, most, start + total, at + total)
             if not count:
                 break
-            done += count
+            total += count
     except AttributeError:
         pass
     except OSError as error:
         if error.errno not in _CANNOT:
             raise
-    return done
+    return total

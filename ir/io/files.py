@@ -1,4 +1,4 @@
-"""Models in files: loading by path, saving so that a failure leaves nothing behind."""
+"""Files of models: loading by path, and replacement without partial files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_LINKS: Mapping[Path, Path] = MappingProxyType({})
 
 
 def read_proto(path: Path) -> onnx.ModelProto:
-    """The message in a file; external data stays where it is.
+    """Read the message in a file, without external data.
 
     Raises:
         LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
@@ -33,7 +33,7 @@ def read_proto(path: Path) -> onnx.ModelProto:
 
 
 def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
-    """The message that bytes hold; `what` names them in an error.
+    """Parse a message; `what` names the bytes in an error.
 
     Raises:
         LoadError: they are not an ONNX model.
@@ -51,7 +51,7 @@ def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
 
 
 def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
-    """The message itself, if it holds a graph; `what` names it in an error.
+    """Return the message if it holds a graph; `what` names it in an error.
 
     Raises:
         LoadError: it holds none.
@@ -62,7 +62,7 @@ def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
 
 
 def encode(proto: onnx.ModelProto) -> bytes | None:
-    """The bytes of a message; None if they are more than a message can have, 2 GB."""
+    """Encode a message; None above the 2 GB limit of messages."""
     try:
         content = proto.SerializeToString()
     except EncodeError:
@@ -71,18 +71,17 @@ def encode(proto: onnx.ModelProto) -> bytes | None:
 
 
 def too_large(size: int) -> bool:
-    """Whether so many bytes are more than a message can have."""
+    """Test whether a size in bytes is above the limit of messages."""
     return size > TWO_GB
 
 
 @contextlib.contextmanager
 def replacing(*paths: Path, links: Mapping[Path, Path] = _NO_LINKS) -> Iterator[list[Path]]:
-    """Temporary files beside `paths` that take their places together if all goes well; else they
-    vanish and what was there before stays.
+    """Replace files by temporary ones together on success; on failure, keep the old files.
 
     Args:
-        paths: the files to be written.
-        links: further places, each with a file that gets it as another name.
+        paths: the files to write.
+        links: hard links to make, each with its file.
 
     Raises:
         SaveError: a folder does not exist or cannot be written, a path is no regular file, or a
@@ -93,10 +92,10 @@ def replacing(*paths: Path, links: Mapping[Path, Path] = _NO_LINKS) -> Iterator[
         for path in paths:
             temporaries.append(_temporary(path))
         for path, file in links.items():
-            temporaries.append(_linked(path, file))
+            temporaries.append(_link_beside(path, file))
         yield temporaries[: len(paths)]
         for path, temporary in zip(paths, temporaries, strict=False):
-            _copy_mode(path, temporary)  # that of a link is that of its file
+            _copy_mode(path, temporary)  # a link has the mode of its file
         _put_in_place(list(zip(temporaries, [*paths, *links], strict=True)))
     except OSError as error:
         raise SaveError(f"cannot write '{paths[0]}': {reason(error)}") from error
@@ -106,9 +105,10 @@ def replacing(*paths: Path, links: Mapping[Path, Path] = _NO_LINKS) -> Iterator[
 
 
 def open_to_append(path: Path) -> BinaryIO:
-    """Open a regular file for writing at its end; it is made where there is none.
+    """Open a regular file for writing at its end, or create one.
 
-    Nothing of the file is lost, and no link is followed: a link could lead to any file of the user.
+    The content of the file stays. It follows no link, since a link could lead to any file of the
+    user.
 
     Raises:
         SaveError: the path is a link or no regular file, or it cannot be written.
@@ -138,8 +138,8 @@ def _temporary(path: Path) -> Path:
     return Path(name)
 
 
-def _linked(path: Path, file: Path) -> Path:
-    """Another name for a file, beside a path."""
+def _link_beside(path: Path, file: Path) -> Path:
+    """Link a file beside a path."""
     temporary = _temporary(path)
     temporary.unlink()
     try:
@@ -153,7 +153,7 @@ def _linked(path: Path, file: Path) -> Path:
 
 
 def _put_in_place(moves: list[tuple[Path, Path]]) -> None:
-    """Rename each file to its new name; if one cannot be, undo those before it."""
+    """Rename each file to its new name; if one fails, undo the earlier ones."""
     (temporary, path), *others = moves
     with contextlib.ExitStack() as undo:
         for other, target in others:
@@ -171,7 +171,7 @@ def _put_in_place(moves: list[tuple[Path, Path]]) -> None:
 
 
 def _copy_mode(path: Path, temporary: Path) -> None:
-    """Give the new file the mode of the one it replaces, or that of any new file."""
+    """Give the new file the mode of the old one, or the default mode."""
     if path.exists():
         shutil.copymode(path, temporary)
     else:

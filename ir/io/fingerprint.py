@@ -1,5 +1,4 @@
-"""A number for what a model is: that of its message, wherever its tensors lie and however they are
-written."""
+"""Fingerprints of models, independent of the place and encoding of tensors."""
 
 from __future__ import annotations
 
@@ -20,15 +19,15 @@ M = TypeVar("M", onnx.ModelProto, onnx.GraphProto)
 
 
 def digest_of(model: ModelSource, base_dir: BaseDir = None) -> str:
-    """The SHA-256 of a model, in hexadecimal: of its deterministic serialization, where a digest
-    stands for the elements of each tensor. Tensors are read one after the other.
+    """The SHA-256 of a model, in hexadecimal. It hashes the deterministic serialization with
+    digests in place of elements, and reads one tensor at a time.
 
     Args:
-        model: in any form.
-        base_dir: the folder of the external data of a model in memory.
+        model: the model in any form.
+        base_dir: the base folder of external data of a model in memory.
 
     Raises:
-        LoadError: the model, or external data of it, cannot be read.
+        LoadError: the model or its external data cannot be read.
     """
     source = read(model)
     proto, folder = to_proto(source), base_dir_of(source, base_dir)
@@ -36,10 +35,10 @@ def digest_of(model: ModelSource, base_dir: BaseDir = None) -> str:
     bare.graph.CopyFrom(without(proto.graph, {"initializer"}))
     for tensor in list(tensors_of(bare)):
         tensor.CopyFrom(_summary(tensor, folder))
-    found = hashlib.sha256(_framed(bare.SerializeToString(deterministic=True)))
+    digest = hashlib.sha256(_framed(bare.SerializeToString(deterministic=True)))
     for tensor in proto.graph.initializer:
-        found.update(_framed(_summary(tensor, folder).SerializeToString(deterministic=True)))
-    return found.hexdigest()
+        digest.update(_framed(_summary(tensor, folder).SerializeToString(deterministic=True)))
+    return digest.hexdigest()
 
 
 def digest_of_array(array: Array) -> bytes:
@@ -51,20 +50,20 @@ def digest_of_array(array: Array) -> bytes:
 
 
 def _summary(tensor: onnx.TensorProto, folder: Path | None) -> onnx.TensorProto:
-    """A tensor with the digest of its elements in their place."""
-    made = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-    made.doc_string = tensor.doc_string
-    held = Tensor(tensor, base_dir=folder)
+    """A tensor with a digest in place of its elements."""
+    summary = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+    summary.doc_string = tensor.doc_string
+    content = Tensor(tensor, base_dir=folder)
     if tensor.data_type == onnx.TensorProto.STRING:
-        made.raw_data = digest_of_array(held.numpy())
-        return made
-    found = hashlib.sha256()
-    for block in held.content():
-        found.update(block)
-    made.raw_data = found.digest()
-    return made
+        summary.raw_data = digest_of_array(content.numpy())
+        return summary
+    digest = hashlib.sha256()
+    for block in content.content():
+        digest.update(block)
+    summary.raw_data = digest.digest()
+    return summary
 
 
 def _framed(content: bytes) -> bytes:
-    """Bytes that tell their own length, so that two of them are not taken for others."""
+    """Prefix bytes with their length, so that concatenations are unambiguous."""
     return len(content).to_bytes(8, "little") + content

@@ -1,18 +1,18 @@
-"""Functions as protobuf writes them, where they say nothing but their name, imports and nodes."""
+"""The encoding of functions that have only a name, imports and nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from .protobuf.node_bytes import size_of, sized
-from .protobuf.opset_imports import imports_in
+from .protobuf.opset_imports import encode_imports
 
 _FIELD = "\xca\x01"
 """The characters before a function of a model."""
 _NAME, _INPUT, _OUTPUT, _DOMAIN = "\x0a", "\x22", "\x2a", "\x52"
 
 
-def function_in(
+def encode_function(
     domain: str,
     name: str,
     versions: Mapping[str, int],
@@ -20,14 +20,14 @@ def function_in(
     outputs: Iterable[str],
     nodes: Iterable[str],
 ) -> str:
-    """A function as a field of a model, in characters.
+    """Encode a function as a field of a model, in characters.
 
     Args:
-        domain: its domain; one that is empty is not written.
+        domain: its domain; omitted where empty.
         name: its name.
-        versions: what it imports.
-        inputs: what it takes, `sized`.
-        outputs: what it gives, `sized`.
+        versions: its opset imports.
+        inputs: its inputs, `sized`.
+        outputs: its outputs, `sized`.
         nodes: its nodes as fields.
     """
     name, domain_in = sized([name, domain])
@@ -37,7 +37,7 @@ def function_in(
             *[f"{_INPUT}{one}" for one in inputs],
             *[f"{_OUTPUT}{one}" for one in outputs],
             *nodes,
-            imports_in(versions),
+            encode_imports(versions),
             f"{_DOMAIN}{domain_in}" if domain else "",
         ]
     )

@@ -1,5 +1,4 @@
-"""A model file without the elements of its weights, for who wants to know what else it says: it is
-never in memory as a whole."""
+"""Scans of model files without the elements of weights, never wholly in memory."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from .files import parse_bytes, read_proto
 from .protobuf.wire import delimited, read_varint, varint
 
 _LEAST_BYTES = 1 << 24
-"""Smaller files are read as they are."""
+"""The size below which a file is read as a whole, in bytes."""
 
 _LENGTH_DELIMITED = 2
 _FIXED = {1: 8, 5: 4}
-"""How many bytes a value of a wire type has."""
+"""The size of a value by wire type, in bytes."""
 
 Fields = Mapping[int, Any]
 
@@ -35,11 +34,11 @@ _ELEMENTS: Fields = {
 }
 _GRAPH: Fields = {_number(onnx.GraphProto, "initializer"): _ELEMENTS}
 _MODEL: Fields = {_number(onnx.ModelProto, "graph"): _GRAPH}
-"""For each field that holds weights what is in it; of what is left out, nothing."""
+"""The fields inside each field with weights; none inside one to leave out."""
 
 
 def skim(path: Path) -> onnx.ModelProto:
-    """The message in a file; large weights of its main graph have no elements.
+    """Read the message in a file; large weights of its main graph have no elements.
 
     Raises:
         LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
@@ -51,17 +50,17 @@ def skim(path: Path) -> onnx.ModelProto:
         try:
             content = _without_elements(stream, size, _MODEL)
         except ValueError:
-            return read_proto(path)  # which says what is wrong with it
+            return read_proto(path)  # raises the error
     return parse_bytes(content, f"'{path}'")
 
 
 def _without_elements(stream: BinaryIO, end: int, fields: Fields) -> bytes:
-    """What is left of the message that a stream goes on with.
+    """Copy the message at the position of a stream, without some fields.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is malformed.
     """
-    made = bytearray()
+    reduction = bytearray()
     while stream.tell() < end:
         tag = read_varint(stream)
         kind = tag & 7
@@ -77,11 +76,11 @@ def _without_elements(stream: BinaryIO, end: int, fields: Fields) -> bytes:
             else:
                 stream.seek(stop)
                 continue
-            made += varint(tag) + delimited(content)
+            reduction += varint(tag) + delimited(content)
         elif kind == 0:
-            made += varint(tag) + varint(read_varint(stream))
+            reduction += varint(tag) + varint(read_varint(stream))
         elif kind in _FIXED:
-            made += varint(tag) + stream.read(_FIXED[kind])
+            reduction += varint(tag) + stream.read(_FIXED[kind])
         else:
             raise ValueError("no field begins like this")
-    return bytes(made)
+    return bytes(reduction)

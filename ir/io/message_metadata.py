@@ -1,4 +1,4 @@
-"""What messages say of themselves, apart from what they hold."""
+"""Headers of messages: their metadata without graphs and nodes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import onnx
 
 from ..model import FunctionName
 from .protobuf.opset_imports import Imports, are_plain
-from .protobuf.unknown_fields import has_unknown, keep_unknown
+from .protobuf.unknown_fields import copy_unknown, has_unknown
 
 _APART = ("input", "output", "node", "value_info")
-"""What of a function is in its graph."""
+"""The fields of a function that its graph holds."""
 
 _NAMED = ("name", "domain", "opset_import")
-"""What of a function most say beside that."""
+"""The other fields that most functions have."""
 
 _REST = [field for field in onnx.FunctionProto.DESCRIPTOR.fields if field.name not in _APART]
 _TEXTS = tuple(field.name for field in _REST if not field.is_repeated)
@@ -22,7 +22,7 @@ _RARE_LISTS = tuple(name for name in _LISTS if name not in _NAMED)
 
 
 def model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """All that a model says but its graphs, functions and training."""
+    """The header of a model: all fields but graphs, functions and training."""
     header = onnx.ModelProto()
     for field, value in proto.ListFields():
         if field.name in ("graph", "functions", "training_info"):
@@ -31,16 +31,16 @@ def model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
             setattr(header, field.name, value)
         else:
             getattr(header, field.name).extend(value)
-    keep_unknown(proto, header)
+    copy_unknown(proto, header)
     return header
 
 
 def function_header(
     proto: onnx.FunctionProto, imports: Imports
 ) -> onnx.FunctionProto | FunctionName:
-    """All that a function says but what is in its graph; its name alone where beside its imports
-    that is all."""
-    if _says_its_name(proto) and are_plain(imports):
+    """The header of a function: all fields but those of its graph. The name alone where it has no
+    field but imports beside."""
+    if _has_only_a_name(proto) and are_plain(imports):
         return FunctionName(proto.domain, proto.name)
     header = onnx.FunctionProto()
     for name in _TEXTS:
@@ -49,11 +49,11 @@ def function_header(
     for name in _LISTS:
         if entries := getattr(proto, name):
             getattr(header, name).extend(entries)
-    keep_unknown(proto, header)
+    copy_unknown(proto, header)
     return header
 
 
-def _says_its_name(proto: onnx.FunctionProto) -> bool:
+def _has_only_a_name(proto: onnx.FunctionProto) -> bool:
     has = proto.HasField
     if any(map(has, _RARE_TEXTS)) or any(getattr(proto, name) for name in _RARE_LISTS):
         return False
@@ -68,5 +68,5 @@ def graph_header(proto: onnx.GraphProto) -> onnx.GraphProto:
     if proto.HasField("doc_string"):
         header.doc_string = proto.doc_string
     header.metadata_props.extend(proto.metadata_props)
-    keep_unknown(proto, header)
+    copy_unknown(proto, header)
     return header

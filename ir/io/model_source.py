@@ -1,4 +1,4 @@
-"""Whatever a user calls a model: a path, bytes, a message, an onnx_ir model, or ours."""
+"""Sources of models: paths, bytes, messages, models of onnx_ir or ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import onnx_ir
 
 _PLAIN = (str, os.PathLike, bytes, bytearray, memoryview, onnx.ModelProto, Model)
-"""Kinds of models that hold no other one."""
+"""The kinds of models that wrap no other one."""
 
 _OPTION = "--max-input-size"
 
@@ -43,13 +43,13 @@ BaseDir = str | os.PathLike[str] | None
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A model that was read from a file or a pipe, which is not read again for it.
+    """A model from a file or a pipe, read once.
 
     Attributes:
-        path: what it was read from.
-        proto: its message; it is never changed.
-        base_dir: the folder that its external data is relative to; None for a pipe.
-        data_files: the files that hold its external data.
+        path: the path of the file or pipe.
+        proto: its message; immutable.
+        base_dir: the base folder of external data; None for a pipe.
+        data_files: the files of its external data.
     """
 
     path: Path
@@ -59,11 +59,11 @@ class ModelFile:
 
 
 class Exported(Protocol):
-    """What torch's exporter gives, `torch.onnx.ONNXProgram`."""
+    """The result of torch's exporter, `torch.onnx.ONNXProgram`."""
 
     @property
     def model(self) -> Any:
-        """The model, as one of onnx_ir."""
+        """The model as one of onnx_ir."""
 
     @property
     def model_proto(self) -> onnx.ModelProto:
@@ -79,10 +79,10 @@ class Readable(Protocol):
 
 
 class Scripted(Protocol):
-    """A function that onnxscript's `@script` decorates."""
+    """A function under onnxscript's decorator `@script`."""
 
     def to_model_proto(self) -> onnx.ModelProto:
-        """The model that the function is."""
+        """Make a model of the function."""
 
 
 ModelSource: TypeAlias = Union[
@@ -99,23 +99,23 @@ ModelSource: TypeAlias = Union[
 
 
 def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
-    """What a path leads to, read once; the model that an exporter or a script gives; any other kind
-    of model as it is.
+    """Read a path once, or unwrap the model of an exporter or script. Any other model stays as it
+    is.
 
     Raises:
         LoadError: the path cannot be read, is not a model, or holds more than `max_bytes`.
     """
     if isinstance(source, str | os.PathLike):
         return read_file(source, max_bytes)
-    found: ModelSource = _unwrapped(source)
-    return found
+    model: ModelSource = _unwrap(source)
+    return model
 
 
-def _unwrapped(source: Any) -> Any:
-    """The model in what stands for one: torch's ONNXProgram, a function of onnxscript.
+def _unwrap(source: Any) -> Any:
+    """Unwrap the model of torch's ONNXProgram or of a function of onnxscript.
 
     Raises:
-        LoadError: it cannot be had.
+        LoadError: the model cannot be made.
     """
     if isinstance(source, _PLAIN):
         return source
@@ -138,7 +138,7 @@ def _name_of(source: Any) -> str:
 
 @takes(path=PATH)
 def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFile:
-    """The model in a file or a pipe; external data stays where it is.
+    """Read the model in a file or a pipe, without external data.
 
     Raises:
         LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
@@ -147,8 +147,8 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
     content = read_bytes(path, min(max_bytes, TWO_GB), option=_OPTION)
     proto = parse_bytes(content, f"'{path}'")
     base_dir = folder_of(path)
-    # Each external tensor tells its location under this key. To look for it is cheap, and spares
-    # most models a walk through all attributes.
+    # The key of each external tensor's location. This search is cheap, and spares most models a
+    # walk through all attributes.
     files: frozenset[Path] = frozenset()
     if base_dir is not None and b"location" in content:
         files = files_of(external_tensors(proto), base_dir)
@@ -157,7 +157,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
 
 @takes(stream=Readable)
 def read_stream(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> ModelFile:
-    """The model that an open stream holds; external data has no folder there.
+    """Read the model in an open stream; external data has no folder there.
 
     Raises:
         LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
@@ -167,13 +167,13 @@ def read_stream(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> ModelFi
 
 
 def to_proto(source: ModelSource) -> onnx.ModelProto:
-    """The model as a message. One that is a message already is given back itself, not copied;
-    external data of a file is not read.
+    """Convert a model to a message. A message is returned itself; external data of a file is not
+    read.
 
     Raises:
         LoadError: it cannot be read or is not a model.
     """
-    source = _unwrapped(source)
+    source = _unwrap(source)
     if isinstance(source, onnx.ModelProto):
         return require_graph(source, "what was given")
     if isinstance(source, Model):
@@ -195,15 +195,14 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
 
 
 def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
-    """The folder that the model's external data is relative to: what is given, or else what the
-    source tells."""
+    """The base folder of external data: the argument, or that of the source."""
     if base_dir is not None:
         return Path(os.path.abspath(base_dir))
     if isinstance(source, Model | ModelFile):
         return source.base_dir
     if isinstance(source, str | os.PathLike):
         return folder_of(Path(source))
-    source = source if _is_scripted(source) else _unwrapped(source)
+    source = source if _is_scripted(source) else _unwrap(source)
     if _is_onnx_ir(source):
         from . import onnx_ir_model
 
@@ -212,7 +211,7 @@ def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
 
 
 def _is_onnx_ir(source: Any) -> TypeGuard[onnx_ir.Model]:
-    """Whether it is a model of onnx_ir. Who holds one has imported it, which takes long."""
+    """Test for a model of onnx_ir, without importing it, which takes long."""
     if "onnx_ir" not in sys.modules:
         return False
     from . import onnx_ir_model
@@ -221,12 +220,11 @@ def _is_onnx_ir(source: Any) -> TypeGuard[onnx_ir.Model]:
 
 
 def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
-    """The model as straightline's IR. An IR model is copied; tensors are always shared.
+    """Load a model as straightline's IR. An IR model is copied; tensors are always shared.
 
     Args:
         source: the model.
-        base_dir: the folder that its external data is relative to, where the source does not tell
-            it: a message, bytes.
+        base_dir: the base folder of external data of a message or bytes.
 
     Raises:
         LoadError: it cannot be read or is not a model.
@@ -246,16 +244,16 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
 
 @takes(model=Model)
 def in_kind(model: Model, source: ModelSource) -> ModelSource:
-    """A result in the kind in which its source was given: a message for a path, bytes or a script;
-    what torch's ONNXProgram holds for one of these.
+    """Convert a result to the kind of its source: a message for a path, bytes or a script, and a
+    model of onnx_ir for torch's ONNXProgram.
 
     Raises:
-        LoadError: the source was a path whose external data does not fit into a message.
+        LoadError: external data of a source in a file does not fit into a message.
     """
     if isinstance(source, Model):
         return model
     proto = serialize(model)
-    if _is_onnx_ir(source if _is_scripted(source) else _unwrapped(source)):
+    if _is_onnx_ir(source if _is_scripted(source) else _unwrap(source)):
         from . import onnx_ir_model
 
         return onnx_ir_model.from_proto(proto, model.base_dir)
@@ -264,12 +262,12 @@ def in_kind(model: Model, source: ModelSource) -> ModelSource:
     return proto
 
 
-def _reduced(model: Model) -> tuple[Any, ...]:
-    """Give `pickle` and `copy` what a model is made of: its message and where its data lies."""
-    return _restored, (serialize(model), model.base_dir, model.file, model.data_files)
+def _reduce(model: Model) -> tuple[Any, ...]:
+    """Reduce a model to its message and paths, for `pickle` and `copy`."""
+    return _restore, (serialize(model), model.base_dir, model.file, model.data_files)
 
 
-def _restored(
+def _restore(
     proto: onnx.ModelProto, base_dir: Path | None, file: Path | None, data_files: frozenset[Path]
 ) -> Model:
     model = deserialize(proto, base_dir)
@@ -277,4 +275,4 @@ def _restored(
     return model
 
 
-copyreg.pickle(Model, _reduced)
+copyreg.pickle(Model, _reduce)

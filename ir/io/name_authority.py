@@ -1,4 +1,4 @@
-"""Names for a whole model: every value and node gets one that is its own."""
+"""Name authority: unique names for all values and nodes of a model."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from ..value import Value
 
 
 class Names:
-    """The names under which the values and nodes of a model are written: their labels, but for
-    those that had to take another one.
+    """The names of values and nodes in the message: their labels, or replacements.
 
     Attributes:
-        chosen: the names that need not be labels.
+        chosen: the names that may differ from labels.
     """
 
     def __init__(self, model: Model) -> None:
@@ -23,7 +22,7 @@ class Names:
         self.chosen: dict[Value | Node, str] = {}
 
     def __getitem__(self, one: Value | Node) -> str:
-        """The name of a value, or of a node, which may be empty."""
+        """The name of a value or of a node; that of a node may be empty."""
         return self.chosen.get(one, one.name)
 
     def of(self, many: Iterable[Value | Node]) -> list[str]:
@@ -37,10 +36,10 @@ class Names:
 
 
 def _named_in(graph: Graph) -> list[Value | Node]:
-    """What of a graph has a name."""
+    """The named values and nodes of a graph."""
     nodes = list(graph.unordered_nodes())
-    named = [node for node in nodes if node.name]
-    return [*dict.fromkeys((*graph.inputs, *graph.initializers)), *_outputs_of(nodes), *named]
+    sources = dict.fromkeys((*graph.inputs, *graph.initializers))
+    return [*sources, *_outputs_of(nodes), *(node for node in nodes if node.name)]
 
 
 def _outputs_of(nodes: Sequence[Node]) -> list[Value]:
@@ -48,14 +47,13 @@ def _outputs_of(nodes: Sequence[Node]) -> list[Value]:
 
 
 def assign_names(model: Model) -> Names:
-    """Choose the names under which the values and nodes of a model are written.
+    """Choose the names of values and nodes in the message of a model.
 
-    A model that is as it was loaded keeps all names as they are. In any other, no name stands
-    twice, not even in graphs that do not see each other: ONNX would allow that, but onnxruntime
-    refuses some such models, and two nodes of one name in any. Inputs of a model or function keep
-    their names and outputs take those of their slots; everything else keeps its label where that
-    is free, pinned values first, then first come first served in the order in which values and
-    nodes were added, outer graphs before inner ones. Else it gets a number.
+    An unchanged model keeps all names. In any other, names are unique, even in graphs that do not
+    see each other: ONNX allows duplicates there, but onnxruntime refuses some such models, and two
+    nodes of one name in any. Inputs of a model or function keep their names, and outputs take those
+    of their slots. Everything else keeps its label where that is free: pinned values first, then in
+    the order of insertion, outer graphs before inner ones. Otherwise it gets a number.
     """
     names = Names(model)
     if not model.is_as_loaded:
@@ -65,15 +63,15 @@ def assign_names(model: Model) -> Names:
 
 
 class _Namer:
-    """Names the graphs of one model or function."""
+    """Namer of the graphs of one model or function."""
 
     def __init__(self, chosen: dict[Value | Node, str]) -> None:
         self.chosen = chosen
-        self.values = _Taken()
-        self.nodes = _Taken()
+        self.values = _UsedNames()
+        self.nodes = _UsedNames()
 
     def name_graph(self, graph: Graph) -> None:
-        """Name what the graph defines, then what is inside it."""
+        """Name the values and nodes of a graph, then those in its bodies."""
         for value in graph.inputs:
             self.chosen[value] = self.values.unique(value.name)
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
@@ -93,18 +91,18 @@ class _Namer:
                 for inner in node.graphs():
                     self.name_graph(inner)
 
-    def give_all(self, labelled: Sequence[Value] | Sequence[Node], taken: _Taken) -> None:
-        """Name values or nodes, none of which has a name, by their labels."""
+    def give_all(self, labelled: Sequence[Value] | Sequence[Node], pool: _UsedNames) -> None:
+        """Name unnamed values or nodes by their labels."""
         labels = [one.name for one in labelled]
         fresh = set(labels)
-        if len(fresh) < len(labels) or not taken.names.isdisjoint(fresh):
-            names = [taken.unique(label) for label in labels]
+        if len(fresh) < len(labels) or not pool.names.isdisjoint(fresh):
+            names = [pool.unique(label) for label in labels]
             self.chosen.update(zip(labelled, names, strict=True))
-        elif len(fresh) < len(taken.names):  # all keep their labels
-            taken.names |= fresh
+        elif len(fresh) < len(pool.names):  # all keep their labels
+            pool.names |= fresh
         else:
-            fresh |= taken.names
-            taken.names = fresh
+            fresh |= pool.names
+            pool.names = fresh
 
     def give(self, value: Value, label: str) -> None:
         """Name a value unless it has a name."""
@@ -112,15 +110,15 @@ class _Namer:
             self.chosen[value] = self.values.unique(label)
 
 
-class _Taken:
-    """Names that stand for something already."""
+class _UsedNames:
+    """The names in use."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
         self._numbers: dict[str, int] = {}
 
     def unique(self, label: str) -> str:
-        """The label, or if it is taken the label with a number; taken from now on."""
+        """Reserve the label, with a number if it is in use."""
         name = label
         if name in self.names:
             number = self._numbers.get(label, 0)

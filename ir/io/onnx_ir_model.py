@@ -1,4 +1,4 @@
-"""Models of onnx_ir. It brings sympy, so this is imported only where such a model is at hand."""
+"""Models of onnx_ir. Imported only for such a model, since onnx_ir imports sympy."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..errors import LoadError
 
 
 def is_model(source: Any) -> bool:
-    """Whether it is one."""
+    """Test for a model of onnx_ir."""
     return isinstance(source, onnx_ir.Model)
 
 
 def to_proto(model: onnx_ir.Model) -> onnx.ModelProto:
-    """The model as a message."""
+    """Convert a model to a message."""
     return onnx_ir.to_proto(model)
 
 
 def from_proto(proto: onnx.ModelProto, base_dir: Path | None) -> onnx_ir.Model:
-    """A message as a model of onnx_ir; its external data is relative to the folder."""
+    """Convert a message to a model of onnx_ir with external data in a folder."""
     model = onnx_ir.from_proto(proto)
     if base_dir is not None:
         for graph in (model.graph, *(f.graph for f in model.functions.values())):
@@ -32,10 +32,10 @@ def from_proto(proto: onnx.ModelProto, base_dir: Path | None) -> onnx_ir.Model:
 
 
 def base_dir_of(model: onnx_ir.Model) -> Path | None:
-    """The folder that the model's external data is relative to; None where it has none.
+    """The base folder of external data; None where there is none.
 
     Raises:
-        LoadError: its tensors name several.
+        LoadError: tensors name several folders.
     """
     values = (v for graph in model.graphs() for v in graph.initializers.values())
     tensors = (value.const_value for value in values)

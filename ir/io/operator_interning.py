@@ -1,7 +1,7 @@
-"""The operators of nodes as they are read: nodes that say the same but for names share one.
+"""Operators shared by nodes that differ in names only.
 
-What a node says is seen of its bytes: those behind its names are the same for nodes that say the
-same. So most nodes of a model are checked and read by looking that up.
+The bytes after its names are the key of a node. Most nodes of a model need no check or read but a
+look-up of this key.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from collections.abc import Callable, Collection, Sequence
 
 import onnx
 
-from ..checker.schemas import may_say_much
+from ..checker.schemas import may_hold_much
 from ..errors import ModelError
 from ..operator import Operator
 from ..places import FunctionKey, key_of
-from .protobuf.node_bytes import behind_names
-from .protobuf.unknown_fields import has_unknown, keep_unknown
+from .protobuf.node_bytes import after_names
+from .protobuf.unknown_fields import copy_unknown, has_unknown
 
 Check = Callable[[onnx.NodeProto, Sequence[str], Sequence[str]], None]
-"""Looks at a node with its inputs and outputs before it is read, and raises."""
+"""Checks a node with its inputs and outputs before its reading, and raises."""
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 class Operators:
-    """The operators of nodes, each made once.
+    """The operators of a model's nodes, each made once.
 
     Args:
-        functions: the model's own functions; of their calls each is looked at.
+        functions: the model's own functions; each call is checked.
     """
 
     def __init__(self, functions: Collection[FunctionKey]) -> None:
         self._functions = functions
-        self._known: dict[tuple[object, ...], Operator] = {}
+        self._operators: dict[tuple[object, ...], Operator] = {}
 
     def of(
         self,
@@ -42,52 +42,52 @@ class Operators:
         outputs: Sequence[str],
         check: Check | None = None,
     ) -> Operator:
-        """The operator of a node, which was checked if one that says the same was.
+        """The operator of a node. It checks the first of equal nodes.
 
         Raises:
-            ModelError: the node has an attribute twice, or what `check` raises.
+            ModelError: the node has an attribute twice, or `check` raises it.
         """
-        alike = self._alike(node, inputs, outputs)
-        op = self._known.get(alike)
+        alike = self._key(node, inputs, outputs)
+        op = self._operators.get(alike)
         if op is None:
             if check is not None:
                 check(node, inputs, outputs)
             op = _operator(node)
-            placed = op.extra is not None and op.extra.device_configurations  # speaks of names
-            if alike and not placed and not op.holds_graphs:
-                self._known[alike] = op
+            sharded = op.extra is not None and op.extra.device_configurations  # refers to names
+            if alike and not sharded and not op.holds_graphs:
+                self._operators[alike] = op
             elif not (op.attributes or op.extra or op.overload):
-                op = self._known.setdefault((op.domain, op.op_type), op)
+                op = self._operators.setdefault((op.domain, op.op_type), op)
         return op
 
-    def _alike(
+    def _key(
         self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str]
     ) -> tuple[object, ...]:
-        """What nodes have in common that say the same: operator, attributes, doc string, metadata,
-        and which inputs and outputs are there. Nothing for one that may say much, or is a call."""
+        """The key of equal nodes: operator, attributes, doc string, metadata, and which inputs and
+        outputs are present. Empty for a call and for a node that may hold much."""
         op_type, domain = node.op_type, node.domain
-        if not _says_little(op_type, domain):
+        if not _holds_little(op_type, domain):
             return ()
         if self._functions and key_of(domain, op_type, node.overload) in self._functions:
             return ()
         name = node.name
         names = [*inputs, *outputs, name] if name else [*inputs, *outputs]
-        said = behind_names(node.SerializePartialToString(), names)
+        content = after_names(node.SerializePartialToString(), names)
         if "" in inputs or "" in outputs:
-            return said, *map(bool, inputs), None, *map(bool, outputs)
-        return said, len(inputs), len(outputs)
+            return content, *map(bool, inputs), None, *map(bool, outputs)
+        return content, len(inputs), len(outputs)
 
 
 @functools.cache
-def _says_little(op_type: str, domain: str) -> bool:
-    return domain in ("", "ai.onnx") and not may_say_much(op_type)
+def _holds_little(op_type: str, domain: str) -> bool:
+    return domain in ("", "ai.onnx") and not may_hold_much(op_type)
 
 
 def _operator(proto: onnx.NodeProto) -> Operator:
     attributes: dict[str, onnx.AttributeProto] = {}
     for attribute in proto.attribute:
-        kept = _shell(attribute) if attribute.type in _GRAPHS else attribute
-        if attributes.setdefault(attribute.name, kept) is not kept:
+        message = _shell(attribute) if attribute.type in _GRAPHS else attribute
+        if attributes.setdefault(attribute.name, message) is not message:
             raise ModelError(
                 f"{proto.op_type} '{proto.name}' has two attributes '{attribute.name}'"
             )
@@ -95,8 +95,8 @@ def _operator(proto: onnx.NodeProto) -> Operator:
 
 
 def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
-    """What a node message says beyond its operator: doc string, metadata, device configurations,
-    fields of a newer onnx, and which fields it writes out although they are empty."""
+    """The rest of a node message: doc string, metadata, device configurations, fields of a newer
+    onnx, and fields that are set but empty."""
     has = proto.HasField
     empty = []
     if not proto.name and has("name"):
@@ -105,9 +105,9 @@ def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
         empty.append("domain")
     if not proto.overload and has("overload"):
         empty.append("overload")
-    placed = bool(proto.device_configurations)
+    sharded = bool(proto.device_configurations)
     newer = has_unknown(proto)
-    if not (empty or placed or newer or proto.metadata_props or has("doc_string")):
+    if not (empty or sharded or newer or proto.metadata_props or has("doc_string")):
         return None
     extra = onnx.NodeProto(
         metadata_props=proto.metadata_props, device_configurations=proto.device_configurations
@@ -117,9 +117,9 @@ def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
     for field in empty:
         setattr(extra, field, "")
     if newer:
-        keep_unknown(proto, extra)
-    if placed:
-        # Sharding speaks of the node's tensors by name: keep the names it means.
+        copy_unknown(proto, extra)
+    if sharded:
+        # Sharding refers to the node's tensors by name: keep these names.
         extra.input.extend(proto.input)
         extra.output.extend(proto.output)
     return extra
@@ -131,5 +131,5 @@ def _shell(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
         shell.ref_attr_name = attribute.ref_attr_name
     if attribute.HasField("doc_string"):
         shell.doc_string = attribute.doc_string
-    keep_unknown(attribute, shell)
+    copy_unknown(attribute, shell)
     return shell

@@ -1,4 +1,4 @@
-"""Writing models: to a file with its data, whole or not at all, or into bytes."""
+"""Writing of models: to a file with its data, whole or not at all, or into bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from .serialize import serialize
 from .write_target import Target
 
 _MAX_NESTING = 30
-"""Protobuf readers take messages nested 100 deep: 3 for each graph in a node, 10 for the rest."""
+"""The limit of nesting. Protobuf readers accept 100 levels: 3 for each graph in a node, 10 for the
+rest."""
 
 
 @takes(model=(Model, onnx.ModelProto), path=PATH)
@@ -43,27 +44,27 @@ def save(
 ) -> None:
     """Write a model to a file, whole or not at all.
 
-    External data stays where it is when the file goes into the folder it is relative to; else it
-    is streamed into `<file name>.data` beside the file, or shared as `link_data` says. Other large
-    data of a model over 2 GB is streamed beside it, too. A link is followed. What the model was
-    read from is never overwritten, save the model file itself by its own new version; nor is a
-    file that is no model, or the data of another one.
+    External data stays in place for a file in its base folder; otherwise it is streamed into `<file
+    name>.data` beside the file, or shared according to `link_data`. Other large data of a model
+    over 2 GB is streamed beside it, too. A link is followed. Saving never overwrites the sources of
+    the model except the model file itself, nor a file that is no model, nor the data of another
+    one.
 
     Args:
         model: an IR model or a message.
-        path: where to.
-        force: overwrite also what is no model, and data of other models.
+        path: the path of the file.
+        force: overwrite also files that are no models, and data of other models.
         keep: further files that must not be overwritten.
-        link_data: how external data is shared with the original rather than copied: "reference",
-            the model refers to it where it is, which must be in the folder of `path` or below it;
-            "hard", it gets hard links beside the file. onnxruntime reads these but for tensors in
-            bodies, whose files are copied; `onnx.load` and onnx's checker refuse a file that has
-            several names, under each of them.
+        link_data: share external data with the original instead of copying it. With "reference" the
+            model refers to its place, which must be in the folder of `path` or below it; with
+            "hard" it gets hard links beside the file. onnxruntime reads these except for tensors in
+            bodies, whose files are copied; `onnx.load` and onnx's checker refuse a file with
+            several names.
 
     Raises:
-        SaveError: the folder does not exist or cannot be written, no file can hold the model,
-            something would be lost, or data cannot be shared.
-        LoadError: external data that the model refers to cannot be read.
+        SaveError: the folder does not exist or cannot be written, no file can hold the model, a
+            file would be lost, or data cannot be shared.
+        LoadError: external data cannot be read.
     """
     if link_data is not None:
         require_way(link_data)
@@ -90,17 +91,17 @@ def _write(path: Path, pieces: Pieces) -> None:
 
 
 class _Message:
-    """A model on its way into a file.
+    """The message of a model during saving.
 
     Args:
-        proto: its message, which may be the caller's own and is not changed then.
-        withheld: large tensors that the message only stands for.
-        model: the model; None where the caller gave a message.
+        proto: its message; one of the caller stays unchanged.
+        withheld: large tensors with stand-ins in the message.
+        model: the model; None for a message of the caller.
 
     Attributes:
-        external: the tensors whose elements lie in files.
-        links: the data files that are shared.
-        moved: whether the elements of these have to be copied.
+        external: the external tensors.
+        links: the shared data files.
+        moved: true where external elements must be copied.
     """
 
     def __init__(self, proto: onnx.ModelProto, withheld: Withheld, model: Model | None) -> None:
@@ -120,7 +121,7 @@ class _Message:
         return cls(serialize(model, withheld.message_of), withheld, model)
 
     def target(self, path: Path, keep: Iterable[Path], force: bool) -> Target:
-        """Where it goes; what it is read from is not overwritten there."""
+        """The target of a path, which protects the sources of the model."""
         read, file = {*keep}, None
         if self.model is not None:
             read |= self.model.data_files
@@ -130,28 +131,28 @@ class _Message:
         return Target.of(path, read, file, force=force)
 
     def placed(self, target: Target, how: LinkData | None) -> Pieces | None:
-        """The content of the model file; None where data must be written beside it."""
+        """The content of the model file; None where data must go beside it."""
         self.moved = refers_elsewhere(self.external, self.base_dir, target.folder)
         if self.moved and how is not None:
             files, copied = self._files(self.external), set[Path]()
-            if how == "hard":  # onnxruntime takes no file of several names in a body
+            if how == "hard":  # onnxruntime refuses a file of several names in a body
                 copied = {*self._files(external_within_bodies(self.proto))}
             self.links = Links.of([file for file in files if file not in copied], target, how)
             self.moved = bool(copied)
             if not copied:
-                refer_to(self._changeable(), self.base_dir, self.links.names)
+                refer_to(self._own_message(), self.base_dir, self.links.names)
         return None if self.moved else self.withheld.encode(self.proto)
 
     def _files(self, tensors: Iterable[onnx.TensorProto]) -> list[Path]:
         return [external_extent(tensor, self.base_dir)[0] for tensor in tensors]
 
     def with_data(self, data: Path, name: str, target: Target) -> Pieces:
-        """The content of the model file after its data was written to another one.
+        """Write data to its own file, and return the content of the model file.
 
         Raises:
-            SaveError: it is too large all the same.
+            SaveError: the message is too large even so.
         """
-        proto = self._changeable()
+        proto = self._own_message()
         with data.open("wb") as stream:
             file = DataFile(stream, name, self.withheld.elements_of)
             file.take(proto, self.base_dir, inner=not self.moved, names=self.links.names)
@@ -162,7 +163,7 @@ class _Message:
             )
         return [lambda: content]
 
-    def _changeable(self) -> onnx.ModelProto:
+    def _own_message(self) -> onnx.ModelProto:
         if self.model is None:
             copy = onnx.ModelProto()
             copy.CopyFrom(self.proto)
@@ -172,10 +173,10 @@ class _Message:
 
 @takes(model=Model)
 def to_bytes(model: Model) -> bytes:
-    """The model as one message, external data within it.
+    """Encode a model as one message with its external data.
 
     Raises:
-        SaveError: it is more than a message can have.
+        SaveError: the message would be over 2 GB.
         LoadError: external data cannot be read.
     """
     proto = serialize(model)
@@ -188,10 +189,10 @@ def to_bytes(model: Model) -> bytes:
 
 
 def check_nesting(proto: onnx.ModelProto, path: Path) -> None:
-    """Check that readers take graphs nested as deep as those of a model.
+    """Check the nesting of graphs against the limit of readers.
 
     Raises:
-        SaveError: they do not.
+        SaveError: graphs are nested too deep.
     """
     deepest = max(nesting(holder.node) for holder in (proto.graph, *proto.functions))
     if deepest > _MAX_NESTING:

@@ -1,4 +1,4 @@
-"""From the IR to ONNX messages."""
+"""Serialization of the IR to ONNX messages."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ..operator import Operator
 from ..subgraph_arity import count_fed_inputs
 from ..tensor import Tensor, TensorMessage
 from ..value import Value
-from .function_bytes import function_in
+from .function_bytes import encode_function
 from .name_authority import Names, assign_names
 from .protobuf.node_bytes import (
     NO_NAME,
     OF_FUNCTION,
     OF_GRAPH,
     characters,
-    in_bytes,
-    node_in,
-    operator_alone,
+    encode_node,
+    encode_operator,
     sized,
+    to_bytes,
 )
 from .protobuf.opset_imports import update_imports
 
 _BLOCK = 1 << 20
-"""So many bytes are handed to protobuf at a time."""
-_MOST_KNOWN = 10_000
-"""Of so many operators is kept what they say."""
+"""The number of characters of one block for protobuf."""
+_CACHE_SIZE = 10_000
+"""The most operators in the cache of encodings."""
 
 MessageOf = Callable[[Tensor, Graph], TensorMessage]
-"""What is written for an initializer of a graph."""
+"""Makes the message of an initializer of a graph."""
 
 
 def _itself(tensor: Tensor, _: Graph) -> TensorMessage:
@@ -47,15 +47,15 @@ def _itself(tensor: Tensor, _: Graph) -> TensorMessage:
 
 @paused_collector
 def serialize(model: Model, message_of: MessageOf = _itself) -> onnx.ModelProto:
-    """The message of a model; a model that was loaded and not changed gives an equal one.
+    """Serialize a model; an unchanged model equals the loaded message.
 
-    Constants become initializers, or Constant nodes where initializers cannot stand: directly in a
-    function, and below IR version 4, where each has to be an input too, in a graph whose inputs are
-    a promise. The bodies of Loop, If and Scan then list them as inputs that nothing feeds.
+    Constants become initializers, or Constant nodes where ONNX allows no initializers: directly in
+    a function, and below IR version 4, where each must be an input too, in a graph with an
+    interface. The bodies of Loop, If and Scan then list them as inputs that nothing feeds.
 
     Args:
         model: the model.
-        message_of: what is written for an initializer of a graph, but for its name.
+        message_of: makes the message of an initializer of a graph, without its name.
 
     Raises:
         ModelError: the nodes of a graph form a cycle.
@@ -73,62 +73,61 @@ def serialize(model: Model, message_of: MessageOf = _itself) -> onnx.ModelProto:
 
 
 class Listing:
-    """Constants that are inputs of their body too: all below IR version 4, then those that were."""
+    """Constants listed as inputs of bodies: all below IR version 4, then those already listed."""
 
     def __init__(self, model: Model) -> None:
         self.below_4 = not model.allows_overrides
         self.as_loaded = model.has_loaded_form
 
     def stands_alone(self, graph: Graph) -> bool:
-        """Whether a graph may have an initializer that is no input."""
+        """Test whether a graph may have an initializer that is no input."""
         if isinstance(graph.owner, Function):
             return False
-        # As loaded, it was no input, whatever the IR version asks for.
+        # At load it was no input, for any IR version.
         return self.as_loaded or not self.below_4
 
     def of(self, graph: Graph) -> Mapping[Value, int]:
-        """Return the constants of a body that are listed as inputs, each with its place there.
+        """Return the places of constants among the inputs of a body.
 
-        In a changed model they follow the other inputs, those that came so first. Below IR version
-        4, deep inside only those that cannot be Constant nodes, because full checking refuses them
-        there, unless the model is as it was loaded.
+        In a changed model they follow the other inputs, those listed at load first. Below IR
+        version 4, nested bodies of a changed model list only those that cannot be Constant nodes,
+        because the full check refuses others there.
         """
         holder = graph.holder
         if holder is None or count_fed_inputs(holder) is None:
             return {}
         if self.as_loaded:
             return graph.listed
-        inputs, kept = set(graph.inputs), graph.initializers
+        inputs, initializers = set(graph.inputs), graph.initializers
         end = len(inputs)
         if not self.below_4:
-            return _after(end, [v for v in graph.listed if v in kept])
-        constants = [v for v in dict.fromkeys((*graph.listed, *kept)) if v in kept]
+            return _after(end, [v for v in graph.listed if v in initializers])
+        constants = [v for v in dict.fromkeys((*graph.listed, *initializers)) if v in initializers]
         deep = holder.graph is not None and holder.graph.holder is not None
         opset = graph.root.opset()
-        written = [
+        additions = [
             v
             for v in constants
-            if v not in inputs and not (deep and _has_constant_node(kept[v], opset))
+            if v not in inputs and not (deep and _has_constant_node(initializers[v], opset))
         ]
-        return _after(end, written)
+        return _after(end, additions)
 
 
 def _has_constant_node(tensor: Tensor, opset: int) -> bool:
-    """Whether nodes can give a constant without its data being read from a file."""
+    """Test whether nodes can produce a constant without reading its data from a file."""
     if tensor.is_external:
         return False
     return takes_any(opset, tensor.elem_type) or widened(tensor) is not None
 
 
-class _Said(dict[Operator, str | None]):
-    """What nodes of an operator say apart from names; None where that may be much, or differ from
-    node to node."""
+class _Encodings(dict[Operator, str | None]):
+    """Cache of the encodings of operators; None for a large one, or one that varies by node."""
 
     def __missing__(self, op: Operator) -> str | None:
-        if len(self) == _MOST_KNOWN:
+        if len(self) == _CACHE_SIZE:
             self.clear()
         if op.extra is None and not op.attributes:
-            self[op] = operator_alone(op.op_type, op.domain, op.overload)
+            self[op] = encode_operator(op.op_type, op.domain, op.overload)
         else:
             plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
             self[op] = characters(op.node_proto().SerializeToString()) if plain else None
@@ -136,34 +135,34 @@ class _Said(dict[Operator, str | None]):
 
 
 class _Fields:
-    """Fields of a message that are written as characters, handed to it a block at a time."""
+    """Writer of encoded fields to a message, a block at a time."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
-        self._written: list[str] = []
+        self._pending: list[str] = []
         self._size = 0
 
-    def add(self, written: str) -> None:
+    def add(self, field: str) -> None:
         """Append a field."""
-        self._written.append(written)
-        self._size += len(written)
+        self._pending.append(field)
+        self._size += len(field)
         if self._size > _BLOCK:
             self.flush()
 
     def flush(self) -> None:
-        """Have all that was added in the message."""
-        self._message.MergeFromString(in_bytes(self._written))
-        self._written, self._size = [], 0
+        """Merge the pending fields into the message."""
+        self._message.MergeFromString(to_bytes(self._pending))
+        self._pending, self._size = [], 0
 
 
 class _Writer:
-    """Fills messages from graphs."""
+    """Writer that fills messages from graphs."""
 
     def __init__(self, names: Names, listing: Listing, message_of: MessageOf) -> None:
         self.names = names
         self.listing = listing
         self.message_of = message_of
-        self._said = _Said()
+        self._encodings = _Encodings()
         self._sized: dict[Value | Node | None, str] = {None: NO_NAME}
 
     def write(self, graph: Graph, proto: onnx.GraphProto) -> None:
@@ -185,35 +184,35 @@ class _Writer:
     def write_functions(self, functions: Iterable[Function], proto: onnx.ModelProto) -> None:
         fields = _Fields(proto)
         for function in functions:
-            written = self.function_in(function)
-            if written is None:
+            encoding = self.encode_function(function)
+            if encoding is None:
                 fields.flush()
                 self.write_function(function, proto.functions.add())
             else:
-                fields.add(written)
+                fields.add(encoding)
         fields.flush()
 
-    def function_in(self, function: Function) -> str | None:
-        """A function as a field of a model, in characters; None where it says more than most."""
+    def encode_function(self, function: Function) -> str | None:
+        """Encode a function as a field of a model; None where it has rare fields."""
         graph, stated = function.graph, function.stated
         if isinstance(stated, onnx.FunctionProto) or graph.initializers or graph.value_infos:
             return None
         nodes = graph.nodes()
         self.enter(graph, nodes)
-        written = []
+        encodings = []
         for node in nodes:
-            said = self._said[node._op]
-            if said is None:
+            encoding = self._encodings[node._op]
+            if encoding is None:
                 return None
-            written.append(self.node_in(OF_FUNCTION, said, node))
+            encodings.append(self.encode_node(OF_FUNCTION, encoding, node))
         names = self._sized
-        return function_in(
+        return encode_function(
             stated.domain,
             stated.name,
             function.opset_imports,
             [names[value] for value in graph.inputs],
             [names[value] for value in graph.outputs],
-            written,
+            encodings,
         )
 
     def write_function(self, function: Function, proto: onnx.FunctionProto) -> None:
@@ -249,10 +248,10 @@ class _Writer:
     def write_constant(
         self, tensor: Tensor, name: str, opset: int, nodes: MutableSequence[onnx.NodeProto]
     ) -> None:
-        """Write nodes that give a constant; before opset 9, Constant itself gives floats only.
+        """Write nodes that produce a constant; before opset 9, Constant produces only floats.
 
         Raises:
-            ModelError: it gives none that could be cast to this one.
+            ModelError: no cast from a float produces this constant.
         """
         if takes_any(opset, tensor.elem_type):
             nodes.append(_constant_node(tensor, name))
@@ -269,38 +268,38 @@ class _Writer:
         nodes.append(cast)
 
     def fresh(self, label: str) -> str:
-        """A name that no value has."""
-        taken = set(self.names.all())
-        while label in taken:
+        """Find a name that no value has."""
+        names = set(self.names.all())
+        while label in names:
             label += "_"
         return label
 
     def write_nodes(self, graph: Graph, proto: onnx.GraphProto | onnx.FunctionProto) -> None:
-        """Write the nodes of a graph; as bytes, where that takes no more than their names."""
+        """Write the nodes of a graph; as bytes, where only their names vary."""
         nodes = graph.nodes()
         field = OF_GRAPH if isinstance(proto, onnx.GraphProto) else OF_FUNCTION
         self.enter(graph, nodes)
-        said_by, fields = self._said, _Fields(proto)
+        encodings, fields = self._encodings, _Fields(proto)
         for node in nodes:
-            said = said_by[node._op]
-            if said is None:
+            encoding = encodings[node._op]
+            if encoding is None:
                 fields.flush()
                 self.write_node(node, proto.node.add())
             else:
-                fields.add(self.node_in(field, said, node))
+                fields.add(self.encode_node(field, encoding, node))
         fields.flush()
 
-    def node_in(self, field: str, said: str, node: Node) -> str:
+    def encode_node(self, field: str, encoding: str, node: Node) -> str:
         names = self._sized
         name = names[node] if node.name else None
-        return node_in(field, said, node._inputs, node._outputs, name, names)
+        return encode_node(field, encoding, node._inputs, node._outputs, name, names)
 
     def enter(self, graph: Graph, nodes: Sequence[Node]) -> None:
-        """Take up the names of what a graph defines, for its nodes and those inside it."""
+        """Encode the names that a graph defines, for its nodes and nested ones."""
         outputs = [value for node in nodes for value in node._outputs if value is not None]
         own = [node for node in nodes if node.name]
-        named: list[Value | Node] = [*graph.inputs, *graph.initializers, *outputs, *own]
-        self._sized.update(zip(named, sized(self.names.of(named)), strict=True))
+        items: list[Value | Node] = [*graph.inputs, *graph.initializers, *outputs, *own]
+        self._sized.update(zip(items, sized(self.names.of(items)), strict=True))
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names
@@ -359,12 +358,12 @@ class _Writer:
 
 
 def _after(end: int, constants: Iterable[Value]) -> Mapping[Value, int]:
-    """Number the places from an end on."""
+    """Number the places of constants from an end on."""
     return {value: place for place, value in enumerate(constants, end)}
 
 
 def _merged(inputs: Sequence[Value], listed: Mapping[Value, int]) -> Sequence[Value]:
-    """Join the inputs of a body and the constants that are listed there, in their order."""
+    """Merge the inputs of a body and its listed constants in order."""
     if not listed:
         return inputs
     merged = list(inputs)
@@ -392,10 +391,10 @@ def _write_typed(value: Value, tensor: Tensor, name: str, proto: onnx.ValueInfoP
         proto.type.CopyFrom(onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims))
 
 
-def _rename_sharded(written: onnx.NodeProto, proto: onnx.NodeProto) -> None:
-    """Make the sharding of a node speak of its tensors under their present names."""
-    renamed = dict(zip(written.input, proto.input, strict=False))
-    renamed.update(zip(written.output, proto.output, strict=False))
+def _rename_sharded(extra: onnx.NodeProto, proto: onnx.NodeProto) -> None:
+    """Rename tensors in the sharding of a node."""
+    renamed = dict(zip(extra.input, proto.input, strict=False))
+    renamed.update(zip(extra.output, proto.output, strict=False))
     for configuration in proto.device_configurations:
         for sharding in configuration.sharding_spec:
             sharding.tensor_name = renamed.get(sharding.tensor_name, sharding.tensor_name)

@@ -1,4 +1,4 @@
-"""The canonical text form: ONNX's own text syntax."""
+"""Conversion between models and ONNX's own text syntax."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _TENSORS = (onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS)
 
 @takes(model=Model)
 def to_text(model: Model, most: int | None = None) -> str:
-    """The model in ONNX's text syntax.
+    """Print a model in ONNX's text syntax.
 
     Args:
-        model: is only read.
-        most: leave out the elements of tensors that have more; `{}` stands for them, and the text
-            is for people only.
+        model: the model; unchanged.
+        most: omit the elements of tensors that have more; `{}` replaces them, and the text does not
+            parse.
 
     Raises:
-        OnnxError: onnx cannot print it: the syntax holds no text but UTF-8.
+        OnnxError: onnx cannot print it: the syntax allows only UTF-8 text.
     """
     proto = serialize(model)
     if most is not None:
@@ -38,7 +38,7 @@ def to_text(model: Model, most: int | None = None) -> str:
 
 
 def _leave_out(proto: onnx.ModelProto, most: int) -> None:
-    """Take the elements out of large tensors."""
+    """Remove the elements of large tensors."""
     graphs = [proto.graph]
     for graph in graphs:
         for tensor in graph.initializer:
@@ -51,7 +51,7 @@ def _leave_out(proto: onnx.ModelProto, most: int) -> None:
 def _leave_out_of(
     nodes: Iterable[onnx.NodeProto], most: int, graphs: list[onnx.GraphProto]
 ) -> None:
-    """The same for what nodes hold; the graphs that they hold are put on the list."""
+    """Remove the elements of large tensors in nodes; append their graphs to the list."""
     for node in nodes:
         for attribute in node.attribute:
             for tensor in (attribute.t, *attribute.tensors) if attribute.type in _TENSORS else ():
@@ -68,7 +68,7 @@ def _clear(tensor: onnx.TensorProto, most: int) -> None:
 
 @takes(text=str)
 def parse(text: str) -> Model:
-    """A model from ONNX's text syntax.
+    """Parse a model in ONNX's text syntax.
 
     Raises:
         LoadError: the text is not valid.
@@ -77,7 +77,7 @@ def parse(text: str) -> Model:
     try:
         proto = onnx.parser.parse_model(text)
     except (onnx.parser.ParseError, IndexError, RuntimeError, UnicodeError) as error:
-        # The C++ parser lets out what its number conversions throw.
+        # The C++ parser also raises the errors of number conversions.
         detail = error.args[0] if error.args else ""
         if isinstance(detail, bytes):
             detail = detail.decode(errors="replace")

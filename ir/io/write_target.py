@@ -1,4 +1,4 @@
-"""Where a model is written, and what must not be lost there."""
+"""Targets of saved models, and the files that writing must not destroy."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Key = str | tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A file that a model may be written to.
+    """A file to which a model may be written.
 
     Attributes:
         path: as the caller names it.
-        file: the file itself, links followed.
-        read: the files that must stay, by their keys.
-        own: the data files of the model that is there now, by their keys.
-        force: overwrite what belongs to nobody known.
+        file: the path with links followed.
+        read: the keys of files that must stay.
+        own: the keys of the data files of the present model.
+        force: overwrite also other files.
     """
 
     path: Path
@@ -43,27 +43,27 @@ class Target:
         *,
         force: bool = False,
     ) -> Target:
-        """The target that a path names; nothing is touched.
+        """Make the target of a path, without writing.
 
         Args:
-            path: where the model is to be written.
-            read: files that must stay as they are: data of the model, inputs to compare on.
-            source: the file that the model was read from. Its new version may take its place.
-            force: allow that what is there is no ONNX model.
+            path: the path of the model file.
+            read: files that must stay: data of the model, inputs to compare on.
+            source: the file of the original, which the result may replace.
+            force: overwrite also a file that is no ONNX model.
 
         Raises:
-            SaveError: the path is no place for a file, is among those read, or holds something
-                else than a model.
+            SaveError: the path is no place for a file, is among those read, or has other content
+                than a model.
         """
         file = _place(path)
-        taken = _keys_of_all(read)
-        if taken & _keys(file):
+        protected = _keys_of_all(read)
+        if protected & _keys(file):
             raise SaveError(
                 f"cannot write '{path}': it is read itself, as data of the model or as inputs;"
                 " name another file"
             )
         own = _own_data(path, file, force)
-        return cls(path, file, taken | _keys_of_all([source] if source else ()), own, force)
+        return cls(path, file, protected | _keys_of_all([source] if source else ()), own, force)
 
     @property
     def folder(self) -> Path:
@@ -71,11 +71,11 @@ class Target:
         return self.file.parent
 
     def require_data_beside(self) -> None:
-        """Check that data beside the file is found by whoever opens the path.
+        """Check that readers of the path find data beside the file.
 
         Raises:
-            SaveError: the path is a link into another folder; data is looked for beside the link
-                by those who open it, and beside the file by those who open that.
+            SaveError: the path is a link into another folder. Readers look for data beside the path
+                that they open, link or file.
         """
         if self.folder != Path(os.path.realpath(self.path.parent)):
             raise SaveError(
@@ -84,11 +84,11 @@ class Target:
             )
 
     def data_file(self, taken: Collection[Path] = (), of: Path | None = None) -> Path:
-        """Where data of the model goes: none of the files that are read.
+        """Choose the data file of the model: none of the files that must stay.
 
         Args:
-            taken: places that are given away already.
-            of: a file that shall have this place as another name; it may be one already.
+            taken: the paths in use already.
+            of: a file to link there; the path may be such a link already.
 
         Raises:
             SaveError: a file is there that is not the data of the model to be replaced.
@@ -107,24 +107,24 @@ class Target:
 
 
 def _is_name_of(path: Path, file: Path | None) -> bool:
-    """Whether a path is a second name of a file."""
+    """Test whether a path is a second name of a file."""
     if file is None or not path.exists() or os.path.realpath(path) == os.path.realpath(file):
         return False
     return path.samefile(file)
 
 
-def place_beside(path: Path, taken: Iterable[Path]) -> Path:
-    """The file that something else than a model may be written to; nothing is touched.
+def place_beside(path: Path, others: Iterable[Path]) -> Path:
+    """Choose the file of another output than a model, without writing.
 
     Args:
         path: as the caller names it.
-        taken: the files that are read or written beside it.
+        others: the other files that are read or written.
 
     Raises:
-        SaveError: the path is no place for a file, or one of those.
+        SaveError: the path is no place for a file, or among `others`.
     """
     file = _place(path)
-    if _keys_of_all(taken) & _keys(file):
+    if _keys_of_all(others) & _keys(file):
         raise SaveError(
             f"cannot write '{path}': it is read, or the result itself; name another file"
         )
@@ -132,7 +132,7 @@ def place_beside(path: Path, taken: Iterable[Path]) -> Path:
 
 
 def _place(path: Path) -> Path:
-    """The file behind a path, which need not exist."""
+    """Resolve a path to a file, which need not exist."""
     if "\0" in os.fspath(path):
         raise SaveError(f"cannot write {os.fspath(path)!r}: it holds a zero byte")
     if is_descriptor(path):
@@ -148,7 +148,7 @@ def _place(path: Path) -> Path:
 
 
 def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
-    """The data files of the model that is there; an empty file holds nothing to lose."""
+    """List the data files of the present model; none for an empty file."""
     if not file.exists() or not file.stat().st_size:
         return frozenset()
     try:
@@ -157,7 +157,7 @@ def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
         if force:
             return frozenset()
         raise _not_a_model(path) from error
-    # Some other bytes happen to parse; hardly any name an output of a graph.
+    # Some other bytes parse by chance; hardly any have an output of a graph.
     if not any(info.name for info in proto.graph.output):
         if force:
             return frozenset()
@@ -177,10 +177,10 @@ def _keys_of_all(paths: Iterable[Path]) -> frozenset[Key]:
 
 
 def _keys(path: Path) -> set[Key]:
-    """What a file is known by: its path without links, and where it exists its place on disk, which
-    hard links share."""
+    """The keys of a file: its resolved path, and for an existing one its inode, which hard links
+    share."""
     try:
         status = path.stat()
-    except (OSError, ValueError):  # there is no such file; no file has a zero byte in its name
+    except (OSError, ValueError):  # a missing file, or a name with a zero byte
         return set() if "\0" in os.fspath(path) else {os.path.realpath(path)}
     return {os.path.realpath(path), (status.st_dev, status.st_ino)}

@@ -47,7 +47,7 @@ class ForeignPass(Pass):
             )
             return False
         exchange = Exchange()
-        theirs = exchange.given(model)
+        theirs = exchange.to_onnx_ir(model)
         before = exchange.message(theirs)
         result = _model_of(_ask(self.name, self.call, theirs), theirs)
         after = exchange.message(result)
@@ -56,7 +56,7 @@ class ForeignPass(Pass):
         ):
             return False
         try:
-            made = exchange.arrived(after, model.base_dir)
+            made = exchange.from_message(after, model.base_dir)
         except Error as error:
             raise RewriteError(f"{self.name} made a model that is not valid: {error}") from error
         self._require_signature(model, made)

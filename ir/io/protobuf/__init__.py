@@ -1,1 +1,1 @@
-"""The wire format of protobuf, for what its library does not offer."""
+"""The wire format of protobuf, for operations that its library lacks."""

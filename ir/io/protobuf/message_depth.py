@@ -1,18 +1,18 @@
-"""How deep messages in bytes are nested, where protobuf does not read them."""
+"""Nesting of encoded messages that protobuf does not read."""
 
 from __future__ import annotations
 
 from .wire import varint_at
 
 DEEPEST = 100
-"""Protobuf reads messages nested so deep: three for each body in a node."""
+"""The limit of protobuf's readers: three levels for each body in a node."""
 
 _BYTES = 2
 _FIXED = {1: 8, 5: 4}
 
 
 def is_nested_too_deep(content: bytes | bytearray) -> bool:
-    """Whether the longest fields of a message hold each other deeper than protobuf reads."""
+    """Test whether the longest fields of a message nest deeper than protobuf reads."""
     start, end = 0, len(content)
     for _ in range(DEEPEST):
         inner = _longest_field(content, start, end)
@@ -23,8 +23,8 @@ def is_nested_too_deep(content: bytes | bytearray) -> bool:
 
 
 def _longest_field(content: bytes | bytearray, at: int, end: int) -> tuple[int, int] | None:
-    """Where the longest field begins and ends that may be a message; None where there is none, or
-    these are no fields."""
+    """The start and end of the longest field that may be a message; None without one, or where the
+    bytes are no fields."""
     longest: tuple[int, int] | None = None
     while at < end:
         key, at = varint_at(content, at, end)

@@ -1,7 +1,7 @@
-"""Nodes as protobuf writes them: their names, and apart from these what they say.
+"""The encoding of nodes: their names, then the rest of their fields.
 
-What a node says is the same bytes for many, so that reading and writing names alone is most of the
-work; through protobuf's own objects that takes twice the time.
+Many nodes share the rest, so that most of the work is reading and writing names; protobuf's own
+objects take twice the time for it.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from typing import Any
 from .wire import varint, varint_at
 
 _READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
-"""The bytes before what a node reads, what it gives, and its name. All else stands behind these."""
+"""The tags of the inputs, outputs and name of a node. All other fields follow these."""
 OF_GRAPH, OF_FUNCTION = "\x0a", "\x3a"
-"""The characters before a node of a graph and of a function."""
+"""The tags of a node of a graph and of a function."""
 _MANY = 16
-"""So many inputs and outputs are put to a node one after the other; with more, that would take
-quadratic time."""
+"""The most inputs and outputs that are appended one by one, which takes quadratic time."""
 _SHORT = 127
-"""The size of so many bytes, or fewer, takes one byte."""
+"""The largest size that one byte encodes."""
 
 
-def behind_names(content: bytes, names: Sequence[str] = ()) -> bytes:
-    """What a node says: its bytes behind its inputs, outputs and name. A name that is written out
-    although it is empty is left: that is said of the node.
+def after_names(content: bytes, names: Sequence[str] = ()) -> bytes:
+    """The bytes of a node after its inputs, outputs and name. A field for an empty name belongs to
+    the rest.
 
     Args:
-        content: the node.
-        names: all its inputs and outputs, and its name unless it is empty; if they are given and
-            each is short, their length alone tells where they end.
+        content: the encoded node.
+        names: its inputs, outputs and non-empty name, if available; where each is short, their
+            total length decides where they end.
     """
     text = "".join(names)
     if names and text.isascii() and (len(text) <= _SHORT or max(map(len, names)) <= _SHORT):
@@ -48,33 +47,33 @@ def behind_names(content: bytes, names: Sequence[str] = ()) -> bytes:
 
 
 class _Sizes(dict[int, str]):
-    """Sizes as protobuf writes them, as characters."""
+    """Cache of encoded sizes, as characters."""
 
     def __missing__(self, size: int) -> str:
-        found = self[size] = characters(varint(size))
-        return found
+        encoding = self[size] = characters(varint(size))
+        return encoding
 
 
 _SIZES = _Sizes()
 
 
 def characters(content: bytes) -> str:
-    """Bytes, each as the character of that number: text is put together faster than bytes."""
+    """Decode bytes as characters: joining text is faster than joining bytes."""
     return content.decode("latin-1")
 
 
-def in_bytes(written: Sequence[str]) -> bytes:
-    """What `characters` were made of."""
-    return "".join(written).encode("latin-1")
+def to_bytes(texts: Sequence[str]) -> bytes:
+    """Encode the result of `characters` as bytes."""
+    return "".join(texts).encode("latin-1")
 
 
-def size_of(written: str) -> str:
-    """How long something is that was written, in characters."""
-    return _SIZES[len(written)]
+def size_of(text: str) -> str:
+    """The encoded length of a text, in characters."""
+    return _SIZES[len(text)]
 
 
 def sized(names: Sequence[str]) -> list[str]:
-    """Names as they stand in nodes, in characters: each with its size before it."""
+    """Encode names, each after its size, in characters."""
     if not "".join(names).isascii():
         names = [name if name.isascii() else characters(name.encode()) for name in names]
     sizes = _SIZES
@@ -84,39 +83,39 @@ def sized(names: Sequence[str]) -> list[str]:
 _OP_TYPE, _DOMAIN, _OVERLOAD = "\x22", "\x3a", "\x42"
 
 
-def operator_alone(op_type: str, domain: str, overload: str) -> str:
-    """What a node says that says nothing but its operator, in characters."""
-    told = ((_OP_TYPE, op_type), (_DOMAIN, domain), (_OVERLOAD, overload))
-    return "".join([f"{tag}{sized([text])[0]}" for tag, text in told if text])
+def encode_operator(op_type: str, domain: str, overload: str) -> str:
+    """Encode a node with nothing but its operator, in characters."""
+    fields = ((_OP_TYPE, op_type), (_DOMAIN, domain), (_OVERLOAD, overload))
+    return "".join([f"{tag}{sized([text])[0]}" for tag, text in fields if text])
 
 
 NO_NAME = sized([""])[0]
-"""What stands for an input or output that is absent."""
+"""The encoding of an absent input or output."""
 
 
-def node_in(
+def encode_node(
     field: str,
-    said: str,
+    rest: str,
     inputs: Sequence[Any],
     outputs: Sequence[Any],
     name: str | None,
     names: Mapping[Any, str],
 ) -> str:
-    """A node as a field of a graph or function, in characters.
+    """Encode a node as a field of a graph or function, in characters.
 
     Args:
         field: `OF_GRAPH` or `OF_FUNCTION`.
-        said: what it says but for its names.
-        inputs: what it reads.
-        outputs: what it gives.
-        name: what it is called, `sized`, if it has a name.
-        names: what it reads and gives is called, `sized`.
+        rest: its encoding without names.
+        inputs: its inputs.
+        outputs: its outputs.
+        name: its name, `sized`, if it has one.
+        names: the names of inputs and outputs, `sized`.
     """
-    node = said
+    node = rest
     if len(inputs) + len(outputs) > _MANY:
         reads = "".join([f"\n{names[one]}" for one in inputs])
         gives = "".join([f"\x12{names[one]}" for one in outputs])
-        node = f"{said}{reads}{gives}"
+        node = f"{rest}{reads}{gives}"
     else:  # in half the time
         for one in inputs:
             node = f"{node}\n{names[one]}"

@@ -1,4 +1,4 @@
-"""Opset imports: the version of each domain, as messages say it."""
+"""Opset imports of messages: the version of each domain."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .node_bytes import characters
 from .wire import delimited
 
 _OF_FUNCTION = "\x4a"
-"""The character before an import of a function."""
-_MOST_KNOWN = 1_000
-"""So many different imports are remembered."""
+"""The tag of an import of a function."""
+_CACHE_SIZE = 1_000
+"""The size of the caches of imports."""
 
 
 class Import(NamedTuple):
-    """An entry.
+    """An entry of opset imports.
 
     Attributes:
         domain: as it is written.
         version: of the domain.
-        plain: whether the message says nothing else, and what is written of the two is the same.
+        plain: true where the message equals the encoding of the two.
     """
 
     domain: str
@@ -37,19 +37,19 @@ Imports = tuple[Import, ...]
 
 
 def imports_of(entries: Iterable[onnx.OperatorSetIdProto]) -> Imports:
-    """The imports of a model or function, in order; equal ones are made once."""
+    """Read the imports of a model or function in order, equal ones once."""
     return tuple([_import(entry.SerializePartialToString()) for entry in entries])
 
 
-@functools.lru_cache(_MOST_KNOWN)
-def _import(said: bytes) -> Import:
-    entry = onnx.OperatorSetIdProto.FromString(said)
+@functools.lru_cache(_CACHE_SIZE)
+def _import(content: bytes) -> Import:
+    entry = onnx.OperatorSetIdProto.FromString(content)
     domain, version = entry.domain, entry.version
-    plain = isinstance(domain, str) and said == _said(domain, version)
+    plain = isinstance(domain, str) and content == _encode(domain, version)
     return Import(domain, version, plain)
 
 
-def _said(domain: str, version: int) -> bytes:
+def _encode(domain: str, version: int) -> bytes:
     entry: bytes = onnx.OperatorSetIdProto(domain=domain, version=version).SerializeToString()
     return entry
 
@@ -58,20 +58,20 @@ def versions_of(imports: Imports, where: object) -> dict[str, int]:
     """The version of each domain.
 
     Raises:
-        ModelError: there are two of one.
+        ModelError: a domain has two versions.
     """
-    found = {entry.domain: entry.version for entry in imports}
-    if len(found) == len(imports) and "ai.onnx" not in found:
-        return found
+    pairs = {entry.domain: entry.version for entry in imports}
+    if len(pairs) == len(imports) and "ai.onnx" not in pairs:
+        return pairs
     versions: dict[str, int] = {}
     for domain, version, _ in imports:
         if versions.setdefault(normal_domain(domain), version) != version:
             raise ModelError(f"{where} imports two versions of domain '{domain}'")
-    return found
+    return pairs
 
 
 def are_plain(imports: Imports) -> bool:
-    """Whether `versions_of` them says all that the messages say."""
+    """Test whether `versions_of` keeps all that the messages contain."""
     if len(imports) == 1:
         return imports[0].plain
     domains = {entry.domain for entry in imports}
@@ -81,7 +81,7 @@ def are_plain(imports: Imports) -> bool:
 def update_imports(
     entries: MutableSequence[onnx.OperatorSetIdProto], versions: Mapping[str, int]
 ) -> None:
-    """Make the entries that came with the file say what is imported now."""
+    """Update the entries of a file to the present imports."""
     if [(entry.domain, entry.version) for entry in entries] == list(versions.items()):
         return
     for entry in list(entries):
@@ -95,11 +95,11 @@ def update_imports(
             entries.append(onnx.OperatorSetIdProto(domain=domain, version=version))
 
 
-def imports_in(versions: Mapping[str, int]) -> str:
-    """Imports as fields of a function, in characters."""
-    return "".join([_import_in(*pair) for pair in versions.items()])
+def encode_imports(versions: Mapping[str, int]) -> str:
+    """Encode imports as fields of a function, in characters."""
+    return "".join([_encode_import(*pair) for pair in versions.items()])
 
 
-@functools.lru_cache(_MOST_KNOWN)
-def _import_in(domain: str, version: int) -> str:
-    return _OF_FUNCTION + characters(delimited(_said(domain, version)))
+@functools.lru_cache(_CACHE_SIZE)
+def _encode_import(domain: str, version: int) -> str:
+    return _OF_FUNCTION + characters(delimited(_encode(domain, version)))

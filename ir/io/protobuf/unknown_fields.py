@@ -1,4 +1,4 @@
-"""Fields that the installed onnx does not know, as a newer one writes them: they are kept."""
+"""Unknown fields: those of a newer onnx, which the result keeps."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .wire import delimited, varint
 _VARINT, _FIXED_64, _DELIMITED, _GROUP, _END_GROUP, _FIXED_32 = range(6)
 
 
-def keep_unknown(source: Message, kept: Message) -> None:
-    """Give a message the fields that another one of its kind holds and onnx does not know."""
+def copy_unknown(source: Message, target: Message) -> None:
+    """Copy the unknown fields of a message to another one of its kind."""
     fields = UnknownFieldSet(source)
     if len(fields):
-        kept.MergeFromString(written(fields))
+        target.MergeFromString(encode(fields))
 
 
 def has_unknown(message: Message) -> bool:
-    """Whether a message itself holds fields that onnx does not know."""
+    """Test whether a message itself has unknown fields."""
     return bool(len(UnknownFieldSet(message)))
 
 
-def written(fields: Iterable[Any]) -> bytes:
-    """Unknown fields as protobuf writes them.
+def encode(fields: Iterable[Any]) -> bytes:
+    """Encode unknown fields.
 
     https://protobuf.dev/programming-guides/encoding/
     """
@@ -43,5 +43,5 @@ def _field(number: int, wire_type: int, data: Any) -> bytes:
     if wire_type == _DELIMITED:
         return tag + delimited(data)
     if wire_type == _GROUP:
-        return tag + written(data) + varint(number | _END_GROUP)
+        return tag + encode(data) + varint(number | _END_GROUP)
     return tag + struct.pack("<Q" if wire_type == _FIXED_64 else "<I", data)

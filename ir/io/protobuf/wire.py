@@ -1,4 +1,4 @@
-"""How protobuf writes numbers and lengths, for those who read or write messages as bytes."""
+"""Protobuf's encoding of numbers and lengths."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ _MOST_BYTES = 10
 
 
 def varint(number: int) -> bytes:
-    """A number as protobuf writes it: seven bits a byte, the last one without the high bit."""
-    found = bytearray()
+    """Encode a number: seven bits a byte, the last one without the high bit."""
+    encoding = bytearray()
     while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
+        encoding.append(number & 0x7F | 0x80)
         number >>= 7
-    found.append(number)
-    return bytes(found)
+    encoding.append(number)
+    return bytes(encoding)
 
 
 def read_varint(stream: BinaryIO) -> int:
-    """The number that a stream goes on with.
+    """Read the number at the position of a stream.
 
     Raises:
-        ValueError: it goes on with none.
+        ValueError: there is no number.
     """
     number = 0
     for place in range(_MOST_BYTES):
@@ -35,18 +35,18 @@ def read_varint(stream: BinaryIO) -> int:
 
 
 def varint_at(content: bytes | bytearray, at: int, end: int) -> tuple[int, int]:
-    """The number at a place of some bytes, and where it ends; 0 and a place behind the end where
-    it does not end before that."""
-    found = 0
+    """Decode the number at a place of some bytes, and return it with its end; 0 and `end + 1` for
+    an incomplete one."""
+    number = 0
     for place in range(_MOST_BYTES):
         if at + place >= end:
             break
-        found |= (content[at + place] & 0x7F) << 7 * place
+        number |= (content[at + place] & 0x7F) << 7 * place
         if content[at + place] < 0x80:
-            return found, at + place + 1
+            return number, at + place + 1
     return 0, end + 1
 
 
 def delimited(content: bytes) -> bytes:
-    """Bytes with their length before them."""
+    """Prefix bytes with their length."""
     return varint(len(content)) + content

@@ -5,7 +5,7 @@ import onnx
 import onnx_ir
 import pytest
 from straightline import ir
-from straightline.ir.bridge.conversion import Exchange, Lent, put_in_place
+from straightline.ir.bridge.conversion import Exchange, Lent, move_content
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>
 main (float[600] x, bool c) => (float[600] y) <float[2] small = {1, 2}> {
@@ -34,20 +34,20 @@ def test_their_tensors_come_back_as_the_same_objects(proto):
     theirs = onnx_ir.from_proto(proto)
     before = weights_of(theirs)
     exchange = Exchange()
-    mine = exchange.taken(theirs)
+    mine = exchange.from_onnx_ir(theirs)
     assert weights_of(theirs) == before
     held = {value.name: tensor for value, tensor in mine.graph.initializers.items()}
     assert isinstance(held["w"], Lent) and not isinstance(held["small"], Lent)
     assert held["w"].numpy()[5] == 5 and not held["w"].numpy().flags.writeable
     assert (held["w"].dims, held["w"].elem_type) == ((SIZE,), onnx.TensorProto.FLOAT)
     assert held["w"].is_readable and not held["w"].is_external
-    back = exchange.given(mine)
+    back = exchange.to_onnx_ir(mine)
     assert weights_of(back)["w"] is before["w"]
     assert [node.op_type for node in back.graph] == ["Add", "If"]
 
 
 def test_a_copy_of_a_model_with_lent_weights_is_whole(proto):
-    mine = Exchange().taken(onnx_ir.from_proto(proto))
+    mine = Exchange().from_onnx_ir(onnx_ir.from_proto(proto))
     assert ir.to_proto(ir.load(mine)).graph.initializer[1].raw_data == (
         np.arange(SIZE, dtype=np.float32).tobytes()
     )
@@ -57,7 +57,7 @@ def test_reading_a_lent_array_does_not_lock_it(proto):
     array = np.zeros(SIZE, np.float32)
     theirs = onnx_ir.from_proto(proto)
     theirs.graph.initializers["w"].const_value = onnx_ir.Tensor(array, name="w")
-    mine = Exchange().taken(theirs)
+    mine = Exchange().from_onnx_ir(theirs)
     next(t for t in mine.graph.initializers.values() if isinstance(t, Lent)).numpy()
     assert array.flags.writeable
 
@@ -66,10 +66,10 @@ def test_our_tensors_come_back_as_the_same_objects(proto):
     mine = ir.load(proto)
     before = {value.name: tensor for value, tensor in mine.graph.initializers.items()}
     exchange = Exchange()
-    theirs = exchange.given(mine)
+    theirs = exchange.to_onnx_ir(mine)
     lazy = weights_of(theirs)["w"]
     assert isinstance(lazy, onnx_ir.LazyTensor) and lazy.numpy()[7] == 7
-    back = exchange.taken(theirs)
+    back = exchange.from_onnx_ir(theirs)
     after = {value.name: tensor for value, tensor in back.graph.initializers.items()}
     assert after["w"] is before["w"]
     assert all(v.constant is t for v, t in back.graph.initializers.items())
@@ -86,11 +86,11 @@ def test_data_in_files_stays_there(proto, tmp_path):
     tensor = weights_of(theirs)["w"]
     assert isinstance(tensor, onnx_ir.ExternalTensor)
     exchange = Exchange()
-    assert weights_of(exchange.given(exchange.taken(theirs)))["w"] is tensor
+    assert weights_of(exchange.to_onnx_ir(exchange.from_onnx_ir(theirs)))["w"] is tensor
     mine = ir.load(path)
     held = next(t for v, t in mine.graph.initializers.items() if v.name == "w")
     assert held.is_external
-    back = exchange.taken(exchange.given(mine), mine.base_dir)
+    back = exchange.from_onnx_ir(exchange.to_onnx_ir(mine), mine.base_dir)
     assert next(t for v, t in back.graph.initializers.items() if v.name == "w") is held
 
 
@@ -99,19 +99,19 @@ def test_what_cannot_be_taken_leaves_theirs_as_it_was(proto):
     before = weights_of(theirs)
     theirs.graph.opset_imports.clear()
     with pytest.raises(ir.ModelError):
-        Exchange().taken(theirs)
+        Exchange().from_onnx_ir(theirs)
     assert weights_of(theirs) == before
 
 
-def test_what_is_put_in_place_keeps_names_and_notes(proto):
+def test_what_is_move_content_keeps_names_and_notes(proto):
     theirs = onnx_ir.from_proto(proto)
     theirs.metadata_props["author"] = "me"
     theirs.graph.node(0).meta["seen"] = 1
     theirs.graph.node(0).outputs[0].meta["range"] = (0, 1)
     exchange = Exchange()
-    made = exchange.given(exchange.taken(theirs))
+    made = exchange.to_onnx_ir(exchange.from_onnx_ir(theirs))
     made.graph.node(0).name = theirs.graph.node(0).name = "first"
-    put_in_place(theirs, made)
+    move_content(theirs, made)
     assert theirs.graph is made.graph
     assert theirs.metadata_props == {"author": "me"}
     assert theirs.graph.node(0).meta["seen"] == 1

@@ -57,7 +57,7 @@ def test_nodes_that_look_alike_are_checked_once_and_others_again() -> None:
     fine = [helper.make_node("Add", ["a", "b"], [f"c{i}"]) for i in range(3)]
     seen = checker()
     seen.check(graph(fine), Place("g"))
-    assert len(seen.forms.fine) == 1
+    assert len(seen.forms.valid) == 1
     for odd in (
         helper.make_node("Add", ["a", ""], ["d"]),
         helper.make_node("Add", ["a", "b"], ["", ""]),

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 from straightline import ir
-from straightline.ir.io.function_bytes import function_in
-from straightline.ir.io.protobuf.node_bytes import in_bytes, sized
+from straightline.ir.io.function_bytes import encode_function
+from straightline.ir.io.protobuf.node_bytes import sized, to_bytes
 
 NAMES = st.sampled_from(["a", "é" * 64, "x" * 127, "x" * 20_000])
 VERSIONS = st.dictionaries(st.sampled_from(["", "own"]), st.integers(1, 300))
@@ -19,12 +19,12 @@ VERSIONS = st.dictionaries(st.sampled_from(["", "own"]), st.integers(1, 300))
 def test_protobuf_reads_what_is_written(
     name: str, domain: str, versions: dict[str, int], inputs: list[str], outputs: list[str]
 ) -> None:
-    written = function_in(domain, name, versions, sized(inputs), sized(outputs), [])
+    written = encode_function(domain, name, versions, sized(inputs), sized(outputs), [])
     expected = onnx.FunctionProto(name=name, input=inputs, output=outputs)
     if domain:
         expected.domain = domain
     expected.opset_import.extend(helper.make_opsetid(*pair) for pair in versions.items())
-    model = onnx.ModelProto.FromString(in_bytes([written]))
+    model = onnx.ModelProto.FromString(to_bytes([written]))
     assert list(model.functions) == [expected]
 
 

@@ -9,12 +9,12 @@ from onnx import helper
 from straightline.ir.io.protobuf.node_bytes import (
     OF_FUNCTION,
     OF_GRAPH,
-    behind_names,
+    after_names,
     characters,
-    in_bytes,
-    node_in,
-    operator_alone,
+    encode_node,
+    encode_operator,
     sized,
+    to_bytes,
 )
 
 NAMES = st.sampled_from(["", "a", "é" * 63, "é" * 64, "x" * 127, "x" * 128, "x" * 20_000])
@@ -31,24 +31,24 @@ def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], n
     expected.doc_string = SAID.doc_string
     graph, function = onnx.GraphProto(node=[SAID]), onnx.FunctionProto(node=[SAID])
     for holder, field in ((graph, OF_GRAPH), (function, OF_FUNCTION)):
-        written = node_in(field, characters(said), inputs, outputs, known, names)
-        holder.MergeFromString(in_bytes([written]))
+        written = encode_node(field, characters(said), inputs, outputs, known, names)
+        holder.MergeFromString(to_bytes([written]))
         assert holder.node[1] == expected
-    assert behind_names(expected.SerializeToString()) == said
+    assert after_names(expected.SerializeToString()) == said
     present = [*inputs, *outputs, name] if name else [*inputs, *outputs]
-    assert behind_names(expected.SerializeToString(), present) == said
+    assert after_names(expected.SerializeToString(), present) == said
 
 
 def test_what_is_behind_names() -> None:
-    assert behind_names(b"") == b""
-    assert behind_names(onnx.NodeProto(input=["a"]).SerializeToString()) == b""
+    assert after_names(b"") == b""
+    assert after_names(onnx.NodeProto(input=["a"]).SerializeToString()) == b""
     empty = onnx.NodeProto(name="", op_type="Neg")
-    assert behind_names(empty.SerializeToString()) == empty.SerializeToString()
+    assert after_names(empty.SerializeToString()) == empty.SerializeToString()
 
 
 @given(NAMES, NAMES, NAMES)
 def test_an_operator_alone(op_type: str, domain: str, overload: str) -> None:
-    said = in_bytes([operator_alone(op_type or "Neg", domain, overload)])
+    said = to_bytes([encode_operator(op_type or "Neg", domain, overload)])
     expected = onnx.NodeProto(op_type=op_type or "Neg")
     if domain:
         expected.domain = domain

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import OperatorSetIdProto, helper
 from straightline.ir import ModelError
-from straightline.ir.io.protobuf.node_bytes import in_bytes
+from straightline.ir.io.protobuf.node_bytes import to_bytes
 from straightline.ir.io.protobuf.opset_imports import (
     are_plain,
-    imports_in,
+    encode_imports,
     imports_of,
     update_imports,
     versions_of,
@@ -38,7 +38,7 @@ def test_what_is_plain_is_written_as_it_came(said: list[tuple[str | None, int | 
     complete = all(domain is not None and version is not None for domain, version in said)
     assert are_plain(imports) == (complete and len(set(domains)) == len(domains))
     if are_plain(imports):
-        written = in_bytes([imports_in(versions_of(imports, "it"))])
+        written = to_bytes([encode_imports(versions_of(imports, "it"))])
         assert written == function.SerializeToString()
 
 

@@ -6,7 +6,7 @@ import pytest
 import straightline as sl
 from google.protobuf.unknown_fields import UnknownFieldSet
 from straightline import ir
-from straightline.ir.io.protobuf.unknown_fields import written
+from straightline.ir.io.protobuf.unknown_fields import encode
 
 # Of field 999: a text, a number, 64 and 32 bits, and a group that holds a number.
 FIELDS = bytes.fromhex(
@@ -45,7 +45,7 @@ def test_they_come_back(place):
     PLACES[place](proto).MergeFromString(FIELDS)
     assert FIELDS in proto.SerializeToString()
     back = ir.to_proto(ir.load(proto))
-    assert written(UnknownFieldSet(PLACES[place](back))) == FIELDS
+    assert encode(UnknownFieldSet(PLACES[place](back))) == FIELDS
 
 
 def test_a_rewrite_keeps_those_of_what_stays():
@@ -54,7 +54,7 @@ def test_a_rewrite_keeps_those_of_what_stays():
     back = sl.convert_version(sl.rewrite(proto, values={"c": True}), 18)
     assert [node.op_type for node in back.graph.node][:2] == ["Add", "Relu"]
     (add, *rest) = back.graph.node
-    assert written(UnknownFieldSet(add)) == FIELDS
+    assert encode(UnknownFieldSet(add)) == FIELDS
     assert not any(len(UnknownFieldSet(node)) for node in rest)
 
 
