@@ -18,6 +18,7 @@ from ..ir import Node, Value
 from .axes import AxisMap, positions
 from .batching import Batch, Unbatchable
 from .merge_batch_axis import by_rows
+from .ranks import RankAnswer, rank_of_first
 from .rules import OperatorRules, rules_of
 
 Named = Mapping["str | int", "int | Sequence[int] | None"]
@@ -146,6 +147,9 @@ class PassesAxes(OperatorRules):
     def _carries(self, index: int) -> bool:
         return self.carriers is None or index in self.carriers
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node, self.new_axes)
+
 
 def _listed(value: int | Sequence[int] | None) -> Sequence[int] | None:
     return [value] if isinstance(value, int) else value
@@ -172,3 +176,6 @@ class Rowwise(OperatorRules):
 
     def batch(self, given: Batch) -> Sequence[Value]:
         return by_rows(given, self.batches)
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return super().rank(node, output) if output else rank_of_first(node)

@@ -22,6 +22,7 @@ from .batching import Batch, Ragged, Unbatchable, broadcasting
 from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
 from .ragged import of_each
+from .ranks import RankAnswer, rank_of_largest
 from .rules import SCALAR, KeepsShape, OperandRanks, OperatorRules, Total, describes
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
@@ -59,6 +60,9 @@ class Elementwise(OperatorRules):
 
     def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
         return of_each(given, ragged, self.batch)
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_largest(node)
 
 
 def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:

@@ -19,6 +19,7 @@ from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import sizes_of
 from .output_growth import size_of, times
+from .ranks import RankAnswer, length_of
 from .rules import (
     ONE_NUMBER,
     SCALAR,
@@ -77,6 +78,9 @@ class ConstantOfShape(OperatorRules):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0])
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return length_of(node, 0)
+
 
 def _fill(node: Node) -> Any:
     """The element, as a number of numpy; None where it is left out."""
@@ -88,6 +92,7 @@ def _fill(node: Node) -> Any:
 class Range(OperatorRules):
     """Range, from opset 11 on, of scalars."""
 
+    fixed_rank: ClassVar[int | None] = 1
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(3), SCALAR)
     sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
 

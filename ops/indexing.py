@@ -18,6 +18,7 @@ from .axis_map import Named, PassesAxes
 from .batching import Batch, Operand
 from .gather_batching import after_trips, gathered
 from .merge_batch_axis import by_rows
+from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import (
     ONE_NUMBER,
     VECTOR,
@@ -42,6 +43,9 @@ class Compress(PassesAxes, Moving):
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {"axis": node.attribute("axis")}
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return 1 if node.attribute("axis") is None else (yield from rank_of_first(node))
 
 
 @describes("Gather")
@@ -120,6 +124,11 @@ class Gather(Moving):
         kind = indices.fact.elem_type or onnx.TensorProto.INT64
         once = emit.squeeze(emit.add("Cast", [some], label, to=kind), 0, label)
         return emit.add("Mul", [indices.value, once], given.label("_indices"))
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        data = yield RankOf(node.input(0))
+        indices = yield RankOf(node.input(1))
+        return None if data is None or indices is None else data + indices - 1
 
 
 def _counts_inside(given: Batch) -> bool:
@@ -206,6 +215,9 @@ class Scattering(OperatorRules):
         if node.attribute("reduction", b"none") != b"none":
             return [None]
         return [join(inputs[0].bounds, inputs[2].bounds)]
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node)
 
 
 @describes("ScatterElements", "Scatter")
@@ -295,6 +307,7 @@ class ReverseSequence(KeepsShape):
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
+    fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0,)
     why_unbatchable: ClassVar[str] = "gives a number of positions that may differ from trip to trip"
@@ -321,6 +334,7 @@ class Selecting(OperatorRules):
 class NonMaxSuppression(Selecting):
     """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
 
+    fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = (2,)
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)
 

@@ -21,6 +21,7 @@ from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import joined, parted
+from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import OperatorRules, describes
 
 
@@ -65,6 +66,14 @@ class MatMul(OperatorRules):
         gone = [rank - 1] if left == 1 else []
         gone += [rank] if right == 1 else []
         return [given.emit.squeeze(product, tuple(gone), given.label("_vector"))]
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        first = yield RankOf(node.input(0))
+        second = yield RankOf(node.input(1))
+        if not first or not second:
+            return None
+        # A vector loses its only axis in the product.
+        return max(first, second, 2) - (first == 1) - (second == 1)
 
 
 def product_map(inputs: Sequence[Fact], axis: int, left: int, right: int) -> AxisMap | None:
@@ -171,6 +180,8 @@ class QLinearMatMul(QuantizedProduct):
 class Gemm(OperatorRules):
     """Gemm: the bias is stretched from opset 7 on, and may be left out from 11 on."""
 
+    fixed_rank: ClassVar[int | None] = 2
+
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
@@ -244,6 +255,9 @@ class Det(PassesAxes):
 
     def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
         return list(range(rank - 2))
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node, -2)
 
 
 @describes("Einsum")

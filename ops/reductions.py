@@ -19,6 +19,7 @@ from .axes import positions, reduced
 from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .ragged import counted_elements, filled, reduced_away
+from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
 from .rules import ONE_NUMBER, VECTOR, KeepsShape, OperandRanks, describes
 from .schema_queries import formal_inputs
 
@@ -109,6 +110,16 @@ class Reduction(PassesAxes):
     def reduced_ragged(self, given: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
         """The reduction of what trips have, over axes among which is the one that differs."""
         return self.batch(filled(given, one, _NEUTRAL[given.node.op_type]))
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        rank, axes = (yield RankOf(node.input(0))), written_axes(node)
+        if rank is None or node.attribute("keepdims", 1):
+            return rank
+        if axes is None and node.input(1) is not None:
+            return None
+        if not axes:
+            return rank if node.attribute("noop_with_empty_axes", 0) else 0
+        return rank_without(rank, axes)
 
 
 def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
@@ -222,6 +233,9 @@ class ArgExtreme(PassesAxes):
         shape = given.shape(0)
         axis = given.axis(len(shape), 0)
         at_least(shape[axis], 1, f"axis {axis}")
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node, 0 if node.attribute("keepdims", 1) else -1)
 
 
 @describes("TopK")

@@ -18,6 +18,7 @@ from .axis_map import Named, PassesAxes, Rowwise
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
 from .output_growth import times
+from .ranks import RankAnswer, RankOf, length_of, rank_of_first, rank_without, written_axes
 from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Total, describes
 
 
@@ -80,10 +81,16 @@ class Transpose(Moving):
         perm = given.node.attribute("perm") or range(rank)[::-1]
         return given.same([given.given(0).value], perm=[0, *(axis + 1 for axis in perm)])
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        order = node.op.attributes.get("perm")
+        return len(order.ints) if order is not None else (yield from rank_of_first(node))
+
 
 @describes("Flatten")
 class Flatten(Moving):
     """Flatten: an axis may be negative from opset 11 on."""
+
+    fixed_rank: ClassVar[int | None] = 2
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -174,6 +181,11 @@ class Reshape(Moving):
             return [reshaped_as_told(given)]
         return [reshaped(given, given.spread(0), [given.trips, *known])]
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        """That of an attribute below opset 5."""
+        shape = node.op.attributes.get("shape")
+        return len(shape.ints) if shape is not None else (yield from length_of(node, 1))
+
 
 def _copies_zeros(node: Node) -> bool:
     return not node.attribute("allowzero", 0)
@@ -258,6 +270,10 @@ class Squeeze(PassesAxes, Moving):
         value = given.given(0).value
         return [given.emit.squeeze(value, moved, given.label())] if moved else [value]
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        rank, axes = (yield RankOf(node.input(0))), written_axes(node)
+        return None if rank is None or not axes else rank_without(rank, axes)
+
 
 @describes("Unsqueeze")
 class Unsqueeze(Moving):
@@ -308,6 +324,10 @@ class Unsqueeze(Moving):
         moved = tuple(sorted(given.axis(axis, rank) for axis in axes))
         return [given.emit.unsqueeze(given.given(0).value, moved, given.label())]
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        rank, axes = (yield RankOf(node.input(0))), written_axes(node)
+        return None if rank is None or axes is None else rank + len(axes)
+
 
 @describes("Expand")
 class Expand(Moving):
@@ -345,6 +365,11 @@ class Expand(Moving):
         target = given.emit.concat([ones, target], 0, given.label("_shape"))
         return given.same([given.lifted(0, rank), target])
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        rank = yield RankOf(node.input(0))
+        length = yield RankOf(node.input(1), is_length=True)
+        return None if rank is None or length is None else max(rank, length)
+
 
 @describes("Tile")
 class Tile(Moving):
@@ -381,3 +406,6 @@ class Tile(Moving):
         assert repeats is not None
         repeats = given.emit.concat([given.vector(1), repeats], 0, given.label("_repeats"))
         return given.same([given.given(0).value, repeats])
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node)

@@ -20,6 +20,7 @@ from .agreement import are_ordinary, are_usual
 from .axes import AxisMap
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .cost_estimates import EACH, FEW, elements
+from .ranks import RankAnswer, rank_of_first
 
 OLDEST_OPSET = 9
 """What `prove_safe` says holds for operators as they are from this opset on."""
@@ -100,6 +101,19 @@ class OperatorRules:
             One for each output, None for one of which onnx knows best; None to leave all to onnx.
         """
         return None
+
+    fixed_rank: ClassVar[int | None] = None
+    """The rank of the first output, where that is always the same."""
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        """The rank of an output, from ranks that it asks for; None where it is open.
+
+        Args:
+            node: the node.
+            output: the position of the output.
+        """
+        yield from ()
+        return None if output else self.fixed_rank
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         """The elements of the first output, a small tensor of integers or truth values; None where
@@ -233,6 +247,9 @@ class KeepsShape(OperatorRules):
     ) -> list[Shape | None] | None:
         """That of the first input."""
         return [inputs[0].shape]
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return super().rank(node, output) if output else rank_of_first(node)
 
 
 class Moving(OperatorRules):

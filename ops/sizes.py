@@ -17,6 +17,7 @@ from .rules import Total, describes
 class Shape(Total):
     """Shape: of a part of the axes from opset 15 on."""
 
+    fixed_rank: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
     reads_sizes_only: ClassVar[bool] = True
 
@@ -35,6 +36,7 @@ class Shape(Total):
 class Size(Total):
     """Size."""
 
+    fixed_rank: ClassVar[int | None] = 0
     exact: ClassVar[bool] = True
     reads_sizes_only: ClassVar[bool] = True
 

@@ -19,6 +19,7 @@ from .cost_estimates import EACH, SLID, convolution, places, window
 from .dynamic_shape_batching import axis_size, numbered
 from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
+from .ranks import RankAnswer, length_of, rank_of_first
 from .rules import SCALAR, VECTOR, OperandRanks, OperatorRules, describes
 
 
@@ -103,6 +104,7 @@ class RoiAlign(OperatorRules):
     """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
     wide."""
 
+    fixed_rank: ClassVar[int | None] = 4
     steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
     operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
 
@@ -195,6 +197,9 @@ class Pool(Rowwise):
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return SLID * places(node, arrays[0]) * window(node)
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node)
+
 
 @describes("GlobalAveragePool", "GlobalMaxPool")
 class GlobalPool(Rowwise):
@@ -244,6 +249,9 @@ class Resize(OperatorRules):
         (made,) = given.same([joined(given, 0), *others])
         return [parted(given, made, 0, 0)]
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node)
+
 
 def _may_round(node: Node, image: Any) -> bool:
     """Whether it is not integers that are mixed, of which the rounding is open."""
@@ -280,6 +288,9 @@ class Upsample(OperatorRules):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1] if len(arrays) > 1 else node.attribute("scales", 1))
 
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node)
+
 
 @describes("Col2Im")
 class Col2Im(Rowwise):
@@ -293,6 +304,10 @@ class Col2Im(Rowwise):
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(10_000 * arrays[0].size + EACH * self.growth(node, arrays))
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        length = yield from length_of(node, 1)
+        return None if length is None else 2 + length
 
 
 @describes("MaxUnpool")
