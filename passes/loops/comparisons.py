@@ -191,7 +191,7 @@ class ConditionReader:
         for first, second, says in ((one, other, relation), (other, one, _SWAPPED[relation])):
             if first is None or second is None:
                 continue
-            (value, rounded), (limit, also) = self._strip_casts(first), self._behind_casts(second)
+            (value, rounded), (limit, also) = self._strip_casts(first), self._strip_casts(second)
             counted, bounded = counter(value), bound(limit)
             signs = _UP if counted is not None and counted.step == 1 else _DOWN
             if counted is not None and bounded is not None and says in signs:
