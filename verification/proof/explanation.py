@@ -87,12 +87,12 @@ def places(
         after: term of the rewrite.
         needed: pairs that each pair depends on.
     """
-    found = ["", ""]
+    paths = ["", ""]
     for both in [(before, after), *users(before, after, needed)]:
         for k, (side, term) in enumerate(zip(("before", "after"), both, strict=True)):
-            if term is not None and not found[k]:
-                found[k] = trace.path(side, term)
-    return found[0], found[1]
+            if term is not None and not paths[k]:
+                paths[k] = trace.path(side, term)
+    return paths[0], paths[1]
 
 
 def users(
@@ -103,9 +103,9 @@ def users(
     for pair, pairs in needed.items():
         for each in pairs:
             above.setdefault(each, pair)
-    found: dict[Pair, None] = {}
+    chain: dict[Pair, None] = {}
     at = None if before is None or after is None else above.get((before, after))
-    while at is not None and at not in found:
-        found[at] = None
+    while at is not None and at not in chain:
+        chain[at] = None
         at = above.get(at)
-    return list(found)
+    return list(chain)

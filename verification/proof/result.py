@@ -59,9 +59,9 @@ class Proof:
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as JSON types, without the input that refutes."""
-        found = dataclasses.asdict(dataclasses.replace(self, feeds=None))
-        del found["feeds"]
-        return {"proved": self.proved, **found}
+        fields = dataclasses.asdict(dataclasses.replace(self, feeds=None))
+        del fields["feeds"]
+        return {"proved": self.proved, **fields}
 
     def blocks(self) -> Iterator[Block]:
         """Display blocks for people."""
@@ -109,10 +109,10 @@ def _clauses(assumptions: Sequence[str]) -> list[str]:
 def _clause(names: Sequence[str], ending: str) -> str:
     if len(names) == 1:
         return f"{names[0]} {ending}".strip()
-    named = list(names[:_NAMED]) if len(names) <= _NAMED else list(names[: _NAMED - 1])
-    if len(names) > len(named):
-        named.append(f"{len(names) - len(named)} others")
-    return f"{', '.join(named[:-1])} and {named[-1]} {ending.replace(' gives ', ' give ')}"
+    shortened = list(names[:_NAMED]) if len(names) <= _NAMED else list(names[: _NAMED - 1])
+    if len(names) > len(shortened):
+        shortened.append(f"{len(names) - len(shortened)} others")
+    return f"{', '.join(shortened[:-1])} and {shortened[-1]} {ending.replace(' gives ', ' give ')}"
 
 
 def _indented(text: str) -> list[str]:

@@ -82,9 +82,9 @@ def passed(terms: Terms, bound: Term, rising: bool) -> Term:
         bound: one integer.
         rising: whether the counter approaches from below.
     """
-    told = element(bound.fact)
-    if isinstance(told, Dimension) and told.value is not None:
-        return terms.size(_count(told.value, rising))
+    content = element(bound.fact)
+    if isinstance(content, Dimension) and content.value is not None:
+        return terms.size(_count(content.value, rising))
     head = terms.heads.own(COUNT, ("below" if rising else "above", SPACING))
     return terms.keep(head, (_plain(terms, bound),), Fact(INT64, ()))
 
@@ -119,12 +119,12 @@ def _is_row(term: Term | None) -> bool:
 def _are_near(terms: Terms, near: Term, bound: Term, rising: bool) -> bool:
     """Test whether a row holds the int64 neighbours of a bound, the nearest first."""
     away = [-n if rising else n for n in range(1, SPACING + 1)]
-    told, plain = vector(near.fact), _plain(terms, bound)
+    content, plain = vector(near.fact), _plain(terms, bound)
     if near.fact.elem_type != INT64 or not _is_row(near):
         return False
-    if told is not None and None not in told:
+    if content is not None and None not in content:
         middle = element(plain.fact)
-        return isinstance(middle, Dimension) and told == [middle + n for n in away]
+        return isinstance(middle, Dimension) and content == [middle + n for n in away]
     if not near.is_op("Add"):
         return False
     for numbers, other in (near.args, near.args[::-1]):
@@ -135,8 +135,8 @@ def _are_near(terms: Terms, near: Term, bound: Term, rising: bool) -> bool:
 
 def _plain(terms: Terms, bound: Term) -> Term:
     """Integer in one form, whatever its type."""
-    told = element(bound.fact)
-    return terms.size(told) if isinstance(told, Dimension) else bare(terms, bound)
+    content = element(bound.fact)
+    return terms.size(content) if isinstance(content, Dimension) else bare(terms, bound)
 
 
 TOTAL = "total"
@@ -155,22 +155,22 @@ _LARGEST = (1 << 63) - 1
 def whole(terms: Terms, term: Term) -> Whole:
     """Linear sum of an integer, as far as nothing overflows; without recursion."""
     root = bare(terms, term)
-    known: dict[Term, Whole] = {}
+    memo: dict[Term, Whole] = {}
     stack = [root]
     while stack:
         at = stack[-1]
-        if at in known:
+        if at in memo:
             stack.pop()
             continue
-        below = _operands(terms, at) if len(known) + len(stack) <= _MOST_TERMS else []
-        waiting = [operand for operand in below if operand not in known]
+        below = _operands(terms, at) if len(memo) + len(stack) <= _MOST_TERMS else []
+        waiting = [operand for operand in below if operand not in memo]
         if waiting:
             stack.extend(waiting)
             continue
         terms.budget.step()
-        known[at] = _combined(terms, at, [known[operand] for operand in below])
+        memo[at] = _combined(terms, at, [memo[operand] for operand in below])
         stack.pop()
-    return known[root]
+    return memo[root]
 
 
 def _operands(terms: Terms, term: Term) -> list[Term]:
@@ -181,26 +181,26 @@ def _operands(terms: Terms, term: Term) -> list[Term]:
     return [bare(terms, arg) for arg in term.args if arg is not None]
 
 
-def _combined(terms: Terms, term: Term, given: list[Whole]) -> Whole:
-    if not given:
+def _combined(terms: Terms, term: Term, summands: list[Whole]) -> Whole:
+    if not summands:
         return _alone(terms, term)
     factors = term.head.key if term.head.name == TOTAL else _FACTORS[term.head.name]
-    made = NOTHING
-    for operand, factor in zip(given, factors, strict=True):
-        made = made.plus(operand, factor)
+    total = NOTHING
+    for operand, factor in zip(summands, factors, strict=True):
+        total = total.plus(operand, factor)
     low, high = range_of(term.fact.elem_type)
-    fits = term.head.name == TOTAL or (low <= made.low and made.high <= high)
-    return made if fits and len(made.form.terms) <= _MOST_PRODUCTS else _alone(terms, term)
+    fits = term.head.name == TOTAL or (low <= total.low and total.high <= high)
+    return total if fits and len(total.form.terms) <= _MOST_PRODUCTS else _alone(terms, term)
 
 
 def _alone(terms: Terms, term: Term) -> Whole:
     """Linear sum of a single number, size or atom."""
     low, high = range_of(term.fact.elem_type)
-    told = element(term.fact)
-    if isinstance(told, Dimension):
-        least = told.at_least
+    content = element(term.fact)
+    if isinstance(content, Dimension):
+        least = content.at_least
         low = low if least is None else max(low, least)
-        return Whole(told, {}, low, min(high, highest(terms, told)))
+        return Whole(content, {}, low, min(high, highest(terms, content)))
     term = read_passed(terms, term) or term
     if term.head.name == COUNT:
         low, high = 0, term.head.key[1]
@@ -225,7 +225,7 @@ def highest(terms: Terms, size: Dimension) -> int:
 
 
 def _highest(terms: Terms, symbol: str) -> int:
-    known = terms.counts.get(symbol)
-    if known is not None:
-        return known.high
+    count = terms.counts.get(symbol)
+    if count is not None:
+        return count.high
     return _LARGEST if symbol.startswith(PRIVATE) else _LARGEST_SIZE

@@ -45,9 +45,9 @@ _SCALAR = Fact(onnx.TensorProto.INT64, ())
 
 def not_negative(terms: Terms, number: Term) -> Dimension:
     """Trip count max(n, 0) of an integer that run time determines."""
-    told = element(number.fact)
-    if isinstance(told, Dimension) and told.less(0) is False:
-        return told
+    content = element(number.fact)
+    if isinstance(content, Dimension) and content.less(0) is False:
+        return content
     if is_one_integer(number):
         return at_least(terms, number, 0)
     return terms.following("least0", number, None)
@@ -64,69 +64,69 @@ def at_least(terms: Terms, number: Term, floor: int) -> Dimension:
 def counted(terms: Terms, number: Whole) -> Dimension:
     """Maximum of a linear sum and 0."""
     number = _before_zero(terms, number)
-    told, atoms = number.parts()
+    sizes, atoms = number.parts()
     if number.high <= 0:
         return _ZERO
-    if not atoms and told.less(0) is False:
-        return told
-    return _named(terms, _total(terms, told, atoms), number)
+    if not atoms and sizes.less(0) is False:
+        return sizes
+    return _named(terms, _total(terms, sizes, atoms), number)
 
 
 def _before_zero(terms: Terms, number: Whole) -> Whole:
     """Rewrite max(n, 0) - 1 to n - 1: both are negative, or equal."""
-    told, atoms = number.parts()
-    rest = told.terms.get((), 0)
-    symbols = [product for product in told.terms if product]
+    sizes, atoms = number.parts()
+    rest = sizes.terms.get((), 0)
+    symbols = [product for product in sizes.terms if product]
     if atoms or rest > 0 or len(symbols) != 1 or len(symbols[0]) != 1:
         return number
-    known = terms.counts.get(symbols[0][0]) if told.terms[symbols[0]] == 1 else None
-    return number if known is None else known.moved(rest)
+    count = terms.counts.get(symbols[0][0]) if sizes.terms[symbols[0]] == 1 else None
+    return number if count is None else count.moved(rest)
 
 
 def _named(terms: Terms, term: Term, number: Whole) -> Dimension:
     """Symbol of the maximum of a term and 0."""
     size = terms.following("least0", term, None)
     for name in size.symbols:
-        known = terms.counts.get(name)
-        if known is None or number.high < known.high:
+        count = terms.counts.get(name)
+        if count is None or number.high < count.high:
             terms.counts[name] = number
     return size
 
 
-def _total(terms: Terms, told: Dimension, atoms: list[tuple[Term, int]]) -> Term:
+def _total(terms: Terms, sizes: Dimension, atoms: list[tuple[Term, int]]) -> Term:
     """Canonical term of a sum."""
     if not atoms:
-        return terms.size(told)
-    if len(atoms) == 1 and atoms[0][1] == 1 and told.value == 0:
+        return terms.size(sizes)
+    if len(atoms) == 1 and atoms[0][1] == 1 and sizes.value == 0:
         return atoms[0][0]
     ordered = sorted(atoms, key=lambda atom: (fingerprint(atom[0]), atom[1]))
     head = terms.heads.own(TOTAL, (1, *(factor for _, factor in ordered)))
-    return terms.keep(head, (terms.size(told), *(term for term, _ in ordered)), _SCALAR)
+    return terms.keep(head, (terms.size(sizes), *(term for term, _ in ordered)), _SCALAR)
 
 
 def _least_of(terms: Terms, number: Term) -> list[Term]:
     """Operands of a nested minimum; the integer itself if it is none."""
-    found: list[Term] = []
+    operands: list[Term] = []
     waiting = [number]
     while waiting:
         term = bare(terms, waiting.pop())
         args = [arg for arg in term.args if is_one_integer(arg)]
         if term.head.name not in ("Min", LEAST) or len(args) != len(term.args):
-            found.append(term)
+            operands.append(term)
         else:
             waiting.extend([arg for arg in args if arg is not None])
-        if len(found) + len(waiting) > _MOST_PARTS:
+        if len(operands) + len(waiting) > _MOST_PARTS:
             return [number]
-    return found
+    return operands
 
 
 def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     """Minimum of several sizes."""
-    known = list(dict.fromkeys(part for size in sizes for part in _parts(terms, size)))
-    kept = [size for size in known if not any(_is_more(terms, size, o) for o in known)]
-    if len(kept) == 1:
-        return kept[0]
-    ordered = sorted(kept, key=str)
+    candidates = list(dict.fromkeys(part for size in sizes for part in _parts(terms, size)))
+    minimal = [size for size in candidates if not any(_is_more(terms, size, o) for o in candidates)]
+    if len(minimal) == 1:
+        return minimal[0]
+    ordered = sorted(minimal, key=str)
     term = terms.keep(terms.heads.own(LEAST), tuple(map(terms.size, ordered)), _SCALAR)
     high = min(highest(terms, size) for size in ordered)
     return _named(terms, term, atom(term, 0, high))
@@ -135,8 +135,8 @@ def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
 def _parts(terms: Terms, size: Dimension) -> list[Dimension]:
     """Sizes whose minimum a size is; itself if it is none."""
     (name,) = size.symbols if len(size.symbols) == 1 else ("",)
-    known = terms.counts.get(name) if size == Dimension.symbol(name) else None
-    (term,) = known.atoms.values() if known is not None and len(known.atoms) == 1 else (None,)
+    count = terms.counts.get(name) if size == Dimension.symbol(name) else None
+    (term,) = count.atoms.values() if count is not None and len(count.atoms) == 1 else (None,)
     if term is None or term.head.name != LEAST:
         return [size]
     return [element(arg.fact) for arg in term.args if arg is not None]
@@ -238,12 +238,12 @@ def trips_counted(
     ends = _ends(terms, loop, again)
     if not ends:
         return None
-    said = _said_of_starts(terms, start, ends)
-    if not all(_starts_well(end, k in said) for k, end in enumerate(ends)):
+    compared_before = _said_of_starts(terms, start, ends)
+    if not all(_starts_well(end, k in compared_before) for k, end in enumerate(ends)):
         return None
-    counts = [_allowed(terms, end, 0 if k in said else 1) for k, end in enumerate(ends)]
+    counts = [_allowed(terms, end, 0 if k in compared_before else 1) for k, end in enumerate(ends)]
     terms.used.add("counted")
-    return least(terms, counts), None if said else start
+    return least(terms, counts), None if compared_before else start
 
 
 def _ends(terms: Terms, loop: Loop, again: Term) -> list[End]:
@@ -254,7 +254,7 @@ def _ends(terms: Terms, loop: Loop, again: Term) -> list[End]:
 
 def _orders(terms: Terms, condition: Term) -> list[Order]:
     """Comparisons whose conjunction a condition is; none if it is more than that."""
-    found: list[Order] = []
+    orders: list[Order] = []
     waiting = [(condition, True)]
     while waiting:
         part, holds = waiting.pop()
@@ -267,10 +267,10 @@ def _orders(terms: Terms, condition: Term) -> list[Order]:
             waiting += [(arg, holds) for arg in part.args if arg is not None]
         else:
             order = _order(terms, part, holds)
-            if order is None or len(found) == _MOST_COMPARISONS:
+            if order is None or len(orders) == _MOST_COMPARISONS:
                 return []
-            found.append(order)
-    return found
+            orders.append(order)
+    return orders
 
 
 def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
@@ -291,11 +291,11 @@ def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
 
 
 def _end(terms: Terms, loop: Loop, order: Order) -> End | None:
-    for said in (order, order.turned()):
-        counter = _counter(terms, loop, said.one)
-        if counter is not None and (counter.step < 0) is said.above:
-            end = End(counter, whole(terms, said.other), said)
-            return end if _stays(terms, loop, said.other) and _is_met(end) else None
+    for side in (order, order.turned()):
+        counter = _counter(terms, loop, side.one)
+        if counter is not None and (counter.step < 0) is side.above:
+            end = End(counter, whole(terms, side.other), side)
+            return end if _stays(terms, loop, side.other) and _is_met(end) else None
     return None
 
 
@@ -320,9 +320,9 @@ def _fits(number: Whole) -> bool:
 
 
 def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
-    told = element(term.fact)
-    if isinstance(told, Dimension):
-        return _told_counter(terms, loop, told, term.fact.elem_type)
+    content = element(term.fact)
+    if isinstance(content, Dimension):
+        return _told_counter(terms, loop, content, term.fact.elem_type)
     base, offset = _moved(terms, term)
     for k, state in enumerate(loop.states):
         update, init = loop.updates[k], loop.inits[k]
@@ -350,11 +350,11 @@ def _moved(terms: Terms, term: Term) -> tuple[Term, int]:
     return term, 0
 
 
-def _told_counter(terms: Terms, loop: Loop, told: Dimension, elem_type: int) -> Counter | None:
+def _told_counter(terms: Terms, loop: Loop, content: Dimension, elem_type: int) -> Counter | None:
     """Counter of an integer that is known as a function of the iteration number."""
     (index,) = loop.trip.symbols
-    step = told.terms.get((index,), 0)
-    rest = told - loop.trip * step
+    step = content.terms.get((index,), 0)
+    rest = content - loop.trip * step
     first = terms.size(rest)
     if step not in (1, -1) or index in rest.symbols or not _stays(terms, loop, first):
         return None
@@ -371,8 +371,8 @@ def _told_counter(terms: Terms, loop: Loop, told: Dimension, elem_type: int) -> 
 def _is_narrow(index: str, state: Term) -> bool:
     """Test whether a state of 32 bits is known by the iteration number. Its cast to 64 bits is
     known as well, but does not show the range."""
-    told = element(state.fact)
-    is_known = isinstance(told, Dimension) and index in told.symbols
+    content = element(state.fact)
+    is_known = isinstance(content, Dimension) and index in content.symbols
     return is_known and state.fact.elem_type != _INT64
 
 
@@ -386,24 +386,26 @@ def _beside(terms: Terms, first: Dimension, inits: Sequence[Term]) -> Whole | No
     return None
 
 
-def _starts_well(end: End, said: bool) -> bool:
+def _starts_well(end: End, compared_before: bool) -> bool:
     """Test whether a counter does not wrap at its start. At its bound it certainly does not if it
     begins before the bound."""
     low, high = range_of(end.counter.elem_type)
     first, above = end.counter.first, end.order.above
-    return (first.low >= low or (said and above)) and (first.high <= high or (said and not above))
+    return (first.low >= low or (compared_before and above)) and (
+        first.high <= high or (compared_before and not above)
+    )
 
 
 def _said_of_starts(terms: Terms, start: Term, ends: Sequence[End]) -> set[int]:
     """Counters whose initial condition is the condition of the body. None of them if the initial
     condition is more than that."""
-    found: set[int] = set()
+    counters: set[int] = set()
     for order in _orders(terms, start):
-        said = {k for k, end in enumerate(ends) if _says(terms, order, end)}
-        if not said:
+        matches = {k for k, end in enumerate(ends) if _says(terms, order, end)}
+        if not matches:
             return set()
-        found |= said
-    return found
+        counters |= matches
+    return counters
 
 
 def _says(terms: Terms, order: Order, end: End) -> bool:

@@ -47,28 +47,28 @@ def moved(terms: Terms, head: Head, args: Args) -> tuple[Head, Args] | None:
         value = head.attribute(name)
         if value is not None:
             inputs[position] = terms.constant(np.array(value, dtype).reshape(-1))
-    kept = [m for m in head.op.attributes.values() if m.name not in move.attributes]
-    op = Operator.make(head.name).with_attributes(kept)
+    attributes = [m for m in head.op.attributes.values() if m.name not in move.attributes]
+    op = Operator.make(head.name).with_attributes(attributes)
     return terms.heads.of(op, {**head.imports, "": move.since}, head.outputs), tuple(inputs)
 
 
 @spelling("Squeeze", "Unsqueeze")
 def plain(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Squeeze and Unsqueeze: axes as input (13)."""
-    found = moved(terms, head, args)
-    return None if found is None else terms.apply(*found, count)
+    newer = moved(terms, head, args)
+    return None if newer is None else terms.apply(*newer, count)
 
 
 @spelling("TopK")
 def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """TopK: k as input (10), along an axis that counts from the front."""
-    found = moved(terms, head, args)
-    if found is not None:
-        return terms.apply(*found, count)
+    newer = moved(terms, head, args)
+    if newer is not None:
+        return terms.apply(*newer, count)
     x, number = args
-    told = terms.numbers(number)
+    numbers = terms.numbers(number)
     axis = axis_from_front(head, args)
-    flat = terms.constant(np.array(told, np.int64)) if told is not None else number
+    flat = terms.constant(np.array(numbers, np.int64)) if numbers is not None else number
     if axis is None and flat is number:
         return None
     if axis is not None:
@@ -79,18 +79,18 @@ def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
 @spelling("Slice")
 def slices(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Slice: bounds and axes as inputs (10) that count from the front, without unit steps."""
-    found = moved(terms, head, args)
-    if found is not None:
-        return terms.apply(*found, count)
+    newer = moved(terms, head, args)
+    if newer is not None:
+        return terms.apply(*newer, count)
     x, starts, ends, axes, steps = (*args, None, None)[:5]
     rank, bounds = rank_of(x), [_wide(terms, term) for term in (starts, ends)]
-    told = terms.numbers(axes)
+    numbers = terms.numbers(axes)
     if axes is None:
         length = None if starts is None else starts.fact.shape
         number = length[0].value if length else None
-        told = None if number is None else list(range(number))
-    if told is not None and rank is not None and all(-rank <= a < rank for a in told):
-        axes = terms.constant(np.array([a % rank for a in told], np.int64))
+        numbers = None if number is None else list(range(number))
+    if numbers is not None and rank is not None and all(-rank <= a < rank for a in numbers):
+        axes = terms.constant(np.array([a % rank for a in numbers], np.int64))
     by = terms.numbers(steps)
     steps = None if by is not None and set(by) <= {1} else _wide(terms, steps)
     new = (x, *bounds, axes) if steps is None else (x, *bounds, axes, steps)
@@ -135,17 +135,17 @@ def _pad_of_attributes(terms: Terms, head: Head, args: Args) -> Sequence[Term | 
     value = number_like(terms, x, head.attribute("value", 0))
     if value is None:
         return None
-    made = terms.heads.of(Operator.make("Pad", mode=head.text("mode")), {"": _PADS_ARE_INPUT})
+    pad = terms.heads.of(Operator.make("Pad", mode=head.text("mode")), {"": _PADS_ARE_INPUT})
     pads = terms.constant(np.array(head.attribute("pads"), np.int64))
-    return terms.apply(made, (x, pads, value))
+    return terms.apply(pad, (x, pads, value))
 
 
 def _of_all_axes(
     terms: Terms, x: Term | None, pads: Term | None, which: Term | None
 ) -> Term | None:
     """Pads of some axes as pads of all; None if the axes are unknown."""
-    told, axes, rank = terms.numbers(pads), terms.numbers(which), rank_of(x)
-    if told is None or axes is None or rank is None or len(told) != 2 * len(axes):
+    numbers, axes, rank = terms.numbers(pads), terms.numbers(which), rank_of(x)
+    if numbers is None or axes is None or rank is None or len(numbers) != 2 * len(axes):
         return None
     if not all(-rank <= axis < rank for axis in axes):
         return None
@@ -153,7 +153,7 @@ def _of_all_axes(
         return None
     full = np.zeros((2, rank), np.int64)
     for end in (0, 1):
-        for axis, number in zip(axes, told[end * len(axes) :], strict=False):
+        for axis, number in zip(axes, numbers[end * len(axes) :], strict=False):
             full[end, axis] = number
     return terms.constant(full.reshape(-1))
 
@@ -175,8 +175,8 @@ def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
     if head.opset < 7:
         return None
     training = args[2] if len(args) > 2 else None
-    told = terms.tensor(training)
-    if training is not None and (told is None or told.numpy().any()):
+    mode = terms.tensor(training)
+    if training is not None and (mode is None or mode.numpy().any()):
         return None
     return [args[0]] if count == 1 else None
 
@@ -185,16 +185,16 @@ def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
 def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Split: sizes as input (13), so that `num_outputs` (18) is not needed. Where only run time
     determines the split axis, the sizes are computed."""
-    found = moved(terms, head, args)
-    if found is not None:
-        return terms.apply(*found, count)
+    newer = moved(terms, head, args)
+    if newer is not None:
+        return terms.apply(*newer, count)
     axis = axis_from_front(head, args)
     lengths = args[1] if len(args) > 1 else _lengths(terms, head, args[0])
     if head.opset >= 18 and lengths is not None:
         axis = head.attribute("axis") if axis is None else axis
         op = Operator.make("Split", axis=axis)
-        made = terms.heads.of(op, {"": 13}, head.outputs)
-        return terms.apply(made, (args[0], lengths), count)
+        newest = terms.heads.of(op, {"": 13}, head.outputs)
+        return terms.apply(newest, (args[0], lengths), count)
     if axis is None:
         return None
     return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)

@@ -36,8 +36,8 @@ def one_axis(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 @spelling("Scatter")
 def scatter(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rename Scatter (before 11) to ScatterElements."""
-    made = terms.heads.of(Operator.make("ScatterElements", axis=head.attribute("axis")), {"": 11})
-    return terms.apply(made, args, count)
+    newer = terms.heads.of(Operator.make("ScatterElements", axis=head.attribute("axis")), {"": 11})
+    return terms.apply(newer, args, count)
 
 
 def axis_from_front(head: Head, args: Args) -> int | None:
@@ -78,14 +78,14 @@ def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term
     since = _AXES_ARE_INPUT[head.name]
     if head.opset < since:
         return None
-    x, given = args if len(args) > 1 else (args[0], None)
-    axes = [] if given is None else terms.numbers(given)
+    x, listed = args if len(args) > 1 else (args[0], None)
+    axes = [] if listed is None else terms.numbers(listed)
     if axes is None:
         return None
     if not axes and head.attribute("noop_with_empty_axes"):
         return _over_none(terms, head, x)
-    said: dict[str, Any] = {"axes": axes} if axes else {}
-    op = Operator.make(head.name, keepdims=head.attribute("keepdims"), **said)
+    attributes: dict[str, Any] = {"axes": axes} if axes else {}
+    op = Operator.make(head.name, keepdims=head.attribute("keepdims"), **attributes)
     return terms.apply(terms.heads.of(op, {"": since - 1}), (x,))
 
 
@@ -105,11 +105,11 @@ def reduction_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None
     if x.fact.shape is None:
         return None
     rank = len(x.fact.shape)
-    told = head.attribute("axes")
+    listed = head.attribute("axes")
     if (len(args) > 1 and args[1] is not None) or head.attribute("noop_with_empty_axes", 0):
         return None  # only run time tells them; those that are known are an attribute by now
-    axes = sorted(axis % rank for axis in told) if told else list(range(rank))
-    return None if axes == told else [terms.with_attributes(head, x, axes=axes)]
+    axes = sorted(axis % rank for axis in listed) if listed else list(range(rank))
+    return None if axes == listed else [terms.with_attributes(head, x, axes=axes)]
 
 
 _ALONG_ONE_AXIS = 13
@@ -124,8 +124,8 @@ def softmax(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
     axis = axis_from_front(head, args)
     axis = head.attribute("axis") if axis is None else axis
     if head.opset >= _ALONG_ONE_AXIS:
-        given = head.attribute("axis")
-        return None if given == axis else [terms.with_attributes(head, x, axis=axis)]
+        written_axis = head.attribute("axis")
+        return None if written_axis == axis else [terms.with_attributes(head, x, axis=axis)]
     if rank is None or shape is None or not 0 <= axis < rank:
         return None
     if axis == rank - 1:
@@ -135,5 +135,5 @@ def softmax(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
 
 
 def _along(terms: Terms, head: Head, x: Term, axis: int) -> Term:
-    made = terms.heads.of(head.op.with_attributes(()), {"": _ALONG_ONE_AXIS})  # type: ignore[union-attr]
-    return terms.with_attributes(made, x, axis=axis)
+    newest = terms.heads.of(head.op.with_attributes(()), {"": _ALONG_ONE_AXIS})  # type: ignore[union-attr]
+    return terms.with_attributes(newest, x, axis=axis)

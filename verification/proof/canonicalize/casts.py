@@ -56,8 +56,8 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     assert one is not None and other is not None
     below = _narrow(one) or _narrow(other)
     if below is None:
-        found = _with_whole_number(terms, one, other)
-        return None if found is None else terms.apply(head, found)
+        integers = _with_whole_number(terms, one, other)
+        return None if integers is None else terms.apply(head, integers)
     pair = tuple([in_type(terms, term, below.fact.elem_type) for term in (one, other)])
     return None if None in pair else terms.apply(head, pair)
 

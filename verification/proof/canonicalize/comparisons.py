@@ -91,15 +91,15 @@ def _parts(term: Term | None) -> list[Term]:
     """Operands of nested Or, down to a few levels."""
     if term is None:
         return []
-    found: list[Term] = []
+    operands: list[Term] = []
     waiting = [term]
-    while waiting and len(found) + len(waiting) <= _MOST_PARTS:
+    while waiting and len(operands) + len(waiting) <= _MOST_PARTS:
         part = waiting.pop()
         if part.is_op("Or"):
             waiting.extend([arg for arg in part.args if arg is not None])
         else:
-            found.append(part)
-    return [] if waiting else found
+            operands.append(part)
+    return [] if waiting else operands
 
 
 _MOST_PARTS = 4
@@ -131,17 +131,17 @@ def by_halves(terms: Terms, args: Args) -> Sequence[Term | None] | None:
 def _whole(terms: Terms, highs: Args, lows: Args) -> Args | None:
     """Integers of which these are the halves."""
     parted = [_parted(terms, *pair) for pair in zip(highs, lows, strict=True)]
-    known = next((found for found in parted if found is not None), None)
-    if known is None:
+    number_and_unit = next((numbers for numbers in parted if numbers is not None), None)
+    if number_and_unit is None:
         return None
-    number, unit = known
-    found: list[Term | None] = []
+    number, unit = number_and_unit
+    numbers: list[Term | None] = []
     for own, high, low in zip(parted, highs, lows, strict=True):
         if own is not None and own[1] == unit:
-            found.append(own[0])
+            numbers.append(own[0])
         else:
-            found.append(_joined(terms, high, low, unit, number))
-    return None if None in found else tuple(found)
+            numbers.append(_joined(terms, high, low, unit, number))
+    return None if None in numbers else tuple(numbers)
 
 
 def _parted(terms: Terms, high: Term | None, low: Term | None) -> tuple[Term, int] | None:
@@ -150,10 +150,10 @@ def _parted(terms: Terms, high: Term | None, low: Term | None) -> tuple[Term, in
     if quotient is None or rest is None or not quotient.is_op("Div") or not rest.is_op("Sub"):
         return None
     number, divisor = quotient.args
-    told = terms.tensor(divisor)
-    if number is None or number.fact.elem_type not in _WIDE or told is None or told.dims:
+    tensor = terms.tensor(divisor)
+    if number is None or number.fact.elem_type not in _WIDE or tensor is None or tensor.dims:
         return None
-    whole, unit = rest.args[1], int(told.numpy())
+    whole, unit = rest.args[1], int(tensor.numpy())
     if rest.args[0] is not number or whole is None or not whole.is_op("Mul"):
         return None
     if set(whole.args) != {quotient, divisor} or not _LEAST_UNIT <= unit <= _MOST_UNIT:

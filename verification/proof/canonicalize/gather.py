@@ -91,8 +91,8 @@ def _number(terms: Terms, term: Term | None) -> Dimension | None:
     """Single number or size."""
     if term is None or term.fact.content is None or term.fact.content.size != 1:
         return None
-    found = term.fact.content.reshape(-1)[0]
-    return found if isinstance(found, Dimension) else None
+    element = term.fact.content.reshape(-1)[0]
+    return element if isinstance(element, Dimension) else None
 
 
 def counts(terms: Terms, term: Term, depth: int = 0) -> bool:
@@ -133,9 +133,9 @@ def _counts_on(terms: Terms, both: Term, before: Term | None, row: Term | None, 
     if length is None or len(length) != 1:
         return False
     if starts.content is not None and starts.shape and both.fact.shape is not None:
-        told = list(starts.content.reshape(-1))
+        elements = list(starts.content.reshape(-1))
         fits = starts.shape[-1].value == 1 and both.fact.shape == (*starts.shape[:-1], *length)
-        return fits and told == [length[0] * number for number in range(len(told))]
+        return fits and elements == [length[0] * number for number in range(len(elements))]
     if not before.is_op("Mul"):
         return False
     for rows, factor in (before.args, before.args[::-1]):

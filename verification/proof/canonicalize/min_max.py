@@ -78,14 +78,14 @@ def _is(terms: Terms, compared: Term | None, term: Term) -> bool:
 @spelling("Max", "Min")
 def of_two(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Drop Min and Max of one integer, and nest those of several."""
-    given = [arg for arg in args if arg is not None]
-    if len(given) == 1:
-        return given
-    if any(arg.fact.elem_type not in INTEGERS for arg in given):
+    operands = [arg for arg in args if arg is not None]
+    if len(operands) == 1:
+        return operands
+    if any(arg.fact.elem_type not in INTEGERS for arg in operands):
         return None
-    if len(given) == 2:
-        return given[:1] if given[0] is given[1] else None
-    return [functools.reduce(lambda a, b: extreme(terms, head.name, a, b), given)]
+    if len(operands) == 2:
+        return operands[:1] if operands[0] is operands[1] else None
+    return [functools.reduce(lambda a, b: extreme(terms, head.name, a, b), operands)]
 
 
 _BOUNDS_ARE_INPUT = 11
@@ -111,5 +111,5 @@ def clip(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | No
     if x is None or not x.fact.elem_type:
         return None
     bounds = [number_like(terms, x, head.attribute(name)) for name in ("min", "max")]
-    made = terms.heads.of(Operator.make("Clip"), {"": _BOUNDS_ARE_INPUT})
-    return terms.apply(made, (x, *bounds))
+    newest = terms.heads.of(Operator.make("Clip"), {"": _BOUNDS_ARE_INPUT})
+    return terms.apply(newest, (x, *bounds))

@@ -13,13 +13,13 @@ from .attribute_to_input import moved
 @spelling("Upsample")
 def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rewrite Upsample to Resize (10), which takes the same inputs."""
-    found = moved(terms, head, args)
-    if found is not None:
-        return terms.apply(*found)
+    newer = moved(terms, head, args)
+    if newer is not None:
+        return terms.apply(*newer)
     if len(args) != 2:
         return None  # the experimental form of opset 1
-    made = terms.heads.of(Operator.make("Resize", mode=head.text("mode")), {"": 10})
-    return terms.apply(made, args)
+    newest = terms.heads.of(Operator.make("Resize", mode=head.text("mode")), {"": 10})
+    return terms.apply(newest, args)
 
 
 @spelling("Resize")

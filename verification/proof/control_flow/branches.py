@@ -17,12 +17,12 @@ def run_if(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
     """If (operator specification): each branch runs under its condition."""
-    (given,) = args
-    assert given is not None
+    (test,) = args
+    assert test is not None
     terms = execution.terms
-    shape = given.fact.shape
-    require_one(execution, step, given)
-    condition = given if shape is None else terms.view(given, ())
+    shape = test.fact.shape
+    require_one(execution, step, test)
+    condition = test if shape is None else terms.view(test, ())
     holds = truth(execution, condition)
     if holds is not None:
         branch = step.bodies["then_branch" if holds else "else_branch"]
@@ -47,8 +47,8 @@ def truth(execution: Execution, condition: Term) -> bool | None:
     if tensor is not None:
         return bool(tensor.numpy().reshape(-1)[0])
     sign, bare = stripped_of_not(condition)
-    known = execution.assumed.get(bare)
-    return None if known is None else known is sign
+    value = execution.assumed.get(bare)
+    return None if value is None else value is sign
 
 
 def stripped_of_not(condition: Term) -> tuple[bool, Term]:

@@ -45,17 +45,17 @@ def run_loop(
         limit = terms.view(limit, ())
     if condition is None and limit is not None and terms.heeded:
         condition = terms.constant(np.array(True))
-    known = None if limit is None else _number(execution, limit)
+    number = None if limit is None else _number(execution, limit)
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
-    trips = None if known is None else max(known, 0)
+    trips = None if number is None else max(number, 0)
     small = trips is not None and terms.runs_loop(trips, len(body.steps))
     if keep is False or trips == 0:
         return _collected(execution, step, run, carried, [])
     if keep and (small or limit is None or (trips is not None and condition is not None)):
         start = len(execution.log)
-        done = _iterate(execution, step, run, (trips, small), condition is not None, carried)
-        if done is not None:
-            return done
+        outputs = _iterate(execution, step, run, (trips, small), condition is not None, carried)
+        if outputs is not None:
+            return outputs
         execution.forget(start)
     if keep is None and limit is not None and condition is not None:
         count = terms.trips_if(_scalar(execution, condition), most_trips(execution, limit))
@@ -66,8 +66,8 @@ def run_loop(
 
 def _number(execution: Execution, limit: Term) -> int | None:
     """Constant trip count."""
-    told = execution.terms.numbers(limit)
-    return told[0] if told else most_trips(execution, limit).value
+    numbers = execution.terms.numbers(limit)
+    return numbers[0] if numbers else most_trips(execution, limit).value
 
 
 def _scalar(execution: Execution, condition: Term) -> Term:
@@ -139,9 +139,9 @@ def _collected(
         if len(values) + k not in read:
             outputs.append(None)
         elif elements:
-            made = [trip[k] for trip in elements]
-            require_same(execution, step, made)
-            outputs.append(stack(execution.terms, made, step.head))
+            elements_of_trip = [trip[k] for trip in elements]
+            require_same(execution, step, elements_of_trip)
+            outputs.append(stack(execution.terms, elements_of_trip, step.head))
         else:
             outputs.append(empty_stack(execution.terms, untouched.of(len(values) + k)))
     return outputs
@@ -182,25 +182,25 @@ class Untouched:
         """Element type and sizes, 0 where unknown; None if the rank is unknown."""
         step, types = self._step, self._execution.element_types
         reader = reader_of(step.bodies["body"])
-        found = None if types is None else types.of(step.node, index)
+        inferred = None if types is None else types.of(step.node, index)
         try:
-            if found is None:
-                found = reader.inferred(index)
-            elem_type, _ = reader.completed(index, found)
+            if inferred is None:
+                inferred = reader.inferred(index)
+            elem_type, _ = reader.completed(index, inferred)
         except EvaluationError:
             elem_type = self._in_body[index].elem_type
         if not elem_type:
             raise OpenError(f"{label(step.node)}: without a trip its type is not known")
-        if found is None or not found.HasField("shape"):
+        if inferred is None or not inferred.HasField("shape"):
             return elem_type, None
-        return elem_type, [dim.dim_value for dim in found.shape.dim]
+        return elem_type, [dim.dim_value for dim in inferred.shape.dim]
 
     def _require_no_number(self, index: int, sizes: list[int] | None) -> None:
         """Require that sizes without a number are known to have none."""
         shape = self._in_body[index].shape
-        known = shape is not None and len(shape) == len(sizes or ())
-        if not known or any(
-            not told and dim.value for told, dim in zip(sizes or (), shape or (), strict=True)
+        same_rank = shape is not None and len(shape) == len(sizes or ())
+        if not same_rank or any(
+            not number and dim.value for number, dim in zip(sizes or (), shape or (), strict=True)
         ):
             raise OpenError(
                 f"{label(self._step.node)}: without a trip runtimes may take its scan output for"
@@ -221,15 +221,15 @@ class Untouched:
                 terms.leaf("bound", (execution.level, "untouched", k, step.node.output[0]), fact)
                 for k, fact in enumerate(facts)
             ]
-            made = self._run(leaves)
+            outputs = self._run(leaves)
         finally:
             terms.symbols.depth -= 1
             execution.forget(start)
-        if any(term.head.name == "drawn" for term in descendants(made)):
+        if any(term.head.name == "drawn" for term in descendants(outputs)):
             raise OpenError(
                 f"{label(step.node)}: without a trip its sizes follow from an unknown operator"
             )
-        return [Fact() if value is None else value.fact for value in made]
+        return [Fact() if value is None else value.fact for value in outputs]
 
 
 def _symbolic(
@@ -257,7 +257,7 @@ def _symbolic(
 
     read = step.read
     trips = None if limit is None else most_trips(execution, limit)
-    made = Recurrence(
+    loop = Recurrence(
         execution,
         trips=trips,
         limit=None if trips is None else terms.size(trips),
@@ -268,7 +268,7 @@ def _symbolic(
         empty=Untouched(execution, step, run).of,
         step=step,
     )
-    return recur(made)
+    return recur(loop)
 
 
 def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:
@@ -277,7 +277,7 @@ def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:
 
 def most_trips(execution: Execution, limit: Term) -> Dimension:
     """Trip count of a limit: 0 if it is negative."""
-    told: Dimension | None = element(limit.fact)
-    if told is not None and told.less(0) is False:
-        return told
+    content: Dimension | None = element(limit.fact)
+    if content is not None and content.less(0) is False:
+        return content
     return not_negative(execution.terms, limit)

@@ -55,20 +55,20 @@ def ended_by_number(
     terms, trips = loop.execution.terms, loop.trips
     if holds(terms, again):
         return None if trips is None else _counted(loop, condition, trips)
-    found = trips_counted(terms, inside, condition, again)
-    if found is None:
+    count = trips_counted(terms, inside, condition, again)
+    if count is None:
         return None
-    most, start = found
+    most, start = count
     trips = most if trips is None else least(terms, [trips, most])
     always, trip = terms.constant(np.array(True)), loop.trip
-    made = dataclasses.replace(
+    counted_loop = dataclasses.replace(
         loop,
         trips=trips,
         limit=terms.size(trips),
         condition=None,
         trip=lambda index, states: (always, trip(index, states)[1]),
     )
-    return made if start is None else _counted(made, start, trips)
+    return counted_loop if start is None else _counted(counted_loop, start, trips)
 
 
 def _counted(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
@@ -205,8 +205,8 @@ def _collected(
     term: Term,
 ) -> Term:
     """Scan output of a term of the body."""
-    made = dataclasses.replace(loop, read={len(outputs)})
-    live = _live(made, states, again, [*outputs, term])
+    extended = dataclasses.replace(loop, read={len(outputs)})
+    live = _live(extended, states, again, [*outputs, term])
     recurrence, _ = _recurrence(loop, name, states, again, outputs, live)
     head = loop.execution.terms.heads.own("stacked", (name, None), (term,))
     return loop.execution.terms.keep(head, (recurrence,), Fact())
@@ -228,16 +228,16 @@ def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
     begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
     alike = terms.loops.setdefault(begin, {})
     around = loop.execution.guards
-    for tag, known in list(alike.items())[:MOST_ALIKE]:
+    for tag, earlier in list(alike.items())[:MOST_ALIKE]:
         loop.tag = tag
-        if _tried(loop, level, index, around) == known:
-            return known
+        if _tried(loop, level, index, around) == earlier:
+            return earlier
     if execution.tries:
         raise _UnlikeError("what stands around this loop is another loop, too")
     terms.loop_count += 1
     loop.tag = f"{level}.{terms.loop_count}"
-    found = alike[loop.tag] = _settled(loop, level, index, around)
-    return found
+    iteration = alike[loop.tag] = _settled(loop, level, index, around)
+    return iteration
 
 
 class _UnlikeError(Signal):
@@ -276,10 +276,10 @@ def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> 
     loop.execution.terms.budget.step(_RUN * level * level)
     loop.execution.guards = (*around, _guard(loop, level, index))
     forms = loop.execution.forms.get(loop.place)
-    found = None if forms is None else _as_before(loop, level, index, forms)
-    if found is None:
-        found = _found(loop, level, index)
-    return found
+    iteration = None if forms is None else _as_before(loop, level, index, forms)
+    if iteration is None:
+        iteration = _found(loop, level, index)
+    return iteration
 
 
 def _as_before(
@@ -300,13 +300,13 @@ def _as_before(
     loop.execution.forget(loop.start)
     again, outputs = loop.trip(index, states)
     for k, (state, form) in enumerate(zip(states, forms, strict=True)):
-        made = outputs[k]
-        if made is None:
+        update = outputs[k]
+        if update is None:
             return None
         if form.step is not None:
-            if made is not _next(loop, state, index):
+            if update is not _next(loop, state, index):
                 return None
-        elif _wider(loop, state.fact, made.fact, k) or not _is_needed(loop, k, made, form.open):
+        elif _wider(loop, state.fact, update.fact, k) or not _is_needed(loop, k, update, form.open):
             return None
     return states, again, outputs
 
@@ -326,9 +326,9 @@ def _opened(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) 
     return Fact(fact.elem_type, tuple(shape))
 
 
-def _is_needed(loop: Recurrence, k: int, made: Term, axes: tuple[int, ...] | None) -> bool:
+def _is_needed(loop: Recurrence, k: int, update: Term, axes: tuple[int, ...] | None) -> bool:
     """Test whether a state needs a weaker fact than its initial value."""
-    first, after = loop.inits[k].fact.shape, made.fact.shape
+    first, after = loop.inits[k].fact.shape, update.fact.shape
     if axes == ():
         return True
     if axes is None or first is None or after is None or len(first) != len(after):
@@ -347,14 +347,14 @@ def _found(loop: Recurrence, level: int, index: Dimension) -> Settled:
         again, outputs = loop.trip(index, states)
         changed = False
         for k in range(count):
-            made = outputs[k]
-            if made is None:
+            update = outputs[k]
+            if update is None:
                 raise OpenError(f"{loop.place} makes an absent state")
             if k in closed and closed[k] is not None:
-                if made is not _next(loop, states[k], index):
+                if update is not _next(loop, states[k], index):
                     closed[k], facts[k], changed = None, _plain(facts[k]), True
                 continue
-            form = None if k in closed else _closed(loop, k, states[k], made, index)
+            form = None if k in closed else _closed(loop, k, states[k], update, index)
             if form is not None:
                 closed[k], changed = form, True
                 continue
@@ -363,7 +363,7 @@ def _found(loop: Recurrence, level: int, index: Dimension) -> Settled:
                 if facts[k].content is not None:
                     facts[k], changed = _plain(facts[k]), True
                     continue
-            wider = _wider(loop, facts[k], made.fact, k)
+            wider = _wider(loop, facts[k], update.fact, k)
             if wider is not None:
                 facts[k], changed = wider, True
         if not changed:
@@ -407,17 +407,17 @@ def _plain(fact: Fact) -> Fact:
     return fact.without_content()
 
 
-def _closed(loop: Recurrence, k: int, state: Term, made: Term, index: Dimension) -> Term | None:
+def _closed(loop: Recurrence, k: int, state: Term, update: Term, index: Dimension) -> Term | None:
     """Closed form of a state over the iteration number; None for a true state."""
     _terms, init = loop.execution.terms, loop.inits[k]
-    if made is state:
+    if update is state:
         return init
-    before, after, first = (element(term.fact) for term in (state, made, init))
+    before, after, first = (element(term.fact) for term in (state, update, init))
     numbers = (before, after, first)
     if any(not isinstance(number, Dimension) for number in numbers):
         return None
     step = after - before
-    if step.value is None or made.fact.shape != init.fact.shape:
+    if step.value is None or update.fact.shape != init.fact.shape:
         return None
     form = first + index * step.value
     if not loop.execution.terms.symbols.magnitudes.hold(form, init.fact.elem_type):
@@ -434,27 +434,27 @@ def _number(loop: Recurrence, number: Dimension, like: Term) -> Term:
 
 def _next(loop: Recurrence, state: Term, index: Dimension) -> Term:
     """Closed form on the next iteration."""
-    told = element(state.fact)
-    if state.fact.content is None or not isinstance(told, Dimension):
+    content = element(state.fact)
+    if state.fact.content is None or not isinstance(content, Dimension):
         return state
     (symbol,) = index.symbols
-    return _number(loop, told.replaced({symbol: index + 1}), state)
+    return _number(loop, content.replaced({symbol: index + 1}), state)
 
 
-def _wider(loop: Recurrence, fact: Fact, made: Fact, k: int) -> Fact | None:
+def _wider(loop: Recurrence, fact: Fact, update: Fact, k: int) -> Fact | None:
     """Join of a state's facts before and after an iteration; None if it changes nothing."""
     if fact.other is not None:
-        return None if made.other == fact.other else Fact()
-    if made.other is not None:
+        return None if update.other == fact.other else Fact()
+    if update.other is not None:
         return None if fact == Fact() else Fact()
-    elem_type = fact.elem_type if fact.elem_type == made.elem_type else 0
-    if fact.shape is None or made.shape is None or len(fact.shape) != len(made.shape):
+    elem_type = fact.elem_type if fact.elem_type == update.elem_type else 0
+    if fact.shape is None or update.shape is None or len(fact.shape) != len(update.shape):
         shape = None
     else:
         shape = tuple(
             [
                 a if a == b else _any_size(loop, k, axis)
-                for axis, (a, b) in enumerate(zip(fact.shape, made.shape, strict=True))
+                for axis, (a, b) in enumerate(zip(fact.shape, update.shape, strict=True))
             ]
         )
     if (elem_type, shape) == (fact.elem_type, fact.shape):
@@ -476,7 +476,7 @@ def _results(
     rows = rows_added(terms, loop.inits, states, again, outputs)
     count = len(states)
     live = _live(loop, states, again, outputs) - rows.keys()
-    recurrence, kept = _recurrence(loop, name, states, again, outputs, live)
+    recurrence, indices = _recurrence(loop, name, states, again, outputs, live)
     trips = loop.trips
     if loop.condition is not None or trips is None:
         trips = terms.symbols.told_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
@@ -488,7 +488,7 @@ def _results(
             stacked = _stacked(loop, recurrence, name, rows[k], None, trips)
             results.append(together(terms, loop.inits[k], output, stacked))
         elif k < count:
-            results.append(_final(loop, recurrence, states[k], k, kept, trips))
+            results.append(_final(loop, recurrence, states[k], k, indices, trips))
         else:
             results.append(_stacked(loop, recurrence, name, output, k, trips))
     return results
@@ -504,14 +504,14 @@ def _recurrence(
 ) -> tuple[Term, list[int]]:
     """Term of a loop with its live states, and their indices."""
     terms = loop.execution.terms
-    kept = [k for k in range(len(states)) if k in live]
+    indices = [k for k in range(len(states)) if k in live]
     honoured = loop.condition is not None
-    bound = Bound(name, tuple(states[k] for k in kept), honoured, loop.limit is not None)
+    bound = Bound(name, tuple(states[k] for k in indices), honoured, loop.limit is not None)
     ends = (again,) if honoured else ()
-    updates = [outputs[k] for k in kept]
+    updates = [outputs[k] for k in indices]
     head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
-    inits = [loop.inits[k] for k in kept]
-    return terms.keep(head, (loop.limit, loop.condition, *inits), Fact()), kept
+    inits = [loop.inits[k] for k in indices]
+    return terms.keep(head, (loop.limit, loop.condition, *inits), Fact()), indices
 
 
 def _live(
@@ -521,13 +521,13 @@ def _live(
     count = len(states)
     variables = {s: k for k, s in enumerate(states) if s.head.name == "bound"}
     live: set[int] = set()
-    found = {k for k in loop.read if k < count and states[k] in variables}
+    fresh = {k for k in loop.read if k < count and states[k] in variables}
     roots = [o for k, o in enumerate(outputs) if k >= count and k in loop.read]
-    found |= {variables[t] for t in descendants([again, *roots]) if t in variables}
-    while found:
-        live |= found
-        reached = descendants([outputs[k] for k in sorted(found)])
-        found = {variables[t] for t in reached if t in variables} - live
+    fresh |= {variables[t] for t in descendants([again, *roots]) if t in variables}
+    while fresh:
+        live |= fresh
+        reached = descendants([outputs[k] for k in sorted(fresh)])
+        fresh = {variables[t] for t in reached if t in variables} - live
     return live
 
 
@@ -536,24 +536,24 @@ def _final(
     recurrence: Term,
     state: Term,
     k: int,
-    kept: Sequence[int],
+    indices: Sequence[int],
     trips: Dimension,
 ) -> Term:
     terms = loop.execution.terms
     if state.head.name == "bound":
-        head = terms.heads.own("final", kept.index(k))
+        head = terms.heads.own("final", indices.index(k))
         fact = dataclasses.replace(state.fact, shape=_closed_shape(loop, state.fact))
         return terms.keep(head, (recurrence,), fact)
-    told = element(state.fact) if state.fact.content is not None else None
-    if isinstance(told, Dimension):
-        return _number(loop, _after(loop, told, trips), state)
+    content = element(state.fact) if state.fact.content is not None else None
+    if isinstance(content, Dimension):
+        return _number(loop, _after(loop, content, trips), state)
     return state
 
 
-def _after(loop: Recurrence, told: Dimension, trips: Dimension) -> Dimension:
+def _after(loop: Recurrence, closed_form: Dimension, trips: Dimension) -> Dimension:
     """Closed form after all iterations."""
     name = _name_of_trip(loop)
-    return told.replaced({name: trips})
+    return closed_form.replaced({name: trips})
 
 
 def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
@@ -580,9 +580,9 @@ def _stacked(
     certain = k is None or (trips - 1).less(0) is False
     declared = None if certain else _declared(loop, k or 0, output.fact)
     head = terms.heads.own("stacked", (name, declared), (output,))
-    known = terms.get(head, (recurrence,))
-    if known is not None:
-        return known
+    earlier = terms.get(head, (recurrence,))
+    if earlier is not None:
+        return earlier
     shape = _closed_shape(loop, output.fact)
     if declared is not None and shape is not None:
         shape = _any_trips(terms, shape, declared[1], trips)
@@ -626,10 +626,10 @@ def _is_a_case(terms: Terms, trips: Dimension) -> bool:
     return name in terms.facts.declared or name.startswith(_STEADY)
 
 
-def _declared(loop: Recurrence, k: int, made: Fact) -> tuple[int, Shape | None]:
+def _declared(loop: Recurrence, k: int, fact: Fact) -> tuple[int, Shape | None]:
     """Type of an element if there is no iteration."""
     try:
         element = loop.empty(k)
     except OpenError:
-        return made.elem_type, None
+        return fact.elem_type, None
     return element.elem_type, element.shape

@@ -63,10 +63,10 @@ def nothing(
         captured: facts of captured values.
     """
     reader = reader_of(body)
-    given = None if sample is None else [_of(fact) for fact in sample]
+    types = None if sample is None else [_of(fact) for fact in sample]
     outer = {name: _of(fact) for name, fact in (captured or {}).items()}
     try:
-        elem_type, dims = reader.element_type(index, given, outer)
+        elem_type, dims = reader.element_type(index, types, outer)
     except EvaluationError as error:
         raise OpenError(str(error)) from error
     shape = tuple(
@@ -110,20 +110,20 @@ def rows_added(
     and tensors that nothing else reads."""
     added: dict[int, Term] = {}
     for k, state in enumerate(states):
-        made, init = outputs[k], inits[k]
-        if made is None or state.head.name != "bound" or len(made.args) != 2:
+        update, init = outputs[k], inits[k]
+        if update is None or state.head.name != "bound" or len(update.args) != 2:
             continue
-        element = made.args[1]
-        if made.args[0] is not state or element is None:
+        element = update.args[1]
+        if update.args[0] is not state or element is None:
             continue
-        listed = made.is_op("SequenceInsert") and _goes_on(terms, init, element)
-        if listed or (_is_grown(made) and _is_sized(element) and init.fact.shape):
+        listed = update.is_op("SequenceInsert") and _goes_on(terms, init, element)
+        if listed or (_is_grown(update) and _is_sized(element) and init.fact.shape):
             added[k] = element
     if not added:
         return {}
     others = [output for k, output in enumerate(outputs) if k not in added]
-    used = set(descendants([again, *others, *added.values()]))
-    return {k: term for k, term in added.items() if states[k] not in used}
+    reachable = set(descendants([again, *others, *added.values()]))
+    return {k: term for k, term in added.items() if states[k] not in reachable}
 
 
 def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
@@ -134,8 +134,8 @@ def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
     return not elements or (shape is not None and {e.fact.shape for e in elements} == {shape})
 
 
-def _is_grown(made: Term) -> bool:
-    return made.is_op("Concat") and made.head.attribute("axis") == 0
+def _is_grown(update: Term) -> bool:
+    return update.is_op("Concat") and update.head.attribute("axis") == 0
 
 
 def _is_sized(element: Term) -> bool:
@@ -144,17 +144,19 @@ def _is_sized(element: Term) -> bool:
     return shape is not None and all(dim.value is not None for dim in shape[:1])
 
 
-def together(terms: Terms, init: Term, made: Term, stacked: Term) -> Term:
+def together(terms: Terms, init: Term, update: Term, stacked: Term) -> Term:
     """Initial elements and the appended ones."""
     elements = elements_of(terms, init)
     if elements:
-        return collected(terms, _joined(terms, stack(terms, elements, made.head), made, stacked))
+        return collected(
+            terms, _joined(terms, stack(terms, elements, update.head), update, stacked)
+        )
     if elements is not None:
         return collected(terms, stacked)
     shape = stacked.shape
     rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
-    return _joined(terms, init, made, rows)
+    return _joined(terms, init, update, rows)
 
 
-def _joined(terms: Terms, first: Term, made: Term, rows: Term) -> Term:
-    return terms.op("Concat", made.head, first, rows, axis=0)
+def _joined(terms: Terms, first: Term, update: Term, rows: Term) -> Term:
+    return terms.op("Concat", update.head, first, rows, axis=0)

@@ -33,10 +33,10 @@ def run_scan(
     if step.head.opset == 8:
         return _scan_8(execution, step, args, frame)
     count = step.head.attribute("num_scan_inputs")
-    given = [arg for arg in args if arg is not None]
-    if len(given) != len(args) or len(args) < count:
+    operands = [arg for arg in args if arg is not None]
+    if len(operands) != len(args) or len(args) < count:
         raise OpenError(f"{label(step.node)} lacks an input")
-    states, scanned = given[: len(given) - count], given[len(given) - count :]
+    states, scanned = operands[: len(operands) - count], operands[len(operands) - count :]
     scan = Scan(execution, step, frame, states, scanned)
     return scan.run()
 
@@ -47,11 +47,11 @@ def _scan_8(
     """Scan 8: each element of the batch by itself, over its own length."""
     terms, body = execution.terms, step.bodies["body"]
     lengths, *rest = args
-    given = [value for value in rest if value is not None]
+    operands = [value for value in rest if value is not None]
     count = step.head.attribute("num_scan_inputs")
-    states, scanned = given[: len(given) - count], given[len(given) - count :]
+    states, scanned = operands[: len(operands) - count], operands[len(operands) - count :]
     batch, longest = trips_of(scanned[0].fact, 0).value, trips_of(scanned[0].fact, 1).value
-    if len(given) != len(rest):
+    if len(operands) != len(rest):
         raise OpenError(f"{label(step.node)} lacks an input")
     if lengths is not None and len(lengths.fact.shape or ()) != 1:
         raise OpenError(f"{label(step.node)}: lengths that are not known to be a vector")
@@ -113,8 +113,8 @@ def _row_by_row(
 ) -> Sequence[Value]:
     """Scan 8 of unknown batch, length or lengths: one Scan for each element of the batch."""
     terms, body = execution.terms, step.bodies["body"]
-    known = [trips_of(term.fact, 0) for term in (*scanned, *states)]
-    batch = next((size for size in known if size.value is not None), known[0])
+    sizes = [trips_of(term.fact, 0) for term in (*scanned, *states)]
+    batch = next((size for size in sizes if size.value is not None), sizes[0])
 
     def one(place: Dimension) -> list[Value]:
         rows = [[row(terms, x, 0, place) for x in part] for part in (states, scanned)]
@@ -124,8 +124,8 @@ def _row_by_row(
         return list(Scan(execution, step, frame, rows[0], rows[1]).run())
 
     if batch.value and terms.runs_loop(batch.value, len(body.steps)):
-        made = [one(Dimension.constant(b)) for b in range(batch.value)]
-        columns = zip(*made, strict=True)
+        scanned_rows = [one(Dimension.constant(b)) for b in range(batch.value)]
+        columns = zip(*scanned_rows, strict=True)
         return [None if c[0] is None else stack(terms, c, step.head) for c in columns]
     sample = [_inner(s.fact, 1) for s in states] + [_inner(x.fact, 2) for x in scanned]
     empty = functools.partial(
@@ -173,27 +173,27 @@ def _of_length(
     That a length is below 0, or above that of all, need not be asked: such a Scan fails.
     """
     terms, body = execution.terms, step.bodies["body"]
-    known = [trips_of(x.fact, 0) for x in scanned]
-    longest = next((n for n in known if n.value is not None), known[0])
+    lengths = [trips_of(x.fact, 0) for x in scanned]
+    longest = next((n for n in lengths if n.value is not None), lengths[0])
     cut = [terms.narrow(x, 0, 0, terms.size_of(own)) for x in scanned]
     results = Scan(execution, step, frame, states, cut).run()
     sample = [term.fact for term in states] + [_inner(x.fact, 1) for x in scanned]
     flag = terms.op("Cast", step.head, terms.view(own, (ONE,)), to=onnx.TensorProto.BOOL)
     holds = terms.view(flag, ())
     _demand_length(execution, step, own, holds, [terms.size(longest), *cut])
-    made: list[Value] = []
+    outputs: list[Value] = []
     for k, result in enumerate(results):
         if result is None:
-            made.append(None)
+            outputs.append(None)
         elif k < len(states):
-            made.append(choose(terms, holds, result, states[k]))
+            outputs.append(choose(terms, holds, result, states[k]))
         else:
             blank = nothing(terms, body, k, sample=sample, captured={}).shape or ()
             if result.fact.shape is None or result.fact.shape[1:] != blank:
                 raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
             zero = zeros(terms, result.fact.elem_type, (longest, *blank))
-            made.append(choose(terms, holds, padded_to(terms, result, longest), zero))
-    return made
+            outputs.append(choose(terms, holds, padded_to(terms, result, longest), zero))
+    return outputs
 
 
 def _demand_length(
@@ -235,8 +235,8 @@ def _padded(
     """Scan outputs of all rows, with zeros after the end of each."""
     terms, outputs = execution.terms, []
     for k in range(len(step.bodies["body"].outputs) - states):
-        made = [element[k] for row in rows for element in row]
-        fact = made[0].fact if made and made[0] is not None else empty(states + k)
+        elements = [element[k] for row in rows for element in row]
+        fact = elements[0].fact if elements and elements[0] is not None else empty(states + k)
         if not rows or not longest:
             sizes = (Dimension.constant(len(rows)), Dimension.constant(longest))
             outputs.append(terms.void(Fact(fact.elem_type, (*sizes, *(fact.shape or ())))))
@@ -311,10 +311,10 @@ class Scan:
     def _list(self, name: str, count: int) -> list[int]:
         if self.step.head.opset == 8:
             name = _NAMES_IN_8.get(name, "")
-        given = list(self.step.head.attribute(name) or [0] * count)
-        if len(given) != count:
+        listed = list(self.step.head.attribute(name) or [0] * count)
+        if len(listed) != count:
             raise OpenError(f"{label(self.step.node)}: {name} does not fit")
-        return given
+        return listed
 
     def _axis(self, axis: int, rank: int) -> int:
         """Axis counted from the front."""
@@ -338,8 +338,8 @@ class Scan:
     def _trip(self, states: Sequence[Value], trip: Dimension) -> list[Value]:
         """Outputs of the body on one iteration; its states must keep their shapes."""
         results = self.call([*states, *self._rows(trip)])
-        for state, made in zip(states, results, strict=False):
-            require_same(self.execution, self.step, [state, made])
+        for state, update in zip(states, results, strict=False):
+            require_same(self.execution, self.step, [state, update])
         return results
 
     def _rows(self, trip: Dimension) -> list[Term]:
@@ -355,13 +355,13 @@ class Scan:
             return empty_stack(
                 self.terms, element, self._axis(self.output_axes[k], len(element.shape or ()) + 1)
             )
-        made = [trip[k] for trip in elements]
-        require_same(self.execution, self.step, made)
-        shape = None if made[0] is None else made[0].fact.shape
+        column = [trip[k] for trip in elements]
+        require_same(self.execution, self.step, column)
+        shape = None if column[0] is None else column[0].fact.shape
         if shape is None:
             raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
         axis = self._axis(self.output_axes[k], len(shape) + 1)
-        ordered = made[::-1] if self.output_backward[k] else made
+        ordered = column[::-1] if self.output_backward[k] else column
         return stack(self.terms, ordered, self.step.head, axis)
 
     def _empty(self, output: int) -> Fact:
@@ -377,7 +377,7 @@ class Scan:
         def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
             return always, self._trip(states, index)
 
-        made = Recurrence(
+        loop = Recurrence(
             self.execution,
             trips=self.length,
             limit=self.terms.size(self.length),
@@ -388,7 +388,7 @@ class Scan:
             empty=self._empty,
             step=self.step,
         )
-        results = recur(made)
+        results = recur(loop)
         count = len(self.states)
         moved = [self._moved(k, results[count + k]) for k in range(self.outputs)]
         return [*results[:count], *moved]

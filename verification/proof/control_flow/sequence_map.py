@@ -34,8 +34,8 @@ def run_sequence_map(
         return _any_element(execution, step, args, call)
     terms, chains = execution.terms, _empty(execution, step)
     for number in range(len(elements)):
-        made = call(_at(execution, step, args, Dimension.constant(number)))
-        for k, element in enumerate(made):
+        results = call(_at(execution, step, args, Dimension.constant(number)))
+        for k, element in enumerate(results):
             assert element is not None
             if not number and element.fact.elem_type:
                 chains[k] = empty_chain(terms, element.fact.elem_type)
@@ -53,8 +53,8 @@ def _any_element(
     trips = not_negative(terms, terms.op("SequenceLength", head, args[0]))
 
     def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
-        made = call(_at(execution, step, args, index))
-        pairs = zip(states, made, strict=True)
+        results = call(_at(execution, step, args, index))
+        pairs = zip(states, results, strict=True)
         return always, [terms.op("SequenceInsert", head, *pair) for pair in pairs]
 
     def empty(output: int) -> Fact:

@@ -246,10 +246,10 @@ class Comparison:
         if head is not head_of_other or side == side_of_other or one.index != other.index:
             return None
         nodes = one.head, other.head
-        known = self._partners.get(nodes[0]), self._partners.get(nodes[1])
-        if known == (None, None):
+        partners = self._partners.get(nodes[0]), self._partners.get(nodes[1])
+        if partners == (None, None):
             self._partners[nodes[0]], self._partners[nodes[1]] = nodes[1], nodes[0]
-        elif known != nodes[::-1]:
+        elif partners != nodes[::-1]:
             return None
         if len(one.args) != len(other.args):
             return None

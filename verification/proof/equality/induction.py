@@ -97,9 +97,9 @@ class Induction:
 
     def _variables_of(self, one: Term, other: Term) -> tuple[Pair, int, int] | None:
         """Recurrences that bind two variables, and the indices of their states."""
-        known = self._variables.get((one, other))
-        if known is not None or one.head.name != "fresh" or other.head.name != "fresh":
-            return known
+        cached = self._variables.get((one, other))
+        if cached is not None or one.head.name != "fresh" or other.head.name != "fresh":
+            return cached
         (number, side, p), (number_of_other, side_of_other, q) = one.head.key, other.head.key
         if number != number_of_other or (side, side_of_other) != (0, 1):
             return None
@@ -171,8 +171,8 @@ class Induction:
             if after is None:
                 continue
             update = _update(state.recurrence, state.number)
-            made = on_trip(self._terms, state.recurrence, update, index)
-            pairs = [(before, self._terms.view(first, before.fact.shape)), (made, after)]
+            one_update = on_trip(self._terms, state.recurrence, update, index)
+            pairs = [(before, self._terms.view(first, before.fact.shape)), (one_update, after)]
             return pairs if term is one else [(b, a) for a, b in pairs]
         return None
 
@@ -225,24 +225,24 @@ class Induction:
             return None
         if any((a.args[n] is None) is not (b.args[n] is None) for n in (0, 1)):
             return None
-        known = self._opened.get((a, b))
-        if known is None:
-            known = self._opened[a, b] = self._with_variables(a, b, self.symbol(self._limit(a)))
+        cached = self._opened.get((a, b))
+        if cached is None:
+            cached = self._opened[a, b] = self._with_variables(a, b, self.symbol(self._limit(a)))
         pairs = [(x, y) for x, y in zip(a.args[:2], b.args[:2], strict=True) if x is not None and y]
         if one.honoured:
-            pairs.append((known.one.of(a.head.parts[0]), known.other.of(b.head.parts[0])))
-        return known, pairs
+            pairs.append((cached.one.of(a.head.parts[0]), cached.other.of(b.head.parts[0])))
+        return cached, pairs
 
     def _with_variables(self, a: Term, b: Term, index: Dimension) -> Opened:
-        number, made = len(self._opened), []
+        number, substitutions = len(self._opened), []
         for side, recurrence in enumerate((a, b)):
             bound, leaves = _bound(recurrence), {}
             for k, state in enumerate(bound.states):
                 leaf = self._terms.leaf("fresh", (number, side, k), state.fact)
                 leaves[state] = leaf
                 self._before[leaf] = State(recurrence, k, index)
-            made.append(Substitution(self._terms, leaves, {bound.index: index}))
-        return Opened(*made)
+            substitutions.append(Substitution(self._terms, leaves, {bound.index: index}))
+        return Opened(*substitutions)
 
     def symbol(self, limit: Dimension | None) -> Dimension:
         """Fresh symbol of an iteration number."""

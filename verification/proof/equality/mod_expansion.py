@@ -34,10 +34,10 @@ class Remainders:
         if one.is_op("Mod") is other.is_op("Mod"):
             return None
         if one.is_op("Mod"):
-            made = self._made(one)
-            return None if made is None else [(made, other)]
-        made = self._made(other)
-        return None if made is None else [(one, made)]
+            expansion = self._made(one)
+            return None if expansion is None else [(expansion, other)]
+        expansion = self._made(other)
+        return None if expansion is None else [(one, expansion)]
 
     def _made(self, mod: Term) -> Term | None:
         a, b = mod.args

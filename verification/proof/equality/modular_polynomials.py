@@ -51,19 +51,23 @@ class Rings:
         if shape != other.fact.shape or not (self._is_made(one) or self._is_made(other)):
             return None
         rest = self._of(one) - self._of(other)
-        left = {m: f % (1 << bits) for m, f in rest.terms.items() if f % (1 << bits)}
-        if not left:
+        remainder = {m: f % (1 << bits) for m, f in rest.terms.items() if f % (1 << bits)}
+        if not remainder:
             self._terms.used.add("polynomial")
             return []
-        return self._one_each(one, other, left, bits)
+        return self._one_each(one, other, remainder, bits)
 
     def _one_each(
-        self, one: Term, other: Term, left: dict[tuple[str, ...], int], bits: int
+        self, one: Term, other: Term, remainder: dict[tuple[str, ...], int], bits: int
     ) -> list[Pair] | None:
         """Atoms that remain on each side, if there is one with equal coefficients."""
-        if len(left) != 2 or sum(left.values()) != 1 << bits or any(len(m) != 1 for m in left):
+        if (
+            len(remainder) != 2
+            or sum(remainder.values()) != 1 << bits
+            or any(len(m) != 1 for m in remainder)
+        ):
             return None
-        ((name,), factor), ((name_of_other,), _) = left.items()
+        ((name,), factor), ((name_of_other,), _) = remainder.items()
         a, b = self._atoms.get(name), self._atoms.get(name_of_other)
         if a is None or b is None or factor % 2 == 0 or a.fact.shape != b.fact.shape:
             return None
@@ -79,21 +83,21 @@ class Rings:
 
     def _of(self, root: Term) -> Dimension:
         """Polynomial of a term; without recursion."""
-        known, stack = self._known, [root]
+        memo, stack = self._known, [root]
         while stack:
             term = stack[-1]
-            if term in known:
+            if term in memo:
                 stack.pop()
                 continue
             below = self._operands(term)
-            waiting = [operand for operand in below if operand not in known]
+            waiting = [operand for operand in below if operand not in memo]
             if waiting:
                 stack.extend(waiting)
                 continue
             self._terms.budget.step()
-            known[term] = self._combined(term, [known[operand] for operand in below])
+            memo[term] = self._combined(term, [memo[operand] for operand in below])
             stack.pop()
-        return known[root]
+        return memo[root]
 
     def _operands(self, term: Term) -> list[Term]:
         """Operands of a sum or product; none for an atom."""
@@ -113,31 +117,35 @@ class Rings:
             return []
         return [x] if term.head.name != "view" or _keeps_places(x, term) else []
 
-    def _combined(self, term: Term, given: list[Dimension]) -> Dimension:
+    def _combined(self, term: Term, operands: list[Dimension]) -> Dimension:
         state = self._induction.before_trip(term)
-        name, made = term.head.name, None
-        if state is not None and given:
-            made = given[0] + state.trip * given[1]
-        elif name in _THROUGH and given:
-            made = given[0]
-        elif name == "Neg" and given:
-            made = -given[0]
-        elif name == "Add" and given:
-            made = given[0] + given[1]
-        elif name == "Sub" and given:
-            made = given[0] - given[1]
-        elif name == "Mul" and given and len(given[0].terms) * len(given[1].terms) < 1024:
-            made = given[0] * given[1]
-        elif not given:
-            made = self._number(term)
-        return made if made is not None and len(made.terms) <= _MOST_PRODUCTS else self._atom(term)
+        name, polynomial = term.head.name, None
+        if state is not None and operands:
+            polynomial = operands[0] + state.trip * operands[1]
+        elif name in _THROUGH and operands:
+            polynomial = operands[0]
+        elif name == "Neg" and operands:
+            polynomial = -operands[0]
+        elif name == "Add" and operands:
+            polynomial = operands[0] + operands[1]
+        elif name == "Sub" and operands:
+            polynomial = operands[0] - operands[1]
+        elif name == "Mul" and operands and len(operands[0].terms) * len(operands[1].terms) < 1024:
+            polynomial = operands[0] * operands[1]
+        elif not operands:
+            polynomial = self._number(term)
+        return (
+            polynomial
+            if polynomial is not None and len(polynomial.terms) <= _MOST_PRODUCTS
+            else self._atom(term)
+        )
 
     def _number(self, term: Term) -> Dimension | None:
         """Number that all elements of a constant, or of sizes, equal."""
         tensor, content = self._terms.tensor(term), term.fact.content
         if tensor is not None and tensor.is_readable and 0 < tensor.size <= 64:
-            found = {int(number) for number in tensor.numpy().reshape(-1)}
-            return Dimension.constant(found.pop()) if len(found) == 1 else None
+            numbers = {int(number) for number in tensor.numpy().reshape(-1)}
+            return Dimension.constant(numbers.pop()) if len(numbers) == 1 else None
         if term.head.name != "sizes" or content is None:
             return None
         sizes = set(content.reshape(-1))

@@ -39,10 +39,10 @@ class Narrowing:
 
     def of(self, term: Term, axis: int, start: Dimension, size: Dimension) -> Term:
         """The part of a term, moved inward as far as the rules go; without recursion."""
-        known = self._known
+        memo = self._known
         first = (term, axis, start, size)
         running: list[tuple[tuple[Term, int, Dimension, Dimension], Steps]] = []
-        key, answer = first, known.get(first)
+        key, answer = first, memo.get(first)
         while answer is None or running:
             if answer is None:
                 self._terms.budget.step()
@@ -51,12 +51,12 @@ class Narrowing:
             else:
                 request = next_of(running[-1][1], answer)
             if isinstance(request, Term):
-                done, _ = running.pop()
-                known[done] = answer = request
+                finished, _ = running.pop()
+                memo[finished] = answer = request
                 if self._terms.trace is not None:
-                    self._terms.trace.came(answer, done[0])
+                    self._terms.trace.came(answer, finished[0])
             else:
-                key, answer = request, known.get(request)
+                key, answer = request, memo.get(request)
         return answer
 
     def settled(self, term: Term) -> Term:
@@ -136,16 +136,16 @@ class Narrowing:
         shape = x.shape
         if x.head.op is None:
             return part
-        found = axis_map(self._terms, x.head, x.args, axis)
-        if found is None or (x.index and not found.all_outputs):
+        axes = axis_map(self._terms, x.head, x.args, axis)
+        if axes is None or (x.index and not axes.all_outputs):
             return part
         args = list(x.args)
-        for index, own in enumerate(found.inputs):
+        for index, own in enumerate(axes.inputs):
             arg = args[index]
             if own is None or arg is None:
                 continue
             dims = arg.fact.shape
-            if found.stretches and dims is not None and dims[own].value == 1:
+            if axes.stretches and dims is not None and dims[own].value == 1:
                 continue
             if dims is None or dims[own] != shape[axis]:
                 return part

@@ -36,20 +36,20 @@ class Substitution:
 
     def of(self, root: Term) -> Term:
         """Term after substitution; recursion only into bodies inside bodies."""
-        done, stack = self._done, [root]
+        memo, stack = self._done, [root]
         while stack:
             term = stack[-1]
-            if term not in done:
-                waiting = [arg for arg in term.args if arg is not None and arg not in done]
+            if term not in memo:
+                waiting = [arg for arg in term.args if arg is not None and arg not in memo]
                 if waiting:
                     stack.extend(waiting)
                     continue
                 self._terms.budget.step()
-                done[term] = self._rebuilt(term)
+                memo[term] = self._rebuilt(term)
                 if self._terms.trace is not None:
-                    self._terms.trace.came(done[term], term)
+                    self._terms.trace.came(memo[term], term)
             stack.pop()
-        return done[root]
+        return memo[root]
 
     def _rebuilt(self, term: Term) -> Term:
         head = term.head

@@ -37,18 +37,18 @@ def input_terms(
     """
     facts = {info.name: _fact(terms, info.type) for info in before.graph.input}
     for info in after.graph.input:
-        known, told = facts.get(info.name, UNKNOWN), _fact(terms, info.type)
-        facts[info.name] = _both(known, told)
-    found = {}
+        before_fact, after_fact = facts.get(info.name, UNKNOWN), _fact(terms, info.type)
+        facts[info.name] = _both(before_fact, after_fact)
+    inputs = {}
     for name, fact in facts.items():
         if name in bound:
-            found[name] = terms.constant(bound[name])
+            inputs[name] = terms.constant(bound[name])
         else:
             fact = _in_case(fact, terms.given)
             terms.facts.declared |= {name for dim in fact.shape or () for name in dim.symbols}
             terms.symbols.magnitudes.exists(fact.shape)
-            found[name] = terms.leaf("input", name, terms.facts.one(fact))
-    return found
+            inputs[name] = terms.leaf("input", name, terms.facts.one(fact))
+    return inputs
 
 
 def narrower(
@@ -143,8 +143,8 @@ def _both(one: Fact, other: Fact) -> Fact:
     return Fact(elem_type, tuple(dims))
 
 
-def _in_case(fact: Fact, given: Mapping[str, Dimension]) -> Fact:
+def _in_case(fact: Fact, sizes: Mapping[str, Dimension]) -> Fact:
     """Fact in a case with known sizes."""
-    if not given or fact.shape is None:
+    if not sizes or fact.shape is None:
         return fact
-    return Fact(fact.elem_type, tuple([dim.replaced(given) for dim in fact.shape]))
+    return Fact(fact.elem_type, tuple([dim.replaced(sizes) for dim in fact.shape]))

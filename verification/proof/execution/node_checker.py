@@ -82,9 +82,14 @@ _VALUES = {
 
 def _is_bare_split(node: onnx.NodeProto, since: int) -> bool:
     """Test whether a Split has neither sizes nor `num_outputs` (18 on)."""
-    given = any(attribute.name == "num_outputs" for attribute in node.attribute)
-    sized = len(node.input) > 1 and bool(node.input[1])
-    return node.op_type == "Split" and since >= 18 and not node.domain and not (given or sized)
+    has_number = any(attribute.name == "num_outputs" for attribute in node.attribute)
+    has_sizes = len(node.input) > 1 and bool(node.input[1])
+    return (
+        node.op_type == "Split"
+        and since >= 18
+        and not node.domain
+        and not (has_number or has_sizes)
+    )
 
 
 def require_valid(node: onnx.NodeProto, version: int, elem_types: Sequence[int]) -> None:

@@ -130,8 +130,8 @@ class Safety:
         if id(term.fact) in self._terms.facts.empty:
             return Known(term.fact, _OF_NOTHING)
         if term.fact.content is not None:
-            told = self._of_content(term)
-            return known(term.fact) if told is None else Known(term.fact, told)
+            bounds = self._of_content(term)
+            return known(term.fact) if bounds is None else Known(term.fact, bounds)
         if not depth or not _is_integer(term.fact.elem_type):
             return known(term.fact)
         return known(term.fact, self._of_head(term, depth - 1))

@@ -123,8 +123,8 @@ class Execution:
                 if result is not None and _contradicts(dims, result.fact.shape):
                     head = self.terms.heads.own(AS_DECLARED, tuple(dims))
                     body = onnx.NodeProto(op_type="Body", name=program.proto.name)
-                    held = Obligation(head, (result,), 1, self.guards, body, path=self.path)
-                    self.log.append(held)
+                    obligation = Obligation(head, (result,), 1, self.guards, body, path=self.path)
+                    self.log.append(obligation)
             return results
 
         return call
@@ -269,10 +269,10 @@ class Execution:
     def _call(self, program: Program, args: tuple[Value, ...], width: int) -> list[Value]:
         """Outputs of a function call, cached by arguments unless it draws."""
         key = program, args, tuple(self.assumed.items())
-        known = self._calls.get(key)
-        if known is not None:
-            self._repeat(key, known[1])
-            return known[0]
+        cached = self._calls.get(key)
+        if cached is not None:
+            self._repeat(key, cached[1])
+            return cached[0]
         before, start = self.drawn, len(self.log)
         missing = [None] * (len(program.inputs) - len(args))
         results = self.run(program, [*args, *missing])
@@ -295,7 +295,7 @@ def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:
         return False
     pairs = zip(dims, shape, strict=False)
     return len(dims) != len(shape) or any(
-        isinstance(told, int) and dim.equals(told) is False for told, dim in pairs
+        isinstance(declared, int) and dim.equals(declared) is False for declared, dim in pairs
     )
 
 

@@ -51,11 +51,11 @@ def _joined(terms: Terms, pieces: Sequence[Term], axis: int) -> list[Term]:
     return joined
 
 
-def _side_by_side(terms: Terms, left: Term, right: Term, axis: int) -> Term | None:
+def _side_by_side(terms: Terms, one: Term, two: Term, axis: int) -> Term | None:
     """Two adjacent slices of one tensor as one slice."""
-    if left.head.name != "narrow" or left.head is not right.head or left.head.key != axis:
+    if one.head.name != "narrow" or one.head is not two.head or one.head.key != axis:
         return None
-    (below, start, size), (other, behind, more) = left.args, right.args
+    (below, start, size), (other, behind, more) = one.args, two.args
     assert start is not None and size is not None and behind is not None and more is not None
     begin, length = element(start.fact), element(size.fact)
     if below is not other or below is None or begin + length != element(behind.fact):

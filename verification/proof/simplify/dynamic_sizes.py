@@ -41,10 +41,10 @@ def chosen_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None
         return None
     if terms.numbers(x) == [0] and _is_negative(terms, condition, y):
         count = _count(terms, y)
-    elif terms.numbers(y) == [0] and (told := element(x.fact)) is not None:
-        if isinstance(told, bool) or told.less(0) is not False:
+    elif terms.numbers(y) == [0] and (content := element(x.fact)) is not None:
+        if isinstance(content, bool) or content.less(0) is not False:
             return None
-        count = terms.trips_if(terms.view(condition, ()), told)
+        count = terms.trips_if(terms.view(condition, ()), content)
     else:
         return None
     return terms.view(terms.sizes([count], x.fact.elem_type), shape)
@@ -76,9 +76,9 @@ def span(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 
 def _count(terms: Terms, number: Term) -> Dimension:
-    told: Dimension | None = element(number.fact)
-    if told is not None and told.less(0) is False:
-        return told
+    content: Dimension | None = element(number.fact)
+    if content is not None and content.less(0) is False:
+        return content
     return not_negative(terms, terms.view(number, ()))
 
 
@@ -90,11 +90,11 @@ def given_sizes(terms: Terms, shape: Term | None) -> Shape | None:
     sizes: list[Dimension] = []
     for piece in shape.args if shape.is_op("Concat") else (shape,):
         assert piece is not None
-        told = vector(piece.fact)
-        if told is not None and None not in told:
-            if any(size.less(0) is not False for size in told):
+        content = vector(piece.fact)
+        if content is not None and None not in content:
+            if any(size.less(0) is not False for size in content):
                 return None
-            sizes += told
+            sizes += content
         elif piece.fact.shape is not None and [d.value for d in piece.fact.shape] == [1]:
             sizes.append(terms.size_of(piece))
         else:

@@ -21,11 +21,11 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     sizes that are not known."""
     if any(shape is None for shape in shapes):
         return None
-    known = [shape for shape in shapes if shape is not None]
-    rank = max(map(len, known), default=0)
+    ranked = [shape for shape in shapes if shape is not None]
+    rank = max(map(len, ranked), default=0)
     result = []
     for axis in range(-rank, 0):
-        dims = {shape[axis] for shape in known if len(shape) >= -axis}
+        dims = {shape[axis] for shape in ranked if len(shape) >= -axis}
         long = [dim for dim in dims if dim.value != 1]
         if len(long) > 1:
             return None
@@ -53,14 +53,14 @@ def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
 
 def _bare(shapes: tuple[Shape | None, ...], args: Args) -> list[Shape | None] | None:
     """The shapes of operands without axes of length 1 in front; None if none has any."""
-    found, spare = list(shapes), False
+    bare_shapes, spare = list(shapes), False
     for index, shape in enumerate(shapes):
         if shape is None:
             if args[index] is not None:
                 return None
         elif shape and shape[0].value == 1:
-            found[index], spare = shape[ones_in_front(shape) :], True
-    return found if spare else None
+            bare_shapes[index], spare = shape[ones_in_front(shape) :], True
+    return bare_shapes if spare else None
 
 
 def ones_in_front(shape: Shape) -> int:
@@ -90,18 +90,18 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
     shape = terms.facts_of(head, args)[0].shape
     if not shape or shape[0].value != 1:
         return None
-    found = axis_map(terms, head, args, 0)
-    if found is None or found.changed is None:
+    axes = axis_map(terms, head, args, 0)
+    if axes is None or axes.changed is None:
         return None
     operands = list(args)
-    for index, own in enumerate(found.inputs):
+    for index, own in enumerate(axes.inputs):
         arg = args[index]
         if arg is None or own is None:
             continue
         if not arg.fact.shape or arg.fact.shape[0].value != 1:
             return None
         operands[index] = terms.view(arg, arg.fact.shape[1:])
-    inner = _with(terms, head, operands, found.changed)[0]
+    inner = _with(terms, head, operands, axes.changed)[0]
     assert inner is not None
     return [terms.view(inner, shape)]
 
@@ -124,18 +124,18 @@ def _with(
 def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """MatMul of matrices: a vector is a matrix of one row or column (numpy.matmul), and there are
     no axes of length 1 before the matrices."""
-    left, right = args
-    assert left is not None and right is not None
+    one, other = args
+    assert one is not None and other is not None
     fact = terms.facts_of(head, args)[0]
-    if left.fact.shape is None or right.fact.shape is None or fact.shape is None:
+    if one.fact.shape is None or other.fact.shape is None or fact.shape is None:
         return None
-    a, b = left.fact.shape, right.fact.shape
+    a, b = one.fact.shape, other.fact.shape
     rows = (ONE, *a) if len(a) == 1 else a
     columns = (*b, ONE) if len(b) == 1 else b
     rows, columns = _matrices(rows), _matrices(columns)
     if (rows, columns) == (a, b):
         return None
-    bare = terms.apply(head, (terms.view(left, rows), terms.view(right, columns)))[0]
+    bare = terms.apply(head, (terms.view(one, rows), terms.view(other, columns)))[0]
     assert bare is not None
     return [terms.view(bare, fact.shape)]
 

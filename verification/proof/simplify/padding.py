@@ -22,11 +22,11 @@ from ..terms.term_manager import Terms, rule
 def constant_of_shape(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite ConstantOfShape to Expand of its element (operator specification)."""
     scalar = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT, float_data=[0])
-    given = head.attribute("value")
-    if given is not None:
-        if list(given.dims) != [1]:
+    value = head.attribute("value")
+    if value is not None:
+        if list(value.dims) != [1]:
             return None
-        scalar.CopyFrom(given)
+        scalar.CopyFrom(value)
         del scalar.dims[:]
     return [filled(terms, Tensor(scalar), args[0])]
 

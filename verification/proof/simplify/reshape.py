@@ -39,8 +39,8 @@ def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
     if not y.fact.elem_type:
         return None
     saturate = head.attribute("saturate", 1)
-    kept = {} if head.opset < 19 else {"saturate": saturate}
-    return [terms.op("Cast", head, x, to=y.fact.elem_type, **kept)]
+    attributes = {} if head.opset < 19 else {"saturate": saturate}
+    return [terms.op("Cast", head, x, to=y.fact.elem_type, **attributes)]
 
 
 @rule("Reshape", "Squeeze", "Unsqueeze", "Flatten", constants=True)
@@ -65,12 +65,12 @@ def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     if x.fact.shape == shape:
         return [x]
     tensor = terms.tensor(x)
-    told = [dim.value for dim in shape if dim.value is not None]
+    numbers = [dim.value for dim in shape if dim.value is not None]
     elements = x.fact.content if tensor is None else tensor
-    if elements is not None and len(told) == len(shape) and math.prod(told) != elements.size:
+    if elements is not None and len(numbers) == len(shape) and math.prod(numbers) != elements.size:
         raise OpenError("a Reshape fails, whatever the inputs are")
-    if tensor is not None and len(told) == len(shape) and tensor.is_readable:
-        return [terms.constant(tensor.numpy().reshape(told))]
+    if tensor is not None and len(numbers) == len(shape) and tensor.is_readable:
+        return [terms.constant(tensor.numpy().reshape(numbers))]
     content = _content(x, shape)
     if x.head.name == "sizes" and content is not None:
         return [terms.content(content, x.fact.elem_type)]
@@ -113,17 +113,17 @@ def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 @rule("Expand", constants=True)
 def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite Expand(x, shape) to x in that shape, else to Expand to the output shape."""
-    x, given = args
-    assert x is not None and given is not None
-    wanted = vector(given.fact)
-    if x.fact.shape == () and (wanted is None or None in wanted):
-        sizes = given_sizes(terms, given)
+    x, target = args
+    assert x is not None and target is not None
+    target_sizes = vector(target.fact)
+    if x.fact.shape == () and (target_sizes is None or None in target_sizes):
+        sizes = given_sizes(terms, target)
         return None if sizes is None else terms.apply(head, (x, terms.sizes(sizes)))
     shape = terms.facts_of(head, args)[0].shape
     if shape is None:
         return None
     own = x.fact.shape
-    if own is not None and _is_at_odds(own, wanted or []):
+    if own is not None and _is_at_odds(own, target_sizes or []):
         raise OpenError("an Expand is given a shape to which its input does not broadcast")
     if own is not None and _is_kept(own, shape):
         return [terms.view(x, shape)]
@@ -132,10 +132,10 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
         bare = terms.apply(head, (_without_ones(terms, x), terms.sizes(shape[spare:])))[0]
         assert bare is not None
         return [terms.view(bare, shape)]
-    x, told = _without_ones(terms, x), terms.sizes(shape)
-    if told is given and x is args[0]:
+    x, vector_of_sizes = _without_ones(terms, x), terms.sizes(shape)
+    if vector_of_sizes is target and x is args[0]:
         return None
-    return terms.apply(head, (x, told))
+    return terms.apply(head, (x, vector_of_sizes))
 
 
 def _without_ones(terms: Terms, x: Term) -> Term:
@@ -143,9 +143,9 @@ def _without_ones(terms: Terms, x: Term) -> Term:
     return x if not shape else terms.view(x, shape[ones_in_front(shape) :])
 
 
-def _is_at_odds(shape: Shape, wanted: Sequence[Any]) -> bool:
+def _is_at_odds(shape: Shape, target: Sequence[Any]) -> bool:
     """Test whether a shape certainly does not broadcast to sizes."""
-    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    pairs = zip(reversed(shape), reversed(target), strict=False)
     sizes = [(own.value, w.value) for own, w in pairs if isinstance(w, Dimension)]
     return any(None not in pair and 1 not in pair and pair[0] != pair[1] for pair in sizes)
 

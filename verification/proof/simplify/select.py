@@ -98,9 +98,9 @@ def connective(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
         tensor = terms.tensor(one)
         uniform = None if tensor is None or not tensor.size else np.unique(tensor.numpy())
         if uniform is not None and len(uniform) == 1:
-            kept = other if bool(uniform[0]) is neutral else one
-            if kept.fact.shape == shape:
-                return [kept]
+            result = other if bool(uniform[0]) is neutral else one
+            if result.fact.shape == shape:
+                return [result]
     if x is y:
         return [x]
     return None

@@ -27,9 +27,9 @@ def empty_chain(terms: Terms, elem_type: int) -> Term:
 
 def appended(terms: Terms, chain: Term, element: Term) -> Term:
     """Sequence with one more element."""
-    known = terms.get(terms.heads.own("append"), (chain, element))
-    if known is not None:
-        return known
+    cached = terms.get(terms.heads.own("append"), (chain, element))
+    if cached is not None:
+        return cached
     assert chain.fact.count is not None
     fact = Fact(other=chain.fact.other, count=chain.fact.count + 1)
     return terms.keep(terms.heads.own("append"), (chain, element), fact)
@@ -57,12 +57,12 @@ def elements_of(terms: Terms, sequence: Term | None) -> tuple[Term, ...] | None:
     """Elements of a sequence, in order; None if they are not known one by one."""
     if sequence is None or not is_chain(sequence):
         return None
-    known = terms.elements
-    elements = known.get(sequence)
+    cache = terms.elements
+    elements = cache.get(sequence)
     if elements is None:
-        if len(known) >= _REMEMBERED:
-            known.pop(next(iter(known)))
-        elements = known[sequence] = _unrolled(sequence)
+        if len(cache) >= _REMEMBERED:
+            cache.pop(next(iter(cache)))
+        elements = cache[sequence] = _unrolled(sequence)
         terms.budget.step(len(elements))
     return elements
 
@@ -105,10 +105,10 @@ def insert(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
         return None
     at = count
     if position and position[0] is not None:
-        told = terms.numbers(position[0])
-        if told is None or not -count <= told[0] <= count:
+        numbers = terms.numbers(position[0])
+        if numbers is None or not -count <= numbers[0] <= count:
             return None
-        at = told[0] + count if told[0] < 0 else told[0]
+        at = numbers[0] + count if numbers[0] < 0 else numbers[0]
     if at == count:
         return [appended(terms, sequence, element)]
     elements = list(elements_of(terms, sequence) or ())
@@ -178,13 +178,13 @@ def _lengths(terms: Terms, args: Args, total: int | None) -> list[int] | None:
         return None
     if len(args) < 2:
         return [1] * total
-    told, split = terms.numbers(args[1]), args[1]
-    if told is None or split is None or split.fact.shape:
-        return told
-    if told[0] < 1:
+    numbers, split = terms.numbers(args[1]), args[1]
+    if numbers is None or split is None or split.fact.shape:
+        return numbers
+    if numbers[0] < 1:
         return None
-    full, rest = divmod(total, told[0])
-    return [told[0]] * full + ([rest] if rest else [])
+    full, rest = divmod(total, numbers[0])
+    return [numbers[0]] * full + ([rest] if rest else [])
 
 
 def _position(terms: Terms, args: Args, default: int | None) -> int | None:
@@ -192,11 +192,11 @@ def _position(terms: Terms, args: Args, default: int | None) -> int | None:
     sequence = args[0]
     if sequence is None or not is_chain(sequence) or sequence.fact.count is None:
         return None
-    told = [default] if len(args) < 2 else terms.numbers(args[1])
+    numbers = [default] if len(args) < 2 else terms.numbers(args[1])
     count = sequence.fact.count
-    if not told or told[0] is None or not -count <= told[0] < count:
+    if not numbers or numbers[0] is None or not -count <= numbers[0] < count:
         return None
-    return told[0] % count
+    return numbers[0] % count
 
 
 def _chain(terms: Terms, like: Term, elements: Sequence[Term]) -> Term:

@@ -68,9 +68,9 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     if x.head.name == "narrow":
         return [_of_narrow(terms, x, axis, start, size)]
     if x.is_op("Concat") and x.head.attribute("axis") == axis:
-        found = _of_concat(terms, x, axis, start, size)
-        if found is not None:
-            return [found]
+        piece = _of_concat(terms, x, axis, start, size)
+        if piece is not None:
+            return [piece]
     if x.is_op("Expand") and _is_spread(x, axis):
         return [terms.rebuilt(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
     tensor = terms.tensor(x)
@@ -246,21 +246,21 @@ def _bounds(terms: Terms, head: Head, args: Args) -> Bounds | None:
     axes: list[int] | None
     steps: list[int] | None
     if head.attribute("starts") is not None:
-        given = [[Dimension.constant(n) for n in head.attribute(k)] for k in ("starts", "ends")]
-        axes = head.attribute("axes") or list(range(len(given[0])))
+        listed = [[Dimension.constant(n) for n in head.attribute(k)] for k in ("starts", "ends")]
+        axes = head.attribute("axes") or list(range(len(listed[0])))
         steps = [1] * len(axes)
     else:
         if len(args) < 3 or args[1] is None or args[2] is None:
             return None
-        found = [vector(arg.fact) for arg in args[1:3] if arg is not None]
-        if any(v is None or None in v for v in found):
+        vectors = [vector(arg.fact) for arg in args[1:3] if arg is not None]
+        if any(v is None or None in v for v in vectors):
             return None
-        given = [list(v) for v in found if v is not None]
-        axes = _listed(terms, args, 3, list(range(len(given[0]))))
-        steps = _listed(terms, args, 4, [1] * len(given[0]))
+        listed = [list(v) for v in vectors if v is not None]
+        axes = _listed(terms, args, 3, list(range(len(listed[0]))))
+        steps = _listed(terms, args, 4, [1] * len(listed[0]))
     if axes is None or steps is None or not all(-rank <= axis < rank for axis in axes):
         return None
-    return given[0], given[1], [axis % rank for axis in axes], steps
+    return listed[0], listed[1], [axis % rank for axis in axes], steps
 
 
 def _listed(terms: Terms, args: Args, index: int, default: list[int]) -> list[int] | None:
@@ -308,9 +308,9 @@ def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     x, index = args
     assert x is not None and index is not None
     if x.fact.content is not None or terms.tensor(x) is not None:
-        known = terms.folded(head, args)
-        if known is not None:
-            return known
+        folded = terms.folded(head, args)
+        if folded is not None:
+            return folded
     shape, shape_of_index = x.fact.shape, index.fact.shape
     if not shape or shape_of_index is None or index.fact.content is None:
         return None
@@ -344,15 +344,15 @@ def split(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 
 def _lengths(terms: Terms, head: Head, args: Args, shape: Shape, axis: int) -> list[int] | None:
-    given = head.attribute("split")
-    if given is None and len(args) > 1 and args[1] is not None:
-        found = integers(args[1].fact)
-        given = None if found is None or found.ndim != 1 else [int(n) for n in found]
-        if given is None:
+    listed = head.attribute("split")
+    if listed is None and len(args) > 1 and args[1] is not None:
+        sizes = integers(args[1].fact)
+        listed = None if sizes is None or sizes.ndim != 1 else [int(n) for n in sizes]
+        if listed is None:
             return None
     size = shape[axis].value
-    if given is not None:
-        return list(given) if size is not None and sum(given) == size else None
+    if listed is not None:
+        return list(listed) if size is not None and sum(listed) == size else None
     count = head.attribute("num_outputs") or head.outputs
     if size is None or not count:
         return None

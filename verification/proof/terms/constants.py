@@ -45,8 +45,8 @@ class Places:
             return key_of(tensor)
         kind, place = (tensor.elem_type, tensor.dims), tensor.place
         home = None if place is None else place[0]
-        first, placed = self._homes.setdefault(kind, (home, place is not None))
-        self.in_doubt |= first != home and (placed or place is not None)
+        first, in_file = self._homes.setdefault(kind, (home, place is not None))
+        self.in_doubt |= first != home and (in_file or place is not None)
         return key_of(tensor) if place is None else (*kind, place)
 
 
@@ -54,10 +54,10 @@ def key_of(tensor: Tensor) -> Hashable:
     """Key of a constant: type, shape and bytes, so that -0 differs from 0."""
     # A large one is read for this only: what is kept of it is its digest.
     if tensor.size > MOST_READ and tensor.elem_type != onnx.TensorProto.STRING:
-        found = hashlib.blake2b(digest_size=20)
+        digest = hashlib.blake2b(digest_size=20)
         for block in tensor.content():
-            found.update(block)
-        return tensor.elem_type, tensor.dims, found.digest()
+            digest.update(block)
+        return tensor.elem_type, tensor.dims, digest.digest()
     array = tensor.numpy()
     if array.dtype.hasobject:
         content: Hashable = tuple(array.reshape(-1).tolist())
@@ -85,8 +85,8 @@ def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[
         return None
     arrays = [None if t is None else t.numpy() for t in tensors]
 
-    def kernel(given: list[Any]) -> list[Any]:
-        return _kernel(head, node)(given)
+    def kernel(operands: list[Any]) -> list[Any]:
+        return _kernel(head, node)(operands)
 
     def message() -> tuple[onnx.NodeProto, Mapping[str, int]]:
         return connected(node.op, node), head.imports
@@ -99,10 +99,10 @@ def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[
     sizes = [size_of(result) for result in results]
     if not governor.may_hold(sum(sizes), node):
         return None
-    made = [Tensor(array=result) for result in results]
-    for tensor, size in zip(made, sizes, strict=True):
+    outputs = [Tensor(array=result) for result in results]
+    for tensor, size in zip(outputs, sizes, strict=True):
         governor.hold(tensor, size)
-    return made
+    return outputs
 
 
 def _is_small(tensor: Tensor) -> bool:

@@ -56,31 +56,31 @@ class Sizes(Symbols):
 
     def free(self, term: Term) -> Levels:
         """Levels of the loops whose variables are free in a term."""
-        known, stack = self._free, [term]
+        memo, stack = self._free, [term]
         while stack:
             at = stack[-1]
-            if at not in known:
+            if at not in memo:
                 below = [t for t in at.head.parts + at.args if t is not None]
-                waiting = [t for t in below if t not in known]
+                waiting = [t for t in below if t not in memo]
                 if waiting:
                     stack.extend(waiting)
                     continue
-                known[at] = self._of(at)
+                memo[at] = self._of(at)
             stack.pop()
-        return known[term]
+        return memo[term]
 
     def _of(self, term: Term) -> Levels:
-        found = _NONE.union(*[self._free[t] for t in term.args if t is not None])
+        levels = _NONE.union(*[self._free[t] for t in term.args if t is not None])
         inside = _NONE.union(*[self._free[t] for t in term.head.parts])
         if inside:
-            found |= inside - {self._levels.get(_index(term), COMPARED)}
+            levels |= inside - {self._levels.get(_index(term), COMPARED)}
         if term.head.name == "bound":
-            found |= {term.head.key[0]}
+            levels |= {term.head.key[0]}
         elif term.head.name == "fresh":
-            found |= {COMPARED}
+            levels |= {COMPARED}
         elif term.head.name in ("sizes", "void"):
-            found |= self._of_sizes(term)
-        return found
+            levels |= self._of_sizes(term)
+        return levels
 
     def _of_sizes(self, term: Term) -> Levels:
         content = term.fact.content

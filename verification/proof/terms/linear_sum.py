@@ -36,9 +36,9 @@ class Whole(NamedTuple):
     def parts(self) -> tuple[Dimension, list[tuple[Term, int]]]:
         """Polynomial over sizes alone, and each other term with its coefficient."""
         names = {(name,): term for name, term in self.atoms.items()}
-        told = {m: factor for m, factor in self.form.terms.items() if m not in names}
+        sizes = {m: factor for m, factor in self.form.terms.items() if m not in names}
         counts = [(names[m], factor) for m, factor in self.form.terms.items() if m in names]
-        return Dimension(told), counts
+        return Dimension(sizes), counts
 
 
 NOTHING = Whole(Dimension.constant(0), {}, 0, 0)

@@ -83,8 +83,12 @@ def _extends(op_type: str, earlier: int, later: int) -> bool:
     """Test whether a schema keeps all inputs, outputs and attributes of an earlier one."""
     before, after = (onnx.defs.get_schema(op_type, version, "") for version in (earlier, later))
     for name, attribute in before.attributes.items():
-        found = after.attributes.get(name)
-        if found is None or found.type != attribute.type or _default(found) != _default(attribute):
+        counterpart = after.attributes.get(name)
+        if (
+            counterpart is None
+            or counterpart.type != attribute.type
+            or _default(counterpart) != _default(attribute)
+        ):
             return False
     if any(a.required for name, a in after.attributes.items() if name not in before.attributes):
         return False
@@ -112,11 +116,11 @@ def versions_of(op_type: str) -> list[Any]:
 
 @functools.cache
 def _histories() -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    histories: dict[str, list[Any]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if not schema.domain:
-            found.setdefault(schema.name, []).append(schema)
-    return found
+            histories.setdefault(schema.name, []).append(schema)
+    return histories
 
 
 def with_defaults(op: Operator, schema: Any) -> Operator:
@@ -133,23 +137,23 @@ def defaults_of(schema: Any) -> dict[str, onnx.AttributeProto]:
 @functools.cache
 def _defaults(name: str, domain: str, version: int) -> dict[str, onnx.AttributeProto]:
     schema = onnx.defs.get_schema(name, version, domain)
-    found = {}
+    defaults = {}
     for key, attribute in schema.attributes.items():
         message = attribute.default_value
         if message.type != onnx.AttributeProto.UNDEFINED:
             copy = onnx.AttributeProto()
             copy.CopyFrom(message)
             copy.name = key
-            found[key] = copy
-    return found
+            defaults[key] = copy
+    return defaults
 
 
 def _default(attribute: Any) -> bytes | None:
     message = attribute.default_value
     if message.type == onnx.AttributeProto.UNDEFINED:
         return None
-    found: bytes = message.SerializeToString(deterministic=True)
-    return found
+    content: bytes = message.SerializeToString(deterministic=True)
+    return content
 
 
 def step(version: int, *op_types: str) -> Callable[[Step], Step]:
@@ -164,9 +168,9 @@ def step(version: int, *op_types: str) -> Callable[[Step], Step]:
 
 def changed(op: Operator, **attributes: Any) -> Operator:
     """Operator with some attributes set, or removed where the value is None."""
-    kept = [m for m in op.attributes.values() if m.name not in attributes]
-    given = [attribute_message(n, v) for n, v in attributes.items() if v is not None]
-    return op.with_attributes([*kept, *given])
+    others = [m for m in op.attributes.values() if m.name not in attributes]
+    new = [attribute_message(n, v) for n, v in attributes.items() if v is not None]
+    return op.with_attributes([*others, *new])
 
 
 @step(22, "AveragePool", "LpPool", "MaxPool")

@@ -20,13 +20,13 @@ def shown(term: Term | None, depth: int = 2) -> str:
     """Text of a term and its arguments down to a depth, one line each."""
     if term is None:
         return "absent"
-    found = {term}
+    subterms = {term}
     level = [term]
     for _ in range(depth):
-        level = [arg for at in level for arg in at.args if arg is not None and arg not in found]
-        found.update(level[: _MOST_LINES - len(found)])
+        level = [arg for at in level for arg in at.args if arg is not None and arg not in subterms]
+        subterms.update(level[: _MOST_LINES - len(subterms)])
     # They are numbered as they were made, arguments first; the name of an input says all of it.
-    nodes = sorted(found - {term}, key=lambda at: (at.number, at.index))
+    nodes = sorted(subterms - {term}, key=lambda at: (at.number, at.index))
     return "\n".join([*(_line(at) for at in nodes if at.head.name != "input"), _line(term)])
 
 
@@ -62,8 +62,8 @@ def applied(head: Head, args: Args) -> str:
     if head.op is None:
         return shown(None)
     operands = dict.fromkeys(line for arg in args if arg for line in shown(arg, 1).splitlines())
-    given = [line for line in operands if " = input " not in line]
-    return "\n".join([*given, in_a_line(Term(head, args, 0, 0, Fact()))])
+    context = [line for line in operands if " = input " not in line]
+    return "\n".join([*context, in_a_line(Term(head, args, 0, 0, Fact()))])
 
 
 def _line(term: Term) -> str:
@@ -86,8 +86,8 @@ def name_of(term: Term) -> str:
 def _attributes(term: Term) -> str:
     op, key = term.head.op, term.head.key
     if op is not None:
-        told = [f"{name} = {_written(op.attribute(name))}" for name in op.attributes]
-        return f" <{', '.join(told)}>" if told else ""
+        texts = [f"{name} = {_written(op.attribute(name))}" for name in op.attributes]
+        return f" <{', '.join(texts)}>" if texts else ""
     if term.head.name in ("constant", "sizes"):
         return f" <value = {_content(term)}>"
     if term.head.name == "input" or not isinstance(key, int | str | tuple):
@@ -109,9 +109,9 @@ def _content(term: Term) -> str:
         elements = _kept(*term.head.key)
     if elements is None:
         return "{...}"
-    told = [str(element) for element in elements.reshape(-1)[:_MOST_ELEMENTS]]
+    texts = [str(element) for element in elements.reshape(-1)[:_MOST_ELEMENTS]]
     more = ["..."] if elements.size > _MOST_ELEMENTS else []
-    return f"{{{', '.join([*told, *more])}}}"
+    return f"{{{', '.join([*texts, *more])}}}"
 
 
 def _kept(elem_type: int, dims: tuple[int, ...], content: Any) -> Any:

@@ -32,15 +32,15 @@ class Trace:
 
     def path(self, side: str, term: Term) -> str:
         """Path of the node that a term comes from; empty if unknown."""
-        given, seen, waiting = self._given[side], {term}, [term]
+        paths, visited, waiting = self._given[side], {term}, [term]
         for at in waiting:
-            if at in given:
-                return given[at]
+            if at in paths:
+                return paths[at]
             if at.head.name == "input":
                 return f"input {at.head.key!r}"
             below = [*self._sources.get(at, ()), *at.args[: at.head.name in _WITHIN]]
-            found = [source for source in below if source is not None and source not in seen]
-            seen.update(found)
-            if len(seen) <= _MOST_SOURCES:
-                waiting.extend(found)
+            sources = [source for source in below if source is not None and source not in visited]
+            visited.update(sources)
+            if len(visited) <= _MOST_SOURCES:
+                waiting.extend(sources)
         return ""

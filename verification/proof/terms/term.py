@@ -74,12 +74,12 @@ class Head:
         """Attribute of the operator."""
         if self.op is None:
             return default
-        found = self.numbers.get(name)
-        if found is None:
-            found = self.op.attribute(name, default)
-            if isinstance(found, int) and name in self.op.attributes:
-                self.numbers[name] = found
-        return found
+        value = self.numbers.get(name)
+        if value is None:
+            value = self.op.attribute(name, default)
+            if isinstance(value, int) and name in self.op.attributes:
+                self.numbers[name] = value
+        return value
 
     def text(self, name: str) -> str:
         """Attribute of type string; empty if absent."""
@@ -107,10 +107,10 @@ class Heads:
 
     def own(self, name: str, key: Any = None, parts: tuple[Term, ...] = ()) -> Head:
         """Head of the prover's own."""
-        found = self._known.get((name, key, parts))
-        if found is None:
-            found = self._known[name, key, parts] = Head(name, key, parts=parts)
-        return found
+        head = self._known.get((name, key, parts))
+        if head is None:
+            head = self._known[name, key, parts] = Head(name, key, parts=parts)
+        return head
 
     def of(self, op: Operator, imports: Mapping[str, int], outputs: int = 0) -> Head:
         """Head of an operator at some opsets.
@@ -137,25 +137,25 @@ class Heads:
         return self.of(Operator.make(op_type, **attributes), like.imports)
 
     def _meant(self, op: Operator, version: int, imports: Mapping[str, int], outputs: int) -> Head:
-        meant, since, opset = meaning_of(op, version, outputs)
+        newest, since, opset = meaning_of(op, version, outputs)
         outputs = outputs if has_any_outputs(op, version) else 0
-        key = (op.qualname, op.overload, since, _written(meant.attributes), outputs)
-        found = self._known.get(key)
-        if found is None:
+        key = (op.qualname, op.overload, since, _written(newest.attributes), outputs)
+        head = self._known.get(key)
+        if head is None:
             if not normal_domain(op.domain) and op.op_type not in BODIES:
                 imports = {**imports, "": opset}
-            found = self._known[key] = Head(op.qualname, key, meant, imports)
-            found.outputs = outputs
-        return found
+            head = self._known[key] = Head(op.qualname, key, newest, imports)
+            head.outputs = outputs
+        return head
 
 
 def changed_operator(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operator:
     """Operator of a head with some attributes set, or removed where None."""
     assert head.op is not None
     names = {name for name, _ in changed}
-    kept = [m for m in head.op.attributes.values() if m.name not in names]
-    given = [attribute_message(n, v) for n, v in changed if v is not None]
-    return head.op.with_attributes([*kept, *given])
+    others = [m for m in head.op.attributes.values() if m.name not in names]
+    new = [attribute_message(n, v) for n, v in changed if v is not None]
+    return head.op.with_attributes([*others, *new])
 
 
 def _written(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
@@ -170,8 +170,8 @@ def _bytes(message: onnx.AttributeProto) -> bytes:
         bare.CopyFrom(message)
         bare.ClearField("doc_string")
         message = bare
-    found: bytes = message.SerializeToString(deterministic=True)
-    return found
+    content: bytes = message.SerializeToString(deterministic=True)
+    return content
 
 
 Args = tuple["Term | None", ...]
@@ -217,36 +217,36 @@ class Term:
         return f"%{self.number}"
 
 
-def descendants(roots: Sequence[Term | None], seen: set[Term] | None = None) -> Iterator[Term]:
+def descendants(roots: Sequence[Term | None], visited: set[Term] | None = None) -> Iterator[Term]:
     """Subterms of terms, each once, arguments first; without recursion.
 
     Args:
         roots: the terms.
-        seen: subterms to skip; those visited are added.
+        visited: subterms to skip; those visited are added.
     """
-    done = set() if seen is None else seen
+    finished = set() if visited is None else visited
     stack = [root for root in reversed(roots) if root is not None]
     while stack:
         term = stack[-1]
-        if term in done:
+        if term in finished:
             stack.pop()
             continue
-        waiting = [a for a in term.head.parts + term.args if a is not None and a not in done]
+        waiting = [a for a in term.head.parts + term.args if a is not None and a not in finished]
         if waiting:
             stack.extend(waiting)
             continue
-        done.add(term)
+        finished.add(term)
         stack.pop()
         yield term
 
 
-def reach(root: Term | None, seen: set[Term | None]) -> None:
+def reach(root: Term | None, visited: set[Term | None]) -> None:
     """Add a term and its subterms to a set, in any order."""
     stack = [root]
     while stack:
         term = stack.pop()
-        if term not in seen:
-            seen.add(term)
+        if term not in visited:
+            visited.add(term)
             assert term is not None
             stack += term.args
             stack += term.head.parts

@@ -48,7 +48,7 @@ class Terms:
 
     Args:
         budget: limit of what they may cost.
-        given: sizes that symbols have in the current case.
+        case: sizes that symbols have in the current case.
 
     Attributes:
         heads: their heads.
@@ -75,9 +75,9 @@ class Terms:
         elements: elements of sequences, cached (`simplify/sequences.py`).
     """
 
-    def __init__(self, budget: Budget, given: Mapping[str, Dimension] | None = None) -> None:
+    def __init__(self, budget: Budget, case: Mapping[str, Dimension] | None = None) -> None:
         self.budget = budget
-        self.given = given or {}
+        self.given = case or {}
         self.heads = Heads()
         self.symbols = Sizes()
         self.facts = TermFacts(self.symbols)
@@ -129,11 +129,11 @@ class Terms:
         """Term of a constant."""
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
         head = self.heads.own("constant", self.key_of(tensor))
-        known = head.made.get(())
-        if known is None:
-            known = head.made[()] = self.raw(head, (), [self.facts.own(tensor)])
-            self._tensors[_first(known)] = tensor
-        return _first(known)
+        cached = head.made.get(())
+        if cached is None:
+            cached = head.made[()] = self.raw(head, (), [self.facts.own(tensor)])
+            self._tensors[_first(cached)] = tensor
+        return _first(cached)
 
     def tensor(self, term: Term | None) -> Tensor | None:
         """Value of a constant; None for any other term."""
@@ -155,17 +155,17 @@ class Terms:
                 None if shape is None or axis >= len(shape) else shape[axis].value
                 for shape in shapes
             ]
-            known = [size for size in sizes if size is not None]
-            ends = list(itertools.accumulate(known)) if len(known) == len(sizes) else None
+            numbers = [size for size in sizes if size is not None]
+            ends = list(itertools.accumulate(numbers)) if len(numbers) == len(sizes) else None
             self._ends[key] = ends
         return self._ends[key]
 
     def size_of(self, number: Term) -> Dimension:
         """Number of elements of a tensor of a size that a term determines. It is the number itself
         if such a tensor exists, since no tensor has a negative size."""
-        told = element(number.fact)
-        if isinstance(told, Dimension) and told.less(0) is False:
-            return told
+        content = element(number.fact)
+        if isinstance(content, Dimension) and content.less(0) is False:
+            return content
         bare = self.view(number, ())
         size = self.following("size", bare, None)
         for name in size.symbols:
@@ -205,19 +205,19 @@ class Terms:
     def sizes(self, elements: Sequence[Dimension | int], elem_type: int = INT64) -> Term:
         """Vector of sizes."""
         key = elem_type, tuple(elements)
-        known = self._vectors.get(key)
-        if known is None:
+        cached = self._vectors.get(key)
+        if cached is None:
             content = content_from([_dimension(e) for e in elements])
-            known = self._vectors[key] = self.content(content, elem_type)
-        return known
+            cached = self._vectors[key] = self.content(content, elem_type)
+        return cached
 
     def size(self, element: Dimension | int) -> Term:
         """Scalar size."""
-        known = self._scalars.get(element)
-        if known is None:
+        cached = self._scalars.get(element)
+        if cached is None:
             content = content_from(_dimension(element))
-            known = self._scalars[element] = self.content(content, INT64)
-        return known
+            cached = self._scalars[element] = self.content(content, INT64)
+        return cached
 
     def apply(self, head: Head, args: Args, count: int = 1) -> Results:
         """Outputs of a head on arguments, after rewriting.
@@ -229,24 +229,24 @@ class Terms:
         """
         while args and args[-1] is None:
             args = args[:-1]
-        known = head.made.get(args)
-        if known is None:
-            known = head.made[args] = self._simplest(head, args, count)
-        elif len(known) < count:
-            known += self._simplest(head, args, count)[len(known) :]
-        return known
+        cached = head.made.get(args)
+        if cached is None:
+            cached = head.made[args] = self._simplest(head, args, count)
+        elif len(cached) < count:
+            cached += self._simplest(head, args, count)[len(cached) :]
+        return cached
 
     def settled(self, head: Head, args: Args, count: int) -> list[Fact]:
         """Facts of the outputs if no rule applies to arguments of these facts. Empty if a rule may
         apply to some of them."""
         if head.name in RULES or head.name in SPELLINGS or not self.facts.tell(head, args, count):
             return []
-        found = []
+        facts = []
         for term in self.apply(head, args, count)[:count]:
             if term is None or term.head is not head or term.args != args:
                 return []
-            found.append(term.fact)
-        return found
+            facts.append(term.fact)
+        return facts
 
     def standing(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
         """Outputs of a head to which no rule applies, with known facts."""
@@ -296,8 +296,8 @@ class Terms:
 
     def get(self, head: Head, args: Args) -> Term | None:
         """First output of a head on arguments, if it was built before."""
-        known = head.made.get(args)
-        return None if known is None else known[0]
+        cached = head.made.get(args)
+        return None if cached is None else cached[0]
 
     def keep(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
         """Output of a head of the prover's own, without rewriting; most have one."""
@@ -357,13 +357,13 @@ class Terms:
 
     def computed(self, head: Head, args: Args, count: int = 1) -> Results:
         """Operator to which no rule applies: folded, or as it stands."""
-        known = self._evaluated(head, args, count)
-        if known is not None:
-            return known
+        folded = self._evaluated(head, args, count)
+        if folded is not None:
+            return folded
         facts = self.facts_of(head, args, count)
-        told = None if count > 1 else self._told(facts[0])
-        if told is not None:
-            return [told]
+        content = None if count > 1 else self._told(facts[0])
+        if content is not None:
+            return [content]
         results = self.raw(head, args, facts)
         if self.facts.new:
             self._owned(results, self.facts.new)
@@ -379,11 +379,11 @@ class Terms:
 
     def folded(self, head: Head, args: Args, count: int = 1) -> Results | None:
         """Outputs of an operator that are known before run time: constants or sizes."""
-        known = self._evaluated(head, args, count)
-        if known is not None or count > 1:
-            return known
-        told = self._told(self.facts_of(head, args, count)[0])
-        return None if told is None else [told]
+        outputs = self._evaluated(head, args, count)
+        if outputs is not None or count > 1:
+            return outputs
+        content = self._told(self.facts_of(head, args, count)[0])
+        return None if content is None else [content]
 
     def _evaluated(self, head: Head, args: Args, count: int) -> Results | None:
         """Operator on constants."""
@@ -436,13 +436,13 @@ class Terms:
         return self._one(head, (), Fact(elem_type, shape, content))
 
     def _one(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
-        found = head.made.setdefault(args, [])
-        if len(found) <= index:
-            found += [None] * (index + 1 - len(found))
-        term = found[index]
+        outputs = head.made.setdefault(args, [])
+        if len(outputs) <= index:
+            outputs += [None] * (index + 1 - len(outputs))
+        term = outputs[index]
         if term is None:
             (term,) = self.raw(head, args, [self.facts.one(fact)], index)
-            found[index] = term
+            outputs[index] = term
         assert term is not None
         return term
 
@@ -507,8 +507,8 @@ def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:
 def _of_others(function: Rule) -> Rule:
     @functools.wraps(function)
     def applied(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-        known = terms.folded(head, args)
-        return known if known is not None else function(terms, head, args)
+        folded = terms.folded(head, args)
+        return folded if folded is not None else function(terms, head, args)
 
     return applied
 
