@@ -26,7 +26,7 @@ from onnx import helper
 from proof_mutants import bits
 from straightline import Error, reference
 from straightline.facts.polynomial import Dimension
-from straightline.verification.proof.equality.slice_pushdown import Narrowing
+from straightline.verification.proof.equality.slice_pushdown import SlicePushdown
 from straightline.verification.proof.terms.budget import OpenError
 from term_values import Values, terms_of
 
@@ -534,12 +534,12 @@ def _parts(terms: Any, values: Values, term: Any) -> str:
     shape = term.fact.shape
     if not shape or term.fact.other is not None or None in [dim.value for dim in shape]:
         return "held"
-    narrowing, whole = Narrowing(terms), values.of(term)
+    pushdown, whole = SlicePushdown(terms), values.of(term)
     for axis, dim in enumerate(shape):
         for start in range(dim.value):
             for size in {1, dim.value - start}:
                 try:
-                    part = narrowing.of(term, axis, *map(Dimension.constant, (start, size)))
+                    part = pushdown.of(term, axis, *map(Dimension.constant, (start, size)))
                     got = values.of(part)
                 except OpenError:
                     continue

@@ -267,4 +267,4 @@ class Values:
 
 def _made(terms: Terms) -> list[list[Term | None]]:
     """What heads gave, in the order of the heads."""
-    return [results for head in terms.heads for results in head.made.values()]
+    return [results for head in terms.heads for results in head.applications.values()]

@@ -208,7 +208,7 @@ class Definedness:
             return []
         head = self.terms.heads.own(IS_SIZE)
         places = map(Dimension.constant, range(count))
-        parts = [self.comparison.narrowing.of(sizes, 0, place, ONE) for place in places]
+        parts = [self.comparison.pushdown.of(sizes, 0, place, ONE) for place in places]
         return [(head, (self.terms.view(part, ()),)) for part in parts]
 
     def _later(self, obligation: Obligation) -> list[Demand]:
@@ -235,7 +235,7 @@ class Definedness:
             for axis, size in enumerate(result.fact.shape):
                 if size != guard.trips or guard.key in around:
                     continue
-                part = self.comparison.narrowing.of(result, axis, Dimension.symbol(name), ONE)
+                part = self.comparison.pushdown.of(result, axis, Dimension.symbol(name), ONE)
                 demand = _demand_of(self.terms, part, obligation.args[0])
                 if demand is None or demand[0].name not in (obligation.head.name, IS_PART):
                     continue

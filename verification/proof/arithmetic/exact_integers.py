@@ -18,7 +18,7 @@ from ....facts.fact import PRIVATE, Fact, element, vector
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
 from ..canonicalize.casts import SIGNED, holds
-from ..terms.linear_sum import NOTHING, Whole
+from ..terms.linear_sum import ZERO_SUM, LinearSum
 from ..terms.term import Term
 from ..terms.term_manager import Terms
 
@@ -30,7 +30,7 @@ def is_one_integer(term: Term | None) -> bool:
     return all(dim.value == 1 for dim in term.fact.shape)
 
 
-def bare(terms: Terms, term: Term) -> Term:
+def unwrap(terms: Terms, term: Term) -> Term:
     """Scalar integer without unit axes and without casts to types that hold it."""
     below: Term | None = term
     while below is not None:
@@ -73,7 +73,7 @@ def before_rounding(terms: Terms, term: Term) -> Term | None:
     return None if below is None or below.fact.elem_type == BOOL else below
 
 
-def passed(terms: Terms, bound: Term, rising: bool) -> Term:
+def count_before(terms: Terms, bound: Term, rising: bool) -> Term:
     """Number of integers before a bound that stay before it once rounded to float32. Of the
     integers next to the bound, those on the counter's side count.
 
@@ -95,7 +95,7 @@ def _count(bound: int, rising: bool) -> int:
     return int((near < middle if rising else near > middle).sum())
 
 
-def read_passed(terms: Terms, term: Term) -> Term | None:
+def match_count_before(terms: Terms, term: Term) -> Term | None:
     """Number computed as `passed` by a ReduceSum of comparisons; None for another sum."""
     counts = term.args[0] if term.is_op("ReduceSum") else None
     compared = counts.args[0] if counts is not None and counts.is_op("Cast") else None
@@ -108,7 +108,7 @@ def read_passed(terms: Terms, term: Term) -> Term | None:
     bound = None if bound is None else before_rounding(terms, bound)
     if near is None or bound is None or not is_one_integer(bound):
         return None
-    return passed(terms, bound, rising) if _are_near(terms, near, bound, rising) else None
+    return count_before(terms, bound, rising) if _are_near(terms, near, bound, rising) else None
 
 
 def _is_row(term: Term | None) -> bool:
@@ -136,7 +136,7 @@ def _are_near(terms: Terms, near: Term, bound: Term, rising: bool) -> bool:
 def _plain(terms: Terms, bound: Term) -> Term:
     """Integer in one form, whatever its type."""
     content = element(bound.fact)
-    return terms.size(content) if isinstance(content, Dimension) else bare(terms, bound)
+    return terms.size(content) if isinstance(content, Dimension) else unwrap(terms, bound)
 
 
 TOTAL = "total"
@@ -152,10 +152,10 @@ _LARGEST_SIZE = 1 << 62
 _LARGEST = (1 << 63) - 1
 
 
-def whole(terms: Terms, term: Term) -> Whole:
+def linear_sum(terms: Terms, term: Term) -> LinearSum:
     """Linear sum of an integer, as far as nothing overflows; without recursion."""
-    root = bare(terms, term)
-    memo: dict[Term, Whole] = {}
+    root = unwrap(terms, term)
+    memo: dict[Term, LinearSum] = {}
     stack = [root]
     while stack:
         at = stack[-1]
@@ -178,14 +178,14 @@ def _operands(terms: Terms, term: Term) -> list[Term]:
     is_sum = term.head.name in _FACTORS and element(term.fact) is None
     if term.head.name != TOTAL and not (is_sum and all(map(is_one_integer, term.args))):
         return []
-    return [bare(terms, arg) for arg in term.args if arg is not None]
+    return [unwrap(terms, arg) for arg in term.args if arg is not None]
 
 
-def _combined(terms: Terms, term: Term, summands: list[Whole]) -> Whole:
+def _combined(terms: Terms, term: Term, summands: list[LinearSum]) -> LinearSum:
     if not summands:
         return _alone(terms, term)
     factors = term.head.key if term.head.name == TOTAL else _FACTORS[term.head.name]
-    total = NOTHING
+    total = ZERO_SUM
     for operand, factor in zip(summands, factors, strict=True):
         total = total.plus(operand, factor)
     low, high = range_of(term.fact.elem_type)
@@ -193,24 +193,24 @@ def _combined(terms: Terms, term: Term, summands: list[Whole]) -> Whole:
     return total if fits and len(total.form.terms) <= _MOST_PRODUCTS else _alone(terms, term)
 
 
-def _alone(terms: Terms, term: Term) -> Whole:
+def _alone(terms: Terms, term: Term) -> LinearSum:
     """Linear sum of a single number, size or atom."""
     low, high = range_of(term.fact.elem_type)
     content = element(term.fact)
     if isinstance(content, Dimension):
         least = content.at_least
         low = low if least is None else max(low, least)
-        return Whole(content, {}, low, min(high, highest(terms, content)))
-    term = read_passed(terms, term) or term
+        return LinearSum(content, {}, low, min(high, highest(terms, content)))
+    term = match_count_before(terms, term) or term
     if term.head.name == COUNT:
         low, high = 0, term.head.key[1]
     return atom(term, low, high)
 
 
-def atom(term: Term, low: int, high: int) -> Whole:
+def atom(term: Term, low: int, high: int) -> LinearSum:
     """Linear sum of a term that is no sum."""
     name = f"{_ATOM}{term.number}"
-    return Whole(Dimension.symbol(name), {name: term}, low, high)
+    return LinearSum(Dimension.symbol(name), {name: term}, low, high)
 
 
 def highest(terms: Terms, size: Dimension) -> int:

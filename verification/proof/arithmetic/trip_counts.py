@@ -20,20 +20,20 @@ import onnx
 from ....facts.fact import Fact, element
 from ....facts.polynomial import Dimension
 from ..terms.free_variables import COMPARED
-from ..terms.linear_sum import Whole
+from ..terms.linear_sum import LinearSum
 from ..terms.term import Term, fingerprint
 from ..terms.term_manager import Terms
 from .exact_integers import (
     SPACING,
     TOTAL,
     atom,
-    bare,
     before_rounding,
+    count_before,
     highest,
     is_one_integer,
-    passed,
+    linear_sum,
     range_of,
-    whole,
+    unwrap,
 )
 
 LEAST = "least"
@@ -50,18 +50,22 @@ def not_negative(terms: Terms, number: Term) -> Dimension:
         return content
     if is_one_integer(number):
         return at_least(terms, number, 0)
-    return terms.following("least0", number, None)
+    return terms.dependent_size("least0", number, None)
 
 
 def at_least(terms: Terms, number: Term, floor: int) -> Dimension:
     """Maximum of an integer that run time determines and a constant of at least 0."""
     parts = _least_of(terms, number)
     return (
-        least(terms, [counted(terms, whole(terms, part).moved(-floor)) for part in parts]) + floor
+        least(
+            terms,
+            [nonnegative_part(terms, linear_sum(terms, part).shift(-floor)) for part in parts],
+        )
+        + floor
     )
 
 
-def counted(terms: Terms, number: Whole) -> Dimension:
+def nonnegative_part(terms: Terms, number: LinearSum) -> Dimension:
     """Maximum of a linear sum and 0."""
     number = _before_zero(terms, number)
     sizes, atoms = number.parts()
@@ -72,7 +76,7 @@ def counted(terms: Terms, number: Whole) -> Dimension:
     return _named(terms, _total(terms, sizes, atoms), number)
 
 
-def _before_zero(terms: Terms, number: Whole) -> Whole:
+def _before_zero(terms: Terms, number: LinearSum) -> LinearSum:
     """Rewrite max(n, 0) - 1 to n - 1: both are negative, or equal."""
     sizes, atoms = number.parts()
     rest = sizes.terms.get((), 0)
@@ -80,12 +84,12 @@ def _before_zero(terms: Terms, number: Whole) -> Whole:
     if atoms or rest > 0 or len(symbols) != 1 or len(symbols[0]) != 1:
         return number
     count = terms.counts.get(symbols[0][0]) if sizes.terms[symbols[0]] == 1 else None
-    return number if count is None else count.moved(rest)
+    return number if count is None else count.shift(rest)
 
 
-def _named(terms: Terms, term: Term, number: Whole) -> Dimension:
+def _named(terms: Terms, term: Term, number: LinearSum) -> Dimension:
     """Symbol of the maximum of a term and 0."""
-    size = terms.following("least0", term, None)
+    size = terms.dependent_size("least0", term, None)
     for name in size.symbols:
         count = terms.counts.get(name)
         if count is None or number.high < count.high:
@@ -109,7 +113,7 @@ def _least_of(terms: Terms, number: Term) -> list[Term]:
     operands: list[Term] = []
     waiting = [number]
     while waiting:
-        term = bare(terms, waiting.pop())
+        term = unwrap(terms, waiting.pop())
         args = [arg for arg in term.args if is_one_integer(arg)]
         if term.head.name not in ("Min", LEAST) or len(args) != len(term.args):
             operands.append(term)
@@ -187,7 +191,7 @@ class Counter(NamedTuple):
         elem_type: the type in which it wraps.
     """
 
-    first: Whole
+    first: LinearSum
     step: int
     elem_type: int
 
@@ -207,7 +211,7 @@ class Order(NamedTuple):
     equal: bool
     rounded: bool
 
-    def turned(self) -> Order:
+    def swap(self) -> Order:
         """Comparison with swapped operands."""
         return self._replace(one=self.other, other=self.one, above=not self.above)
 
@@ -216,11 +220,11 @@ class End(NamedTuple):
     """Bound that ends a loop once the counter reaches it."""
 
     counter: Counter
-    bound: Whole
+    bound: LinearSum
     order: Order
 
 
-def trips_counted(
+def counting_trip_count(
     terms: Terms, loop: Loop, start: Term, again: Term
 ) -> tuple[Dimension, Term | None] | None:
     """Trip count that a condition allows, and the rest of the initial condition. None if the
@@ -238,10 +242,13 @@ def trips_counted(
     ends = _ends(terms, loop, again)
     if not ends:
         return None
-    compared_before = _said_of_starts(terms, start, ends)
+    compared_before = _counters_of_start(terms, start, ends)
     if not all(_starts_well(end, k in compared_before) for k, end in enumerate(ends)):
         return None
-    counts = [_allowed(terms, end, 0 if k in compared_before else 1) for k, end in enumerate(ends)]
+    counts = [
+        _trip_count_of_end(terms, end, 0 if k in compared_before else 1)
+        for k, end in enumerate(ends)
+    ]
     terms.used.add("counted")
     return least(terms, counts), None if compared_before else start
 
@@ -286,15 +293,15 @@ def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
         one, other = whole_numbers
     if one is None or other is None or not (is_one_integer(one) and is_one_integer(other)):
         return None
-    pair = bare(terms, one), bare(terms, other)
+    pair = unwrap(terms, one), unwrap(terms, other)
     return Order(*pair, name.startswith("Greater"), name.endswith("Equal"), rounded)
 
 
 def _end(terms: Terms, loop: Loop, order: Order) -> End | None:
-    for side in (order, order.turned()):
+    for side in (order, order.swap()):
         counter = _counter(terms, loop, side.one)
         if counter is not None and (counter.step < 0) is side.above:
-            end = End(counter, whole(terms, side.other), side)
+            end = End(counter, linear_sum(terms, side.other), side)
             return end if _stays(terms, loop, side.other) and _is_met(end) else None
     return None
 
@@ -313,7 +320,7 @@ def _is_met(end: End) -> bool:
     return low <= bound.low - order.equal if order.above else bound.high + order.equal <= high
 
 
-def _fits(number: Whole) -> bool:
+def _fits(number: LinearSum) -> bool:
     """Test whether a number has 32 bits, or is next to those that have."""
     low, high = range_of(_INT32)
     return low - 1 <= number.low and number.high <= high + 1
@@ -322,17 +329,17 @@ def _fits(number: Whole) -> bool:
 def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
     content = element(term.fact)
     if isinstance(content, Dimension):
-        return _told_counter(terms, loop, content, term.fact.elem_type)
+        return _counter_of_closed_form(terms, loop, content, term.fact.elem_type)
     base, offset = _moved(terms, term)
     for k, state in enumerate(loop.states):
         update, init = loop.updates[k], loop.inits[k]
-        if not is_one_integer(state) or bare(terms, state) is not base:
+        if not is_one_integer(state) or unwrap(terms, state) is not base:
             continue
         if update is None or not is_one_integer(update) or not is_one_integer(init):
             return None
-        before, step = _moved(terms, bare(terms, update))
+        before, step = _moved(terms, unwrap(terms, update))
         if before is base and step in (1, -1) and base.fact.elem_type in (_INT32, _INT64):
-            return Counter(whole(terms, init).moved(offset), step, base.fact.elem_type)
+            return Counter(linear_sum(terms, init).shift(offset), step, base.fact.elem_type)
     return None
 
 
@@ -344,13 +351,15 @@ def _moved(terms: Terms, term: Term) -> tuple[Term, int]:
             numbers = terms.numbers(number)
             if base is None or numbers is None:
                 continue
-            below = bare(terms, base)
+            below = unwrap(terms, base)
             if below.fact.elem_type == term.fact.elem_type:
                 return below, -numbers[0] if term.is_op("Sub") else numbers[0]
     return term, 0
 
 
-def _told_counter(terms: Terms, loop: Loop, content: Dimension, elem_type: int) -> Counter | None:
+def _counter_of_closed_form(
+    terms: Terms, loop: Loop, content: Dimension, elem_type: int
+) -> Counter | None:
     """Counter of an integer that is known as a function of the iteration number."""
     (index,) = loop.trip.symbols
     step = content.terms.get((index,), 0)
@@ -364,8 +373,8 @@ def _told_counter(terms: Terms, loop: Loop, content: Dimension, elem_type: int) 
         if _is_narrow(index, state)
     ]
     if narrow or elem_type == _INT32:
-        return Counter(_beside(terms, rest, narrow) or whole(terms, first), step, _INT32)
-    return Counter(whole(terms, first), step, _INT64) if elem_type == _INT64 else None
+        return Counter(_beside(terms, rest, narrow) or linear_sum(terms, first), step, _INT32)
+    return Counter(linear_sum(terms, first), step, _INT64) if elem_type == _INT64 else None
 
 
 def _is_narrow(index: str, state: Term) -> bool:
@@ -376,13 +385,13 @@ def _is_narrow(index: str, state: Term) -> bool:
     return is_known and state.fact.elem_type != _INT64
 
 
-def _beside(terms: Terms, first: Dimension, inits: Sequence[Term]) -> Whole | None:
+def _beside(terms: Terms, first: Dimension, inits: Sequence[Term]) -> LinearSum | None:
     """Linear sum that differs by a constant from a state of 32 bits."""
     for init in inits:
-        number = whole(terms, init)
+        number = linear_sum(terms, init)
         away = (first - number.form).value
         if away is not None:
-            return number.moved(away)
+            return number.shift(away)
     return None
 
 
@@ -396,25 +405,25 @@ def _starts_well(end: End, compared_before: bool) -> bool:
     )
 
 
-def _said_of_starts(terms: Terms, start: Term, ends: Sequence[End]) -> set[int]:
+def _counters_of_start(terms: Terms, start: Term, ends: Sequence[End]) -> set[int]:
     """Counters whose initial condition is the condition of the body. None of them if the initial
     condition is more than that."""
     counters: set[int] = set()
     for order in _orders(terms, start):
-        matches = {k for k, end in enumerate(ends) if _says(terms, order, end)}
+        matches = {k for k, end in enumerate(ends) if _is_end_comparison(terms, order, end)}
         if not matches:
             return set()
         counters |= matches
     return counters
 
 
-def _says(terms: Terms, order: Order, end: End) -> bool:
+def _is_end_comparison(terms: Terms, order: Order, end: End) -> bool:
     """Test whether a comparison is the end's comparison one step before the first iteration."""
     if order.above is not end.order.above:
-        order = order.turned()
+        order = order.swap()
     if (order.above, order.equal) != (end.order.above, end.order.equal):
         return False
-    before, bound = whole(terms, order.one), whole(terms, order.other)
+    before, bound = linear_sum(terms, order.one), linear_sum(terms, order.other)
     if (before.form, bound.form) != (end.counter.first.form - end.counter.step, end.bound.form):
         return False
     number = before.form.value
@@ -422,11 +431,13 @@ def _says(terms: Terms, order: Order, end: End) -> bool:
     return order.rounded is end.order.rounded or (end.order.rounded and is_exact)
 
 
-def _allowed(terms: Terms, end: End, floor: int) -> Dimension:
+def _trip_count_of_end(terms: Terms, end: End, floor: int) -> Dimension:
     """Trip count that an end allows, with a minimum."""
     counter, bound = end.counter, end.bound
     if end.order.rounded:
-        near = whole(terms, passed(terms, end.order.other, counter.step > 0)).moved(-SPACING)
+        near = linear_sum(terms, count_before(terms, end.order.other, counter.step > 0)).shift(
+            -SPACING
+        )
         bound = bound.plus(near, counter.step)
     trips = bound.plus(counter.first, -1) if counter.step > 0 else counter.first.plus(bound, -1)
-    return counted(terms, trips.moved(1 + end.order.equal - floor)) + floor
+    return nonnegative_part(terms, trips.shift(1 + end.order.equal - floor)) + floor

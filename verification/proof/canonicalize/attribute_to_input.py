@@ -10,7 +10,7 @@ import onnx
 
 from ....ir import Operator
 from ..terms.term import Args, Head, Term, rank_of
-from ..terms.term_manager import Terms, spelling
+from ..terms.term_manager import Terms, canonical_form
 from .axes import axis_from_front
 
 
@@ -52,14 +52,14 @@ def moved(terms: Terms, head: Head, args: Args) -> tuple[Head, Args] | None:
     return terms.heads.of(op, {**head.imports, "": move.since}, head.outputs), tuple(inputs)
 
 
-@spelling("Squeeze", "Unsqueeze")
+@canonical_form("Squeeze", "Unsqueeze")
 def plain(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Squeeze and Unsqueeze: axes as input (13)."""
     newer = moved(terms, head, args)
     return None if newer is None else terms.apply(*newer, count)
 
 
-@spelling("TopK")
+@canonical_form("TopK")
 def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """TopK: k as input (10), along an axis that counts from the front."""
     newer = moved(terms, head, args)
@@ -76,7 +76,7 @@ def top_k(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
     return terms.apply(head, (x, flat), count)
 
 
-@spelling("Slice")
+@canonical_form("Slice")
 def slices(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Slice: bounds and axes as inputs (10) that count from the front, without unit steps."""
     newer = moved(terms, head, args)
@@ -103,7 +103,7 @@ def _wide(terms: Terms, term: Term | None) -> Term | None:
     return term if numbers is None else terms.constant(np.array(numbers, np.int64))
 
 
-@spelling("Pad")
+@canonical_form("Pad")
 def pad(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Pad: pads and value as inputs (11), for some axes (18). Canonical are pads of all axes, and a
     value only where it is read."""
@@ -169,7 +169,7 @@ def number_like(terms: Terms, x: Term, number: float) -> Term | None:
         return terms.constant(np.array(number).astype(dtype))
 
 
-@spelling("Dropout")
+@canonical_form("Dropout")
 def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Dropout in inference: its input, whatever the ratio (7). Its mask is true everywhere (12)."""
     if head.opset < 7:
@@ -181,7 +181,7 @@ def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
     return [args[0]] if count == 1 else None
 
 
-@spelling("Split")
+@canonical_form("Split")
 def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Split: sizes as input (13), so that `num_outputs` (18) is not needed. Where only run time
     determines the split axis, the sizes are computed."""

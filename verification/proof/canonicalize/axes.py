@@ -9,13 +9,13 @@ from ....facts.polynomial import product
 from ....ir import Operator
 from ....ops.axes import REDUCTIONS
 from ..terms.term import Args, Head, Term, rank_of
-from ..terms.term_manager import Terms, rule, spelling
+from ..terms.term_manager import Terms, canonical_form, rule
 
 _NOT_PART_OF_INPUT = {"OneHot": 1}
 """Operators whose axis is one of a result of more axes than their first input has."""
 
 
-@spelling(
+@canonical_form(
     "ArgMax",
     "ArgMin",
     "Compress",
@@ -33,7 +33,7 @@ def one_axis(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     return None if changed is None else terms.apply(_with(terms, head, changed), args, count)
 
 
-@spelling("Scatter")
+@canonical_form("Scatter")
 def scatter(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rename Scatter (before 11) to ScatterElements."""
     newer = terms.heads.of(Operator.make("ScatterElements", axis=head.attribute("axis")), {"": 11})
@@ -71,7 +71,7 @@ _PLAIN = frozenset(["ReduceMax", "ReduceMin", "ReduceProd"])
 """Over no axes these give their input back; where -0 is added to 0, sums do not."""
 
 
-@spelling(*_AXES_ARE_INPUT)
+@canonical_form(*_AXES_ARE_INPUT)
 def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Make known axes an attribute, as before they became an input (13 and 18). An absent input
     means all axes or, with noop_with_empty_axes, none."""
@@ -115,7 +115,7 @@ def reduction_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None
 _ALONG_ONE_AXIS = 13
 
 
-@spelling("Softmax", "LogSoftmax", "Hardmax")
+@canonical_form("Softmax", "LogSoftmax", "Hardmax")
 def softmax(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Apply Softmax below 13 to a matrix: the axes from `axis` on are one."""
     (x,) = args

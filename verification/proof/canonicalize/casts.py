@@ -9,7 +9,7 @@ import onnx
 
 from ....facts.types import INTEGER_BITS
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, spelling
+from ..terms.term_manager import Terms, canonical_form
 
 _T = onnx.TensorProto
 _BITS = {_T.BOOL: 1, **INTEGER_BITS}
@@ -35,7 +35,7 @@ def holds(narrow: int, wide: int) -> bool:
     return bits < room
 
 
-@spelling("Cast")
+@canonical_form("Cast")
 def there_and_back(
     terms: Terms, head: Head, args: Args, count: int
 ) -> Sequence[Term | None] | None:
@@ -47,7 +47,7 @@ def there_and_back(
     return [below] if holds(below.fact.elem_type, x.fact.elem_type) else None
 
 
-@spelling("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+@canonical_form("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Compare numbers in the narrow type if a wide type holds all of them. Integers compare with a
     whole number as they do in floats that hold it and its neighbours, since rounding keeps the

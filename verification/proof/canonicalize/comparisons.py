@@ -15,14 +15,14 @@ import onnx
 
 from ....ir import Operator
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, spelling
+from ..terms.term_manager import Terms, canonical_form
 
 _FLOATS = frozenset([onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE])
 _OR_EQUAL = {"Less": "LessOrEqual", "Greater": "GreaterOrEqual"}
 _ORDER = ("Less", "Greater")
 
 
-@spelling("Or")
+@canonical_form("Or")
 def or_equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Fold Or(less, equal) to LessOrEqual, as the function in onnx (12). The same for int64 that is
     compared in two halves."""
@@ -35,7 +35,7 @@ def or_equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     return by_halves(terms, args)
 
 
-@spelling("Not")
+@canonical_form("Not")
 def equal(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Fold Not(less or greater or NaN) of floats to Equal. A NaN is neither below a number nor
     above a smaller one."""

@@ -9,14 +9,14 @@ import onnx
 from ....facts.polynomial import Dimension, product
 from ....ir import Operator
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, spelling
+from ..terms.term_manager import Terms, canonical_form
 from .axes import axis_from_front
 
 ZERO = Dimension.constant(0)
 _MOST_DEPTH = 16
 
 
-@spelling("Gather")
+@canonical_form("Gather")
 def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rewrite Gather at contiguous indices to a slice. At indices into two halves it is Where; for
     any other Gather the axis counts from the front."""

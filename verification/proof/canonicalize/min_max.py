@@ -13,7 +13,7 @@ import onnx
 from ....facts.fact import Shape
 from ....ir import Operator
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, spelling
+from ..terms.term_manager import Terms, canonical_form
 from .attribute_to_input import number_like
 from .casts import in_type
 
@@ -37,7 +37,7 @@ def extreme(terms: Terms, name: str, one: Term, other: Term) -> Term:
     return result
 
 
-@spelling("Where", "choose")
+@canonical_form("Where", "choose")
 def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rewrite Where of a comparison of two integers to Min or Max."""
     condition, x, y = args
@@ -75,7 +75,7 @@ def _is(terms: Terms, compared: Term | None, term: Term) -> bool:
     return bare is term or bare is in_type(terms, term, bare.fact.elem_type)
 
 
-@spelling("Max", "Min")
+@canonical_form("Max", "Min")
 def of_two(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Drop Min and Max of one integer, and nest those of several."""
     operands = [arg for arg in args if arg is not None]
@@ -101,7 +101,7 @@ def _of_integers(terms: Terms, x: Term | None, bounds: Args) -> Sequence[Term | 
     return [x]
 
 
-@spelling("Clip")
+@canonical_form("Clip")
 def clip(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Make bounds inputs of the type of the data (11), and rewrite Clip of integers. Min applies
     last (operator specification: where the bounds cross, all is the upper one)."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ....ir import Operator
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, spelling
+from ..terms.term_manager import Terms, canonical_form
 from .attribute_to_input import moved
 
 
-@spelling("Upsample")
+@canonical_form("Upsample")
 def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rewrite Upsample to Resize (10), which takes the same inputs."""
     newer = moved(terms, head, args)
@@ -22,7 +22,7 @@ def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     return terms.apply(newest, args)
 
 
-@spelling("Resize")
+@canonical_form("Resize")
 def resize(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Omit unused inputs (13: absent rather than empty), and map the pixels of Resize 10. Version
     10 divides positions by the scale and takes the pixel below, as runtimes do where no position

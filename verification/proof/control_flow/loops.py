@@ -37,7 +37,7 @@ def run_loop(
     """Loop (operator specification, versions 1 to 25), in every input mode."""
     limit, condition, *carried = (*args, None, None)[: max(len(args), 2)]
     terms, body = execution.terms, step.bodies["body"]
-    run = execution.bound(body, frame)
+    run = execution.closure(body, frame)
     for value in (limit, condition):
         if value is not None:
             require_one(execution, step, value)
@@ -134,7 +134,7 @@ def _collected(
     body = step.bodies["body"]
     outputs = list(values)
     first = 1 + len(values)
-    read, untouched = step.read, Untouched(execution, step, run)
+    read, untouched = step.read, EmptyScanOutputs(execution, step, run)
     for k in range(len(body.outputs) - first):
         if len(values) + k not in read:
             outputs.append(None)
@@ -147,7 +147,7 @@ def _collected(
     return outputs
 
 
-class Untouched:
+class EmptyScanOutputs:
     """Elements of the scan outputs of a Loop without an iteration.
 
     The one reading of the proof: each size is a number if the body declares it or onnx's plain
@@ -265,7 +265,7 @@ def _symbolic(
         inits=[value for value in carried if value is not None],
         trip=trip,
         read=read,
-        empty=Untouched(execution, step, run).of,
+        empty=EmptyScanOutputs(execution, step, run).of,
         step=step,
     )
     return recur(loop)

@@ -21,7 +21,7 @@ from ....facts.polynomial import Dimension
 from ....ir import Signal
 from ....ops.axes import ONE
 from ....reference.bodies import label
-from ..arithmetic.trip_counts import Loop, least, trips_counted
+from ..arithmetic.trip_counts import Loop, counting_trip_count, least
 from ..execution.compile_graph import Step
 from ..execution.symbolic_execution import Execution, Value
 from ..obligations import ENDS, SAME_SIZES, Guard, Guards
@@ -29,7 +29,7 @@ from ..terms.budget import OpenError
 from ..terms.free_variables import Bound
 from ..terms.term import Term, descendants
 from ..terms.term_manager import Terms
-from .scan_outputs import empty_stack, rows_added, together
+from .scan_outputs import append_all, empty_stack, rows_added
 
 
 def holds(terms: Terms, condition: Term) -> bool:
@@ -48,14 +48,12 @@ def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
     return [*loop.inits, *stacks]
 
 
-def ended_by_number(
-    loop: Recurrence, condition: Term, inside: Loop, again: Term
-) -> Recurrence | None:
+def end_by_count(loop: Recurrence, condition: Term, inside: Loop, again: Term) -> Recurrence | None:
     """Loop that a trip count alone ends; None if its condition does more."""
     terms, trips = loop.execution.terms, loop.trips
     if holds(terms, again):
-        return None if trips is None else _counted(loop, condition, trips)
-    count = trips_counted(terms, inside, condition, again)
+        return None if trips is None else _ask_once(loop, condition, trips)
+    count = counting_trip_count(terms, inside, condition, again)
     if count is None:
         return None
     most, start = count
@@ -68,10 +66,10 @@ def ended_by_number(
         condition=None,
         trip=lambda index, states: (always, trip(index, states)[1]),
     )
-    return counted_loop if start is None else _counted(counted_loop, start, trips)
+    return counted_loop if start is None else _ask_once(counted_loop, start, trips)
 
 
-def _counted(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
+def _ask_once(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
     """Loop whose condition is asked before the first iteration only: all iterations or none."""
     terms = loop.execution.terms
     if not holds(terms, condition):
@@ -144,21 +142,21 @@ def recur(loop: Recurrence) -> list[Value]:
     terms.symbols.depth += 1
     loop.start = len(execution.log)
     try:
-        states, again, outputs = _identified(loop, level, index)
+        states, again, outputs = _share_variables(loop, level, index)
         _demand_same_sizes(loop, outputs)
     finally:
         guard = execution.guards[-1] if execution.guards is not guards else None
         execution.level, execution.trip, execution.guards = level, around, guards
         terms.symbols.depth -= 1
     if loop.condition is not None:
-        ended = ended_by_number(
+        ended = end_by_count(
             loop, loop.condition, Loop(level, index, loop.inits, states, outputs), again
         )
         if ended is not None:
             execution.forget(loop.start)
             return untouched(loop, outputs) if ended.trips == 0 else recur(ended)
     assert guard is not None
-    guard.collected = functools.partial(_collected, loop, name, states, again, outputs)
+    guard.collected = functools.partial(_collect, loop, name, states, again, outputs)
     _demand_end(loop, guard)
     return _results(loop, name, states, again, outputs)
 
@@ -196,7 +194,7 @@ def _demand_end(loop: Recurrence, guard: Guard) -> None:
         loop.execution.demand(terms.heads.own(ENDS), (every,), loop.step)
 
 
-def _collected(
+def _collect(
     loop: Recurrence,
     name: str,
     states: list[Term],
@@ -218,10 +216,10 @@ def _name_of_trip(loop: Recurrence) -> str:
     return f"{PRIVATE}trip{loop.execution.level}:{limit}"
 
 
-Settled = tuple[list[Term], Term, "list[Value]"]
+Iteration = tuple[list[Term], Term, "list[Value]"]
 
 
-def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
+def _share_variables(loop: Recurrence, level: int, index: Dimension) -> Iteration:
     """Iteration over variables that equal loops share. Only equal loops do, so that the fact of a
     variable, such as its sizes, identifies the loop."""
     execution, terms = loop.execution, loop.execution.terms
@@ -230,13 +228,13 @@ def _identified(loop: Recurrence, level: int, index: Dimension) -> Settled:
     around = loop.execution.guards
     for tag, earlier in list(alike.items())[:MOST_ALIKE]:
         loop.tag = tag
-        if _tried(loop, level, index, around) == earlier:
+        if _try_variables(loop, level, index, around) == earlier:
             return earlier
     if execution.tries:
         raise _UnlikeError("what stands around this loop is another loop, too")
     terms.loop_count += 1
     loop.tag = f"{level}.{terms.loop_count}"
-    iteration = alike[loop.tag] = _settled(loop, level, index, around)
+    iteration = alike[loop.tag] = _iteration(loop, level, index, around)
     return iteration
 
 
@@ -244,11 +242,13 @@ class _UnlikeError(Signal):
     """Signal that an inner loop differs from that of the loop under comparison."""
 
 
-def _tried(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled | None:
+def _try_variables(
+    loop: Recurrence, level: int, index: Dimension, around: Guards
+) -> Iteration | None:
     """Iteration over the variables of another loop; None if the two differ."""
     loop.execution.tries += 1
     try:
-        return _settled(loop, level, index, around)
+        return _iteration(loop, level, index, around)
     except _UnlikeError:
         return None
     finally:
@@ -269,7 +269,7 @@ class _Form(NamedTuple):
     open: tuple[int, ...] | None
 
 
-def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Settled:
+def _iteration(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Iteration:
     """States, condition and outputs of one iteration. Forms of states that an earlier run of the
     loop found are tried first, so that a nest of loops takes no more than one run of a body for
     each loop around it."""
@@ -278,13 +278,13 @@ def _settled(loop: Recurrence, level: int, index: Dimension, around: Guards) -> 
     forms = loop.execution.forms.get(loop.place)
     iteration = None if forms is None else _as_before(loop, level, index, forms)
     if iteration is None:
-        iteration = _found(loop, level, index)
+        iteration = _fixpoint(loop, level, index)
     return iteration
 
 
 def _as_before(
     loop: Recurrence, level: int, index: Dimension, forms: Sequence[_Form]
-) -> Settled | None:
+) -> Iteration | None:
     """Iteration over states of known forms; None if the states have others."""
     if len(forms) != len(loop.inits):
         return None
@@ -296,7 +296,7 @@ def _as_before(
             moved = form.step and _number(loop, element(init.fact) + index * form.step, init)
             states.append(moved or init)
         else:
-            states.append(_variable(loop, level, k, _opened(loop, init.fact, k, form.open)))
+            states.append(_variable(loop, level, k, _weaken(loop, init.fact, k, form.open)))
     loop.execution.forget(loop.start)
     again, outputs = loop.trip(index, states)
     for k, (state, form) in enumerate(zip(states, forms, strict=True)):
@@ -315,7 +315,7 @@ def _is_counted(fact: Fact) -> bool:
     return fact.content is not None and isinstance(element(fact), Dimension)
 
 
-def _opened(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) -> Fact:
+def _weaken(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) -> Fact:
     """Fact of a state: that of its initial value, but for some axes."""
     fact = dataclasses.replace(_plain(fact), count=None)
     if axes == () or fact.other is not None:
@@ -336,7 +336,7 @@ def _is_needed(loop: Recurrence, k: int, update: Term, axes: tuple[int, ...] | N
     return all(first[axis] != after[axis] for axis in axes)
 
 
-def _found(loop: Recurrence, level: int, index: Dimension) -> Settled:
+def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
     """Iteration over states whose facts are a fixpoint."""
     count, execution = len(loop.inits), loop.execution
     facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
@@ -354,7 +354,7 @@ def _found(loop: Recurrence, level: int, index: Dimension) -> Settled:
                 if update is not _next(loop, states[k], index):
                     closed[k], facts[k], changed = None, _plain(facts[k]), True
                 continue
-            form = None if k in closed else _closed(loop, k, states[k], update, index)
+            form = None if k in closed else _closed_form(loop, k, states[k], update, index)
             if form is not None:
                 closed[k], changed = form, True
                 continue
@@ -407,7 +407,9 @@ def _plain(fact: Fact) -> Fact:
     return fact.without_content()
 
 
-def _closed(loop: Recurrence, k: int, state: Term, update: Term, index: Dimension) -> Term | None:
+def _closed_form(
+    loop: Recurrence, k: int, state: Term, update: Term, index: Dimension
+) -> Term | None:
     """Closed form of a state over the iteration number; None for a true state."""
     _terms, init = loop.execution.terms, loop.inits[k]
     if update is state:
@@ -479,18 +481,18 @@ def _results(
     recurrence, indices = _recurrence(loop, name, states, again, outputs, live)
     trips = loop.trips
     if loop.condition is not None or trips is None:
-        trips = terms.symbols.told_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
+        trips = terms.symbols.size_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
     results: list[Value] = []
     for k, output in enumerate(outputs):
         if k not in loop.read or output is None:
             results.append(None)
         elif k in rows:
-            stacked = _stacked(loop, recurrence, name, rows[k], None, trips)
-            results.append(together(terms, loop.inits[k], output, stacked))
+            stacked = _scan_output(loop, recurrence, name, rows[k], None, trips)
+            results.append(append_all(terms, loop.inits[k], output, stacked))
         elif k < count:
             results.append(_final(loop, recurrence, states[k], k, indices, trips))
         else:
-            results.append(_stacked(loop, recurrence, name, output, k, trips))
+            results.append(_scan_output(loop, recurrence, name, output, k, trips))
     return results
 
 
@@ -571,14 +573,14 @@ def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
     )
 
 
-def _stacked(
+def _scan_output(
     loop: Recurrence, recurrence: Term, name: str, output: Term, k: int | None, trips: Dimension
 ) -> Term:
     """Scan output k of a loop. None for a sequence, whose sizes nobody reads if there is no
     iteration."""
     terms = loop.execution.terms
     certain = k is None or (trips - 1).less(0) is False
-    declared = None if certain else _declared(loop, k or 0, output.fact)
+    declared = None if certain else _declared_element(loop, k or 0, output.fact)
     head = terms.heads.own("stacked", (name, declared), (output,))
     earlier = terms.get(head, (recurrence,))
     if earlier is not None:
@@ -614,7 +616,7 @@ def _any_trips(
 
 
 _STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
-"""How sizes begin that may be set in a case (`Terms.following`)."""
+"""How sizes begin that may be set in a case (`Terms.dependent_size`)."""
 
 
 def _is_a_case(terms: Terms, trips: Dimension) -> bool:
@@ -626,7 +628,7 @@ def _is_a_case(terms: Terms, trips: Dimension) -> bool:
     return name in terms.facts.declared or name.startswith(_STEADY)
 
 
-def _declared(loop: Recurrence, k: int, fact: Fact) -> tuple[int, Shape | None]:
+def _declared_element(loop: Recurrence, k: int, fact: Fact) -> tuple[int, Shape | None]:
     """Type of an element if there is no iteration."""
     try:
         element = loop.empty(k)

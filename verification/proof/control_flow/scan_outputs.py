@@ -15,7 +15,7 @@ from ....reference.errors import EvaluationError
 from ..execution.compile_graph import Program, Step
 from ..execution.symbolic_execution import Execution, Value
 from ..obligations import SAME_SIZES
-from ..simplify.sequences import collected, elements_of
+from ..simplify.sequences import elements_of, rows_as_sequence
 from ..terms.budget import OpenError
 from ..terms.term import Head, Term, descendants
 from ..terms.term_manager import Terms
@@ -45,7 +45,7 @@ def require_same(execution: Execution, step: Step, elements: Sequence[Term | Non
         execution.demand(execution.terms.heads.own(SAME_SIZES), tuple(elements), step)
 
 
-def nothing(
+def empty_element(
     terms: Terms,
     body: Program,
     index: int,
@@ -144,15 +144,15 @@ def _is_sized(element: Term) -> bool:
     return shape is not None and all(dim.value is not None for dim in shape[:1])
 
 
-def together(terms: Terms, init: Term, update: Term, stacked: Term) -> Term:
+def append_all(terms: Terms, init: Term, update: Term, stacked: Term) -> Term:
     """Initial elements and the appended ones."""
     elements = elements_of(terms, init)
     if elements:
-        return collected(
+        return rows_as_sequence(
             terms, _joined(terms, stack(terms, elements, update.head), update, stacked)
         )
     if elements is not None:
-        return collected(terms, stacked)
+        return rows_as_sequence(terms, stacked)
     shape = stacked.shape
     rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
     return _joined(terms, init, update, rows)

@@ -22,7 +22,7 @@ from ..terms.budget import OpenError
 from ..terms.term import Term
 from ..terms.term_manager import Terms
 from .recurrences import Recurrence, recur
-from .scan_outputs import empty_stack, nothing, require_same, stack, trips_of
+from .scan_outputs import empty_element, empty_stack, require_same, stack, trips_of
 
 
 @construct("Scan")
@@ -64,7 +64,7 @@ def _scan_8(
         return _row_by_row(execution, step, frame, lengths, states, scanned)
     trips = [longest] * batch if trips is None else trips
     flags = list(step.head.attribute("directions") or [0] * count)
-    call = execution.bound(body, frame)
+    call = execution.closure(body, frame)
     finals, rows = [], []
     for b, length in enumerate(trips):
         place = Dimension.constant(b)
@@ -76,7 +76,7 @@ def _scan_8(
         for k, state in enumerate(states)
     ]
     sample = [_inner(state.fact, 1) for state in states] + [_inner(x.fact, 2) for x in scanned]
-    empty = functools.partial(nothing, terms, body, sample=sample, captured={})
+    empty = functools.partial(empty_element, terms, body, sample=sample, captured={})
     return [*stacked, *_padded(execution, step, rows, longest, len(states), empty)]
 
 
@@ -155,7 +155,7 @@ def _empty_row(
     """Output of an element of an empty batch."""
     if output < states:
         return sample[output]
-    inner = nothing(terms, body, output, sample=sample, captured={})
+    inner = empty_element(terms, body, output, sample=sample, captured={})
     return Fact(inner.elem_type, (length, *(inner.shape or ())))
 
 
@@ -188,7 +188,7 @@ def _of_length(
         elif k < len(states):
             outputs.append(choose(terms, holds, result, states[k]))
         else:
-            blank = nothing(terms, body, k, sample=sample, captured={}).shape or ()
+            blank = empty_element(terms, body, k, sample=sample, captured={}).shape or ()
             if result.fact.shape is None or result.fact.shape[1:] != blank:
                 raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
             zero = zeros(terms, result.fact.elem_type, (longest, *blank))
@@ -288,7 +288,7 @@ class Scan:
         self.states, self.scanned = states, scanned
         self.terms = execution.terms
         self.body = step.bodies["body"]
-        self.call = execution.bound(self.body, frame)
+        self.call = execution.closure(self.body, frame)
         self.outputs = len(self.body.outputs) - len(states)
         self.axes = [
             self._axis(axis, len(x.fact.shape or (0,)))
@@ -369,7 +369,7 @@ class Scan:
         for x, axis in zip(self.scanned, self.axes, strict=True):
             shape = x.fact.shape or ()
             sample.append(Fact(x.fact.elem_type, shape[:axis] + shape[axis + 1 :]))
-        return nothing(self.terms, self.body, output, sample)
+        return empty_element(self.terms, self.body, output, sample)
 
     def _symbolic(self) -> Sequence[Value]:
         always = self.terms.constant(np.array(True))

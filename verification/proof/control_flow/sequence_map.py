@@ -12,7 +12,7 @@ from ....reference.bodies import label
 from ..arithmetic.trip_counts import not_negative
 from ..execution.compile_graph import Step
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
-from ..simplify.sequences import appended, elements_of, empty_chain
+from ..simplify.sequences import append, elements_of, empty_chain
 from ..terms.budget import OpenError
 from ..terms.term import Term
 from .recurrences import Recurrence, recur
@@ -29,7 +29,7 @@ def run_sequence_map(
     if any(arg is None or not (arg.fact.elem_type or arg.fact.other) for arg in args):
         raise OpenError(f"{label(step.node)} maps what is not known to be a sequence")
     elements = elements_of(execution.terms, args[0])
-    call = execution.bound(step.bodies["body"], frame)
+    call = execution.closure(step.bodies["body"], frame)
     if elements is None:
         return _any_element(execution, step, args, call)
     terms, chains = execution.terms, _empty(execution, step)
@@ -39,7 +39,7 @@ def run_sequence_map(
             assert element is not None
             if not number and element.fact.elem_type:
                 chains[k] = empty_chain(terms, element.fact.elem_type)
-            chains[k] = appended(terms, chains[k], element)
+            chains[k] = append(terms, chains[k], element)
     return list(chains)
 
 
@@ -84,7 +84,7 @@ def _at(
     place = terms.size(number)
     for arg in args[1:]:
         if arg is not None and not arg.fact.elem_type:
-            execution.demand(terms.heads.made("SequenceAt", head), (arg, place), step)
+            execution.demand(terms.heads.like("SequenceAt", head), (arg, place), step)
     return [
         arg if arg is None or arg.fact.elem_type else terms.op("SequenceAt", head, arg, place)
         for arg in args

@@ -21,7 +21,7 @@ OPPOSITE = {
 }
 
 
-def exchanged(one: Term, other: Term) -> list[Pair] | None:
+def swap_operands(one: Term, other: Term) -> list[Pair] | None:
     """Pairs of swapped operands that must be equal; None if a swap does not help."""
     if len(one.args) != 2 or len(other.args) != 2 or one.head.attribute("broadcast"):
         return None

@@ -1,7 +1,7 @@
 """Equality of terms: identical, congruent, or equal by a rule for each pair of parts.
 
 All pairs that are asked must hold, so no pair is compared twice; but no pair may hold because of
-itself (`groundless`). The states of two recurrences may: they are equal by induction over the
+itself (`circular_pair`). The states of two recurrences may: they are equal by induction over the
 iterations (`induction.py`).
 """
 
@@ -15,12 +15,12 @@ from ..terms.exact_operators import assumed
 from ..terms.printing import in_words
 from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
-from .commutativity import exchanged
+from .commutativity import swap_operands
 from .induction import Induction
-from .mod_expansion import Remainders
-from .modular_polynomials import Rings
-from .prefix_sums import Sums
-from .slice_pushdown import Narrowing
+from .mod_expansion import ModExpansion
+from .modular_polynomials import ModularPolynomials
+from .prefix_sums import PrefixSums
+from .slice_pushdown import SlicePushdown
 
 
 class Difference(OpenError):
@@ -45,7 +45,7 @@ class Difference(OpenError):
         self.compared = compared or {}
 
 
-def groundless(
+def circular_pair(
     needed: Mapping[Pair, Sequence[Pair]], earlier: Container[tuple[Pair, Pair]]
 ) -> Pair | None:
     """Pair that is equal only because of itself; None if there is none.
@@ -89,17 +89,17 @@ class Comparison:
         self.terms = terms
         terms.comparing = True
         terms.symbols.depth += 1
-        self.narrowing = Narrowing(terms)
-        self.induction = Induction(terms, self.narrowing)
+        self.pushdown = SlicePushdown(terms)
+        self.induction = Induction(terms, self.pushdown)
         self._asked: set[Pair] = set()
         self._trial: set[Pair] | None = None
         self._stack: list[Pair] = []
         self._partners: dict[Head, Head] = {}
-        sums = Sums(terms, self.narrowing, self.induction)
-        rings = Rings(terms, self.narrowing, self.induction)
+        sums = PrefixSums(terms, self.pushdown, self.induction)
+        polynomials = ModularPolynomials(terms, self.pushdown, self.induction)
         self._rules = (
             self._drawn,
-            rings.equal,
+            polynomials.equal,
             self.induction.states,
             self.induction.shifted,
             sums.summed,
@@ -107,8 +107,8 @@ class Comparison:
             self._viewed,
             self._joined,
             self.induction.stacked,
-            exchanged,
-            Remainders(terms).defined,
+            swap_operands,
+            ModExpansion(terms).defined,
             self._alike,
         )
 
@@ -124,7 +124,7 @@ class Comparison:
     @property
     def assumptions(self) -> set[str]:
         """Assumptions that the comparison made."""
-        return assumed(self.narrowing.chosen, self.terms.late)
+        return assumed(self.pushdown.chosen, self.terms.late)
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.
@@ -143,7 +143,7 @@ class Comparison:
             needed[one, other] = pairs
             for pair in reversed(pairs):
                 self._ask(*pair)
-        pair_of_itself = groundless(needed, self.induction.earlier)
+        pair_of_itself = circular_pair(needed, self.induction.earlier)
         if pair_of_itself is not None:
             one, other = pair_of_itself
             raise Difference(_reason(output, one, other), one, other, needed)
@@ -179,9 +179,9 @@ class Comparison:
 
     def _compared(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs that must be equal for two terms to be equal; None if no rule applies."""
-        settled = self.narrowing.settled(one), self.narrowing.settled(other)
+        settled = self.pushdown.settled(one), self.pushdown.settled(other)
         if settled != (one, other):
-            self.narrowing.chosen |= self.narrowing.reshaped(one) ^ self.narrowing.reshaped(other)
+            self.pushdown.chosen |= self.pushdown.reshaped(one) ^ self.pushdown.reshaped(other)
             return [settled]
         for rule in self._rules:
             pairs = rule(one, other)
@@ -232,7 +232,7 @@ class Comparison:
         pairs = []
         for piece, start, end in zip(joined.args, [0, *ends], ends, strict=False):
             size = Dimension.constant(end - start)
-            part = self.narrowing.of(whole, axis, Dimension.constant(start), size)
+            part = self.pushdown.of(whole, axis, Dimension.constant(start), size)
             if piece is None or (part.head.name == "narrow" and part.args[0] is whole):
                 return None
             pairs.append((piece, part) if joined is one else (part, piece))

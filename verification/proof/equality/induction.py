@@ -11,11 +11,11 @@ from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import Bound, binding
 from ..terms.term import Pair, Term
 from ..terms.term_manager import Terms
-from .slice_pushdown import Narrowing
-from .substitution import Substitution, on_trip, stacked_on_trip
+from .slice_pushdown import SlicePushdown
+from .substitution import Substitution, instantiate_iteration, instantiate_scan_output
 
 
-class Opened(NamedTuple):
+class CommonIteration(NamedTuple):
     """Two recurrences over fresh variables, on one common iteration.
 
     Attributes:
@@ -47,19 +47,19 @@ class Induction:
 
     Args:
         terms: the terms of both models.
-        narrowing: pushes slices down.
+        pushdown: pushes slices down.
 
     Attributes:
         positive: trip counts that are taken to be 1 or more.
         earlier: pairs that a pair depends on in the iteration before.
     """
 
-    def __init__(self, terms: Terms, narrowing: Narrowing) -> None:
+    def __init__(self, terms: Terms, pushdown: SlicePushdown) -> None:
         self._terms = terms
-        self._narrowing = narrowing
+        self._pushdown = pushdown
         self.positive: set[Dimension] = set()
         self.earlier: set[tuple[Pair, Pair]] = set()
-        self._opened: dict[Pair, Opened] = {}
+        self._opened: dict[Pair, CommonIteration] = {}
         self._variables: dict[Pair, tuple[Pair, int, int]] = {}
         self._before: dict[Term, State] = {}
         self._symbols = 0
@@ -147,8 +147,8 @@ class Induction:
     def element(self, term: Term, index: Dimension) -> Term | None:
         """Element of a term at an index of its first axis."""
         if term.head.name == "stacked":
-            return stacked_on_trip(self._terms, term, index)
-        part = self._narrowing.of(term, 0, index, ONE)
+            return instantiate_scan_output(self._terms, term, index)
+        part = self._pushdown.of(term, 0, index, ONE)
         if part.head.name == "narrow" and part.args[0] is term and term.head.name != "input":
             return None
         return self._terms.view(part, term.shape[1:])
@@ -171,7 +171,7 @@ class Induction:
             if after is None:
                 continue
             update = _update(state.recurrence, state.number)
-            one_update = on_trip(self._terms, state.recurrence, update, index)
+            one_update = instantiate_iteration(self._terms, state.recurrence, update, index)
             pairs = [(before, self._terms.view(first, before.fact.shape)), (one_update, after)]
             return pairs if term is one else [(b, a) for a, b in pairs]
         return None
@@ -217,7 +217,7 @@ class Induction:
         limit = recurrence.args[0]
         return None if limit is None else not_negative(self._terms, limit)
 
-    def _open(self, a: Term, b: Term) -> tuple[Opened, list[Pair]] | None:
+    def _open(self, a: Term, b: Term) -> tuple[CommonIteration, list[Pair]] | None:
         """Two recurrences over fresh variables, and the pairs that make their trip counts equal.
         None if these may differ."""
         one, other = _bound(a), _bound(b)
@@ -233,7 +233,7 @@ class Induction:
             pairs.append((cached.one.of(a.head.parts[0]), cached.other.of(b.head.parts[0])))
         return cached, pairs
 
-    def _with_variables(self, a: Term, b: Term, index: Dimension) -> Opened:
+    def _with_variables(self, a: Term, b: Term, index: Dimension) -> CommonIteration:
         number, substitutions = len(self._opened), []
         for side, recurrence in enumerate((a, b)):
             bound, leaves = _bound(recurrence), {}
@@ -242,7 +242,7 @@ class Induction:
                 leaves[state] = leaf
                 self._before[leaf] = State(recurrence, k, index)
             substitutions.append(Substitution(self._terms, leaves, {bound.index: index}))
-        return Opened(*substitutions)
+        return CommonIteration(*substitutions)
 
     def symbol(self, limit: Dimension | None) -> Dimension:
         """Fresh symbol of an iteration number."""

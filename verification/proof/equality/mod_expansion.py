@@ -19,7 +19,7 @@ _SIGNED = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _UNSIGNED = (onnx.TensorProto.UINT32, onnx.TensorProto.UINT64)
 
 
-class Remainders:
+class ModExpansion:
     """Rule of comparison for Mod.
 
     Args:

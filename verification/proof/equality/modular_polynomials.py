@@ -13,8 +13,8 @@ from ..terms.free_variables import binding
 from ..terms.term import Pair, Term
 from ..terms.term_manager import Terms
 from .induction import Induction, State
-from .slice_pushdown import Narrowing
-from .substitution import on_trip
+from .slice_pushdown import SlicePushdown
+from .substitution import instantiate_iteration
 
 _RING = ("Add", "Sub", "Mul", "Neg")
 _THROUGH = ("view", "Expand", "Cast", "narrow")
@@ -25,18 +25,18 @@ _ATOM = "@"
 _ZERO = Dimension.constant(0)
 
 
-class Rings:
+class ModularPolynomials:
     """Rule of comparison for integers.
 
     Args:
         terms: the terms of both models.
-        narrowing: pushes slices down.
+        pushdown: pushes slices down.
         induction: rules for the states of recurrences.
     """
 
-    def __init__(self, terms: Terms, narrowing: Narrowing, induction: Induction) -> None:
+    def __init__(self, terms: Terms, pushdown: SlicePushdown, induction: Induction) -> None:
         self._terms = terms
-        self._narrowing = narrowing
+        self._pushdown = pushdown
         self._induction = induction
         self._known: dict[Term, Dimension] = {}
         self._atoms: dict[str, Term] = {}
@@ -110,7 +110,7 @@ class Rings:
         if term.head.name in _RING and not term.head.attribute("broadcast"):
             return [arg for arg in term.args if arg is not None]
         if term.head.name == "narrow":
-            settled = self._narrowing.settled(term)
+            settled = self._pushdown.settled(term)
             return [] if settled is term else [settled]
         x = term.args[0] if term.head.name in _THROUGH else None
         if x is None or not _keeps_numbers(x, term):
@@ -178,7 +178,9 @@ class Rings:
             return None
         if before.fact.shape != update.fact.shape or variable.fact.shape != before.fact.shape:
             return None
-        elsewhere = on_trip(self._terms, state.recurrence, others[0], self._induction.symbol(None))
+        elsewhere = instantiate_iteration(
+            self._terms, state.recurrence, others[0], self._induction.symbol(None)
+        )
         return others[0] if elsewhere is others[0] else None
 
 

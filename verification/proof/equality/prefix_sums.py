@@ -11,8 +11,8 @@ from ..terms.free_variables import binding
 from ..terms.term import Pair, Term
 from ..terms.term_manager import Terms
 from .induction import Induction, State
-from .slice_pushdown import Narrowing
-from .substitution import on_trip
+from .slice_pushdown import SlicePushdown
+from .substitution import instantiate_iteration
 
 ZERO = Dimension.constant(0)
 
@@ -33,18 +33,18 @@ class _Place(NamedTuple):
     shape: Shape
 
 
-class Sums:
+class PrefixSums:
     """Rule of comparison for prefix sums.
 
     Args:
         terms: the terms of both models.
-        narrowing: pushes slices down.
+        pushdown: pushes slices down.
         induction: rules for the states of recurrences.
     """
 
-    def __init__(self, terms: Terms, narrowing: Narrowing, induction: Induction) -> None:
+    def __init__(self, terms: Terms, pushdown: SlicePushdown, induction: Induction) -> None:
         self._terms = terms
-        self._narrowing = narrowing
+        self._pushdown = pushdown
         self._induction = induction
 
     def summed(self, one: Term, other: Term) -> list[Pair] | None:
@@ -99,7 +99,7 @@ class Sums:
 
     def _value(self, place: _Place) -> Term:
         """Summand at an index."""
-        value = self._narrowing.of(place.values, 0, place.at, ONE)
+        value = self._pushdown.of(place.values, 0, place.at, ONE)
         return self._terms.view(value, place.shape)
 
     def _is_sum(self, state: State, values: Term) -> list[Pair] | None:
@@ -115,9 +115,12 @@ class Sums:
         if len(others) != 1 or others[0] is None:
             return None
         index, own = self._induction.symbol(trips), before.fact.shape
-        first = self._narrowing.of(values, 0, ZERO, ONE)
-        rest = self._narrowing.of(values, 0, index + 1, ONE)
+        first = self._pushdown.of(values, 0, ZERO, ONE)
+        rest = self._pushdown.of(values, 0, index + 1, ONE)
         return [
             (before, self._terms.view(first, own)),
-            (on_trip(self._terms, recurrence, others[0], index), self._terms.view(rest, own)),
+            (
+                instantiate_iteration(self._terms, recurrence, others[0], index),
+                self._terms.view(rest, own),
+            ),
         ]

@@ -15,13 +15,13 @@ from ..simplify.slices import backward
 from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
 from ..terms.term import Term
-from ..terms.term_manager import LATE, Terms
-from .substitution import stacked_on_trip
+from ..terms.term_manager import LATE_RULES, Terms
+from .substitution import instantiate_scan_output
 
 Steps = Generator["tuple[Term, int, Dimension, Dimension]", Term, Term]
 
 
-class Narrowing:
+class SlicePushdown:
     """Moves parts inward.
 
     Args:
@@ -62,7 +62,7 @@ class Narrowing:
     def settled(self, term: Term) -> Term:
         """A term in the one form in which it is compared: its outermost part, if it is one, is
         moved inward, and axes of length 1 in front are left to a view."""
-        late = LATE.get(term.head.name)
+        late = LATE_RULES.get(term.head.name)
         if late is not None and term.index == 0:
             results = late(self._terms, term.head, term.args)
             return term if results is None or results[0] is None else results[0]
@@ -82,7 +82,7 @@ class Narrowing:
         one that takes each element by itself sees as many elements as before."""
         while term.head.name == "view" and term.args[0] is not None:
             term = term.args[0]
-        moves = term.head.name in LATE and term.head.name not in ELEMENTWISE
+        moves = term.head.name in LATE_RULES and term.head.name not in ELEMENTWISE
         if not moves or is_exact(term.head.name, (*term.args, term)) or self.settled(term) is term:
             return set()
         return {term.head.name}
@@ -116,9 +116,9 @@ class Narrowing:
         if name == "choose":
             one = yield x.args[1], axis, start, size  # type: ignore[misc]
             other = yield x.args[2], axis, start, size  # type: ignore[misc]
-            return terms.rebuilt(x, (x.args[0], one, other))
+            return terms.rebuild(x, (x.args[0], one, other))
         if name == "stacked" and axis == 0 and size.value == 1:
-            return terms.view(stacked_on_trip(terms, x, start), new)
+            return terms.view(instantiate_scan_output(terms, x, start), new)
         if name == "reversed" and axis == x.head.key:
             inner = x.args[0]
             assert inner is not None
@@ -152,7 +152,7 @@ class Narrowing:
             args[index] = yield arg, own, start, size
         if not is_exact(x.head.name, (*x.args, x)):
             self.chosen.add(x.head.name)
-        return self._terms.rebuilt(x, tuple(args))
+        return self._terms.rebuild(x, tuple(args))
 
     def _of_view(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
         """Of a view: where the axis is one of what is viewed, with as many elements before it."""
@@ -178,7 +178,7 @@ class Narrowing:
             if below[own] != x.shape[axis]:
                 return self._terms.narrow(x, axis, start, size)  # it may be stretched, too
             inner = yield inner, own, start, size
-        return self._terms.rebuilt(x, (inner, self._terms.sizes(new)))
+        return self._terms.rebuild(x, (inner, self._terms.sizes(new)))
 
     def _of_range(self, x: Term, start: Dimension, size: Dimension) -> Term | None:
         """Of a Range of integers: the numbers themselves."""

@@ -61,7 +61,7 @@ class Substitution:
         parts = self._parts(term) if head.parts else ()
         if args == term.args and parts == head.parts:
             return term
-        return self._terms.rebuilt(term, args, parts, self._replaced)
+        return self._terms.rebuild(term, args, parts, self._replaced)
 
     def _resized(self, term: Term) -> Term:
         content = term.fact.content
@@ -109,7 +109,7 @@ class Substitution:
         return dim.replaced(self._put)
 
     def _derived(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
-        """Size that follows from another term (`Terms.following`)."""
+        """Size that follows from another term (`Terms.dependent_size`)."""
         if kind == "size":
             return self._terms.size_of(term)
         if size is None:
@@ -130,7 +130,7 @@ def _shaped(elements: Sequence[object], shape: tuple[int, ...]) -> Content:
     return content.reshape(shape)
 
 
-def on_trip(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Term:
+def instantiate_iteration(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Term:
     """Part of a recurrence on one iteration, over the states before it.
 
     Args:
@@ -149,8 +149,8 @@ def on_trip(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Ter
     return Substitution(terms, states, {bound.index: index}).of(part)
 
 
-def stacked_on_trip(terms: Terms, stacked: Term, index: Dimension) -> Term:
+def instantiate_scan_output(terms: Terms, stacked: Term, index: Dimension) -> Term:
     """Element that a recurrence adds to a scan output on one iteration."""
     recurrence = stacked.args[0]
     assert recurrence is not None
-    return on_trip(terms, recurrence, stacked.head.parts[0], index)
+    return instantiate_iteration(terms, recurrence, stacked.head.parts[0], index)

@@ -41,7 +41,7 @@ class Operation:
         version: the version of its domain; 0 for a call of a function.
         bodies: its bodies; then it belongs to one node.
         function: the function that it calls.
-        made: outputs of its head, by arguments.
+        applications: outputs of its head, by arguments.
         is_plain: whether it is known to be a function of its inputs alone.
         never_fails: whether it is known to be total.
         valid: element types of inputs that its version is known to accept.
@@ -54,7 +54,7 @@ class Operation:
     version: int = 0
     bodies: Mapping[str, Program] = dataclasses.field(default_factory=dict)
     function: Program | None = None
-    made: Mapping[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
+    applications: Mapping[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
     is_plain: bool = False
     never_fails: bool = False
     valid: set[tuple[int, ...]] = dataclasses.field(default_factory=set)
@@ -285,7 +285,7 @@ class Compiler:
         if sum(len(subgraphs_of(a)) for a in attributes.values()) > len(bodies):
             raise OpenError(f"{label(node)} holds a list of graphs")
         version = imports.get(op.domain, 0)
-        return Operation(op.qualname, width, head, version, bodies, made=head.made)
+        return Operation(op.qualname, width, head, version, bodies, applications=head.applications)
 
     def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
         given = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))

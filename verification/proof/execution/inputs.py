@@ -44,7 +44,7 @@ def input_terms(
         if name in bound:
             inputs[name] = terms.constant(bound[name])
         else:
-            fact = _in_case(fact, terms.given)
+            fact = _in_case(fact, terms.case)
             terms.facts.declared |= {name for dim in fact.shape or () for name in dim.symbols}
             terms.symbols.magnitudes.exists(fact.shape)
             inputs[name] = terms.leaf("input", name, terms.facts.one(fact))

@@ -100,9 +100,9 @@ class Execution:
             inputs: its inputs.
             frame: the frame around it, with the values that it captures.
         """
-        return self.bound(program, frame)(inputs)
+        return self.closure(program, frame)(inputs)
 
-    def bound(
+    def closure(
         self, program: Program, around: Frame | None
     ) -> Callable[[Sequence[Value]], list[Value]]:
         """Closure of a graph over its captures and constants."""
@@ -146,9 +146,9 @@ class Execution:
             if facts is None:
                 results = self.step(step, args, frame)
             else:
-                results = operation.made.get(args, ())
+                results = operation.applications.get(args, ())
                 if len(results) < len(outputs):
-                    results = terms.standing(step.head, args, facts)
+                    results = terms.opaque(step.head, args, facts)
                 if len(outputs) == 1 and outputs[0] != ABSENT:  # as nearly all have it
                     frame[outputs[0]] = results[0]
                     continue
@@ -177,7 +177,7 @@ class Execution:
         if operation.bodies:
             raise OpenError(f"{label(step.node)} is not known to the proof")
         if self._draws(step, args):
-            return self._drawn(step, args)
+            return self._random_outputs(step, args)
         operation.is_plain = not (step.head.draws or step.head.unknown)
         operation.never_fails = self._safety.is_total(step.head)
         return self._plain(step, args)
@@ -191,7 +191,7 @@ class Execution:
         results = terms.apply(head, args, operation.width)
         if not terms.rounded.isdisjoint(results) and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))
-        facts = terms.settled(head, args, operation.width)
+        facts = terms.opaque_facts(head, args, operation.width)
         if (
             self._require_ranks(step, args)
             and operation.is_plain
@@ -256,7 +256,7 @@ class Execution:
             head.draws = rules.defines(OperatorRules.draws_random_numbers)
         return head.unknown or (head.draws and self.terms.draws(head, args, step.operation.width))
 
-    def _drawn(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
+    def _random_outputs(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
         """Outputs of a random or unknown operator: new terms on each run."""
         head = step.head
         self.drawn += 1

@@ -13,7 +13,7 @@ from ....ops import OperatorRules, described
 from ....ops.axes import ONE
 from ..terms.axis_maps import ELEMENTWISE, axis_map, canonical
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, late
+from ..terms.term_manager import Terms, late_rule
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
@@ -33,7 +33,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     return tuple(result)
 
 
-@late(*sorted(ELEMENTWISE))
+@late_rule(*sorted(ELEMENTWISE))
 def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """An operator whose operands broadcast, on operands without axes of length 1 in front; None
     where there are none."""
@@ -81,7 +81,7 @@ _PASSING = [
 ]
 
 
-@late(*[name for name in _PASSING if name not in _OF_ANOTHER_FORM])
+@late_rule(*[name for name in _PASSING if name not in _OF_ANOTHER_FORM])
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Operators that pass axes on, without axes of length 1 in front that are among these."""
     form = _with(terms, head, args, canonical(terms, head, args))
@@ -120,7 +120,7 @@ def _with(
     return terms.apply(terms.heads.with_attributes(head, **attributes), tuple(operands))
 
 
-@late("MatMul")
+@late_rule("MatMul")
 def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """MatMul of matrices: a vector is a matrix of one row or column (numpy.matmul), and there are
     no axes of length 1 before the matrices."""

@@ -28,7 +28,7 @@ def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     assert x is not None
     if x.fact.elem_type and x.fact.elem_type == head.attribute("to"):
         return [x]
-    return terms.folded(head, args)
+    return terms.fold(head, args)
 
 
 @rule("CastLike")

@@ -82,7 +82,7 @@ def negation(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     assert x is not None
     if x.is_op("Not"):
         return [x.args[0]]
-    return terms.folded(head, args)
+    return terms.fold(head, args)
 
 
 @rule("And", "Or", constants=True)

@@ -25,7 +25,7 @@ def empty_chain(terms: Terms, elem_type: int) -> Term:
     return terms.leaf("empty", elem_type, Fact(other=_sequence_of(elem_type), count=0))
 
 
-def appended(terms: Terms, chain: Term, element: Term) -> Term:
+def append(terms: Terms, chain: Term, element: Term) -> Term:
     """Sequence with one more element."""
     cached = terms.get(terms.heads.own("append"), (chain, element))
     if cached is not None:
@@ -35,7 +35,7 @@ def appended(terms: Terms, chain: Term, element: Term) -> Term:
     return terms.keep(terms.heads.own("append"), (chain, element), fact)
 
 
-def collected(terms: Terms, rows: Term) -> Term:
+def rows_as_sequence(terms: Terms, rows: Term) -> Term:
     """Sequence of the rows of a tensor, of unknown length."""
     type_ = _sequence_of(rows.fact.elem_type)
     return terms.keep(terms.heads.own("collected"), (rows,), Fact(other=type_))
@@ -92,7 +92,7 @@ def construct(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
     chain = empty_chain(terms, args[0].fact.elem_type)
     for element in args:
         assert element is not None
-        chain = appended(terms, chain, element)
+        chain = append(terms, chain, element)
     return [chain]
 
 
@@ -110,7 +110,7 @@ def insert(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
             return None
         at = numbers[0] + count if numbers[0] < 0 else numbers[0]
     if at == count:
-        return [appended(terms, sequence, element)]
+        return [append(terms, sequence, element)]
     elements = list(elements_of(terms, sequence) or ())
     return [_chain(terms, sequence, [*elements[:at], element, *elements[at:]])]
 
@@ -158,7 +158,7 @@ def split_to_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | N
     axis = head.attribute("axis", 0) % len(x.fact.shape)
     total = x.fact.shape[axis].value
     if total is None and axis == 0 and len(args) == 1 and not head.attribute("keepdims", 1):
-        return [collected(terms, x)]
+        return [rows_as_sequence(terms, x)]
     lengths = _lengths(terms, args, total)
     if total is None or lengths is None or sum(lengths) != total:
         return None
@@ -169,7 +169,7 @@ def split_to_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | N
         part = terms.narrow(x, axis, start, size)
         if not keeps:
             part = terms.view(part, shape[:axis] + shape[axis + 1 :])
-        chain, start = appended(terms, chain, part), start + size
+        chain, start = append(terms, chain, part), start + size
     return [chain]
 
 
@@ -205,5 +205,5 @@ def _chain(terms: Terms, like: Term, elements: Sequence[Term]) -> Term:
     terms.budget.step(len(elements))
     chain = empty_chain(terms, other.sequence_type.elem_type.tensor_type.elem_type)
     for element in elements:
-        chain = appended(terms, chain, element)
+        chain = append(terms, chain, element)
     return chain

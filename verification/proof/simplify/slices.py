@@ -72,7 +72,7 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
         if piece is not None:
             return [piece]
     if x.is_op("Expand") and _is_spread(x, axis):
-        return [terms.rebuilt(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
+        return [terms.rebuild(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
         places = range(start.value, start.value + size.value)
@@ -152,7 +152,7 @@ def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
         place = behind
     if not pieces:
         return None
-    return pieces[0] if len(pieces) == 1 else terms.rebuilt(x, tuple(pieces))
+    return pieces[0] if len(pieces) == 1 else terms.rebuild(x, tuple(pieces))
 
 
 def _of_one_piece(
@@ -308,7 +308,7 @@ def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     x, index = args
     assert x is not None and index is not None
     if x.fact.content is not None or terms.tensor(x) is not None:
-        folded = terms.folded(head, args)
+        folded = terms.fold(head, args)
         if folded is not None:
             return folded
     shape, shape_of_index = x.fact.shape, index.fact.shape

@@ -68,7 +68,7 @@ def key_of(tensor: Tensor) -> Hashable:
     return tensor.elem_type, tensor.dims, content
 
 
-def evaluated(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
+def evaluate(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
     """Outputs of an operator on constants, by the reference; None if they are not computed. That is
     so if a tensor is large, the operator fails, draws random numbers or is none of ONNX's default
     domain, runtimes may have other results, or an output is no tensor.

@@ -50,7 +50,7 @@ class Sizes(Symbols):
         self.varying.discard(name)
         return size
 
-    def told_by(self, name: str, term: Term) -> Dimension:
+    def size_by(self, name: str, term: Term) -> Dimension:
         """Size that a term determines: equal on every iteration if the term is."""
         return self.named(name) if self.free(term) else self.steady(name)
 

@@ -8,7 +8,7 @@ from ....facts.polynomial import Dimension
 from .term import Term
 
 
-class Whole(NamedTuple):
+class LinearSum(NamedTuple):
     """Integer in Z as a linear sum, with its range.
 
     Attributes:
@@ -23,15 +23,15 @@ class Whole(NamedTuple):
     low: int
     high: int
 
-    def plus(self, other: Whole, factor: int = 1) -> Whole:
+    def plus(self, other: LinearSum, factor: int = 1) -> LinearSum:
         """Sum with a multiple of another one."""
         low, high = sorted((other.low * factor, other.high * factor))
         form = self.form + other.form * factor
-        return Whole(form, {**self.atoms, **other.atoms}, self.low + low, self.high + high)
+        return LinearSum(form, {**self.atoms, **other.atoms}, self.low + low, self.high + high)
 
-    def moved(self, number: int) -> Whole:
+    def shift(self, number: int) -> LinearSum:
         """Sum with a constant."""
-        return Whole(self.form + number, self.atoms, self.low + number, self.high + number)
+        return LinearSum(self.form + number, self.atoms, self.low + number, self.high + number)
 
     def parts(self) -> tuple[Dimension, list[tuple[Term, int]]]:
         """Polynomial over sizes alone, and each other term with its coefficient."""
@@ -41,4 +41,4 @@ class Whole(NamedTuple):
         return Dimension(sizes), counts
 
 
-NOTHING = Whole(Dimension.constant(0), {}, 0, 0)
+ZERO_SUM = LinearSum(Dimension.constant(0), {}, 0, 0)

@@ -32,16 +32,16 @@ class Head:
         outputs: number of outputs, where the meaning depends on it; else 0.
         draws: whether it may draw random numbers; None if not computed yet.
         unknown: whether ONNX does not define it.
-        made: outputs, by arguments (the hash-consing table).
+        applications: outputs, by arguments (the hash-consing table).
         numbers: integer attributes, cached.
     """
 
     __slots__ = (
+        "applications",
         "draws",
         "imports",
         "kernels",
         "key",
-        "made",
         "name",
         "numbers",
         "op",
@@ -67,7 +67,7 @@ class Head:
         self.draws: bool | None = None
         self.unknown = False
         self.numbers: dict[str, int] = {}
-        self.made: dict[Args, list[Term | None]] = {}
+        self.applications: dict[Args, list[Term | None]] = {}
         self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -132,7 +132,7 @@ class Heads:
         operator = changed_operator(head, tuple(changed.items()))
         return self.of(operator, head.imports, head.outputs)
 
-    def made(self, op_type: str, like: Head, **attributes: Any) -> Head:
+    def like(self, op_type: str, like: Head, **attributes: Any) -> Head:
         """Head of an operator of the default domain, at the opsets of another head."""
         return self.of(Operator.make(op_type, **attributes), like.imports)
 

@@ -23,11 +23,11 @@ from ....ir import Array, Tensor, normal_domain
 from ....limits import limit
 from ....ops import rules_of
 from .budget import Budget, OpenError
-from .constants import evaluated, key_of, present
+from .constants import evaluate, key_of, present
 from .exact_operators import is_exact
 from .facts import TermFacts, is_empty
 from .free_variables import Sizes
-from .linear_sum import Whole
+from .linear_sum import LinearSum
 from .provenance import Trace
 from .term import Args, Head, Heads, Term, fingerprint, speaks_of_no_axis
 
@@ -77,7 +77,7 @@ class Terms:
 
     def __init__(self, budget: Budget, case: Mapping[str, Dimension] | None = None) -> None:
         self.budget = budget
-        self.given = case or {}
+        self.case = case or {}
         self.heads = Heads()
         self.symbols = Sizes()
         self.facts = TermFacts(self.symbols)
@@ -88,7 +88,7 @@ class Terms:
         self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self.axes: dict[str, tuple[Term, int]] = {}
         self.sized: dict[str, Term] = {}
-        self.counts: dict[str, Whole] = {}
+        self.counts: dict[str, LinearSum] = {}
         self.positive: set[Dimension] = set()
         self.heeded = self.two_readings = False
         self.loop_steps, self.generalized = MOST_STEPS, False
@@ -129,9 +129,9 @@ class Terms:
         """Term of a constant."""
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
         head = self.heads.own("constant", self.key_of(tensor))
-        cached = head.made.get(())
+        cached = head.applications.get(())
         if cached is None:
-            cached = head.made[()] = self.raw(head, (), [self.facts.own(tensor)])
+            cached = head.applications[()] = self.raw(head, (), [self.facts.own(tensor)])
             self._tensors[_first(cached)] = tensor
         return _first(cached)
 
@@ -167,7 +167,7 @@ class Terms:
         if isinstance(content, Dimension) and content.less(0) is False:
             return content
         bare = self.view(number, ())
-        size = self.following("size", bare, None)
+        size = self.dependent_size("size", bare, None)
         for name in size.symbols:
             self.sized.setdefault(name, bare)
         return size
@@ -177,14 +177,14 @@ class Terms:
         tensor = self.tensor(condition)
         if trips.value == 0 or tensor is not None:
             return trips if tensor is None or bool(tensor.numpy().all()) else ZERO
-        return self.following("if", condition, trips)
+        return self.dependent_size("if", condition, trips)
 
-    def following(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
+    def dependent_size(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """Size that follows from a term. It has one name in all cases of a proof, unless the term
         depends on an iteration, which substitution may replace."""
         if not self.symbols.free(term):
             name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
-            return self.given.get(name) or self.symbols.steady(name)
+            return self.case.get(name) or self.symbols.steady(name)
         name = f"{PRIVATE}{kind}#{term.number}:{size or ''}"
         self.derived[name] = kind, term, size
         return self.symbols.steady(name)
@@ -229,17 +229,21 @@ class Terms:
         """
         while args and args[-1] is None:
             args = args[:-1]
-        cached = head.made.get(args)
+        cached = head.applications.get(args)
         if cached is None:
-            cached = head.made[args] = self._simplest(head, args, count)
+            cached = head.applications[args] = self._simplest(head, args, count)
         elif len(cached) < count:
             cached += self._simplest(head, args, count)[len(cached) :]
         return cached
 
-    def settled(self, head: Head, args: Args, count: int) -> list[Fact]:
+    def opaque_facts(self, head: Head, args: Args, count: int) -> list[Fact]:
         """Facts of the outputs if no rule applies to arguments of these facts. Empty if a rule may
         apply to some of them."""
-        if head.name in RULES or head.name in SPELLINGS or not self.facts.tell(head, args, count):
+        if (
+            head.name in RULES
+            or head.name in CANONICAL_FORMS
+            or not self.facts.tell(head, args, count)
+        ):
             return []
         facts = []
         for term in self.apply(head, args, count)[:count]:
@@ -248,11 +252,11 @@ class Terms:
             facts.append(term.fact)
         return facts
 
-    def standing(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
+    def opaque(self, head: Head, args: Args, facts: Sequence[Fact]) -> Results:
         """Outputs of a head to which no rule applies, with known facts."""
-        if args in head.made:  # with fewer outputs
+        if args in head.applications:  # with fewer outputs
             return self.apply(head, args, len(facts))
-        head.made[args] = results = self.raw(head, args, facts)
+        head.applications[args] = results = self.raw(head, args, facts)
         return results
 
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
@@ -277,7 +281,7 @@ class Terms:
 
     def op(self, op_type: str, like: Head, *args: Term | None, **attributes: Any) -> Term:
         """First output of an operator of the default domain, at the opsets of another head."""
-        return _first(self.apply(self.heads.made(op_type, like, **attributes), args))
+        return _first(self.apply(self.heads.like(op_type, like, **attributes), args))
 
     def with_attributes(self, head: Head, *args: Term | None, **changed: Any) -> Term:
         """First output of a head with other attributes."""
@@ -296,14 +300,14 @@ class Terms:
 
     def get(self, head: Head, args: Args) -> Term | None:
         """First output of a head on arguments, if it was built before."""
-        cached = head.made.get(args)
+        cached = head.applications.get(args)
         return None if cached is None else cached[0]
 
     def keep(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
         """Output of a head of the prover's own, without rewriting; most have one."""
         return self._one(head, args, fact, index)
 
-    def rebuilt(
+    def rebuild(
         self,
         term: Term,
         args: Args,
@@ -341,9 +345,9 @@ class Terms:
         self.budget.take(len(args))
         if speaks_of_no_axis(head, args):
             return self.raw(head, args, [UNKNOWN] * count)
-        spelling = SPELLINGS.get(head.name)
-        if spelling is not None:
-            results = spelling(self, head, args, count)
+        form = CANONICAL_FORMS.get(head.name)
+        if form is not None:
+            results = form(self, head, args, count)
             if results is not None:
                 self.used.add(head.name)
                 return list(results)
@@ -353,9 +357,9 @@ class Terms:
             if results is not None:
                 self.used.add(head.name)
                 return list(results)
-        return self.computed(head, args, count)
+        return self.compute(head, args, count)
 
-    def computed(self, head: Head, args: Args, count: int = 1) -> Results:
+    def compute(self, head: Head, args: Args, count: int = 1) -> Results:
         """Operator to which no rule applies: folded, or as it stands."""
         folded = self._evaluated(head, args, count)
         if folded is not None:
@@ -377,7 +381,7 @@ class Terms:
                 if name in new and dim == self.symbols.named(name):
                     self.axes.setdefault(name, (term, axis))
 
-    def folded(self, head: Head, args: Args, count: int = 1) -> Results | None:
+    def fold(self, head: Head, args: Args, count: int = 1) -> Results | None:
         """Outputs of an operator that are known before run time: constants or sizes."""
         outputs = self._evaluated(head, args, count)
         if outputs is not None or count > 1:
@@ -395,7 +399,7 @@ class Terms:
         if normal_domain(head.op.domain):
             return None
         node = self.facts.node(head, args, present(constants), count)
-        tensors = evaluated(head, node, constants)
+        tensors = evaluate(head, node, constants)
         if tensors is None:
             return None
         self.budget.step(_FOLD)
@@ -436,7 +440,7 @@ class Terms:
         return self._one(head, (), Fact(elem_type, shape, content))
 
     def _one(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
-        outputs = head.made.setdefault(args, [])
+        outputs = head.applications.setdefault(args, [])
         if len(outputs) <= index:
             outputs += [None] * (index + 1 - len(outputs))
         term = outputs[index]
@@ -457,20 +461,20 @@ def _dimension(size: Dimension | int) -> Dimension:
     return size if isinstance(size, Dimension) else Dimension.constant(size)
 
 
-Spelling = Callable[["Terms", "Head", "Args", int], "Sequence[Term | None] | None"]
+CanonicalForm = Callable[["Terms", "Head", "Args", int], "Sequence[Term | None] | None"]
 """Given the terms, a head, its arguments and how many outputs are read; the outputs, or None where
 this is the spelling that is compared."""
 
-SPELLINGS: dict[str, Spelling] = {}
+CANONICAL_FORMS: dict[str, CanonicalForm] = {}
 
 
-def spelling(*names: str) -> Callable[[Spelling], Spelling]:
+def canonical_form(*names: str) -> Callable[[CanonicalForm], CanonicalForm]:
     """Register a function as the canonical form of operators of the default domain."""
 
-    def register(function: Spelling) -> Spelling:
+    def register(function: CanonicalForm) -> CanonicalForm:
         for name in names:
-            assert name not in SPELLINGS, name
-            SPELLINGS[name] = function
+            assert name not in CANONICAL_FORMS, name
+            CANONICAL_FORMS[name] = function
         return function
 
     return register
@@ -481,7 +485,7 @@ Rule = Callable[["Terms", "Head", "Args"], "Sequence[Term | None] | None"]
 RULES: dict[str, Rule] = {}
 """The rule of each head that has one."""
 
-LATE: dict[str, Rule] = {}
+LATE_RULES: dict[str, Rule] = {}
 """Rules that are asked for only where two terms are compared: they tell what is the same in two
 forms, both of which are common."""
 
@@ -507,19 +511,19 @@ def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:
 def _of_others(function: Rule) -> Rule:
     @functools.wraps(function)
     def applied(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-        folded = terms.folded(head, args)
+        folded = terms.fold(head, args)
         return folded if folded is not None else function(terms, head, args)
 
     return applied
 
 
-def late(*names: str) -> Callable[[Rule], Rule]:
+def late_rule(*names: str) -> Callable[[Rule], Rule]:
     """Register a function as the late rule of heads: the comparison alone applies it."""
 
     def register(function: Rule) -> Rule:
         for name in names:
-            assert name not in LATE, name
-            LATE[name] = function
+            assert name not in LATE_RULES, name
+            LATE_RULES[name] = function
         return function
 
     return register

@@ -8,14 +8,14 @@ import pytest
 from proofs import model
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.arithmetic.exact_integers import (
-    bare,
     before_rounding,
+    count_before,
     highest,
     is_one_integer,
-    passed,
+    linear_sum,
+    match_count_before,
     range_of,
-    read_passed,
-    whole,
+    unwrap,
 )
 from term_values import Values, terms_of
 
@@ -36,10 +36,10 @@ def test_axes_and_wider_types_are_left_out():
             " x = Cast <to = 6> (f) b = Identity (x) c = Identity (f) d = Identity (v)"
         )
     )
-    assert bare(terms, a).head.name == "view"
-    assert bare(terms, a).args[0].head.name == "input"
-    assert bare(terms, a).fact.elem_type == T.INT32
-    assert bare(terms, b).is_op("Cast")  # of a float
+    assert unwrap(terms, a).head.name == "view"
+    assert unwrap(terms, a).args[0].head.name == "input"
+    assert unwrap(terms, a).fact.elem_type == T.INT32
+    assert unwrap(terms, b).is_op("Cast")  # of a float
     assert [is_one_integer(term) for term in (a, b, c, d, None)] == [
         True,
         True,
@@ -62,8 +62,8 @@ ABOVE = ", ".join(str(n) for n in range(1, 129))
 def test_what_a_model_counts_is_read(away, order, rising):
     terms, (z,) = terms_of(model(COUNTED % (away, order)))
     n = terms.get(terms.heads.own("input", "n"), ())
-    assert read_passed(terms, z) is passed(terms, n, bool(rising))
-    assert read_passed(terms, z) is not passed(terms, n, not rising)
+    assert match_count_before(terms, z) is count_before(terms, n, bool(rising))
+    assert match_count_before(terms, z) is not count_before(terms, n, not rising)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_a_model_counts_is_read(away, order, rising):
 )
 def test_other_sums_are_not(away, order):
     terms, (z,) = terms_of(model(COUNTED % (away, order)))
-    assert read_passed(terms, z) is None
+    assert match_count_before(terms, z) is None
 
 
 @pytest.mark.parametrize("rising", [True, False])
@@ -86,13 +86,13 @@ def test_the_first_number_that_is_not_passed(n, rising):
     near = np.array([n + sign * k for k in range(1000)])
     ends = near.astype(np.float32) * -sign, np.float32(n) * -sign
     first = near[ends[0] >= ends[1]][-1]
-    assert n + sign * (128 - values.of(passed(terms, z, rising))) == first
+    assert n + sign * (128 - values.of(count_before(terms, z, rising))) == first
 
 
 def test_a_bound_that_is_known_is_rounded_at_once():
     terms, _ = terms_of(model("g (int32 n) => (int32 z) { z = Identity (n) }"))
     for number, count in ((2**24 + 1, 127), (2**31, 64), (5, 128), (-(2**31), 0)):
-        assert terms.numbers(passed(terms, terms.size(number), True)) == [count]
+        assert terms.numbers(count_before(terms, terms.size(number), True)) == [count]
     whole = terms.constant(np.array([2**31], np.float32))
     assert terms.numbers(before_rounding(terms, whole)) == [2**31]
     for number in (0.5, 2**32, np.nan):
@@ -114,7 +114,7 @@ SUMS = """g (int32 s, int32 n, int64 m, float[N] x) => (int64 y)
 
 def read(nodes):
     terms, (y,) = terms_of(model(SUMS % nodes))
-    return terms, whole(terms, y)
+    return terms, linear_sum(terms, y)
 
 
 def parts(number):

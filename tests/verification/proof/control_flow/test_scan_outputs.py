@@ -7,8 +7,8 @@ from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof import prove
 from straightline.verification.proof.control_flow.scan_outputs import (
+    empty_element,
     empty_stack,
-    nothing,
     stack,
     trips_of,
 )
@@ -56,10 +56,10 @@ def test_what_is_not_declared_follows_from_what_is_given():
     text = """g (float[3, n] x) => (float[a, b] z) { z = Scan <num_scan_inputs = 1,
         body = b (float[k] e) => (float[j] o) { o = Neg (e) }> (x) }"""
     body = body_of(made, text)
-    assert nothing(made, body, 0, [Fact(1, sizes(5))], {}).shape == sizes(5)
-    assert nothing(made, body, 0, [Fact(1, sizes(7))], {}).shape == sizes(7)
+    assert empty_element(made, body, 0, [Fact(1, sizes(5))], {}).shape == sizes(5)
+    assert empty_element(made, body, 0, [Fact(1, sizes(7))], {}).shape == sizes(7)
     declared = body_of(made, LOOP % ("float[a, b]", "float[4]", "o = Sin (x)"))
-    element = nothing(made, declared, 1)
+    element = empty_element(made, declared, 1)
     assert (element.elem_type, element.shape) == (1, sizes(4))
 
 
@@ -67,7 +67,7 @@ def test_what_depends_on_an_unknown_type_is_open():
     made = terms()
     body = body_of(made, LOOP % ("float[a, b]", "float[4]", "o = Sin (x)"))
     with pytest.raises(OpenError, match="unknown type"):
-        nothing(made, body, 1, [Fact(), Fact()], {})
+        empty_element(made, body, 1, [Fact(), Fact()], {})
 
 
 def test_elements_lie_along_a_new_axis():

@@ -2,7 +2,7 @@
 
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact
-from straightline.verification.proof.equality.equality import Difference, groundless
+from straightline.verification.proof.equality.equality import Difference, circular_pair
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
 
@@ -33,25 +33,25 @@ A, B, C, D = (("a", "a"), ("b", "b"), ("c", "c"), ("d", "d"))
 
 
 def test_what_leads_to_nothing_more_is_settled():
-    assert groundless({A: [B, C], B: [C], C: []}, set()) is None
+    assert circular_pair({A: [B, C], B: [C], C: []}, set()) is None
 
 
 def test_what_was_settled_before_is_settled():
-    assert groundless({A: [D]}, set()) is None
+    assert circular_pair({A: [D]}, set()) is None
 
 
 def test_a_circle_is_not_settled():
-    assert groundless({A: [B], B: [C], C: [A], D: []}, set()) in (A, B, C)
-    assert groundless({A: [A]}, set()) == A
+    assert circular_pair({A: [B], B: [C], C: [A], D: []}, set()) in (A, B, C)
+    assert circular_pair({A: [A]}, set()) == A
 
 
 def test_what_is_needed_twice_counts_twice():
-    assert groundless({A: [B, B], B: []}, set()) is None
+    assert circular_pair({A: [B, B], B: []}, set()) is None
 
 
 def test_a_circle_through_the_trip_before_is_an_induction():
-    assert groundless({A: [B], B: [C], C: [A]}, {(C, A)}) is None
-    assert groundless({A: [B], B: [A, C], C: [A]}, {(C, A)}) in (A, B)
+    assert circular_pair({A: [B], B: [C], C: [A]}, {(C, A)}) is None
+    assert circular_pair({A: [B], B: [A, C], C: [A]}, {(C, A)}) in (A, B)
 
 
 JOINED = """g (float[1, 4] x, float[1, 4] y) => (float[8] z) <int64[1] s = {8}> {

@@ -7,7 +7,7 @@ import proof_mutants
 import pytest
 from proofs import model
 from straightline.facts.polynomial import Dimension
-from straightline.verification.proof.equality.slice_pushdown import Narrowing
+from straightline.verification.proof.equality.slice_pushdown import SlicePushdown
 from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import descendants
 from term_values import Values, fed, terms_of
@@ -16,7 +16,7 @@ from term_values import Values, fed, terms_of
 def assert_parts(proto, feeds, dice, tries=20, *, exact=True):
     """Check parts of all that the outputs are made of; how many were moved inward."""
     terms, outputs = terms_of(proto)
-    values, narrowing, moved = Values(terms, fed(proto, feeds)), Narrowing(terms), 0
+    values, pushdown, moved = Values(terms, fed(proto, feeds)), SlicePushdown(terms), 0
     found = [t for t in descendants(outputs) if t.fact.shape and t.fact.other is None]
     found = [t for t in found if not terms.symbols.free(t)]
     for term in dice.sample(found, min(tries, len(found))):
@@ -26,11 +26,11 @@ def assert_parts(proto, feeds, dice, tries=20, *, exact=True):
             continue
         start = dice.randrange(shape[axis])
         size = dice.randint(1, shape[axis] - start)
-        part = narrowing.of(term, axis, Dimension.constant(start), Dimension.constant(size))
+        part = pushdown.of(term, axis, Dimension.constant(start), Dimension.constant(size))
         moved += part.head.name != "narrow"
         expected = np.take(values.of(term), range(start, start + size), axis)
         got = values.of(part)
-        if exact and not narrowing.chosen:
+        if exact and not pushdown.chosen:
             assert proof_mutants.bits(got) == proof_mutants.bits(expected), term.head
         else:
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
@@ -102,7 +102,7 @@ def test_parts_of_each_kind_of_operator(node):
 def test_a_part_of_a_part_is_moved_inward():
     proto = model("g (float[4, 3] x) => (float[4, 3] z) { a = Neg (x) b = Add (a, x) z = Abs (b) }")
     terms, (z,) = terms_of(proto)
-    narrowing, one = Narrowing(terms), Dimension.constant(1)
+    pushdown, one = SlicePushdown(terms), Dimension.constant(1)
     inner = terms.narrow(z, 0, 1, 2)
-    assert narrowing.of(inner, 0, one, one) is narrowing.of(z, 0, one + 1, one)
-    assert narrowing.of(inner, 0, one, one).is_op("Abs")
+    assert pushdown.of(inner, 0, one, one) is pushdown.of(z, 0, one + 1, one)
+    assert pushdown.of(inner, 0, one, one).is_op("Abs")

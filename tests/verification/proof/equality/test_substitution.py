@@ -8,8 +8,8 @@ from straightline.facts.polynomial import Dimension
 from straightline.ir import Operator
 from straightline.verification.proof.equality.substitution import (
     Substitution,
-    on_trip,
-    stacked_on_trip,
+    instantiate_iteration,
+    instantiate_scan_output,
 )
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
@@ -97,7 +97,7 @@ def stacked():
 
 def test_states_are_those_before_the_trip_and_what_is_outside_stays(stacked):
     terms, rows = stacked
-    row = stacked_on_trip(terms, rows, terms.symbols.trip("?any"))
+    row = instantiate_scan_output(terms, rows, terms.symbols.trip("?any"))
     state, outside = row.args
     assert row.is_op("Mul") and outside.is_op("Exp")
     assert outside is rows.head.parts[0].args[1]
@@ -109,7 +109,9 @@ def test_states_are_those_before_the_trip_and_what_is_outside_stays(stacked):
 def test_each_trip_has_states_of_its_own(stacked):
     terms, rows = stacked
     index = terms.symbols.trip("?any")
-    one, same, next_one = (stacked_on_trip(terms, rows, i) for i in (index, index, index + 1))
+    one, same, next_one = (
+        instantiate_scan_output(terms, rows, i) for i in (index, index, index + 1)
+    )
     assert one is same
     assert one is not next_one
 
@@ -117,8 +119,8 @@ def test_each_trip_has_states_of_its_own(stacked):
 def test_what_is_read_by_the_number_of_the_trip_is_read_at_that_trip(stacked):
     terms, rows = stacked
     recurrence, index = rows.args[0], terms.symbols.trip("?any")
-    made = on_trip(terms, recurrence, recurrence.head.parts[0], index)
-    row = stacked_on_trip(terms, rows, index)
+    made = instantiate_iteration(terms, recurrence, recurrence.head.parts[0], index)
+    row = instantiate_scan_output(terms, rows, index)
     assert made.is_op("Add") and row.args[0] in made.args
     (read,) = [arg for arg in made.args if arg is not row.args[0]]
     assert read.head.name == "view" and read.args[0].head.name == "narrow"

@@ -4,7 +4,7 @@ import pytest
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact
 from straightline.verification.proof.simplify.sequences import (
-    appended,
+    append,
     elements_of,
     empty_chain,
     is_chain,
@@ -18,10 +18,10 @@ def test_elements_are_those_that_were_appended():
     x, y = terms.leaf("input", "x", Fact(1)), terms.leaf("input", "y", Fact(1))
     chain = empty_chain(terms, 1)
     assert elements_of(terms, chain) == ()
-    chain = appended(terms, appended(terms, chain, x), y)
+    chain = append(terms, append(terms, chain, x), y)
     assert elements_of(terms, chain) == (x, y)
     assert chain.fact.count == 2
-    assert appended(terms, appended(terms, empty_chain(terms, 1), x), y) is chain
+    assert append(terms, append(terms, empty_chain(terms, 1), x), y) is chain
     assert empty_chain(terms, 7) is not empty_chain(terms, 1)
 
 

@@ -7,7 +7,7 @@ from proofs import assert_open, assert_proved, model
 from straightline import ir, prove
 from straightline.ir import Tensor
 from straightline.verification.proof.terms.budget import Budget
-from straightline.verification.proof.terms.constants import MOST_ELEMENTS, evaluated, key_of
+from straightline.verification.proof.terms.constants import MOST_ELEMENTS, evaluate, key_of
 from straightline.verification.proof.terms.term_manager import Terms
 from term_values import terms_of
 
@@ -96,7 +96,7 @@ def evaluated_node(text, tensors):
     args = tuple(terms.constant(np.asarray(t)) for t in tensors)
     given = [terms.tensor(arg) for arg in args]
     made = terms.facts.node(head, args, dict(enumerate(given)), 1)
-    return evaluated(head, made, given)
+    return evaluate(head, made, given)
 
 
 def test_what_is_drawn_or_is_no_tensor_is_not_computed():

@@ -9,7 +9,9 @@ from straightline.verification.proof.terms.term_manager import Terms
 def test_a_term_has_the_path_of_the_node_that_gave_it_first():
     trace, terms = Trace(), Terms(Budget())
     x = terms.leaf("input", "x", Fact(1))
-    made, part = (terms.keep(terms.heads.own(name), (x,), Fact(1)) for name in ("made", "narrow"))
+    made, part = (
+        terms.keep(terms.heads.own(name), (x,), Fact(1)) for name in ("applications", "narrow")
+    )
     trace.gave("before", made, "Neg 'a'")
     trace.gave("before", made, "Neg 'b'")
     assert trace.path("before", made) == "Neg 'a'"

@@ -69,7 +69,7 @@ def test_attributes_are_changed_and_left_out():
 def test_another_operator_is_made_for_the_opsets_of_a_head():
     heads = Heads()
     like = heads.of(Operator("Neg"), {"": 18})
-    assert heads.made("Concat", like, axis=1) is heads.of(
+    assert heads.like("Concat", like, axis=1) is heads.of(
         Operator.make("Concat", axis=1), like.imports
     )
     padded = heads.of(Operator.make("Pad", mode="edge"), {"": 18})

@@ -10,13 +10,13 @@ from straightline.ir import Operator
 from straightline.verification.proof.arithmetic.trip_counts import not_negative
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import (
-    LATE,
+    CANONICAL_FORMS,
+    LATE_RULES,
     RULES,
-    SPELLINGS,
     Terms,
-    late,
+    canonical_form,
+    late_rule,
     rule,
-    spelling,
 )
 
 FLOAT = onnx.TensorProto.FLOAT
@@ -138,56 +138,56 @@ def test_where_the_pieces_of_a_concat_end(terms, x):
     assert terms.ends_of(joined, 1) is None
 
 
-def standing(terms, head, *args):
+def opaque_facts(terms, head, *args):
     """The facts by which a head stands as it is, once it was applied."""
     terms.apply(head, args)
-    return terms.settled(head, args, 1)
+    return terms.opaque_facts(head, args, 1)
 
 
 def test_a_head_stands_for_all_arguments_of_the_same_facts(terms, x):
     y = terms.leaf("input", "y", x.fact)
     neg = operator(terms, "Neg")
-    facts = standing(terms, neg, x)
+    facts = opaque_facts(terms, neg, x)
     assert facts == [terms.facts.one(x.fact)]
-    (made,) = terms.standing(neg, (y,), facts)
+    (made,) = terms.opaque(neg, (y,), facts)
     assert made is terms.apply(neg, (y,))[0] and made.fact is facts[0]
-    assert terms.standing(neg, (x,), facts) == terms.apply(neg, (x,))
+    assert terms.opaque(neg, (x,), facts) == terms.apply(neg, (x,))
 
 
 def test_a_head_that_says_more_than_facts_tell_does_not_stand(terms, x):
     one = terms.constant(np.array([1], np.float32))
-    assert standing(terms, operator(terms, "Add"), x, one)
-    assert not standing(terms, operator(terms, "Neg"), one)  # it is computed
-    assert not standing(terms, operator(terms, "Identity"), x)  # a rule
-    assert not standing(terms, operator(terms, "NonZero"), x)  # its size is a new one each time
+    assert opaque_facts(terms, operator(terms, "Add"), x, one)
+    assert not opaque_facts(terms, operator(terms, "Neg"), one)  # it is computed
+    assert not opaque_facts(terms, operator(terms, "Identity"), x)  # a rule
+    assert not opaque_facts(terms, operator(terms, "NonZero"), x)  # its size is a new one each time
     empty = terms.leaf("input", "e", Fact(FLOAT, (Dimension.constant(0),)))
-    assert not standing(terms, operator(terms, "Add"), empty, one)  # no elements
-    assert not standing(terms, operator(terms, "Add"), terms.size(2), terms.size(3))
+    assert not opaque_facts(terms, operator(terms, "Add"), empty, one)  # no elements
+    assert not opaque_facts(terms, operator(terms, "Add"), terms.size(2), terms.size(3))
     size = terms.size(terms.symbols.named("n"))
-    assert not standing(terms, operator(terms, "Add"), size, terms.size(3))  # a size
+    assert not opaque_facts(terms, operator(terms, "Add"), size, terms.size(3))  # a size
 
 
 def test_they_are_found_by_the_head():
     assert {"Concat", "Max", "ReduceSum", "Transpose", "view"} <= RULES.keys()
-    assert {"Add", "MatMul", "ReduceSum", "Softmax"} <= LATE.keys()
+    assert {"Add", "MatMul", "ReduceSum", "Softmax"} <= LATE_RULES.keys()
 
 
 def test_a_head_has_one():
     with pytest.raises(AssertionError):
         rule("Max")(RULES["Max"])
     with pytest.raises(AssertionError):
-        late("Softmax")(LATE["Softmax"])
+        late_rule("Softmax")(LATE_RULES["Softmax"])
 
 
 def test_a_function_may_be_the_rule_of_many():
     assert RULES["ReduceSum"] is RULES["ReduceMax"]
-    assert LATE["Add"] is not LATE["MatMul"]
+    assert LATE_RULES["Add"] is not LATE_RULES["MatMul"]
 
 
 def test_they_are_found_by_the_operator():
-    assert {"Clip", "Pad", "ReduceSum", "Softmax", "Upsample"} <= SPELLINGS.keys()
+    assert {"Clip", "Pad", "ReduceSum", "Softmax", "Upsample"} <= CANONICAL_FORMS.keys()
 
 
 def test_an_operator_has_one():
     with pytest.raises(AssertionError):
-        spelling("Clip")(SPELLINGS["Clip"])
+        canonical_form("Clip")(CANONICAL_FORMS["Clip"])
