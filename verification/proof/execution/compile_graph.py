@@ -191,7 +191,7 @@ class Compiler:
         graph: onnx.GraphProto,
         imports: Mapping[str, int],
         around: _Scope | None,
-        fed: int | None,
+        input_count: int | None,
         depth: int,
     ) -> Program:
         program = Program(graph, imports)
@@ -199,7 +199,7 @@ class Compiler:
         names = [info.name for info in graph.input]
         constants = {t.name: t for t in graph.initializer}
         constants |= {t.values.name: t for t in graph.sparse_initializer}
-        unfed = surplus(names, constants, fed)
+        unfed = surplus(names, constants, input_count)
         program.names = [name for name in names if name not in unfed]
         program.inputs = [scope.define(name) for name in program.names]
         for name, tensor in constants.items():
@@ -208,8 +208,8 @@ class Compiler:
         self._nodes(graph.node, scope, depth)
         program.outputs = [scope[info.name] for info in graph.output]
         if around is not None:
-            told = [dims_of(info.type.tensor_type) for info in graph.output]
-            program.declared = {k: dims for k, dims in enumerate(told) if dims is not None}
+            shapes = [dims_of(info.type.tensor_type) for info in graph.output]
+            program.declared = {k: dims for k, dims in enumerate(shapes) if dims is not None}
         return program
 
     def _nodes(self, nodes: Iterable[onnx.NodeProto], scope: _Scope, depth: int) -> None:
@@ -217,7 +217,7 @@ class Compiler:
             raise OpenError(f"bodies stand more than {MOST_DEPTH} deep inside each other")
         version = scope.program.imports.get("", 0)
         bare = not self._functions
-        known, steps, place, define = (
+        operations, steps, place, define = (
             self._operations,
             scope.program.steps,
             scope.__getitem__,
@@ -229,9 +229,9 @@ class Compiler:
             operation = None
             if bare and not node.attribute and not node.domain:
                 form = node.op_type, version, _present(places), len(outputs)
-                operation = known.get(form)
+                operation = operations.get(form)
                 if operation is None:
-                    operation = known[form] = self._operation(node, (), scope, depth)
+                    operation = operations[form] = self._operation(node, (), scope, depth)
             else:
                 operation = self._looked_up(node, places, scope, depth)
             steps.append(Step(operation, places, tuple(map(define, outputs)), node))
@@ -241,13 +241,13 @@ class Compiler:
     ) -> Operation:
         """Operation of a node, shared by nodes like it."""
         attributes = list(node.attribute)
-        written = [b"" if a.type in _GRAPHS else a.SerializeToString() for a in attributes]
-        if sum(map(len, written)) > _SHORT or b"" in written:
+        serialized = [b"" if a.type in _GRAPHS else a.SerializeToString() for a in attributes]
+        if sum(map(len, serialized)) > _SHORT or b"" in serialized:
             return self._operation(node, attributes, scope, depth)
         domain = normal_domain(node.domain)
         version = scope.program.imports.get(domain, 0)
         kind = node.op_type, domain, node.overload, version
-        form = *kind, _present(places), len(node.output), *written
+        form = *kind, _present(places), len(node.output), *serialized
         operation = self._operations.get(form)
         if operation is None:
             operation = self._operation(node, attributes, scope, depth)
@@ -258,7 +258,7 @@ class Compiler:
     def _operation(
         self,
         node: onnx.NodeProto,
-        given: Sequence[onnx.AttributeProto],
+        attribute_list: Sequence[onnx.AttributeProto],
         scope: _Scope,
         depth: int,
     ) -> Operation:
@@ -267,7 +267,7 @@ class Compiler:
         if key in self._functions:
             return Operation(node.op_type, width, function=self._function(key, node, depth))
         require_form(node, imports)
-        attributes = {a.name: a for a in given}
+        attributes = {a.name: a for a in attribute_list}
         for attribute in attributes.values():
             if attribute.ref_attr_name:
                 raise OpenError(f"{label(node)} refers to an attribute of no function")
@@ -276,9 +276,9 @@ class Compiler:
         op = Operator(node.op_type, plain, domain, node.overload if domain else "")
         head = self._heads.of(op, imports, width)
         opset = imports.get("", 0)
-        fed = None if op.domain else fed_inputs(node.op_type, len(node.input), opset)
+        input_count = None if op.domain else fed_inputs(node.op_type, len(node.input), opset)
         bodies = {
-            name: self._graph(attribute.g, imports, scope, fed, depth + 1)
+            name: self._graph(attribute.g, imports, scope, input_count, depth + 1)
             for name, attribute in attributes.items()
             if attribute.HasField("g")
         }
@@ -288,8 +288,8 @@ class Compiler:
         return Operation(op.qualname, width, head, version, bodies, applications=head.applications)
 
     def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
-        given = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))
-        program = self._called.get((key, given))
+        attributes = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))
+        program = self._called.get((key, attributes))
         if program is None:
             function = specialize(self._functions[key], node.attribute)
             program = Program(function, _imports(function.opset_import))
@@ -298,7 +298,7 @@ class Compiler:
             program.inputs = [scope.define(name) for name in function.input]
             self._nodes(function.node, scope, depth + 1)
             program.outputs = [scope[name] for name in function.output]
-            self._called[key, given] = program
+            self._called[key, attributes] = program
         return program
 
 

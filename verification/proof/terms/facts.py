@@ -57,12 +57,12 @@ class TermFacts:
         elements = None if content is None else (content.shape, tuple(content.reshape(-1)))
         other = None if fact.other is None else fact.other.SerializeToString(deterministic=True)
         key = (fact.elem_type, fact.shape, elements, other, fact.count)
-        found = self._same.get(key)
-        if found is None:
+        unique = self._same.get(key)
+        if unique is None:
             self.symbols.remember(fact.shape)
             copy = Fact(fact.elem_type, fact.shape, content, fact.other, fact.count)
-            found = self._same[key] = self._noted(copy)
-        return found
+            unique = self._same[key] = self._noted(copy)
+        return unique
 
     def own(self, tensor: Tensor) -> Fact:
         """Fact of a constant: an object of its own, so that it identifies the constant."""
@@ -88,32 +88,32 @@ class TermFacts:
             count: how many outputs there are.
         """
         key = _key(head, args, count)
-        found = self._inferred.get(key)
+        cached = self._inferred.get(key)
         self.new = _NOTHING
-        if found is None:
+        if cached is None:
             facts = [UNKNOWN if arg is None else arg.fact for arg in args]
             constants = {
                 i: tensors[arg]
                 for i, arg in enumerate(args)
                 if arg is not None and arg in tensors and tensors[arg].size <= _SHOWN
             }
-            told = self._infer(head, facts, args, constants, count)
-            self.new = _symbols(told)
+            inferred = self._infer(head, facts, args, constants, count)
+            self.new = _symbols(inferred)
             if self.new:
                 self.new -= _symbols(facts)
             if self.new and any(fact.other is not None for fact in facts):
-                told = self._of_elements(told)
-            found = [self.one(fact) for fact in told]
+                inferred = self._of_elements(inferred)
+            cached = [self.one(fact) for fact in inferred]
             if not self.new:
-                self._inferred[key] = found  # else its sizes are new ones each time
-        return found
+                self._inferred[key] = cached  # else its sizes are new ones each time
+        return cached
 
-    def _of_elements(self, told: Sequence[Fact]) -> list[Fact]:
+    def _of_elements(self, facts: Sequence[Fact]) -> list[Fact]:
         """Facts of elements of a sequence, with fresh sizes. Each element may have sizes of its
         own, whatever the type of the sequence names them, unless a model input has the name too."""
         own = {name: self.symbols.fresh() for name in sorted(self.new - self.declared)}
         self.new = {name for dim in own.values() for name in dim.symbols}
-        return [_renamed(fact, own) for fact in told]
+        return [_renamed(fact, own) for fact in facts]
 
     def _infer(
         self,
@@ -139,21 +139,21 @@ class TermFacts:
         return node
 
     def _for(self, imports: Mapping[str, int]) -> _Written:
-        """Return what infers nodes of these opsets, found by the mapping itself as a rule."""
-        known = self._by_imports.get(id(imports))
-        if known is None:
-            known = self._by_imports[id(imports)] = imports, self._for_equal(imports)
-        return known[1]
+        """Inference for nodes of these opsets, cached by the identity of the mapping."""
+        entry = self._by_imports.get(id(imports))
+        if entry is None:
+            entry = self._by_imports[id(imports)] = imports, self._for_equal(imports)
+        return entry[1]
 
     def _for_equal(self, imports: Mapping[str, int]) -> _Written:
         key = tuple(sorted(imports.items()))
-        found = self._written_for.get(key)
-        if found is None:
+        context = self._written_for.get(key)
+        if context is None:
             model = Model(onnx.ModelProto(ir_version=_IR_VERSION))
             model.opset_imports = dict(imports)
-            found = model, NodeFacts(self.symbols, OnnxFacts(model, self.symbols))
-            self._written_for[key] = found
-        return found
+            context = model, NodeFacts(self.symbols, OnnxFacts(model, self.symbols))
+            self._written_for[key] = context
+        return context
 
 
 def _key(head: Head, args: Args, count: int) -> Hashable:
@@ -176,13 +176,13 @@ def _renamed(fact: Fact, names: Mapping[str, Dimension]) -> Fact:
 
 
 def _symbols(facts: Sequence[Fact]) -> set[str]:
-    found: set[str] = set()
+    symbols: set[str] = set()
     for fact in facts:
         for dim in fact.shape or ():
             if dim.value is None:
-                found |= dim.symbols
+                symbols |= dim.symbols
         if fact.content is not None:
             for element in fact.content.reshape(-1):
                 if element is not None and not isinstance(element, bool) and element.value is None:
-                    found |= element.symbols
-    return found
+                    symbols |= element.symbols
+    return symbols

@@ -108,10 +108,10 @@ class Terms:
         self._count = 0
 
     def release(self) -> None:
-        """Drop all terms. Heads and terms hold each other, so that the garbage collector would have
-        to look through them; of what is released nothing but single terms may be read."""
+        """Drop all terms. Heads and terms refer to each other, so that the garbage collector would
+        have to visit them. After this only single terms may be read."""
         for head in self.heads:
-            head.made.clear()
+            head.applications.clear()
         vars(self).clear()
 
     def runs_loop(self, trips: int, nodes: int) -> bool:
