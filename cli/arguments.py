@@ -1,4 +1,4 @@
-"""Arguments of commands in groups, each with the options of the library that it stands for."""
+"""Groups of arguments, each with the options of the library that it stands for."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class OutputArguments:
 
     @property
     def silent(self) -> bool:
-        """Whether no progress is shown."""
+        """Test whether no progress is shown."""
         return self.as_json or self.quiet or self.verbose > 0
 
 

@@ -1,4 +1,4 @@
-"""Many models in one command: what is asked for, and the table or lines of JSON at the end."""
+"""Many models in one command: its arguments, and the table or lines of JSON at the end."""
 
 from __future__ import annotations
 
@@ -172,10 +172,10 @@ def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) ->
     try:
         with report.progress(session.stage, quiet=output.as_json or output.quiet) as progress:
 
-            def show_count(_: str, name: str, done: int, total: int) -> None:
+            def show_count(_: str, name: str, finished: int, total: int) -> None:
                 nonlocal count
-                count = done, total
-                progress(session.stage, f"{done} of {total} models", done, total)
+                count = finished, total
+                progress(session.stage, f"{finished} of {total} models", finished, total)
 
             where = many.jobs, many.resume, many.backend.value, many.address
             records = run_all(sources, many.out or Path(), how, *where, on_progress=show_count)
@@ -208,25 +208,25 @@ def _require_for_many(session: Session, sources: Sequence[Path], many: ManyArgum
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
 
 
-def _tell_how_to_go_on(context: typer.Context, done: int, total: int) -> None:
+def _tell_how_to_go_on(context: typer.Context, finished: int, total: int) -> None:
     again = command_again(context, ["--resume"])
     report.show_warning(
-        f"{done} of {total} models are done, and what is written is whole; go on with: {again}"
+        f"{finished} of {total} models are done, and what is written is whole; go on with: {again}"
     )
 
 
 def worst(records: Sequence[Record]) -> int:
-    """The exit code that says most."""
+    """Return the exit code of the worst failure."""
     codes = {_CODES[record.problem] for record in records}
     return next((code for code in _WORST_FIRST if code in codes), 0)
 
 
 def show(records: Sequence[Record], as_json: bool) -> None:
-    """What became of each model: a table and a sum, or a line of JSON for each."""
+    """Show a table and a sum, or a line of JSON for each model."""
     if as_json:
         for record in records:
-            told = {**record.to_dict(), "exit": _CODES[record.problem]}
-            print(json.dumps(told, allow_nan=False).replace("\x7f", "\\u007f"))
+            row = {**record.to_dict(), "exit": _CODES[record.problem]}
+            print(json.dumps(row, allow_nan=False).replace("\x7f", "\\u007f"))
         return
     from ..display.blocks import Table
 
@@ -237,17 +237,17 @@ def show(records: Sequence[Record], as_json: bool) -> None:
 
 def _row(record: Record) -> list[str | list[str]]:
     nodes = " to ".join(map(str, record.nodes or ()))
-    told: list[str] = [record.problem] if record.problem not in ("", "bad input") else []
+    notes: list[str] = [record.problem] if record.problem not in ("", "bad input") else []
     opset = record.opset or (0, 0)
     if record.ok and opset[0] != opset[1]:
-        told.append(f"opset {opset[0]} became {opset[1]}")
-    return [record.name, record.status, record.outputs, nodes, [*told, *record.messages]]
+        notes.append(f"opset {opset[0]} became {opset[1]}")
+    return [record.name, record.status, record.outputs, nodes, [*notes, *record.messages]]
 
 
 def _sum(records: Sequence[Record]) -> str:
     counts = dict.fromkeys(("written", "skipped", "failed"), 0)
     for record in records:
         counts[record.status] += 1
-    told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    counted = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     models = f"{len(records)} model{'' if len(records) == 1 else 's'}"
-    return f"{models}: {told}"
+    return f"{models}: {counted}"

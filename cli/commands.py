@@ -139,14 +139,14 @@ def verify(
     with report.progress("verifying", quiet=as_json or quiet) as progress:
         original = read_model(before, max_input_size)
         rewritten = read_model(after, max_input_size)
-        bound, kept = typed_values(original, contents(assignments)), None
+        bound, proof = typed_values(original, contents(assignments)), None
         if certificate is not None:
-            kept = kept_for(certificate, original, rewritten, bound)
-            bound = dict(kept.bound)
+            proof = kept_for(certificate, original, rewritten, bound)
+            bound = dict(proof.bound)
         options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
         verdict = compare(original, rewritten, options, bound=bound, on_progress=progress)
-    if kept is not None and not verdict.differs:
-        kept.require_proof(verdict.proof)
+    if proof is not None and not verdict.differs:
+        proof.require_proof(verdict.proof)
     code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
     return finish(code, lambda: report.show_verdict(verdict, as_json, code), product=True)
 

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 def verified(
-    outcome: Outcome, options: VerifyOptions, told: OnProgress, strict: bool = False
+    outcome: Outcome, options: VerifyOptions, on_progress: OnProgress, strict: bool = False
 ) -> tuple[Outcome, MismatchError | None, int]:
-    """Compare with the original: the outcome with what was found, whatever it is, and the exit
-    code.
+    """Compare with the original; return the outcome with its verdict, the error, the exit code.
 
     Raises:
         NotVerifiedError: (`strict`) nothing could be compared.
@@ -31,7 +30,7 @@ def verified(
     from ..verification.mismatch import MismatchError, NotVerifiedError
 
     try:
-        outcome = outcome.compared(options, on_progress=told)
+        outcome = outcome.compared(options, on_progress=on_progress)
     except MismatchError as error:
         return dataclasses.replace(outcome, verdict=error.verdict), error, EXIT_DIFFERENT
     verdict = outcome.verdict
@@ -50,14 +49,14 @@ def keep(certificate: Path | None, outcome: Outcome, original: ModelFile, force:
     from ..verification.certificate import Certificate
 
     assert outcome.verdict is not None and outcome.verdict.proof is not None
-    kept = Certificate.of(original, outcome.ir, outcome.verdict.proof, outcome.bound)
-    kept.write(certificate, force=force)
+    record = Certificate.of(original, outcome.ir, outcome.verdict.proof, outcome.bound)
+    record.write(certificate, force=force)
 
 
 def kept_for(
     path: Path, before: ModelFile, after: ModelFile, bound: dict[str, Array]
 ) -> Certificate:
-    """The certificate in a file, which is one for two models.
+    """Read a certificate, and check that it is one for two models.
 
     Raises:
         CertificateError: it is none, or is for others.
@@ -67,6 +66,6 @@ def kept_for(
 
     if bound:
         raise typer.BadParameter("the certificate holds the values that were set; leave out --set")
-    kept = Certificate.read(path)
-    kept.require_models(before, after)
-    return kept
+    certificate = Certificate.read(path)
+    certificate.require_models(before, after)
+    return certificate

@@ -1,4 +1,4 @@
-"""What the shell offers while a command is written."""
+"""Completion of words while a command is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def pass_names(incomplete: str) -> list[str]:
-    """Pipelines that go on as one that is begun: each pass whose name may come next."""
+    """Complete a pipeline with each pass whose name may come next."""
     from ..passes.manager.pipeline_parser import names
 
     begun, comma, start = incomplete.rpartition(",")
@@ -17,12 +17,12 @@ def pass_names(incomplete: str) -> list[str]:
 
 
 def words(kind: type[enum.Enum]) -> Callable[[str], list[str]]:
-    """What tells the words of which one is to be written."""
+    """Return a function that completes one of a few words."""
     return lambda incomplete: [one.value for one in kind if one.value.startswith(incomplete)]
 
 
 def target_names(incomplete: str) -> list[str]:
-    """The targets whose names begin so."""
+    """Complete the name of a target."""
     from ..targets import names
 
     return [name for name in names() if name.startswith(incomplete)]

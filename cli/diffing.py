@@ -1,4 +1,4 @@
-"""The command `diff`: what two models differ in."""
+"""Command `diff`: the differences of two models."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def diff(
     models = [read_model(path, max_input_size) for path in (before, after)]
     read = [before, after, *(file for model in models for file in model.data_files)]
     require_page(page, read, force)
-    found = gather(
+    data = gather(
         *models,
         names=(name_of(before, "standard input"), name_of(after, "standard input")),
         stored=(bytes_of_files(before), bytes_of_files(after)),
     )
     if page is not None:
-        write(page, found, read, force=force)
-    differences = found.differences
+        write(page, data, read, force=force)
+    differences = data.differences
 
     def tell() -> None:
         if as_json:
-            told = {"before": str(before), "after": str(after), **differences.to_dict()}
-            show_json(Ended().with_result(told))
+            document = {"before": str(before), "after": str(after), **differences.to_dict()}
+            show_json(Ended().with_result(document))
         else:
             show(_blocks(differences))
         tell_page(page, as_json)
@@ -66,35 +66,35 @@ def diff(
     return finish(0, tell, product=True)
 
 
-def _blocks(found: Differences) -> Iterator[Block]:
-    """The differences for people: only what differs, but for the sizes."""
+def _blocks(differences: Differences) -> Iterator[Block]:
+    """Yield the differences for people: only what differs, and the sizes."""
     from ..display import Line, Table
 
-    if found.none:
+    if differences.none:
         yield Line("no difference in operators, sizes, versions, inputs and outputs")
         return
-    yield Table(("", "A", "B"), _rows([*found.sizes, *found.versions]))
-    operators = found.changed_operators
+    yield Table(("", "A", "B"), _rows([*differences.sizes, *differences.versions]))
+    operators = differences.changed_operators
     if operators:
         rows = _rows(operators[:_MOST_OPERATORS])
         more = len(operators) - _MOST_OPERATORS
         if more > 0:
             rows.append((f"{more} more", "", "all are in --json"))
         yield Table(("Operator", "A", "B"), rows)
-    for what, changed in (("Input", found.inputs), ("Output", found.outputs)):
+    for what, changed in (("Input", differences.inputs), ("Output", differences.outputs)):
         if changed:
             yield Table((what, "A", "B"), _rows(changed))
-    left = [row for row in found.control_flow if row.after != "0"]
-    gone = [row for row in found.control_flow if row.after == "0"]
-    yield Line(_control_flow(left, gone))
+    remaining = [row for row in differences.control_flow if row.after != "0"]
+    removed = [row for row in differences.control_flow if row.after == "0"]
+    yield Line(_control_flow(remaining, removed))
 
 
 def _rows(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
     return [(row.name, row.before or "-", row.after or "-") for row in changes]
 
 
-def _control_flow(left: Sequence[Change], gone: Sequence[Change]) -> str:
-    if not left:
-        return "control flow: none is left in B" if gone else "control flow: none"
-    told = ", ".join(f"{row.before} {row.name} in A, {row.after} in B" for row in left)
-    return f"control flow: {told}"
+def _control_flow(remaining: Sequence[Change], removed: Sequence[Change]) -> str:
+    if not remaining:
+        return "control flow: none is left in B" if removed else "control flow: none"
+    counts = ", ".join(f"{row.before} {row.name} in A, {row.after} in B" for row in remaining)
+    return f"control flow: {counts}"

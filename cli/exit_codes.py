@@ -55,10 +55,10 @@ class Commands(typer.core.TyperGroup):
 
     def _run(self, as_json: bool, *args: Any, **kwargs: Any) -> int | None:
         try:
-            given = args[0] if args else kwargs.pop("args", None)
-            given = with_values(sys.argv[1:] if given is None else given)
+            words = args[0] if args else kwargs.pop("args", None)
+            words = with_values(sys.argv[1:] if words is None else words)
             options = {**kwargs, "standalone_mode": False}
-            code: int | None = super().main(given, *args[1:], **options)
+            code: int | None = super().main(words, *args[1:], **options)
             return code
         except SystemExit:
             return 0  # the reader of the help left before its end
@@ -71,20 +71,20 @@ class Commands(typer.core.TyperGroup):
 
 
 def is_asked_for_json(arguments: Sequence[str] | None) -> bool:
-    """Whether a command line asks for JSON, be it right or wrong otherwise."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    return "--json" in given[: given.index("--")] if "--" in given else "--json" in given
+    """Return whether a command line asks for JSON, whether or not it is right otherwise."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return "--json" in words[: words.index("--")] if "--" in words else "--json" in words
 
 
 @dataclasses.dataclass(frozen=True)
 class Complaint:
-    """An error as users are told of it.
+    """An error in the words for users.
 
     Attributes:
         kind: the name of its class.
-        lines: what it says; the items of a list, if it ends with one, apart.
+        lines: the message; the items of a list, if it ends with one, apart.
         code: the exit code.
-        more: what JSON tells beside that.
+        more: further fields in JSON.
     """
 
     kind: str
@@ -99,15 +99,15 @@ class Complaint:
         message, *items = self.lines
         report.show_error(message, *items)
         if as_json:
-            told = {"error": message, "items": items, "exit": self.code, "kind": self.kind}
-            terminal.delivered(lambda: report.show_json({**told, **self.more}))
+            document = {"error": message, "items": items, "exit": self.code, "kind": self.kind}
+            terminal.delivered(lambda: report.show_json({**document, **self.more}))
 
 
 def explained(error: Exception) -> Complaint:
-    """What users are told of an error.
+    """Return an error in the words for users.
 
     Raises:
-        Exception: the error itself, a fault of straightline that shall be traced.
+        Exception: the error itself, a fault of straightline whose trace is asked for.
     """
     kind = type(error).__name__
     if isinstance(error, _ClickException):
@@ -124,30 +124,30 @@ def explained(error: Exception) -> Complaint:
         return Complaint(kind, [str(error) or "out of memory"], EXIT_BAD_INPUT)
     if os.environ.get("STRAIGHTLINE_TRACEBACK"):
         raise error
-    told = (
+    message = (
         f"a fault of straightline itself, {kind}: {' '.join(str(error).split())};"
         " set STRAIGHTLINE_TRACEBACK=1 to see where"
     )
-    return Complaint(kind, [told], EXIT_FAULT)
+    return Complaint(kind, [message], EXIT_FAULT)
 
 
 def _usage(error: Any) -> str:
-    """What was used wrongly; a value of ours begins with what stands behind its option."""
+    """Describe wrong usage; a message of ours begins with its option."""
     if type(error) is not typer.BadParameter:
-        told: str = error.format_message()
-        return told.removesuffix(".")
+        message: str = error.format_message()
+        return message.removesuffix(".")
     spelled = "" if error.param is None else error.param.opts[-1]
     return f"{spelled if spelled.startswith('--') else ''} {error.message}"
 
 
 def finish(code: int, show: Callable[[], None], *, product: bool) -> int:
-    """Show what was found, and give the exit code.
+    """Show the result, and return the exit code.
 
     Args:
-        code: what the command has come to.
+        code: the result of the command.
         show: writes to stdout.
-        product: whether what is shown is what the command is for. Else it has done its work, and
-            that it cannot be told changes nothing.
+        product: whether the output is the purpose of the command. Else the work is done, and a
+            failure to show it changes nothing.
     """
     try:
         lost = terminal.delivered(show)
@@ -156,8 +156,8 @@ def finish(code: int, show: Callable[[], None], *, product: bool) -> int:
             raise
         return code
     if lost and product:
-        told = _tell_lost(lost)
-        return code or told
+        code_of_loss = _tell_lost(lost)
+        return code or code_of_loss
     if lost:
         report.show_warning(f"the report could not be shown: {lost}")
     return code

@@ -1,4 +1,4 @@
-"""What --help shows: every word, at any width."""
+"""Help of commands: every word, at any width."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def show_help(command: Any, context: Any) -> None:
         _section(out, title, ((_names(param), _help(param)) for param in params))
     commands = getattr(command, "commands", {})
     if commands:
-        told = ((name, _first_paragraph(each.help or "")) for name, each in commands.items())
-        _section(out, "Commands", told)
+        rows = ((name, _first_paragraph(each.help or "")) for name, each in commands.items())
+        _section(out, "Commands", rows)
     if command.epilog:
         out.print(Text(command.epilog))
 
 
 def _panels(params: Iterable[Any]) -> dict[str, list[Any]]:
-    """Parameters by the title that they stand under, in order: arguments first."""
-    found: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+    """Return the parameters by their panel, in order: arguments first."""
+    panels: dict[str, list[Any]] = {"Arguments": [], "Options": []}
     for param in params:
         if getattr(param, "hidden", False):
             continue
         is_argument = param.param_type_name == "argument"
         title = getattr(param, "rich_help_panel", None)
-        found.setdefault(title or ("Arguments" if is_argument else "Options"), []).append(param)
-    return {title: held for title, held in found.items() if held}
+        panels.setdefault(title or ("Arguments" if is_argument else "Options"), []).append(param)
+    return {title: members for title, members in panels.items() if members}
 
 
 def _section(out: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -52,25 +52,25 @@ def _section(out: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 
 def _columns(rows: Iterable[tuple[str, str]]) -> RenderableType:
-    found = Table.grid(padding=(0, 2))
-    found.add_column(width=_NAMES, overflow="fold", style="cyan")
-    found.add_column(overflow="fold", ratio=1)
-    for names, told in rows:
-        found.add_row(Text(names), Text(told))
-    return found
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(width=_NAMES, overflow="fold", style="cyan")
+    grid.add_column(overflow="fold", ratio=1)
+    for names, text in rows:
+        grid.add_row(Text(names), Text(text))
+    return grid
 
 
 def _stacked(rows: Iterable[tuple[str, str]]) -> RenderableType:
     def lines() -> Iterator[RenderableType]:
-        for names, told in rows:
+        for names, text in rows:
             yield Text(names, "cyan", overflow="fold")
-            yield Padding(Text(told, overflow="fold"), (0, 0, 0, 4))
+            yield Padding(Text(text, overflow="fold"), (0, 0, 0, 4))
 
     return Group(*lines())
 
 
 def _names(param: Any) -> str:
-    """What is written: all spellings, and what follows them."""
+    """Return all spellings of a parameter, and its metavariable."""
     if param.param_type_name == "argument":
         return str(param.metavar or param.name)
     spelled = sorted([*param.opts, *param.secondary_opts], key=lambda name: name.startswith("--"))

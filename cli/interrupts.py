@@ -55,7 +55,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Whether an import is under way."""
+    """Return whether an import is under way."""
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True

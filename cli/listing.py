@@ -1,4 +1,4 @@
-"""What there is to choose from: passes and targets."""
+"""Commands `passes` and `targets`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .options import Json, Load
 
 
 def list_targets(as_json: Json = False) -> int:
-    """Show the targets that models can be made to fit, each with the source of its list."""
+    """Show the targets that models can fit, each with the source of its list."""
     from ..targets import find, names
 
     interrupts.raise_from_now_on()
-    found = [find(name).to_dict() for name in names()]
-    return finish(0, lambda: report.show_targets(found, as_json), product=True)
+    targets = [find(name).to_dict() for name in names()]
+    return finish(0, lambda: report.show_targets(targets, as_json), product=True)
 
 
 def list_passes(load: Load = None, as_json: Json = False) -> int:
@@ -23,5 +23,5 @@ def list_passes(load: Load = None, as_json: Json = False) -> int:
 
     interrupts.raise_from_now_on()
     load_passes(load)
-    found = describe_passes()
-    return finish(0, lambda: report.show_passes(found, as_json), product=True)
+    passes = describe_passes()
+    return finish(0, lambda: report.show_passes(passes, as_json), product=True)

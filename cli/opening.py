@@ -1,4 +1,4 @@
-"""What commands read before their work: models, files with passes, and where a model is to go."""
+"""Files that commands read before their work: models, and passes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ def opened(
     source: Path,
     most: int | None,
     target: Path,
-    given: Sequence[Path | None],
+    beside: Sequence[Path | None],
     certificate: Path | None,
     force: bool,
     link_data: Sharing | None = None,
 ) -> tuple[ModelFile, list[Path]]:
-    """The model, and the files that are read beside it; none of them is to be overwritten, which
-    is found out before the long work."""
+    """Read a model, and check that no file that is read would be overwritten.
+
+    Returns:
+        the model, and the files that are read beside it.
+    """
     from ..runtimes.feeds import files_of
 
-    read = [file for path in given if path is not None for file in files_of(path)]
+    read = [file for path in beside if path is not None for file in files_of(path)]
     original = read_model(source, most)
     require_place(target, [*read, *original.data_files], original, force=force, link_data=link_data)
     if certificate is not None:
@@ -38,7 +41,7 @@ def opened(
 
 
 def load_passes(files: list[Path] | None) -> None:
-    """Let pipelines name the passes of files."""
+    """Load files whose passes pipelines may name."""
     if files:
         from ..passes import load_file
 

@@ -15,7 +15,7 @@ from .parsing import Given
 
 
 class Runtime(str, enum.Enum):
-    """What runs the models."""
+    """Runtimes of a comparison."""
 
     auto = "auto"
     onnxruntime = "onnxruntime"
@@ -24,7 +24,7 @@ class Runtime(str, enum.Enum):
 
 
 class Sharing(str, enum.Enum):
-    """How a result shares the data files of its original."""
+    """Ways to share the data files of the original."""
 
     reference = "reference"
     hard = "hard"

@@ -1,4 +1,4 @@
-"""The page that shows what a command did: where it goes, and what it is told."""
+"""Report page of a command, and its picture."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_picture(picture: Path | None, model: ModelFile, source: Path, force: b
         write_svg(picture, model, [source, *model.data_files], force=force)
 
 
-def require_page(page: Path | None, taken: Iterable[Path], force: bool) -> None:
+def require_page(page: Path | None, files: Iterable[Path], force: bool) -> None:
     """Check that a page can be written, before the long work.
 
     Raises:
@@ -53,11 +53,11 @@ def require_page(page: Path | None, taken: Iterable[Path], force: bool) -> None:
     if page is not None:
         from ..report import place_of
 
-        place_of(page, taken, force=force)
+        place_of(page, files, force=force)
 
 
 def write_page(
-    page: Path | None, outcome: Outcome, source: Path, written: Path | None, again: Again
+    page: Path | None, outcome: Outcome, source: Path, target: Path | None, again: Again
 ) -> None:
     """Write the page of an outcome, where one is asked for.
 
@@ -65,29 +65,29 @@ def write_page(
         page: where to.
         outcome: what was made, whether or not it was written.
         source: where the original came from.
-        written: where the result was written, if it was.
+        target: where the result was written, if it was.
         again: makes a command of the options of a hint.
     """
     if page is None:
         return
     from ..report import of_outcome, write
 
-    names = name_of(source, "standard input"), name_of(written, "standard output")
-    stored = bytes_of_files(source), bytes_of_files(written)
+    names = name_of(source, "standard input"), name_of(target, "standard output")
+    stored = bytes_of_files(source), bytes_of_files(target)
     write(page, of_outcome(outcome, names=names, stored=stored, again=again), force=True)
 
 
 def name_of(path: Path | None, stream: str) -> str:
-    """What a model is called: the name of its file, or the stream that it goes through."""
+    """Return the name of a model: that of its file, or of the stream that it goes through."""
     return "not written" if path is None else stream if path == STREAM else path.name
 
 
 def tell_page(page: Path | None, as_json: bool) -> None:
-    """Say where the page is."""
+    """Print the place of the page."""
     if page is not None and not as_json:
         say(f"report: {page}")
 
 
 def bytes_of_files(path: Path | None) -> int | None:
-    """How many bytes a model takes on disk; None where it is no file, or none that can be asked."""
+    """Return the bytes of a model on disk; None where it is no file."""
     return path.stat().st_size if path is not None and path.is_file() else None

@@ -1,4 +1,4 @@
-"""How the text of an option is read; typer names the option where it cannot be."""
+"""Parsers of the texts of options; typer names the option of an error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ArrayFile:
     path: Path
 
     def read(self) -> Any:
-        """The array.
+        """Read the array.
 
         Raises:
             FeedError: it cannot be read, or holds no single array.
@@ -55,13 +55,13 @@ class ArrayFile:
 
 
 def model_path(text: str) -> Path:
-    """The place of a model: `-` is a standard stream, and `./-` a file of that name."""
+    """Return the place of a model: `-` is a standard stream, and `./-` a file of that name."""
     path = Path(text)
     return Path.cwd() / path if path == STREAM and text != "-" else path
 
 
 def assignment(text: str) -> Given:
-    """What --set gives: JSON, `@` and a file, or text where it is neither."""
+    """Parse --set: JSON, `@` and a file, or text where it is neither."""
     name, value = _parts(text, "n=3 or x=@file.npy")
     if value.startswith("@") and len(value) > 1:
         return Given(name, ArrayFile(Path(value[1:])), text)
@@ -74,7 +74,7 @@ def assignment(text: str) -> Given:
 
 
 def shape(text: str) -> Given:
-    """What --shape or --sample-shape gives; None for a dimension that stays open."""
+    """Parse --shape or --sample-shape; None for a dimension that stays open."""
     name, value = _parts(text, "x=1,512")
     try:
         dims = [part.strip() for part in value.split(",")] if value.strip() else []
@@ -84,12 +84,12 @@ def shape(text: str) -> Given:
 
 
 def dimension(text: str) -> Given:
-    """What --dim gives: the size of a named dimension."""
+    """Parse --dim: the size of a named dimension."""
     return _number(text, "T=6", "a size")
 
 
 def maximum(text: str) -> Given:
-    """What --assume-max gives: the most trips of a Loop."""
+    """Parse --assume-max: the most trips of a Loop."""
     return _number(text, "loop=64", "a number of trips")
 
 
@@ -97,64 +97,64 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def size(text: str) -> int:
-    """What --max-input-size gives: bytes, with K, M or G."""
-    written = re.fullmatch(r"(\d{1,18})([KMG]?)B?", text.strip().upper(), re.ASCII)
-    if written is None:
+    """Parse a size: bytes, with K, M or G."""
+    match = re.fullmatch(r"(\d{1,18})([KMG]?)B?", text.strip().upper(), re.ASCII)
+    if match is None:
         raise typer.BadParameter(f"{text}: write bytes, or 500M, or 2G")
-    return int(written[1]) * _UNITS[written[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 _MOST_DIGITS = 18
 
 
 def whole(least: int = 0) -> Callable[[Any], int]:
-    """A reader of whole numbers that are not less than one."""
+    """Return a parser of whole numbers from `least` on."""
 
-    def read(given: Any) -> int:
-        text = str(given).strip()
-        found = int(text) if re.fullmatch(rf"\d{{1,{_MOST_DIGITS}}}", text, re.ASCII) else -1
-        if found < least:
+    def read(word: Any) -> int:
+        text = str(word).strip()
+        number = int(text) if re.fullmatch(rf"\d{{1,{_MOST_DIGITS}}}", text, re.ASCII) else -1
+        if number < least:
             digits = f" of at most {_MOST_DIGITS} digits" if len(text) > _MOST_DIGITS else ""
-            raise typer.BadParameter(f"{given}: write a whole number{digits}, {least} or more")
-        return found
+            raise typer.BadParameter(f"{word}: write a whole number{digits}, {least} or more")
+        return number
 
     return read
 
 
 def number(*, above: bool = False) -> Callable[[Any], float]:
-    """A reader of numbers from 0 on, or `above` it."""
+    """Return a parser of numbers from 0 on, or `above` it."""
 
-    def read(given: Any) -> float:
+    def read(text: Any) -> float:
         try:
-            found = float(given)
+            value = float(text)
         except ValueError:
-            found = math.nan
-        if not (found > 0 or (found == 0 and not above)):
+            value = math.nan
+        if not (value > 0 or (value == 0 and not above)):
             raise typer.BadParameter(
-                f"{given}: write a number, {'more than 0' if above else '0 or more'}"
+                f"{text}: write a number, {'more than 0' if above else '0 or more'}"
             )
-        return found
+        return value
 
     return read
 
 
 def choice(kind: type[Kind]) -> Callable[[Any], Kind]:
-    """A reader of one of a few words."""
+    """Return a parser of one of a few words."""
 
-    def read(given: Any) -> Kind:
+    def read(text: Any) -> Kind:
         try:
-            return kind(given)
+            return kind(text)
         except ValueError as error:
             from ..ir import instead
 
-            offered = instead(str(given), [one.value for one in kind])
-            raise typer.BadParameter(f"{given}: {offered}") from error
+            offered = instead(str(text), [one.value for one in kind])
+            raise typer.BadParameter(f"{text}: {offered}") from error
 
     return read
 
 
 def target_name(text: str) -> str:
-    """What --target gives: the name of a target that is shipped."""
+    """Parse --target: the name of a target that is shipped."""
     from ..ir.option_names import shell_messages
     from ..targets import TargetError, find
 
@@ -165,31 +165,31 @@ def target_name(text: str) -> str:
         raise typer.BadParameter(f"{text}: {error}") from error
 
 
-def once(given: Sequence[Given] | None) -> Sequence[Given] | None:
-    """What was given, no name twice."""
+def once(uses: Sequence[Given] | None) -> Sequence[Given] | None:
+    """Check that no name is given twice."""
     names = set[str]()
-    for one in given or ():
+    for one in uses or ():
         if one.name in names:
             raise typer.BadParameter(f"'{one.name}' is given twice")
         names.add(one.name)
-    return given
+    return uses
 
 
-def contents(given: Iterable[Given] | None) -> dict[str, Any]:
-    """By name what was given; files are read.
+def contents(uses: Iterable[Given] | None) -> dict[str, Any]:
+    """Return the values by name; files are read.
 
     Raises:
         FeedError: a file cannot be read.
     """
-    found = {}
-    for one in given or ():
-        found[one.name] = one.content.read() if isinstance(one.content, ArrayFile) else one.content
-    return found
+    values = {}
+    for one in uses or ():
+        values[one.name] = one.content.read() if isinstance(one.content, ArrayFile) else one.content
+    return values
 
 
-def files_in(given: Sequence[Given] | None) -> list[Path]:
-    """The files that values are read from."""
-    return [one.content.path for one in given or () if isinstance(one.content, ArrayFile)]
+def files_in(uses: Sequence[Given] | None) -> list[Path]:
+    """Return the files of values."""
+    return [one.content.path for one in uses or () if isinstance(one.content, ArrayFile)]
 
 
 def _number(text: str, example: str, what: str) -> Given:

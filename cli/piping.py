@@ -1,4 +1,4 @@
-"""Models on standard streams, and where what is shown goes meanwhile."""
+"""Models on standard streams, and the redirection of other output."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _product: contextvars.ContextVar[TextIO | None] = contextvars.ContextVar("produc
 
 
 OWN_PROCESS = "own process"
-"""What a command is told that has its process for itself."""
+"""The context object of a command that has its process for itself."""
 
 
 class Command(typer.core.TyperCommand):
-    """A command that keeps standard output clean where a model goes there, or nothing shall."""
+    """A command that keeps standard output clean for a model, or quiet."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show its help."""
         show_help(self, ctx)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it with what it shows directed to where its options say."""
+        """Run the command, its output directed as its options say."""
         from ..ir.gc_pause import take_over_process
         from ..ir.option_names import shell_messages
 
@@ -49,8 +49,7 @@ class Command(typer.core.TyperCommand):
 
 @contextlib.contextmanager
 def directed(options: Mapping[str, Any]) -> Iterator[None]:
-    """Let what is shown go to standard error where OUT is standard output, and nowhere where the
-    user wants quiet.
+    """Direct output to standard error where OUT is standard output, and to nowhere with --quiet.
 
     Raises:
         SaveError: OUT would be a terminal.
@@ -93,7 +92,7 @@ def _require_no_terminal() -> None:
 
 
 def read_model(source: Path, most: int | None = None) -> ModelFile:
-    """The model in a file, or on standard input.
+    """Read the model in a file, or on standard input.
 
     Raises:
         LoadError: there is none, or it is larger than `most`.
@@ -138,7 +137,7 @@ def write_model(
     keep: Iterable[Path],
     link_data: Sharing | None = None,
 ) -> None:
-    """Write a model to a file, or to standard output with its external data within it.
+    """Write a model to a file, or to standard output with its external data inside.
 
     Raises:
         SaveError: it cannot be written, or something would be lost.

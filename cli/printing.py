@@ -1,4 +1,4 @@
-"""Models printed around passes, and a word on each pass: for those who look for a cause."""
+"""Printed models around passes, and the log of passes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def printed(after: Sequence[str] | None, before: Sequence[str] | None) -> Iterat
 
 
 def _known(names: Sequence[str] | None) -> frozenset[str] | None:
-    """The passes that are named, "" for all of them; None where nothing is asked for."""
+    """Return the names of passes, "" for all of them; None for no printing."""
     from ..driver.convert import CONVERT
     from ..passes.manager.pipeline_parser import find_pass
 
@@ -119,7 +119,7 @@ class _Printer:
 
 
 def _holds_passes(pass_: Pass) -> bool:
-    """Whether it only runs others, which print by themselves."""
+    """Return whether a pass only runs others, which print by themselves."""
     from ..passes.manager.autotune import Accelerate
     from ..passes.utils.fixpoint import Repeated
 

@@ -1,4 +1,4 @@
-"""What the command line shows: tables, progress, JSON."""
+"""Output of the command line: tables, progress, JSON."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ Again = Callable[[Sequence[str]], str]
 
 
 def say(text: str, style: str = "") -> None:
-    """A line on stdout, however long."""
+    """Print a line on stdout, however long."""
     console().print(Text(shown(text), style), soft_wrap=True)
 
 
 def show_error(message: str, *items: str) -> None:
-    """One line on stderr; the items of a list below it, a line each."""
+    """Print a line on stderr, and below it the items of a list."""
     complain(f"error: {shown(message.strip())}")
     for item in items:
         complain(f"  {shown(item.strip())}")
 
 
 def show_warning(message: str) -> None:
-    """One line on stderr."""
+    """Print a line on stderr."""
     complain(f"warning: {shown(message.strip())}")
 
 
-def show_json(found: Any) -> None:
-    """One JSON document on stdout, in ASCII."""
-    print(json.dumps(found, indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
+def show_json(document: Any) -> None:
+    """Print one JSON document on stdout, in ASCII."""
+    print(json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 @contextlib.contextmanager
 def progress(what: str, quiet: bool) -> Iterator[OnProgress]:
-    """A progress bar on stderr while something long runs; nothing where that is no terminal.
+    """Show a progress bar on stderr during long work, where that is a terminal.
 
     Args:
         what: shown until the work says something more precise.
@@ -73,15 +73,15 @@ def progress(what: str, quiet: bool) -> Iterator[OnProgress]:
     with Progress(*columns, TimeElapsedColumn(), console=errors, transient=True) as bar:
         task = bar.add_task(shown(what), total=None)
 
-        def update(stage: str, text: str, done: int, total: int) -> None:
-            told = shown(f"{stage}: {text}")
-            bar.update(task, description=told, completed=done, total=total or None)
+        def update(stage: str, text: str, finished: int, total: int) -> None:
+            description = shown(f"{stage}: {text}")
+            bar.update(task, description=description, completed=finished, total=total or None)
 
         yield update
 
 
 def show(blocks: Iterable[Block]) -> None:
-    """What a result has to tell."""
+    """Show the blocks of a result."""
     for block in blocks:
         if isinstance(block, Table):
             console().print(table(block.columns, block.rows))
@@ -96,50 +96,50 @@ def show(blocks: Iterable[Block]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """How a command ends.
+    """End of a command.
 
     Attributes:
         code: the exit code.
-        failure: what is said of it where that is not 0; the items of a list apart.
+        failure: the message where that is not 0; the items of a list apart.
     """
 
     code: int = 0
     failure: Sequence[str] = ()
 
-    def with_result(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        """A result as JSON tells it, with what errors tell as well."""
-        return {**found, "exit": self.code, "error": self.failure[0] if self.failure else None}
+    def with_result(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a result in types that JSON has, with the fields of errors."""
+        return {**fields, "exit": self.code, "error": self.failure[0] if self.failure else None}
 
 
 def show_outcome(
     outcome: Outcome,
     mismatch: MismatchError | None,
-    written: Path | None,
+    place: Path | None,
     as_json: bool,
     again: Again = " ".join,
     ended: Ended = Ended(),
 ) -> None:
-    """What was made, what is left, how the comparison went, and how long all of it took."""
+    """Show an outcome, with the error of its comparison."""
     if as_json:
-        told = {
-            "written": None if written is None else str(written),
+        fields = {
+            "written": None if place is None else str(place),
             "culprit": mismatch.culprit if mismatch else None,
         }
-        show_json(ended.with_result({**outcome.to_dict(), **told}))
+        show_json(ended.with_result({**outcome.to_dict(), **fields}))
         return
-    show(outcome.blocks(_where(written), lambda hint: again(hint.options), "--json"))
+    show(outcome.blocks(_where(place), lambda hint: again(hint.options), "--json"))
 
 
-def _where(written: Path | None) -> str:
-    if written is None:
+def _where(path: Path | None) -> str:
+    if path is None:
         return "nothing was written"
-    return "standard output" if written == STREAM else str(written)
+    return "standard output" if path == STREAM else str(path)
 
 
 def failure_of(
     outcome: Outcome, mismatch: MismatchError | None, lacking: bool = False
 ) -> Sequence[str]:
-    """Why a result was not written: a line, and the items of a list."""
+    """Return why a result was not written: a line, and the items of a list."""
     if lacking:
         return [f"{outcome.untaken_sum}; nothing was written"]
     if mismatch is not None:
@@ -151,7 +151,7 @@ def failure_of(
 
 
 def show_verdict(verdict: Verdict, as_json: bool = False, code: int = 0) -> None:
-    """The verdict in a line; what was found for each output where that matters."""
+    """Show a verdict, with each output where that matters."""
     if as_json:
         failure = [f"{verdict.status}: {verdict.reason}"] if code else []
         show_json(Ended(code, failure).with_result(verdict.to_dict()))
@@ -159,39 +159,41 @@ def show_verdict(verdict: Verdict, as_json: bool = False, code: int = 0) -> None
         show(verdict.blocks())
 
 
-def show_inspection(found: Inspection, model: Path, as_json: bool, again: Again = " ".join) -> None:
-    """The constructs, and whether a rewrite would leave any."""
+def show_inspection(
+    inspection: Inspection, model: Path, as_json: bool, again: Again = " ".join
+) -> None:
+    """Show the constructs, and whether a rewrite would leave any."""
     if as_json:
-        show_json(Ended().with_result({"model": str(model), **found.to_dict()}))
+        show_json(Ended().with_result({"model": str(model), **inspection.to_dict()}))
     else:
-        show(found.blocks(lambda hint: again(hint.options)))
+        show(inspection.blocks(lambda hint: again(hint.options)))
 
 
-def show_targets(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    """Every target with the opsets that it reads and where its list comes from."""
+def show_targets(targets: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Show each target with its opsets and the source of its list."""
     if as_json:
-        show_json(found)
+        show_json(targets)
         return
     rows = []
-    for item in found:
+    for item in targets:
         first, last = item["opsets"]
         source = item["source"]
         opsets = f"{first} to {last}"
-        taken = ", ".join(item["control_flow"]) or "none"
-        told = [item["about"], f"{source['list']}, {source['version']}, {source['date']}"]
-        rows.append((item["name"], opsets, taken, told))
+        operators = ", ".join(item["control_flow"]) or "none"
+        about = [item["about"], f"{source['list']}, {source['version']}, {source['date']}"]
+        rows.append((item["name"], opsets, operators, about))
     console().print(table(("Target", "Opsets", "Control flow", "What it is; its list"), rows))
 
 
-def show_passes(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    """Every pass with what it does and its options."""
+def show_passes(passes: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Show each pass with its summary and options."""
     if as_json:
-        show_json(found)
+        show_json(passes)
         return
     rows = []
-    for item in found:
+    for item in passes:
         options = [f"{o['name']}={o['default']}" for o in item["options"]]
         rows.append((item["name"], options, item["summary"]))
     console().print(table(("Pass", "Options", "What it does"), rows))
-    default = ", ".join(item["name"] for item in found if item["default"])
+    default = ", ".join(item["name"] for item in passes if item["default"])
     say(f"the default pipeline, straighten, repeats: {default}")

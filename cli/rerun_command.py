@@ -1,4 +1,4 @@
-"""The command that the user gave, with other options: to be pasted."""
+"""Commands to paste: the one of the user with other options."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .printing import WATCHING
 
 
 def command_again(context: typer.Context, options: Sequence[str]) -> str:
-    """The command that is running as a shell takes it, with options added.
+    """Return the running command as a shell takes it, with options added.
 
     An option that names an input takes the place of the one that was given for the same input.
     """
     new = list(_pairs(options))
-    given = [pair for pair in _given(context) if not any(_same(pair, other) for other in new)]
+    words = [pair for pair in _given(context) if not any(_same(pair, other) for other in new)]
     names = [context.find_root().info_name or "straightline", context.info_name or ""]
-    return shlex.join(part for pair in ((*names,), *given, *new) for part in pair)
+    return shlex.join(part for pair in ((*names,), *words, *new) for part in pair)
 
 
 def _pairs(options: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -32,13 +32,13 @@ def _pairs(options: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two options speak of one thing."""
+    """Return whether two options name one thing."""
     about = [pair[1].partition("=")[0] if len(pair) > 1 else "" for pair in (one, other)]
     return one[0] == other[0] and about[0] == about[1]
 
 
 def _given(context: typer.Context) -> Iterator[tuple[str, ...]]:
-    """What the user wrote, arguments first."""
+    """Yield the words of the user, arguments first."""
     for kind in ("argument", "option"):
         for parameter in context.command.params:
             if parameter.param_type_name == kind and _is_repeated(context, parameter):
@@ -46,7 +46,7 @@ def _given(context: typer.Context) -> Iterator[tuple[str, ...]]:
 
 
 def _is_repeated(context: typer.Context, parameter: Any) -> bool:
-    """Whether the user wrote it, and it is about the result rather than about watching."""
+    """Return whether the user wrote a parameter that decides the result."""
     if getattr(parameter, "rich_help_panel", None) == WATCHING:
         return False
     source = context.get_parameter_source(parameter.name)

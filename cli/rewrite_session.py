@@ -137,8 +137,8 @@ class Session:
         from ..verification import with_sample_shapes
 
         output, beside = self.output, [self.comparison.inputs, *files_in(self.about.assignments)]
-        kept = self.proof.certificate, output.force, output.link_data
-        model, read = opened(source, self.about.max_input_size, target, beside, *kept)
+        places = self.proof.certificate, output.force, output.link_data
+        model, read = opened(source, self.about.max_input_size, target, beside, *places)
         require_page(output.page, [*read, *model.data_files, source, target], output.force)
         if verification is not None:
             with_sample_shapes(model, verification, list(options.values))
@@ -150,17 +150,17 @@ class Session:
         mismatch: MismatchError | None,
         code: int,
         source: Path,
-        written: Path | None,
+        path: Path | None,
     ) -> int:
         lacking = self.whole_target and bool(outcome.untaken)
         again = functools.partial(command_again, self.context)
-        write_page(self.output.page, outcome, source, written, again)
+        write_page(self.output.page, outcome, source, path, again)
         failure: Sequence[str] = report.failure_of(outcome, mismatch, lacking) if code else []
 
         def show() -> None:
             ended = report.Ended(code, failure)
             as_json = self.output.as_json
-            report.show_outcome(outcome, mismatch, written, as_json, again, ended)
+            report.show_outcome(outcome, mismatch, path, as_json, again, ended)
             tell_page(self.output.page, as_json)
 
         code = finish(code, show, product=False)

@@ -13,24 +13,24 @@ from ..display.blocks import MEANT, Cell
 from .terminal import NARROW, console, shown
 
 _COLOURS = {"good": "green", "open": "yellow", "dim": "dim", "bad": "bold red"}
-STYLES = {status: _COLOURS[meant] for status, meant in MEANT.items()}
+STYLES = {status: _COLOURS[tone] for status, tone in MEANT.items()}
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> RenderableType:
-    """A table whose cells wrap; a cell that is a status has its colour, a list is several lines."""
+    """Return a table whose cells wrap; a status has its colour, a list is several lines."""
     if console().width < NARROW:
         return Group(*_stacked(columns, rows))
-    found = Table(box=SIMPLE_HEAD, pad_edge=False)
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         last = number == len(columns) - 1
-        found.add_column(column, overflow="fold", no_wrap=False, ratio=1 if last else None)
+        grid.add_column(column, overflow="fold", no_wrap=False, ratio=1 if last else None)
     for row in rows:
-        found.add_row(*map(_cell, row))
-    return found
+        grid.add_row(*map(_cell, row))
+    return grid
 
 
 def _stacked(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[Text]:
-    """Each row as lines: the name of a column, and what stands there."""
+    """Yield each row as lines: the name of a column, and its cell."""
     for row in rows:
         for column, content in zip(columns, row, strict=True):
             for part in content if isinstance(content, list) else [content]:

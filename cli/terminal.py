@@ -1,4 +1,4 @@
-"""What reaches the terminal: text without control characters, on streams that may fail."""
+"""Terminal output: text without control characters, on streams that may fail."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """The terminal, or a plain stream; paths and reasons are never read as markup."""
+    """Return the terminal, or a plain stream, which reads no markup."""
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _PLAIN_WIDTH
     return _Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def shown(text: str) -> str:
-    """Text as it may be shown: what would steer the terminal, break the line or cannot be encoded
-    is written as an escape."""
+    """Escape characters that would steer the terminal, break the line or cannot be encoded."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return visible(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def prepare_streams() -> None:
-    """Make the standard streams of a process such that no text is too much for them.
+    """Prepare the standard streams of a process for any text.
 
     Something is put in the place of those that were closed when the process started. Else the next
     file that is opened takes their number, and whatever a library prints lands in it.
@@ -67,8 +66,10 @@ def has_reader() -> bool:
 
 
 def delivered(write: Callable[[], None]) -> str:
-    """Write to stdout, to the end; the reason why that failed, "" where it did not, or where the
-    reader has what it wanted and left."""
+    """Write to stdout, to the end; return why that failed, "" where it did not.
+
+    A reader that left early has what it wanted.
+    """
     try:
         write()
         sys.stdout.flush()

@@ -19,7 +19,6 @@ PUBLIC = {("interop/export_passes.py", "known"), ("batch/result.py", "left")}
 """Parameters that other people's scripts may name."""
 OPEN = {
     "analysis",
-    "cli",
     "driver",
     "ir",
     "ops",
