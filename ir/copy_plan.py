@@ -43,35 +43,34 @@ class Step(NamedTuple):
 class Block:
     """Plain nodes in topological order; see `Graph.add_block`.
 
-    What is told by places is looked up in a list that starts with None; behind it stands what is
-    `fed`, then what is given.
+    Places refer to a list of None, then the values of `inputs`, then those of `outputs`.
 
     Attributes:
-        fed: the positions of what they read that none of them gives.
-        gives: the positions of what they give, in order.
-        nodes: of each its operator, its label, what takes from a list what it reads, what takes the
-            same without what is absent, and the label of its output.
-        users: of each what takes from a list those that use it.
-        users_of_fed: of each that is fed what takes from a list those that use it.
+        inputs: the positions of values that they read from outside the block.
+        outputs: the positions of their outputs, in order.
+        nodes: for each its operator, its label, selectors of its inputs and of its present inputs,
+            and the label of its output.
+        users: for each a selector of its users.
+        users_of_inputs: for each input a selector of its users.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self.gives = [step.outputs[0] for step in steps]
-        own_outputs = set(self.gives)
+        self.outputs = [step.outputs[0] for step in steps]
+        own_outputs = set(self.outputs)
         read = dict.fromkeys(position for step in steps for position in step.reads if position)
-        self.fed = [position for position in read if position not in own_outputs]
-        places = {position: n for n, position in enumerate((0, *self.fed, *self.gives))}
+        self.inputs = [position for position in read if position not in own_outputs]
+        places = {position: n for n, position in enumerate((0, *self.inputs, *self.outputs))}
         self.nodes: list[tuple[Operator, str, Reader, Take, str]] = []
         using: list[list[int]] = [[] for _ in places]
-        for own, step in enumerate(steps, len(self.fed) + 1):
+        for own, step in enumerate(steps, len(self.inputs) + 1):
             reads = [places[position] for position in step.reads]
             present = [place for place in dict.fromkeys(reads) if place]
             for place in present:
                 using[place].append(own)
             entry = step.op, step.name, reader(reads), neighbour_reader(present), step.labels[0]
             self.nodes.append(entry)
-        self.users = [neighbour_reader(places) for places in using[len(self.fed) + 1 :]]
-        self.users_of_fed = [reader(places) for places in using[1 : len(self.fed) + 1]]
+        self.users = [neighbour_reader(places) for places in using[len(self.inputs) + 1 :]]
+        self.users_of_inputs = [reader(places) for places in using[1 : len(self.inputs) + 1]]
 
     def __len__(self) -> int:
         """The number of nodes."""

@@ -21,28 +21,27 @@ IDENTITY = Operator("Identity")
 
 
 class Graph(GraphQueries):
-    """The main graph of a model, the body of a function, or a graph that a node holds.
+    """A graph: of a model, of a function, or the body of a node.
 
     The topology is one directed graph. Its vertices are the nodes, the values that no node of this
-    graph produces (inputs, initializers, and values captured from around), and the graph itself,
-    which stands for its outputs. What a node's bodies capture counts as used by that node.
+    graph produces (inputs, initializers and captured values), and the graph itself as the sink of
+    its outputs. A node uses the captures of its bodies.
 
     Args:
         owner: the model, function or node that holds it.
-        header: name, doc string and metadata, as a message without content; a name makes one of
-            nothing else when it is asked for.
+        header: name, doc string and metadata as a message without content, or the name alone.
 
     Attributes:
         owner: the model, function or node that holds it.
-        initializers: every initializer with its tensor, in order; those that are also inputs too.
-        listed: in a body, the initializers that came as inputs too, each with its place among
-            them. Nothing feeds them, so they are none; when the model is written they are again.
-        output_infos: what is declared for each output slot; its name is that of the slot.
-        value_infos: the values whose `info` is written to value_info, in order, with declarations
-            for which there is no value kept as they came.
+        initializers: every initializer with its tensor, in order, including inputs with defaults.
+        listed: in a body, the initializers that the file lists among its inputs, with their places.
+            Nothing feeds them, so the graph has no such inputs; serialization lists them again.
+        output_infos: the declaration of each output slot, under the name of the slot.
+        value_infos: the values with an entry in value_info, in order; declarations without a value
+            stay as messages.
         annotations: the quantization annotations.
-        reserved: names that declarations or annotations without a value speak of, so that no other
-            value may take them.
+        reserved: names in declarations or annotations without a value, which no other value may
+            take.
     """
 
     __slots__ = ()
@@ -84,12 +83,12 @@ class Graph(GraphQueries):
         return node
 
     def add_block(self, block: Block, read: Sequence[Value], suffix: str) -> list[Value]:
-        """Append a copy of each node of a block, as `add_node` would one after another.
+        """Append a copy of each node of a block, like `add_node` one by one.
 
         Args:
             block: the nodes; none is a Constant.
-            read: the values that feed them, as many as `Block.fed`.
-            suffix: what is appended to labels.
+            read: the values of `Block.inputs`.
+            suffix: the suffix of labels.
 
         Returns:
             the outputs.
@@ -103,21 +102,21 @@ class Graph(GraphQueries):
         vertices: list[Any] = [None, *feeding]
         sources, users = topology.sources, topology.users
         topology.changes += 1
-        for op, name, inputs, fed, label in block.nodes:
+        for op, name, inputs, feeds, label in block.nodes:
             name = name + suffix if name else ""
             node = plain_node(op, inputs(values), label + suffix, name, graph)
-            sources[node] = fed(vertices)
+            sources[node] = feeds(vertices)
             vertices.append(node)
             values.append(node._outputs[0])
-        made = vertices[len(read) + 1 :]
-        for node, using in zip(made, block.users, strict=True):
+        copies = vertices[len(read) + 1 :]
+        for node, using in zip(copies, block.users, strict=True):
             users[node] = using(vertices)
         if len(set(feeding)) == len(feeding):
-            for vertex, using in zip(feeding, block.users_of_fed, strict=True):
+            for vertex, using in zip(feeding, block.users_of_inputs, strict=True):
                 topology.feed(vertex, using(vertices))
-        else:  # what is one vertex feeds each node once
+        else:  # a vertex feeds each node once
             around = set(feeding)
-            for node in made:
+            for node in copies:
                 sources[node] = neighbours(list(dict.fromkeys(sources[node])))
                 for vertex in around.intersection(sources[node]):
                     topology.feed(vertex, (node,))
@@ -126,10 +125,10 @@ class Graph(GraphQueries):
     def set_outputs(
         self, values: Sequence[Value], infos: Sequence[onnx.ValueInfoProto] | None = None
     ) -> None:
-        """Give out these values; `infos` declares them (as before where it is None).
+        """Set the outputs; `infos` declares them (as before if None).
 
-        Where names are a promise (main graph, function) a value that cannot take the name of its
-        slot, because it is an input, a constant or stands in another slot, gets an Identity.
+        An interface (main graph, function) keeps the names of its slots: a value that cannot take
+        the name, because it is an input, a constant or in another slot, gets an Identity.
 
         Raises:
             GraphError: a value is not visible here, or the number of declarations does not fit.
@@ -145,15 +144,15 @@ class Graph(GraphQueries):
         for source in sources:
             self._topology.connect(source, self)
         if old:
-            kept = set(values)
-            dropped = {self.vertex(value): value for value in old if value not in kept}
+            present = set(values)
+            dropped = {self.vertex(value): value for value in old if value not in present}
             for value in dropped.values():
                 self._release(value, self)
         if self.is_interface:
             self._name_outputs()
 
     def _name_outputs(self) -> None:
-        """Put an Identity before each output whose value cannot carry the name of its slot."""
+        """Insert an Identity for each output that cannot take the name of its slot."""
         fixed = any(value.producer is None or value.pinned for value in self._outputs)
         if not fixed and len(set(self._outputs)) == len(self._outputs):
             return
@@ -177,7 +176,7 @@ class Graph(GraphQueries):
         return self.add_node(IDENTITY, [value], [name]).output()
 
     def set_input(self, node: Node, index: int, value: Value | None) -> None:
-        """Make a node read another value.
+        """Set an input of a node.
 
         Raises:
             GraphError: the node is not of this graph, the value not visible, the index too large.
@@ -188,7 +187,7 @@ class Graph(GraphQueries):
         self._set_read(node, index, value)
 
     def resize_inputs(self, node: Node, count: int) -> None:
-        """Cut the inputs of a node to a number, or write further ones out as absent.
+        """Truncate the inputs of a node, or append absent ones.
 
         Raises:
             GraphError: the node is not of this graph, or the number is negative.
@@ -203,51 +202,51 @@ class Graph(GraphQueries):
                 self._release(value, node)
 
     def set_node_outputs(self, node: Node, outputs: Sequence[Value | str | None]) -> None:
-        """Give a node other outputs.
+        """Replace the outputs of a node.
 
         Args:
             node: a node of this graph.
-            outputs: those that stay, and the label of each new one; None or an empty label stands
-                for an omitted output.
+            outputs: the outputs that stay, and the labels of new ones; None or an empty label
+                stands for an omitted output.
 
         Raises:
-            GraphError: the node is not of this graph, a value is not an output of it or stands
-                there twice, or an output that would go is used or pinned.
+            GraphError: the node is not of this graph, a value is not an output of it or occurs
+                twice, or a dropped output is used or pinned.
         """
         self._check_own(node)
-        kept: set[Value] = set()
+        present: set[Value] = set()
         for value in outputs:
             if isinstance(value, Value):
-                if value.producer is not node or value in kept:
+                if value.producer is not node or value in present:
                     raise GraphError(f"{node}: {value} is no output of it, or would be one twice")
-                kept.add(value)
+                present.add(value)
         for old in node._outputs:
-            if old is not None and old not in kept and (old.pinned or self.is_used(old)):
+            if old is not None and old not in present and (old.pinned or self.is_used(old)):
                 raise GraphError(f"{node}: its output '{old.name}' is used; replace its uses first")
-        made = [Value(v, None, node) if isinstance(v, str) and v else v or None for v in outputs]
-        if made != list(node._outputs):
-            node._outputs = tuple(made)
+        values = [Value(v, None, node) if isinstance(v, str) and v else v or None for v in outputs]
+        if values != list(node._outputs):
+            node._outputs = tuple(values)
             self._topology.changes += 1
 
     def set_operator(self, node: Node, op: Operator) -> None:
-        """Change what a node computes; its inputs, outputs and bodies stay.
+        """Replace the operator of a node; its inputs, outputs and bodies stay.
 
         Raises:
-            GraphError: the node is not of this graph, or the operator has no attribute for a graph
-                that the node holds.
+            GraphError: the node is not of this graph, or the operator lacks an attribute for one of
+                its bodies.
         """
         self._check_own(node)
         for name in node.bodies:
             if name not in op.attributes:
                 raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
-        known = "Constant" in (op.qualname, node._op.qualname)
+        is_constant = "Constant" in (op.qualname, node._op.qualname)
         node._op = op
         self._kinds = NO_KINDS
-        if known:
+        if is_constant:
             self._read_constant(node)
 
     def _read_constant(self, node: Node) -> None:
-        """Note what the output of a Constant is."""
+        """Update the constant of a node's first output."""
         output = node._outputs[0] if node._outputs else None
         if output is not None:
             constant = node.is_op("Constant")
@@ -269,7 +268,7 @@ class Graph(GraphQueries):
             self._release(old, user)
 
     def _capture(self, value: Value) -> Value:
-        """Make a value from around a vertex of this graph, and a use in the graphs between."""
+        """Capture a value: a vertex of this graph and a use in each graph between."""
         outer = self.holder.graph if self.holder is not None else None
         producer = value.producer
         removed = producer is not None and producer.graph is None
@@ -284,12 +283,12 @@ class Graph(GraphQueries):
         return value
 
     def _source(self, value: Value) -> Node | Value:
-        """The vertex of this graph that provides a value, captured from around if need be."""
+        """The vertex of this graph that provides a value, captured if necessary."""
         vertex = self.vertex(value)
         return vertex if vertex in self._topology.sources else self._capture(value)
 
     def _sources(self, values: Sequence[Value]) -> list[Node | Value]:
-        """The vertices that provide some values; nothing has changed if one is not visible."""
+        """The vertices that provide some values; an error leaves the graph unchanged."""
         sources: list[Node | Value] = []
         try:
             for value in values:
@@ -300,7 +299,7 @@ class Graph(GraphQueries):
         return sources
 
     def _release(self, value: Value, user: Node | Graph) -> None:
-        """Drop the edge to `user` from what provides `value` unless it still uses something."""
+        """Drop the edge from the provider of `value` to `user` unless another use needs it."""
         self._topology.changes += 1
         source = self.vertex(value)
         provided = source._outputs if isinstance(source, Node) else (source,)
@@ -310,7 +309,7 @@ class Graph(GraphQueries):
             self._drop_captures([source])
 
     def _drop_captures(self, sources: Iterable[Node | Value]) -> None:
-        """Forget those among some vertices that are captured and no longer used in this graph."""
+        """Discard unused captured vertices among some vertices."""
         holder = self.holder
         for source in sources:
             captured = isinstance(source, Value) and source.owner is not self
@@ -341,10 +340,10 @@ class Graph(GraphQueries):
         return self.place_initializer(Value(name, constant=tensor))
 
     def place_initializer(self, value: Value) -> Value:
-        """Append a constant that was made before it was known whether anything would read it.
+        """Append a constant that belongs to no graph yet.
 
         Raises:
-            GraphError: it is no constant, or it belongs to a graph or node already.
+            GraphError: it is no constant, or belongs to a graph or node already.
         """
         if value.constant is None or value.owner is not None or value.producer is not None:
             raise GraphError(f"{value} is no loose constant")
@@ -354,7 +353,7 @@ class Graph(GraphQueries):
         return value
 
     def add_body(self, node: Node, attribute: str, header: onnx.GraphProto) -> Graph:
-        """Give a node of this graph one more graph, still empty, under the attribute's name.
+        """Append an empty body to a node of this graph, under an attribute's name.
 
         Raises:
             GraphError: the node is not of this graph, or its attribute takes no (further) graph.
@@ -377,16 +376,15 @@ class Graph(GraphQueries):
     # Replacing ----------------------------------------------------------------------------------
 
     def supersede(self, old: Value, new: Value) -> Value:
-        """Put a value in the place of another one of this graph, with all that is said of it.
+        """Replace a value of this graph by another one, which takes over its metadata.
 
-        Whatever reads `old` reads `new`. Its name passes on, its declared type where `new` has
-        none, that something names it from outside the data flow (`pinned`), and the quantization
-        annotations that speak of it. An input keeps its name, and what is pinned or from a graph
-        around keeps it too. Where the name must live on and `new` cannot take it, an Identity
-        of `new` does.
+        All readers of `old` read `new`. It takes over the name, the declared type where `new` has
+        none, the pin, and quantization annotations. Inputs, pinned values and values of graphs
+        around keep their names. Where the name must stay and `new` cannot take it, an Identity of
+        `new` takes it.
 
         Returns:
-            the value that now has the place: `new`, or its Identity.
+            the replacement: `new`, or its Identity.
 
         Raises:
             GraphError: `old` is not defined here or training assigns to it, `new` is not visible
@@ -411,25 +409,24 @@ class Graph(GraphQueries):
         return new
 
     def pass_declaration(self, old: Value, new: Value) -> None:
-        """Declare a value as another one is, unless it has a declaration or is a constant, whose
-        tensor says as much."""
+        """Copy a declaration to a value without one, unless it is a constant."""
         if new.info is None and old.info is not None and new.constant is None:
             new.info = old.info
             if new.graph is self:
                 self.value_infos.append(new)
 
     def _move_pin(self, old: Value, new: Value) -> None:
-        """Let those who name `old` from outside the data flow name `new`."""
+        """Move the pin and the quantization annotations of a value to another one."""
         old.pinned, new.pinned = False, True
         for graph in self.walk():
             if graph.annotations:
                 graph.annotations = [a.renewed(old, new) for a in graph.annotations]
 
     def replace_uses(self, old: Value, new: Value) -> None:
-        """Make every reader of `old` (of this graph) read `new`, in the graphs inside too.
+        """Replace `old`, of this graph, by `new` in all readers, also in nested graphs.
 
-        The caller sees to it that `new` does not depend on a reader of `old`; a cycle is found
-        by `verify` and when the nodes are put in order.
+        The caller ensures that `new` does not depend on a reader of `old`: `verify` and `nodes`
+        raise for a cycle.
 
         Raises:
             GraphError: `old` is not defined here or is pinned, or `new` is not visible here.
@@ -437,20 +434,19 @@ class Graph(GraphQueries):
         self.replace_all_uses({old: new})
 
     def replace_all_uses(self, values: Mapping[Value, Value]) -> None:
-        """As `replace_uses`, for many values and what reads them from then on. None of the new
-        values is among the old ones.
+        """Replace many values like `replace_uses`. None of the new ones is among the old ones.
 
         Raises:
             GraphError: as there.
         """
         self.replace_all_reads(values)
         outputs = set(self._outputs)
-        given_out = {old: new for old, new in values.items() if old in outputs}
-        if given_out:
-            self._replace_outputs(given_out)
+        replacements = {old: new for old, new in values.items() if old in outputs}
+        if replacements:
+            self._replace_outputs(replacements)
 
     def replace_reads(self, old: Value, new: Value) -> None:
-        """As `replace_uses`, but what the graph itself gives out stays.
+        """Replace a value like `replace_uses`, except in the outputs of the graph itself.
 
         Raises:
             GraphError: as there.
@@ -458,7 +454,7 @@ class Graph(GraphQueries):
         self.replace_all_reads({old: new})
 
     def replace_all_reads(self, values: Mapping[Value, Value]) -> None:
-        """As `replace_reads`, for many values. None of the new ones is among the old ones.
+        """Replace many values like `replace_reads`. None of the new ones is among the old ones.
 
         Raises:
             GraphError: as there.
@@ -472,52 +468,52 @@ class Graph(GraphQueries):
         self._drop_captures(sources)
 
     def _replace_in_nodes(self, values: Mapping[Value, Value]) -> None:
-        """Change what each reader reads once, however many of the values that are."""
+        """Update the inputs of each reader once for all values."""
         readers: dict[Node, dict[Value | None, Value]] = {}
         for old, new in values.items():
             for user in self.users(old):
                 if isinstance(user, Node):
                     readers.setdefault(user, {})[old] = new
-        for user, given in readers.items():
+        for user, replacements in readers.items():
             for graph in user.graphs():
-                graph._replace_captured(given)
-            read = [new for old, new in given.items() if old in self._positions(user)]
+                graph._replace_captured(replacements)
+            read = [new for old, new in replacements.items() if old in self._positions(user)]
             if read:
-                user._inputs = tuple([given.get(v, v) for v in user._inputs])
+                user._inputs = tuple([replacements.get(v, v) for v in user._inputs])
             for new in read:
                 self._topology.connect(self._source(new), user)
-            for old in {self.vertex(old): old for old in given if old}.values():
+            for old in {self.vertex(old): old for old in replacements if old}.values():
                 self._release(old, user)
 
     def _replace_captured(self, values: Mapping[Value | None, Value]) -> None:
-        """Replace what a graph captures of some values."""
+        """Replace captured values inside a graph."""
         inside = {old: new for old, new in values.items() if old in self._topology.sources and old}
         if inside:
             self._replace_in_nodes(inside)
             outputs = set(self._outputs)
-            given_out = {old: new for old, new in inside.items() if old in outputs}
-            if given_out:
-                self._replace_outputs(given_out)
+            replacements = {old: new for old, new in inside.items() if old in outputs}
+            if replacements:
+                self._replace_outputs(replacements)
 
     def _replace_outputs(self, values: Mapping[Value, Value]) -> None:
-        given = {old: self._to_give_out(new) for old, new in values.items()}
+        replacements = {old: self._own_output(new) for old, new in values.items()}
         slots = list(zip(self._outputs, self.output_infos, strict=True))
         self.set_outputs(
-            [given.get(v, v) for v, _ in slots],
-            [_declared(info, given[v]) if v in given else info for v, info in slots],
+            [replacements.get(v, v) for v, _ in slots],
+            [_declared(info, replacements[v]) if v in replacements else info for v, info in slots],
         )
 
-    def _to_give_out(self, value: Value) -> Value:
-        """What a graph gives out for a value."""
+    def _own_output(self, value: Value) -> Value:
+        """The value or an Identity that the graph may output for a value."""
         if not self.is_interface and value.graph is not self:
-            # Checkers and runtimes want what a body gives out to come from within the body.
+            # Checkers and runtimes require outputs of a body to come from inside the body.
             return self._identity(value, value.name)
         return value
 
     # Removing -----------------------------------------------------------------------------------
 
     def remove(self, node: Node) -> None:
-        """Remove a node, with the graphs that it holds, that nothing uses.
+        """Remove an unused node with its bodies.
 
         Raises:
             GraphError: the node is not of this graph, or one of its outputs is used or pinned.
@@ -535,7 +531,7 @@ class Graph(GraphQueries):
         self._drop_captures(sources)
 
     def remove_input(self, value: Value) -> None:
-        """Remove an input that nothing uses; a default that it has goes with it.
+        """Remove an unused input with its default.
 
         Raises:
             GraphError: it is not an input of this graph, or it is used.
@@ -546,7 +542,7 @@ class Graph(GraphQueries):
         self._inputs.remove(value)
 
     def remove_initializer(self, value: Value) -> None:
-        """Remove an initializer that nothing uses and that is not an input.
+        """Remove an unused initializer that is not an input.
 
         Raises:
             GraphError: it is not such an initializer of this graph, or it is used.
@@ -556,7 +552,7 @@ class Graph(GraphQueries):
         self._discard_source(value)
 
     def freeze_input(self, value: Value) -> None:
-        """Make an input that has a default a constant: callers can no longer feed it.
+        """Turn an input with a default into a constant, which callers cannot feed.
 
         Raises:
             GraphError: it is not an input with a default of this graph.
@@ -588,8 +584,8 @@ class Graph(GraphQueries):
 
 
 def _declared(info: onnx.ValueInfoProto, value: Value) -> onnx.ValueInfoProto:
-    """The declaration of an output slot, with a type where a constant now stands in it: without
-    a node, type inference would find none."""
+    """Add a type to the declaration of an output slot with a constant. Type inference finds none
+    for an output without a node."""
     if info.HasField("type") or value.constant is None or value.type is None:
         return info
     typed = onnx.ValueInfoProto()

@@ -1,4 +1,4 @@
-"""What a graph holds, and every question that can be asked of it."""
+"""The content of graphs, and queries about it."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 Positions = Mapping[Value | None, Sequence[int]]
 
 _WIDE = 64
-"""Nodes with more inputs are wide; so many of them are remembered."""
+"""The number of inputs above which a node is wide, and of wide nodes in the cache."""
 
-# What was found at no state of a graph yet; one for all, so nobody writes into these.
+# The empty caches; shared by all graphs, therefore read-only.
 _NOT_SPLIT = -1, None, dict["Value", "list[Node | Graph]"]()
 _NOT_ORDERED = -1, list[Node]()
 NO_KINDS = -1, dict[str, list[Node]]()
 
 
 class Use(NamedTuple):
-    """One place that reads a value: an input of a node, or an output slot of a graph."""
+    """A use of a value: an input of a node, or an output slot of a graph."""
 
     user: Node | Graph
     position: int
 
 
 class Annotation(NamedTuple):
-    """A quantization annotation: the tensor it speaks of and the tensors that parametrise it.
+    """A quantization annotation: the annotated tensor and the tensors of its parameters.
 
-    A name that no value of the graph carries is kept as the string it came as.
+    A name without a value of the graph stays a string.
     """
 
     value: Value | str
     parameters: tuple[tuple[str, Value | str], ...]
 
     def renewed(self, old: Value, new: Value) -> Annotation:
-        """The same with one value in the place of another."""
+        """The annotation with one value replaced by another."""
 
         def now(value: Value | str) -> Value | str:
             return new if value is old else value
@@ -56,7 +56,7 @@ class Annotation(NamedTuple):
 
 
 class GraphQueries:
-    """Read-only part of a `Graph`: what it holds, and who uses what."""
+    """The read-only part of a `Graph`: content and users."""
 
     __slots__ = (
         "_header",
@@ -110,7 +110,7 @@ class GraphQueries:
 
     @property
     def metadata(self) -> Sequence[onnx.StringStringEntryProto]:
-        """What is said of it for others than ONNX."""
+        """The metadata of the graph, for tools other than ONNX."""
         return () if isinstance(self._header, str) else self._header.metadata_props
 
     @property
@@ -125,12 +125,12 @@ class GraphQueries:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """The values that the graph gives out, in order; one may stand there twice."""
+        """The outputs of the graph, in order; a value may occur twice."""
         return self._outputs
 
     @property
     def changes(self) -> int:
-        """How often the topology was changed so far."""
+        """The number of changes of the topology so far."""
         return self._topology.changes
 
     @property
@@ -140,12 +140,12 @@ class GraphQueries:
 
     @property
     def is_interface(self) -> bool:
-        """Whether names of inputs and outputs are a promise to callers (not so in a body)."""
+        """Test whether callers rely on names of inputs and outputs (not so in a body)."""
         return not isinstance(self.owner, Node)
 
     @property
     def root(self) -> Model | Function:
-        """The model or function that this graph is a part of, however deep."""
+        """The model or function that contains this graph at any depth."""
         owner = self.owner
         while isinstance(owner, Node):
             assert owner.graph is not None
@@ -155,7 +155,7 @@ class GraphQueries:
 
     @property
     def _graph(self) -> Graph:
-        """Itself, under the name by which others know it."""
+        """The graph itself, under its public type."""
         return cast("Graph", self)
 
     def nodes(self) -> list[Node]:
@@ -171,11 +171,11 @@ class GraphQueries:
         return self._ordered[1].copy()
 
     def unordered_nodes(self) -> Iterator[Node]:
-        """The nodes in the order in which they were added."""
+        """The nodes in order of insertion."""
         return (v for v in self._topology.sources if type(v) is Node)
 
     def latest_nodes(self) -> Iterator[Node]:
-        """The nodes from the last one that was added to the first."""
+        """The nodes in reverse order of insertion."""
         return (v for v in reversed(self._topology.sources) if type(v) is Node)
 
     def nodes_of(self, *qualnames: str) -> list[Node]:
@@ -185,13 +185,13 @@ class GraphQueries:
             ModelError: the graph has a cycle.
         """
         kinds = self._by_kind()
-        found = [name for name in qualnames if name in kinds]
-        if len(found) > 1:
-            return [node for node in self.nodes() if node._op.qualname in found]
-        return kinds[found[0]].copy() if found else []
+        present = [name for name in qualnames if name in kinds]
+        if len(present) > 1:
+            return [node for node in self.nodes() if node._op.qualname in present]
+        return kinds[present[0]].copy() if present else []
 
     def kinds(self) -> KeysView[str]:
-        """The operators of the nodes, by `Operator.qualname`."""
+        """The qualified names of the operators in the graph."""
         return self._by_kind().keys()
 
     def _by_kind(self) -> dict[str, list[Node]]:
@@ -208,7 +208,7 @@ class GraphQueries:
         return list(dict.fromkeys([v._op for v in self._topology.sources if type(v) is Node]))
 
     def holders(self) -> list[Node]:
-        """The nodes that hold graphs, in the order in which they were given the first."""
+        """The nodes that hold graphs, in order of their first body."""
         return list(self._holders)
 
     def __len__(self) -> int:
@@ -216,18 +216,18 @@ class GraphQueries:
         return [type(v) for v in self._topology.sources].count(Node)
 
     def walk(self) -> Iterator[Graph]:
-        """This graph, then every graph that its nodes hold, outer before inner."""
+        """This graph, then all nested graphs, outer before inner."""
         yield self._graph
         for node in list(self._holders):
             for graph in node.graphs():
                 yield from graph.walk()
 
     def captures(self) -> list[Value]:
-        """The values from around that this graph or a graph inside it uses, in order."""
+        """The captured values of this graph, in order; nested graphs included."""
         return [v for v in self._topology.sources if type(v) is Value and v.owner is not self]
 
     def sees(self, value: Value) -> bool:
-        """Whether a node of this graph may read the value."""
+        """Test whether a node of this graph may read the value."""
         graph: GraphQueries | None = self
         home = value.graph
         while graph is not None:
@@ -237,18 +237,18 @@ class GraphQueries:
         return False
 
     def users(self, value: Value) -> list[Node | Graph]:
-        """The nodes of this graph that use the value, themselves or in their bodies, and the graph
-        itself where it gives the value out."""
+        """The users of a value: nodes of this graph, also by their bodies, and the graph for an
+        output."""
         source = self.vertex(value)
-        found = self._topology.users.get(source, ())
+        candidates = self._topology.users.get(source, ())
         if value.producer is not source or len(source.outputs) == 1:
-            return list(found)
-        if min(len(found), len(source.outputs)) > _WIDE:
+            return list(candidates)
+        if min(len(candidates), len(source.outputs)) > _WIDE:
             return self._users_of_each(source).get(value, []).copy()
-        return [user for user in found if self._reads(user, source, (value,))]
+        return [user for user in candidates if self._reads(user, source, (value,))]
 
     def uses(self, value: Value) -> list[Use]:
-        """Every place that reads the value, in this graph and in all graphs inside it."""
+        """All uses of a value in this graph and in nested graphs."""
         places: list[Use] = []
         for user in self.users(value):
             places += [Use(user, index) for index in self._positions(user).get(value, ())]
@@ -259,33 +259,33 @@ class GraphQueries:
         return places
 
     def is_used(self, value: Value) -> bool:
-        """Whether anything reads the value."""
+        """Test whether the value has users."""
         source = self.vertex(value)
-        found = self._topology.users.get(source, ())
+        candidates = self._topology.users.get(source, ())
         if value.producer is not source or len(source.outputs) == 1:
-            return bool(found)
-        if min(len(found), len(source.outputs)) > _WIDE:
+            return bool(candidates)
+        if min(len(candidates), len(source.outputs)) > _WIDE:
             return value in self._users_of_each(source)
-        return any(self._reads(user, source, (value,)) for user in found)
+        return any(self._reads(user, source, (value,)) for user in candidates)
 
     def is_needed(self, node: Node) -> bool:
-        """Whether anything uses an output of the node, or names one from outside the data flow."""
+        """Test whether an output of the node is used or pinned."""
         if self._topology.users[node]:
             return True
         return any(value is not None and value.pinned for value in node.outputs)
 
     def unneeded(self) -> list[Node]:
-        """The nodes that are not needed; without them others may not be, either."""
+        """The nodes that are not needed; their removal may leave more of them."""
         loose = [v for v, users in self._topology.users.items() if not users and type(v) is Node]
         return [node for node in loose if not self.is_needed(node)]
 
     def view(self) -> nx.DiGraph[Any]:
         """A read-only networkx view of this graph, for every algorithm that networkx has.
 
-        An edge leads from what provides a value to what uses it. The vertices are the nodes; the
-        values that come from elsewhere (inputs, initializers, captured values); and the graph
-        itself, which all that it gives out leads to. The view changes with the graph. The edges
-        that control flow makes are there too: what a node's bodies capture leads to the node.
+        An edge leads from the provider of a value to its user. The vertices are the nodes; the
+        values from elsewhere (inputs, initializers, captured values); and the graph itself, the
+        sink of its outputs. The view changes with the graph. It includes the edges of control flow:
+        captures of a node's bodies lead to the node.
 
         The longest path, here of nodes only:
 
@@ -314,19 +314,19 @@ class GraphQueries:
         return self._topology.view()
 
     def dependents(self, vertices: Iterable[Node | Value]) -> set[Any]:
-        """Some vertices of `view`, and all that depends on them."""
+        """Some vertices of `view`, and all vertices that depend on them."""
         return downstream(self._topology, vertices)
 
     def vertex(self, value: Value) -> Node | Value:
-        """The vertex of `view` that provides a value: the node of this graph that computes it, or
-        the value itself. A value that nothing here uses or defines is no vertex."""
+        """The vertex of `view` that provides a value: its producer in this graph, or the value
+        itself. A value without a use or definition here is no vertex."""
         producer = value.producer
         return producer if producer is not None and producer.graph is self else value
 
     def _reads(
         self, user: Node | Graph, source: Node | Value, values: Sequence[Value | None]
     ) -> bool:
-        """Whether a user of a vertex reads one of some values that it provides."""
+        """Test whether a user of a vertex reads one of some values of the vertex."""
         if _shared(self._positions(user), source, values):
             return True
         if not isinstance(user, Node) or not user.bodies:
@@ -334,8 +334,8 @@ class GraphQueries:
         return any(_shared(graph._topology.sources, source, values) for graph in user.graphs())
 
     def _users_of_each(self, source: Node) -> Mapping[Value, list[Node | Graph]]:
-        """The users of each output of a node. Those of the last one are kept: of a Loop with
-        thousands of outputs each may be asked for."""
+        """The users of each output of a node. The result for the last node is cached, for Loops
+        with thousands of outputs."""
         changes = self._topology.changes
         if self._split[:2] != (changes, source):
             users: dict[Value, list[Node | Graph]] = {}
@@ -349,12 +349,12 @@ class GraphQueries:
         return self._split[2]
 
     def _positions(self, user: Node | GraphQueries) -> Positions:
-        """Where a node, or the graph itself, reads each value. That of a wide one is kept: a Loop
-        may have thousands of values that each are asked for."""
+        """The positions of each value among a node's inputs or the graph's outputs. Those of wide
+        nodes are cached, for Loops with thousands of inputs."""
         read = user._inputs if isinstance(user, Node) else user._outputs
-        known = self._wide.get(user)
-        if known is not None and known[0] is read:
-            return known[1]
+        entry = self._wide.get(user)
+        if entry is not None and entry[0] is read:
+            return entry[1]
         positions: dict[Value | None, list[int]] = {}
         for index, value in enumerate(read):
             positions.setdefault(value, []).append(index)
@@ -370,7 +370,7 @@ class GraphQueries:
 
 
 def _provided(read: Mapping[Any, object], source: Node) -> Iterator[Value]:
-    """Which outputs of a node are among what is read."""
+    """Select the outputs of a node that are read."""
     if len(read) < len(source.outputs):
         yield from (v for v in read if type(v) is Value and v.producer is source)
     else:
@@ -380,7 +380,7 @@ def _provided(read: Mapping[Any, object], source: Node) -> Iterator[Value]:
 def _shared(
     read: Mapping[Any, object], source: Node | Value, values: Sequence[Value | None]
 ) -> bool:
-    """Whether one of some values, all or few of what a vertex provides, is among what is read."""
+    """Test whether one of some values of a vertex is read."""
     if len(values) > len(read) and isinstance(source, Node):
         return any(True for _ in _provided(read, source))
     return any(value is not None and value in read for value in values)

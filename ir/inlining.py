@@ -233,9 +233,9 @@ class Template:
         return value in self._floating or value in self._stand_ins
 
     def _add_block(self, block: Block, environment: Environment, suffix: str) -> None:
-        read: list[Value] = [environment[position] for position in block.fed]  # type: ignore[misc]
+        read: list[Value] = [environment[position] for position in block.inputs]  # type: ignore[misc]
         copies = self.into.add_block(block, read, suffix)
-        for position, value in zip(block.gives, copies, strict=True):
+        for position, value in zip(block.outputs, copies, strict=True):
             environment[position] = value
         self.added += len(block)
 

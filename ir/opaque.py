@@ -1,4 +1,4 @@
-"""Constants that tell where their elements decide something, and how they were computed."""
+"""Opaque constants: they record reads of their elements and their own computation."""
 
 from __future__ import annotations
 

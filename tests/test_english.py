@@ -15,12 +15,17 @@ PARTICIPLES = {
     *("taken", "told", "used", "wanted", "written"),
 }
 """Names that say what happened to a value, not what it is."""
-PUBLIC = {("interop/export_passes.py", "known"), ("batch/result.py", "left")}
+PUBLIC = {
+    ("batch/result.py", "left"),
+    ("interop/export_passes.py", "known"),
+    ("ir/did_you_mean.py", "known"),
+    ("ir/io/write_target.py", "taken"),
+    ("ir/operator.py", "given"),
+}
 """Parameters that other people's scripts may name."""
 OPEN = {
     "analysis",
     "driver",
-    "ir",
     "ops",
     "passes/base.py",
     "passes/conformance.py",
