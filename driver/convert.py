@@ -219,6 +219,7 @@ class Converted:
         *,
         workers: Workers | None = None,
         on_progress: OnProgress = silent,
+        loaded: bool = False,
     ) -> Verdict:
         """Compare with the original.
 
@@ -230,7 +231,7 @@ class Converted:
         given = self.conversion.given
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
         known: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
-        known["base_dir"] = given.base_dir
+        known |= {"base_dir": given.base_dir, "loaded": loaded}
         verdict = compare(given.original, self.model, options, **known, **shared)
         if verdict.differs and self._corrected(context := PassContext()):
             verdict = compare(given.original, self.model, options, **known, **shared)

@@ -188,10 +188,15 @@ class Outcome:
         options: VerifyOptions,
         workers: Workers | None = None,
         on_progress: OnProgress = silent,
+        *,
+        loaded: bool = False,
     ) -> Outcome:
-        """Return `verified` with its options in one object."""
-        made = self.converted or self.rewritten
-        verdict = made.verify(options, workers=workers, on_progress=on_progress)
+        """Return `verified` with its options in one object.
+
+        `loaded`: this call has loaded the original; a proof need not check it again.
+        """
+        shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
+        verdict = (self.converted or self.rewritten).verify(options, loaded=loaded, **shared)
         return dataclasses.replace(self, verdict=verdict)
 
     def save(

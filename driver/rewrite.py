@@ -182,6 +182,7 @@ class Rewritten:
         *,
         workers: Workers | None = None,
         on_progress: OnProgress = silent,
+        loaded: bool = False,
     ) -> Verdict:
         """Compare with the original.
 
@@ -198,7 +199,7 @@ class Rewritten:
             options = dataclasses.replace(options, feeds=feeds)
         source = self.rewriting.original
         known: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
-        known |= {"base_dir": self.rewriting.base_dir, "workers": workers}
+        known |= {"base_dir": self.rewriting.base_dir, "workers": workers, "loaded": loaded}
         verdict = compare(source, self.model, options, on_progress=on_progress, **known)
         verdict = self.rewriting.trusted(verdict, options, workers)
         if verdict.differs:

@@ -60,7 +60,7 @@ def transform_model(
         outcome = Outcome.of(rewritten, converted, left, advice.hints)
         if verification is None:
             return outcome
-        outcome = outcome.compared(verification, on_progress=on_progress)
+        outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)
         assert outcome.verdict is not None
         require_compared(outcome.verdict, what, options.strict or verification.prove is True)
         return outcome
