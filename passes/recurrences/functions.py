@@ -48,7 +48,7 @@ def loses_nan(op_type: str, functions: Sequence[Function]) -> bool:
     return op_type != "RNN" or any(kind in _LOSING_NAN for kind, *_ in functions)
 
 
-def is_known(kind: str) -> bool:
+def is_supported(kind: str) -> bool:
     """Whether the operators have an activation."""
     return kind in _PARAMETERS
 

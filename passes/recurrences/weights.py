@@ -62,7 +62,7 @@ class Matrix(NamedTuple):
             self.value, self.whole, rows, width, row, column, self.transposed, self.leading
         )
 
-    def turned(self) -> Matrix:
+    def transpose(self) -> Matrix:
         """The matrix with rows for columns."""
         return Matrix(
             self.value,
@@ -91,13 +91,13 @@ class Weights:
         self.emit = emit
         self.same = same
         self.dtype = dtype
-        self._known: dict[Value, Block] = {}
+        self._blocks: dict[Value, Block] = {}
 
-    def known(self, value: Value) -> Block:
+    def block(self, value: Value) -> Block:
         """The elements of a value, if they are known before run time; else the value outside."""
-        if value not in self._known:
-            self._known[value] = self._find(value)
-        return self._known[value]
+        if value not in self._blocks:
+            self._blocks[value] = self._find(value)
+        return self._blocks[value]
 
     def _find(self, value: Value) -> Block:
         tensor = value.constant
@@ -108,9 +108,9 @@ class Weights:
             raise Unfit(f"is multiplied by '{value.name}', which differs from trip to trip")
         return operand.value
 
-    def turned(self, matrix: Matrix) -> Block:
+    def transpose(self, matrix: Matrix) -> Block:
         """A matrix as the operators take it: a row for each of its columns."""
-        block = self.squeezed(self.known(matrix.value), matrix.leading)
+        block = self.squeeze(self.block(matrix.value), matrix.leading)
         rows, columns = (1, 0) if matrix.transposed else (0, 1)
         block = self.part(block, matrix.row, matrix.rows, rows, matrix.whole)
         block = self.part(block, matrix.column, matrix.width, columns, matrix.whole)
@@ -120,7 +120,7 @@ class Weights:
             return self.emit.transpose(block, (1, 0), f"{matrix.value.name}_t")
         return block.T
 
-    def squeezed(self, block: Block, leading: int) -> Block:
+    def squeeze(self, block: Block, leading: int) -> Block:
         """A block without so many first axes of size 1."""
         if not leading:
             return block
@@ -137,7 +137,7 @@ class Weights:
         bounds = [self.emit.vector((bound,), "k") for bound in (start, start + size, axis)]
         return self.emit.add("Slice", [block, *bounds], f"{block.name}_part")
 
-    def scaled(self, block: Block, factor: float) -> Block:
+    def scale(self, block: Block, factor: float) -> Block:
         """A block times a number.
 
         Raises:
@@ -156,7 +156,7 @@ class Weights:
         scale = self.emit.constant(held, "factor")
         return self.emit.add("Mul", [block, scale], f"{block.name}_scaled")
 
-    def added(self, one: Block | None, other: Block) -> Block:
+    def add(self, one: Block | None, other: Block) -> Block:
         """The sum of two blocks, the first of which may be missing."""
         if one is None:
             return other
@@ -168,7 +168,7 @@ class Weights:
         """Nothing."""
         return np.zeros(shape, self.dtype)
 
-    def joined(self, blocks: Sequence[Block], axis: int) -> Block:
+    def concat(self, blocks: Sequence[Block], axis: int) -> Block:
         """Blocks side by side along an axis; neighbours that are known become one."""
         merged: list[Block] = []
         for made, run in itertools.groupby(blocks, lambda block: isinstance(block, Value)):

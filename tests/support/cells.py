@@ -15,7 +15,7 @@ from straightline.passes.recurrences.recognize.one_step import ONE_STEP
 from straightline.passes.recurrences.recognize.polynomials import Carried, Free, Product
 from straightline.passes.recurrences.recognize.recurrence import AllTrips
 from straightline.passes.recurrences.recognize.rules import RULES
-from straightline.passes.recurrences.recognize.sink_products import hoisted
+from straightline.passes.recurrences.recognize.sink_products import read_hoisted
 from straightline.passes.recurrences.recognize.symbolic_cell import Interpretation
 from straightline.passes.vectorize.loop_view import read
 from straightline.passes.vectorize.memory import MemoryBounds
@@ -317,7 +317,7 @@ def interpreted(body, state="float[2, 4]", element="float[2, 4]", turned=False, 
     for name, array in weights.items():
         tensor = onnx.numpy_helper.from_array(np.asarray(array, np.float32), name)
         model.graph.initializer.append(tensor)
-    return Interpretation(recurrence_of(model), {**RULES, **ONE_STEP}, hoisted, turned)
+    return Interpretation(recurrence_of(model), {**RULES, **ONE_STEP}, read_hoisted, turned)
 
 
 def shown(of, total):

@@ -38,7 +38,7 @@ class Activations:
             self._numbers[number] = self.emit.constant(array, "number")
         return self._numbers[number]
 
-    def clipped(self, value: Value) -> Value:
+    def clip(self, value: Value) -> Value:
         """A value within the bounds of what is activated."""
         if self._clip is None:
             return value
@@ -47,7 +47,7 @@ class Activations:
             return self.emit.add("Clip", [value], "clipped", min=bounds[0], max=bounds[1])
         return self.emit.add("Clip", [value, *map(self.number, bounds)], "clipped")
 
-    def applied(self, function: Function, value: Value, label: str) -> Value:
+    def apply(self, function: Function, value: Value, label: str) -> Value:
         """What an activation makes of a value.
 
         Raises:

@@ -31,8 +31,8 @@ from ...utils.value_numbering import merge_equal, same_key
 from ..layers import INPUT, read_layer
 from ..weights import Unfit
 from .expansion import Expansion
-from .scanned_steps import OLDEST_SCAN, write_as_scans
-from .straight_steps import straight_cost, write_out
+from .scanned_steps import OLDEST_SCAN, emit_scans
+from .straight_steps import straight_cost, unroll_steps
 
 LENGTH_UNKNOWN = Message("sequence-length-unknown", "its length depends on {cause}")
 _AS_SCAN = Message("written-as-scan", "is a Scan now: {cause}")
@@ -103,10 +103,10 @@ class Expander:
         before = len(graph)
         if reason is None:
             steps = of.layer.length or 0
-            results: Sequence[Value | None] = write_out(of, steps, self.reporter(node, steps))
+            results: Sequence[Value | None] = unroll_steps(of, steps, self.reporter(node, steps))
             what = f"written out, {steps} step{'' if steps == 1 else 's'}"
         else:
-            results, what = write_as_scans(of), _AS_SCAN(reason)
+            results, what = emit_scans(of), _AS_SCAN(reason)
         replace_outputs(graph, node, results[: len(node.outputs)])
         self.budget.spend(len(graph) - before)
         self.context.rewritten(self.options, node, path, what)

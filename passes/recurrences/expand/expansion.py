@@ -49,7 +49,7 @@ class Direction:
         self.backward = layer.backward[number]
         self.step = step_graph(layer, layer.functions[number])
 
-    def fed(self, given: Value) -> Value:
+    def project(self, given: Value) -> Value:
         """What the input adds to all gates, for all steps."""
         emit, of = self.expansion.emit, self.expansion
         weight = emit.transpose(of.part(WEIGHTS, self.number), (1, 0), "w")
@@ -216,7 +216,7 @@ class Expansion:
         sizes = emit.concat([count, emit.vector((1,) * others, "ones")], 0, "sizes")
         return emit.add("Expand", [value, sizes], value.name)
 
-    def joined(self, values: Sequence[Value], axis: int, label: str) -> Value:
+    def stack(self, values: Sequence[Value], axis: int, label: str) -> Value:
         """Values of all directions along a new axis."""
         rows = [self.emit.unsqueeze(value, axis, f"{value.name}_row") for value in values]
         return self.emit.concat(rows, axis, label)
@@ -225,6 +225,6 @@ class Expansion:
         """The outputs for the last states, given by direction."""
         node, axis = self.layer.node, 1 if self.layer.batch_first else 0
         return [
-            self.joined(column, axis, node.output(index).name) if self.is_used(index) else None
+            self.stack(column, axis, node.output(index).name) if self.is_used(index) else None
             for index, column in enumerate(zip(*states, strict=True), 1)
         ]

@@ -19,14 +19,14 @@ OLDEST_SCAN = 9
 """Below, a Scan is another operator."""
 
 
-def write_as_scans(of: Expansion) -> list[Value | None]:
+def emit_scans(of: Expansion) -> list[Value | None]:
     """The outputs, by Scans."""
     scans = [_Scanned(of, direction) for direction in of.directions]
     axis = 2 if of.layer.batch_first else 1
     whole = None
     if of.is_used(0):
         every = [scan.outputs[-1] for scan in scans]
-        whole = of.joined(every, axis, of.layer.node.output().name)
+        whole = of.stack(every, axis, of.layer.node.output().name)
     return [whole, *of.last_states([scan.outputs[: len(of.layer.states)] for scan in scans])]
 
 
@@ -45,7 +45,7 @@ class _Scanned:
         states = of.initial(direction.number, whole=True)
         if self.ends is not None:
             states.append(self._first_number())
-        fed = direction.fed(of.input(INPUT))
+        fed = direction.project(of.input(INPUT))
         names = ["h", "c"][: len(of.layer.states)] + ["step"] * (self.ends is not None)
         labels = [f"{name}_last" for name in names] + ["hs"] * of.is_used(0)
         scan = add_holder(

@@ -95,15 +95,13 @@ class _Step:
         """Gates apart, so many in each part."""
         return self.emit.split(value, [n * self.layer.hidden for n in counts], 1, labels)
 
-    def applied(self, index: int, total: Value, label: str) -> Value:
+    def apply(self, index: int, total: Value, label: str) -> Value:
         """An activation of what a gate adds up."""
-        return self.activations.applied(
-            self.functions[index], self.activations.clipped(total), label
-        )
+        return self.activations.apply(self.functions[index], self.activations.clip(total), label)
 
     def rnn(self, fed: Value, h: Value) -> list[Value]:
         total = self.add(fed, self.product(h, "r"), "total")
-        return [self.applied(0, total, "h")]
+        return [self.apply(0, total, "h")]
 
     def gru(self, fed: Value, h: Value) -> list[Value]:
         gates, new = self.parts(fed, (2, 1), ("fed_gates", "fed_new"))
@@ -113,13 +111,13 @@ class _Step:
                 inner = self.add(inner, self.weights["b_new"], "inner")
         else:
             kept = self.product(h, "r")
-        both = self.applied(0, self.add(gates, kept, "total"), "gates")
+        both = self.apply(0, self.add(gates, kept, "total"), "gates")
         update, reset = self.parts(both, (1, 1), ("update", "reset"))
         if self.layer.reset_after:
             inner = self.mul(reset, inner, "reset_state")
         else:
             inner = self.product(self.mul(reset, h, "reset_state"), "r_new")
-        candidate = self.applied(1, self.add(new, inner, "total_new"), "candidate")
+        candidate = self.apply(1, self.add(new, inner, "total_new"), "candidate")
         taken = self.mul(self.one_less(update, "rest"), candidate, "taken")
         return [self.add(taken, self.mul(update, h, "stays"), "h")]
 
@@ -127,19 +125,19 @@ class _Step:
         total = self.add(fed, self.product(h, "r"), "total")
         names = ("total_in", "total_out", "total_forget", "total_new")
         into, out, forget, new = self.parts(total, (1, 1, 1, 1), names)
-        taken = self.applied(0, self.seen(into, c, "p_in"), "taken")
+        taken = self.apply(0, self.add_peephole(into, c, "p_in"), "taken")
         if self.layer.coupled:
             keeps = self.one_less(taken, "keeps")
         else:
-            keeps = self.applied(0, self.seen(forget, c, "p_forget"), "keeps")
-        fresh = self.mul(taken, self.applied(1, new, "candidate"), "fresh")
+            keeps = self.apply(0, self.add_peephole(forget, c, "p_forget"), "keeps")
+        fresh = self.mul(taken, self.apply(1, new, "candidate"), "fresh")
         cell = self.add(self.mul(keeps, c, "stays"), fresh, "c")
-        opened = self.applied(0, self.seen(out, cell, "p_out"), "opened")
+        opened = self.apply(0, self.add_peephole(out, cell, "p_out"), "opened")
         # What is clipped are the sums of the gates, not the cell.
-        shown = self.activations.applied(self.functions[2], cell, "shown")
+        shown = self.activations.apply(self.functions[2], cell, "shown")
         return [self.mul(opened, shown, "h"), cell]
 
-    def seen(self, total: Value, cell: Value, weight: str) -> Value:
+    def add_peephole(self, total: Value, cell: Value, weight: str) -> Value:
         """A sum of a gate with what it sees of the cell."""
         if weight not in self.weights:
             return total

@@ -23,7 +23,7 @@ def straight_cost(of: Expansion, steps: int) -> int:
     return sum(_AROUND + steps * (len(d.step) + chosen) for d in of.directions)
 
 
-def write_out(
+def unroll_steps(
     of: Expansion, steps: int, report: Callable[[int], None] = lambda _: None
 ) -> list[Value | None]:
     """The outputs, by copies of the cell.
@@ -43,7 +43,7 @@ class _Straight:
         self.steps = steps
         self.report = report
         self.lengths = of.layer.node.input(LENGTHS)
-        self.alive = self._alive()
+        self.live = self._live()
 
     def run(self) -> list[Value | None]:
         by_rows = self.by_rows()
@@ -65,15 +65,15 @@ class _Straight:
         if not self.steps:
             return [], states
         template = direction.template(self.of.graph, self.of.fold)
-        fed, hidden = self.fed(direction, by_rows), list[Value]()
+        fed, hidden = self.projections(direction, by_rows), list[Value]()
         for step in self.in_order(direction):
             self.report(step)
-            if self.taken_by(step) is not False:
+            if self.live_rows(step) is not False:
                 suffix = (
                     f"_{step}" if len(self.of.directions) == 1 else f"_{direction.number}_{step}"
                 )
                 new = template.instantiate([*states, fed[step], *direction.weights], suffix)
-                states = self.chosen(step, new, states)
+                states = self.select(step, new, states)
             hidden.append(states[0])
         return hidden[::-1] if direction.backward else hidden, states
 
@@ -82,9 +82,9 @@ class _Straight:
         steps = range(self.steps)
         return steps[::-1] if direction.backward else steps
 
-    def fed(self, direction: Direction, by_rows: Value) -> list[Value]:
+    def projections(self, direction: Direction, by_rows: Value) -> list[Value]:
         """What the input adds to the gates, by step."""
-        fed, width = direction.fed(by_rows), self.of.layer.gates * self.of.layer.hidden
+        fed, width = direction.project(by_rows), self.of.layer.gates * self.of.layer.hidden
         if self.steps == 1:
             return [fed]
         shape = self.emit.vector((0, self.steps * width), "shape")
@@ -96,7 +96,7 @@ class _Straight:
         """The output of all hidden states, given by direction."""
         layer, name = self.of.layer, self.of.layer.node.output().name
         sizes = self.steps, len(hidden), layer.hidden
-        if sizes[:2] == (1, 1) and self.alive is None:
+        if sizes[:2] == (1, 1) and self.live is None:
             return self.emit.unsqueeze(hidden[0][0], (1, 2) if layer.batch_first else (0, 1), name)
         if self.steps:
             flat = self.emit.concat(
@@ -104,7 +104,7 @@ class _Straight:
             )
             shape = self.emit.vector((0, *sizes), "shape")
             whole = self.emit.add("Reshape", [flat, shape], f"{name}_by_rows")
-            whole = self.masked(whole)
+            whole = self.mask(whole)
         else:
             whole = self.of.zeros(sizes, whole=True)
         return whole if layer.batch_first else self.emit.transpose(whole, (1, 2, 0, 3), name)
@@ -116,7 +116,7 @@ class _Straight:
         constant = None if self.lengths is None else self.lengths.constant
         return constant is not None and constant.is_readable
 
-    def _alive(self) -> Array | Value | None:
+    def _live(self) -> Array | Value | None:
         """For each row which steps are its own; None where all are."""
         if self.lengths is None or not self.steps:
             return None
@@ -127,13 +127,13 @@ class _Straight:
         ends = self.emit.unsqueeze(self.lengths, 1, "ends")
         return self.emit.add("Less", [self.emit.constant(numbers, "steps"), ends], "alive")
 
-    def taken_by(self, step: int) -> Value | bool:
+    def live_rows(self, step: int) -> Value | bool:
         """Which rows a step is of; True where of all, False where of none."""
-        if self.alive is None:
+        if self.live is None:
             return True
-        if isinstance(self.alive, Value):
+        if isinstance(self.live, Value):
             return self.columns[step]
-        column = self.alive[:, step : step + 1]
+        column = self.live[:, step : step + 1]
         if column.all() or not column.any():
             return bool(column.all())
         return self.emit.constant(column, "alive")
@@ -141,15 +141,15 @@ class _Straight:
     @lazy_property
     def columns(self) -> list[Value]:
         """For each step which rows it is of, where run time tells."""
-        assert isinstance(self.alive, Value)
+        assert isinstance(self.live, Value)
         if self.steps == 1:
-            return [self.alive]
+            return [self.live]
         labels = [f"alive_{step}" for step in range(self.steps)]
-        return self.emit.split(self.alive, [1] * self.steps, 1, labels)
+        return self.emit.split(self.live, [1] * self.steps, 1, labels)
 
-    def chosen(self, step: int, new: list[Value], old: list[Value]) -> list[Value]:
+    def select(self, step: int, new: list[Value], old: list[Value]) -> list[Value]:
         """The states after a step: new ones in the rows that it is of."""
-        column = self.taken_by(step)
+        column = self.live_rows(step)
         if isinstance(column, bool):
             return new
         return [
@@ -157,11 +157,11 @@ class _Straight:
             for one, other in zip(new, old, strict=True)
         ]
 
-    def masked(self, whole: Value) -> Value:
+    def mask(self, whole: Value) -> Value:
         """All hidden states by rows, with zeros behind the end of each row."""
-        if self.alive is None:
+        if self.live is None:
             return whole
-        alive = self.alive
+        alive = self.live
         if isinstance(alive, Value):
             alive = self.emit.unsqueeze(alive, (2, 3), "alive")
         else:

@@ -1,4 +1,4 @@
-"""Gates as affine forms: what is multiplied by which matrix, and what is added."""
+"""Gates as affine forms: what is multiplied by which matrix, and what is addends."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Affine:
     """What an activation of a cell is applied to; each part comes with a factor.
 
     Attributes:
-        added: what is added and does not depend on the states.
+        addends: what is addends and does not depend on the states.
         inputs: what does not depend on the states, times matrices.
         recurrent: the matrices that the hidden state is multiplied by.
         rest: what is none of these.
     """
 
-    added: tuple[tuple[float, Monomial], ...]
+    addends: tuple[tuple[float, Monomial], ...]
     inputs: tuple[tuple[float, Monomial, Matrix], ...]
     recurrent: tuple[tuple[float, Matrix], ...]
     rest: Sum
 
-    def negated(self) -> Affine:
+    def negate(self) -> Affine:
         """The same with the opposite sign."""
         return Affine(
-            tuple((-factor, source) for factor, source in self.added),
+            tuple((-factor, source) for factor, source in self.addends),
             tuple((-factor, source, matrix) for factor, source, matrix in self.inputs),
             tuple((-factor, matrix) for factor, matrix in self.recurrent),
             self.rest.times(-1.0),
@@ -42,31 +42,31 @@ def affine(atoms: Atoms, total: Sum, hidden: Monomial) -> Affine:
         total: the sum.
         hidden: what counts as the hidden state.
     """
-    added, inputs, recurrent, rest = [], [], [], {}
+    addends, inputs, recurrent, rest = [], [], [], {}
     for monomial, factor in total.terms.items():
         atom = atoms.alone(monomial)
         if atoms.free(monomial):
-            added.append((factor, monomial))
+            addends.append((factor, monomial))
         elif isinstance(atom, Product) and atoms.free(atom.source):
             inputs.append((factor, atom.source, atom.matrix))
         elif isinstance(atom, Product) and atom.source == hidden:
             recurrent.append((factor, atom.matrix))
         else:
             rest[monomial] = factor
-    return Affine(tuple(added), tuple(inputs), tuple(recurrent), Sum(rest))
+    return Affine(tuple(addends), tuple(inputs), tuple(recurrent), Sum(rest))
 
 
-def require_nothing_left(atoms: Atoms, form: Affine) -> None:
+def require_affine(atoms: Atoms, form: Affine) -> None:
     """Require that a sum is an affine form and nothing else.
 
     Raises:
         Unfit: it holds more.
     """
     for monomial in form.rest.terms:
-        raise Unfit(f"is not an activation of an affine form: it adds {described(atoms, monomial)}")
+        raise Unfit(f"is not an activation of an affine form: it adds {describe(atoms, monomial)}")
 
 
-def described(atoms: Atoms, monomial: Monomial) -> str:
+def describe(atoms: Atoms, monomial: Monomial) -> str:
     """A monomial in words."""
     words = []
     for index in monomial:
@@ -74,7 +74,7 @@ def described(atoms: Atoms, monomial: Monomial) -> str:
         if isinstance(atom, Carried):
             words.append(f"'{atom.state.given.name}'")
         elif isinstance(atom, Product):
-            words.append(f"({described(atoms, atom.source)} times '{atom.matrix.value.name}')")
+            words.append(f"({describe(atoms, atom.source)} times '{atom.matrix.value.name}')")
         else:
             kind = getattr(atom, "kind", None)
             words.append(f"a {kind}" if kind else f"'{atom.value.name}'")  # type: ignore[union-attr]

@@ -19,10 +19,10 @@ from .cell_matching import Cell, find_cell
 from .masked_sequences import Packing
 from .one_step import ONE_STEP
 from .polynomials import Free, Monomial
-from .recurrence import Raised, Recurrence
+from .recurrence import Recurrence, Replacement
 from .rules import RULES
 from .sequence import Sequence3
-from .sink_products import hoisted
+from .sink_products import read_hoisted
 from .symbolic_cell import Interpretation
 
 _TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
@@ -33,7 +33,7 @@ TESTED_ULPS = 16
 some units of 0. What grows without bounds or is chaotic makes more of any rounding."""
 
 
-def emit_cell(of: Interpretation, cell: Cell) -> Raised:
+def emit_cell(of: Interpretation, cell: Cell) -> Replacement:
     """Make the operator for a cell.
 
     Raises:
@@ -60,7 +60,7 @@ class _Emission:
         self.biases: list[list[tuple[float, Monomial]]] = []
         self._vectors: dict[Value, Value] = {}
 
-    def run(self) -> Raised:
+    def run(self) -> Replacement:
         """The operator and what comes of it."""
         hidden = self.cell.hidden
         x, w = self._input()
@@ -70,7 +70,7 @@ class _Emission:
         packing = None if mask is None else Packing(self.emit, self.sequence.counts(mask))
         lengths = None
         if packing is not None:
-            x, lengths = packing.packed(x), packing.lengths
+            x, lengths = packing.pack(x), packing.lengths
         inputs: list[Value | None] = [x, self._whole(w), self._whole(r), self._bias(), lengths]
         states = [s for s in (hidden, self.cell.cell) if s is not None]
         inputs += [self.sequence.initial(state) for state in states]
@@ -85,7 +85,7 @@ class _Emission:
             initial = [self.sequence.initial(state) for state in states]
             every = packing.every(every, initial[0])
             last = [packing.last(v, first) for v, first in zip(last, initial, strict=True)]
-        return Raised(
+        return Replacement(
             self._what(),
             False,
             {hidden: self.sequence.every(every)},
@@ -93,7 +93,7 @@ class _Emission:
                 state: functools.partial(self.sequence.last, state, value)
                 for state, value in zip(states, last, strict=True)
             },
-            dict.fromkeys(self.of.alike(hidden), hidden),
+            dict.fromkeys(self.of.aliases(hidden), hidden),
         )
 
     def _what(self) -> str:
@@ -117,7 +117,7 @@ class _Emission:
     # Weights -------------------------------------------------------------------------------------
 
     def _joined(self, blocks: Iterable[Block]) -> Block:
-        return self.weights.joined(list(blocks), 0)
+        return self.weights.concat(list(blocks), 0)
 
     def _whole(self, block: Block) -> Value:
         """A weight with an axis for the one direction."""
@@ -128,8 +128,8 @@ class _Emission:
     def _recurrent(self, gate: Affine) -> Block:
         total: Block | None = None
         for factor, matrix in gate.recurrent:
-            block = self.weights.scaled(self.weights.turned(matrix), factor)
-            total = self.weights.added(total, block)
+            block = self.weights.scale(self.weights.transpose(matrix), factor)
+            total = self.weights.add(total, block)
         return self.weights.zeros(self.size, self.size) if total is None else total
 
     def _input(self) -> tuple[Value, Block]:
@@ -141,7 +141,7 @@ class _Emission:
             own: dict[tuple[Free, ...], Block] = {}
             self.biases.append([])
             for source, block, width in self._contributions(gate):
-                own[source] = self.weights.added(own.get(source), block)
+                own[source] = self.weights.add(own.get(source), block)
                 widths[source] = width
             blocks.append(own)
         if not widths:
@@ -154,20 +154,20 @@ class _Emission:
                 self._require_finite(source)
         zeros = self.weights.zeros
         rows = [
-            self.weights.joined([own.get(s, zeros(self.size, widths[s])) for s in widths], 1)
+            self.weights.concat([own.get(s, zeros(self.size, widths[s])) for s in widths], 1)
             for own in blocks
         ]
         if self.of.mask is None:
             self.sequence.turn(widths)
-        parts = [self.sequence.fed(source) for source in widths]
-        return self.sequence.padded(self.emit.concat(parts, 2, "fed")), self._joined(rows)
+        parts = [self.sequence.input(source) for source in widths]
+        return self.sequence.pad_steps(self.emit.concat(parts, 2, "fed")), self._joined(rows)
 
     def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:
         """What is fed for a gate: sources, by what they are multiplied, how wide they are."""
         for factor, monomial, matrix in gate.inputs:
-            block = self.weights.scaled(self.weights.turned(matrix), factor)
+            block = self.weights.scale(self.weights.transpose(matrix), factor)
             yield self._frees(monomial), block, matrix.rows
-        for factor, monomial in gate.added:
+        for factor, monomial in gate.addends:
             frees = self._frees(monomial)
             if not self.sequence.varies(frees):
                 self.biases[-1].append((factor, monomial))
@@ -246,7 +246,7 @@ class _Emission:
         for factor, monomial in terms:
             blocks = [self._element(free) for free in self._frees(monomial)]
             block = functools.reduce(self._multiplied, blocks) if blocks else self._ones()
-            total = self.weights.added(total, self.weights.scaled(block, factor))
+            total = self.weights.add(total, self.weights.scale(block, factor))
         return self.weights.zeros(self.size) if total is None else total
 
     def _ones(self) -> Block:
@@ -271,7 +271,7 @@ class _Emission:
         """Something that is added, as a vector as wide as the state."""
         if self.sequence.varies((free,)):
             raise Unfit(f"needs '{free.value.name}' to be the same on every trip and in each row")
-        block = self.weights.known(free.value)
+        block = self.weights.block(free.value)
         start = (free.columns or (0, 0))[0]
         if isinstance(block, Value):
             vector = self._flat(free.value, block)
@@ -287,15 +287,15 @@ _RULES = {**RULES, **ONE_STEP}
 _LOSES_NAN = "of which onnxruntime may make a number of a NaN, and keep_nan is set"
 
 
-def raise_cell(recurrence: Recurrence) -> Raised | str:
+def raise_cell(recurrence: Recurrence) -> Replacement | str:
     """A GRU, an LSTM or an RNN, or why it is none."""
     reasons = []
     for state in recurrence.states:
         if recurrence.fact(state.given).other is not None:
             return f"'{state.given.name}' is no tensor; vectorize-loops makes one of a list"
-    for turned in (False, True):
+    for transposed in (False, True):
         try:
-            of = Interpretation(recurrence, _RULES, hoisted, turned)
+            of = Interpretation(recurrence, _RULES, read_hoisted, transposed)
             cell = find_cell(of)
             if recurrence.trips.keep_nan:
                 raise Unfit(f"could be computed by {cell.op_type}, {_LOSES_NAN}")

@@ -6,9 +6,9 @@ import dataclasses
 from typing import NamedTuple
 
 from ...vectorize.loop_view import State
-from ..functions import LINEAR, OVERFLOWING, Function, is_known
+from ..functions import LINEAR, OVERFLOWING, Function, is_supported
 from ..weights import Unfit
-from .affine import Affine, affine, described, require_nothing_left
+from .affine import Affine, affine, describe, require_affine
 from .polynomials import Activation, Atoms, Carried, Free, Monomial, Product, Sum
 from .symbolic_cell import Interpretation
 
@@ -55,7 +55,7 @@ def find_cell(of: Interpretation) -> Cell:
     else:
         raise Unfit("is carried with more than one other, as no cell is")
     for kind, *_ in cell.functions:
-        if not is_known(kind):
+        if not is_supported(kind):
             raise Unfit(f"is a {cell.op_type} with the activation {kind}, which it has not")
         if kind == OVERFLOWING:
             raise Unfit(
@@ -73,7 +73,7 @@ def _rnn(atoms: Atoms, state: State, result: Sum) -> Cell | None:
     found = _single(atoms, result)
     if isinstance(found, Activation):
         form = affine(atoms, found.argument, hidden)
-        require_nothing_left(atoms, form)
+        require_affine(atoms, form)
         return Cell("RNN", state, None, (form,), (found.function,))
     form = affine(atoms, result, hidden)
     if not form.rest.terms and form.recurrent:
@@ -103,7 +103,7 @@ def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
     if reset.function != gate.function:
         raise Unfit(f"has an update gate by {gate.kind} and a reset gate by {reset.kind}")
     reset_form = affine(atoms, reset.argument, hidden)
-    require_nothing_left(atoms, reset_form)
+    require_affine(atoms, reset_form)
     before = affine(atoms, form.rest, tuple(sorted((resets, *hidden))))
     if not before.rest.terms:
         own = dataclasses.replace(form, recurrent=before.recurrent, rest=Sum({}))
@@ -114,12 +114,12 @@ def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
     if form.recurrent:
         raise Unfit("is multiplied by matrices both with and without the reset gate")
     inner = affine(atoms, _without(form.rest, resets), hidden)
-    require_nothing_left(atoms, inner)
+    require_affine(atoms, inner)
     if inner.inputs:
         raise Unfit("has a reset gate that the input is multiplied by, too")
     own = dataclasses.replace(form, recurrent=inner.recurrent, rest=Sum({}))
     functions = (gate.function, candidate.function)
-    return Cell("GRU", state, None, (update, reset_form, own), functions, True, inner.added)
+    return Cell("GRU", state, None, (update, reset_form, own), functions, True, inner.addends)
 
 
 def _blend(atoms: Atoms, result: Sum, hidden: Monomial) -> tuple[Activation, Activation, bool]:
@@ -142,7 +142,7 @@ def _blend(atoms: Atoms, result: Sum, hidden: Monomial) -> tuple[Activation, Act
                     and isinstance(candidate, Activation)
                 ):
                     return gate, candidate, kept
-    terms = ", ".join(described(atoms, monomial) for monomial in result.terms)
+    terms = ", ".join(describe(atoms, monomial) for monomial in result.terms)
     raise Unfit(
         f"is neither an activation nor a blend of itself and one by a gate: it adds {terms}"
     )
@@ -158,14 +158,14 @@ def _other(pair: Monomial, one: int) -> int | None:
 def _gate(atoms: Atoms, gate: Activation, hidden: Monomial, opposite: bool) -> Affine:
     """What a gate is an activation of; for the opposite gate, of one less it."""
     form = affine(atoms, gate.argument, hidden)
-    require_nothing_left(atoms, form)
+    require_affine(atoms, form)
     return _opposite(gate, form) if opposite else form
 
 
 def _opposite(gate: Activation, form: Affine) -> Affine:
     if gate.kind != "Sigmoid" and not (gate.kind == "HardSigmoid" and gate.beta == 0.5):
         raise Unfit(f"has one less a {gate.kind} for a gate, which is no {gate.kind}")
-    return form.negated()
+    return form.negate()
 
 
 def _resets(atoms: Atoms, rest: Sum) -> int:
@@ -177,7 +177,7 @@ def _resets(atoms: Atoms, rest: Sum) -> int:
         found = {index for index in inner if isinstance(atoms[index], Activation)}
         common = found if common is None else common & found
     if common is None or len(common) != 1:
-        words = " and ".join(described(atoms, monomial) for monomial in rest.terms)
+        words = " and ".join(describe(atoms, monomial) for monomial in rest.terms)
         raise Unfit(f"has no reset gate in its candidate: that adds {words or 'none'}")
     return common.pop()
 
@@ -224,7 +224,7 @@ def _lstm(atoms: Atoms, results: dict[State, Sum]) -> Cell:
         forms.append(form)
         peepholes.append(peephole)
     form = affine(atoms, candidate.argument, carried)
-    require_nothing_left(atoms, form)
+    require_affine(atoms, form)
     forms.append(form)
     functions = (gate.function, candidate.function, function)
     return Cell("LSTM", hidden, cell, tuple(forms), functions, peepholes=tuple(peepholes))
@@ -259,7 +259,7 @@ def _cell_gates(atoms: Atoms, result: Sum, own: int) -> tuple[Gate, Gate, Activa
     if factors == [-1.0, 1.0, 1.0] and len(singles) == 1:
         found = _coupled(atoms, result, own, singles[0][0])
     if found is None:
-        terms = ", ".join(described(atoms, monomial) for monomial in result.terms)
+        terms = ", ".join(describe(atoms, monomial) for monomial in result.terms)
         raise Unfit(f"has a cell that is no blend by gates: it adds {terms}")
     return found
 
@@ -315,5 +315,5 @@ def _peephole(
         rest = rest - (Sum({tuple(weight): factor}) * cell)
         found.append((factor, tuple(weight)))
     form = dataclasses.replace(form, rest=rest)
-    require_nothing_left(atoms, form)
+    require_affine(atoms, form)
     return form, tuple(found)

@@ -14,7 +14,7 @@ Part = tuple[Sum, int]
 Row = tuple[Part, ...]
 
 
-def mapped(row: Row, make: Callable[[Sum], Sum]) -> Row:
+def map_parts(row: Row, make: Callable[[Sum], Sum]) -> Row:
     """Something made of each part."""
     return tuple([(make(total), width) for total, width in row])
 
@@ -45,7 +45,7 @@ def cut(atoms: Atoms, row: Row, start: int, stop: int) -> Row:
     return tuple(parts)
 
 
-def aligned(atoms: Atoms, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
+def align(atoms: Atoms, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
     """Two rows cut at the same columns.
 
     Raises:

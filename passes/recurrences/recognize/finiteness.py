@@ -39,7 +39,7 @@ class Finiteness:
         self._outside |= {state.given: state.initial for state in states}
         self._known: dict[Value, float | None] = {}
 
-    def stands_for(self, value: Value, source: Value) -> None:
+    def alias(self, value: Value, source: Value) -> None:
         """Let a value be elements of another one."""
         self._outside[value] = source
 

@@ -36,7 +36,7 @@ class Mask:
     value: Value
     keeps: bool
 
-    def taken(self, node: Node) -> Value | None:
+    def operand(self, node: Node) -> Value | None:
         """What a Where gives where a trip counts; None where it asks something else."""
         return node.input(1 + self.keeps) if node.input(0) is self.value else None
 
@@ -60,7 +60,7 @@ def _mask_of(recurrence: Recurrence, state: State) -> Mask | None:
     return None
 
 
-def masked_names(state: State) -> list[Value]:
+def mask_aliases(state: State) -> list[Value]:
     """The values of the body that are what a masked state is on the next trip."""
     names, last = [state.result], behind_identities(state.result)
     while names[-1] is not last:
@@ -106,7 +106,7 @@ class Packing:
         steps = self._emit.squeeze(steps, 1, "steps")
         return self._emit.add("Cast", [steps], "steps", to=onnx.TensorProto.INT32)
 
-    def packed(self, fed: Value) -> Value:
+    def pack(self, fed: Value) -> Value:
         """What is fed, [trips, batch, elements], with what counts first."""
         emit = self._emit
         shape = emit.add("Shape", [self._counts], "shape")

@@ -24,8 +24,8 @@ class _Step:
         self.hidden = self._sum(HIDDEN)
         self.size = of.width(self._value(HIDDEN))
         self.functions = iter(self._functions())
-        self.inputs = of.weight(self._value(1), 1).turned()
-        self.recurrent = of.weight(self._value(2), 1).turned()
+        self.inputs = of.weight(self._value(1), 1).transpose()
+        self.recurrent = of.weight(self._value(2), 1).transpose()
 
     def _functions(self) -> list[Function]:
         try:
@@ -37,7 +37,7 @@ class _Step:
         node, steps = self.node, self.of.shape(self._value(0))[0].value
         plain = node.attribute("direction", b"forward") in (b"forward", "forward")
         plain = plain and not node.attribute("layout", 0) and node.attribute("clip") is None
-        if not plain or steps != 1 or node.input(LENGTHS) is not None or self.of.turned:
+        if not plain or steps != 1 or node.input(LENGTHS) is not None or self.of.transposed:
             raise Unfit(f"goes through {node}, which is not one plain step")
 
     def _value(self, index: int) -> Value:
@@ -52,18 +52,18 @@ class _Step:
             raise Unfit("is joined of several parts")
         return row[0][0]
 
-    def fed(self, gate: int) -> Sum:
+    def input_part(self, gate: int) -> Sum:
         """The input's part of a gate, with its bias."""
         start = gate * self.size
         matrix = self.inputs.columns(start, start + self.size)
-        ((total, _),) = self.of.multiplied(self.of.row(self._value(0)), matrix)
+        ((total, _),) = self.of.multiply(self.of.row(self._value(0)), matrix)
         return total + self._added(gate)
 
-    def kept(self, gate: int, source: Sum) -> Sum:
+    def recurrent_part(self, gate: int, source: Sum) -> Sum:
         """The recurrent part of a gate, with its bias."""
         start = gate * self.size
         matrix = self.recurrent.columns(start, start + self.size)
-        ((total, _),) = self.of.multiplied(((source, self.size),), matrix)
+        ((total, _),) = self.of.multiply(((source, self.size),), matrix)
         return total + self._added(self.count + gate)
 
     def _added(self, part: int) -> Sum:
@@ -80,26 +80,27 @@ class _Step:
         row = self.of.cut(self.of.row(value), part * self.size, (part + 1) * self.size)
         return row[0][0]
 
-    def applied(self, function: Function, total: Sum) -> Sum:
+    def apply(self, function: Function, total: Sum) -> Sum:
         """An activation."""
         return self.of.atoms.of(Activation(*function, total))
 
     def rnn(self) -> list[Sum]:
         """The hidden state."""
         (function,) = self.functions
-        return [self.applied(function, self.fed(0) + self.kept(0, self.hidden))]
+        return [self.apply(function, self.input_part(0) + self.recurrent_part(0, self.hidden))]
 
     def gru(self) -> list[Sum]:
         """The hidden state."""
         gate, function = self.functions
         update, reset = (
-            self.applied(gate, self.fed(index) + self.kept(index, self.hidden)) for index in (0, 1)
+            self.apply(gate, self.input_part(index) + self.recurrent_part(index, self.hidden))
+            for index in (0, 1)
         )
         if self.node.attribute("linear_before_reset", 0):
-            inner = reset * self.kept(2, self.hidden)
+            inner = reset * self.recurrent_part(2, self.hidden)
         else:
-            inner = self.kept(2, reset * self.hidden)
-        candidate = self.applied(function, self.fed(2) + inner)
+            inner = self.recurrent_part(2, reset * self.hidden)
+        candidate = self.apply(function, self.input_part(2) + inner)
         return [candidate + update * (self.hidden - candidate)]
 
     def lstm(self) -> list[Sum]:
@@ -107,17 +108,17 @@ class _Step:
         gate, function, last = self.functions
         cell = self._sum(CELL)
         into, out, forget, candidate = (
-            self.fed(index) + self.kept(index, self.hidden) for index in range(4)
+            self.input_part(index) + self.recurrent_part(index, self.hidden) for index in range(4)
         )
-        taken = self.applied(gate, into + self.peephole(0, cell))
+        taken = self.apply(gate, into + self.peephole(0, cell))
         if self.node.attribute("input_forget", 0):
             keeps = number(1.0) - taken
         else:
-            keeps = self.applied(gate, forget + self.peephole(2, cell))
+            keeps = self.apply(gate, forget + self.peephole(2, cell))
         kept = keeps * cell
-        new = kept + taken * self.applied(function, candidate)
-        opened = self.applied(gate, out + self.peephole(1, new))
-        return [opened * self.applied(last, new), new]
+        new = kept + taken * self.apply(function, candidate)
+        opened = self.apply(gate, out + self.peephole(1, new))
+        return [opened * self.apply(last, new), new]
 
 
 def _rule(compute: Callable[[_Step], list[Sum]]) -> Rule:

@@ -25,7 +25,7 @@ few rows, as 30 to 50 trips of a Loop do."""
 _DISTANCES = tuple([1 << digit for digit in range(63)])
 
 
-def accumulated(
+def parallel_prefix(
     emit: Builder,
     op: Operator,
     rows: Value,

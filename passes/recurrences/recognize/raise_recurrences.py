@@ -163,7 +163,7 @@ class _Raising:
             options.spread_nan,
             options.keep_nan,
         )
-        if not trips.made:
+        if not trips.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
         dropped = SizesToDrop(repetition, inference)
         self._results = [
@@ -180,11 +180,11 @@ class _Raising:
     @property
     def what(self) -> str:
         """What the recurrences are, in words."""
-        return " and ".join(raised.what for raised in self._trips.made)
+        return " and ".join(raised.what for raised in self._trips.replacements)
 
     def is_exact(self) -> bool:
         """Whether the operators give the bits that the trips give."""
-        return all(raised.exact for raised in self._trips.made)
+        return all(raised.exact for raised in self._trips.replacements)
 
     def is_shorter(self) -> bool:
         """Whether there are fewer nodes than in copies of the body for all trips."""

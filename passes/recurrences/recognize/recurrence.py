@@ -24,7 +24,7 @@ from ...vectorize.nested_control_flow import compute_nested
 
 
 @dataclasses.dataclass(frozen=True)
-class Raised:
+class Replacement:
     """What an operator makes of the states of a recurrence.
 
     Attributes:
@@ -35,7 +35,7 @@ class Raised:
         final: for each state what makes the value that the last trip gives on, which is the initial
             one where there is no trip; a state may be missing whose last value is to be taken from
             `every`.
-        alike: values of the body that are what a state is on the next trip, with that state; axes
+        aliases: values of the body that are what a state is on the next trip, with that state; axes
             of size 1 apart.
     """
 
@@ -43,7 +43,7 @@ class Raised:
     exact: bool
     every: Mapping[State, Value]
     final: Mapping[State, Callable[[], Value]] = dataclasses.field(default_factory=dict)
-    alike: Mapping[Value, State] = dataclasses.field(default_factory=dict)
+    aliases: Mapping[Value, State] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Recurrence:
         return self.trips.operand(value)
 
 
-Raiser = Callable[[Recurrence], "Raised | str"]
+Raiser = Callable[[Recurrence], "Replacement | str"]
 """Makes an operator of a recurrence, or says why it is none, in words that complete "it is no
 GRU: ...". It may leave nodes behind that nothing reads."""
 
@@ -145,12 +145,12 @@ class AllTrips(Batcher):
         self._raisers = tuple(raisers)
         self._finals: dict[State, Callable[[], Value]] = {}
         self._solved: dict[Value, tuple[State, Value]] = {}
-        self.made: list[Raised] = []
+        self.replacements: list[Replacement] = []
         feeding = Feeding(repetition, inference, IterationMemory(repetition, inference, bounds))
         super().__init__(repetition, feeding, feeding.same, certain, compute_nested)
         self._solve_all()
 
-    def stand_in(self, name: str, operand: Operand) -> Value:
+    def placeholder(self, name: str, operand: Operand) -> Value:
         """A value that the body might have, for what is known of it for all trips."""
         value = Value(name)
         self.operands[value] = operand
@@ -239,9 +239,9 @@ class AllTrips(Batcher):
         """Let an operator compute some states."""
         recurrence = Recurrence(states, nodes, self, self.extent.certain)
         raised = self._raised(recurrence)
-        self.made.append(raised)
+        self.replacements.append(raised)
         self._finals.update(raised.final)
-        for value, state in raised.alike.items():
+        for value, state in raised.aliases.items():
             if state in raised.every:
                 self.operands[value] = self._reshaped(raised.every[state], state, value)
         for state, every in raised.every.items():
@@ -271,12 +271,12 @@ class AllTrips(Batcher):
             every = self.emit.unsqueeze(every, new, value.name) if new else every
         return Operand(every, True, other.without_content())
 
-    def _raised(self, recurrence: Recurrence) -> Raised:
+    def _raised(self, recurrence: Recurrence) -> Replacement:
         names = " and ".join(f"'{state.given.name}'" for state in recurrence.states)
         reasons: list[str] = []
         for raiser in self._raisers:
             raised = raiser(recurrence)
-            if isinstance(raised, Raised):
+            if isinstance(raised, Replacement):
                 return raised
             reasons.append(raised)
         raise Unbatchable(f"carries {names}, which no operator computes: {'; '.join(reasons)}")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ....ir import Node, Value
 from ..weights import Unfit
-from .column_sums import Row, is_broad, mapped
+from .column_sums import Row, is_broad, map_parts
 from .polynomials import Activation, Sum, number
 from .symbolic_cell import Interpretation, Rule
 
@@ -34,13 +34,13 @@ def _elementwise(make: Callable[[Sum, Sum], Sum]) -> Rule:
 def _sum(of: Interpretation, node: Node) -> list[Row]:
     row = of.row(_given(node, 0))
     for index in range(1, len(node.inputs)):
-        pairs = of.aligned(row, of.row(_given(node, index)))
+        pairs = of.align(row, of.row(_given(node, index)))
         row = tuple([(one + other, width) for one, other, width in pairs])
     return [row]
 
 
 def _negated(of: Interpretation, node: Node) -> list[Row]:
-    return [mapped(of.row(_given(node, 0)), lambda total: total.times(-1.0))]
+    return [map_parts(of.row(_given(node, 0)), lambda total: total.times(-1.0))]
 
 
 def _divided(of: Interpretation, node: Node) -> list[Row]:
@@ -56,7 +56,7 @@ def _quotient(of: Interpretation, one: Sum, other: Sum, node: Node) -> Sum:
 
 
 def _reciprocal(of: Interpretation, node: Node) -> list[Row]:
-    return [mapped(of.row(_given(node, 0)), lambda total: _inverse(of, total, node))]
+    return [map_parts(of.row(_given(node, 0)), lambda total: _inverse(of, total, node))]
 
 
 def _inverse(of: Interpretation, total: Sum, node: Node) -> Sum:
@@ -75,7 +75,7 @@ def _activated(kind: str, *parameters: tuple[str, float]) -> Rule:
 
     def rule(of: Interpretation, node: Node) -> list[Row]:
         values = [float(node.attribute(name, default)) for name, default in parameters]
-        return [of.applied(of.row(_given(node, 0)), kind, *values)]
+        return [of.apply(of.row(_given(node, 0)), kind, *values)]
 
     return rule
 
@@ -85,10 +85,10 @@ def _clipped(of: Interpretation, node: Node) -> list[Row]:
     bounds = [_bound(of, node, name, index) for name, index in (("min", 1), ("max", 2))]
     row = of.row(_given(node, 0))
     if bounds == [0.0, None]:
-        return [of.applied(row, "Relu")]
+        return [of.apply(row, "Relu")]
     if bounds != [0.0, 1.0]:
         raise Unfit(f"holds {node}, whose bounds are not 0 and 1")
-    return [mapped(row, lambda total: _hard(of, total))]
+    return [map_parts(row, lambda total: _hard(of, total))]
 
 
 def _hard(of: Interpretation, total: Sum) -> Sum:
@@ -115,13 +115,13 @@ def _largest(of: Interpretation, node: Node) -> list[Row]:
         rows = [of.row(_given(node, index)) for index in (0, 1)]
         for row, other in (rows, rows[::-1]):
             if is_broad(other) and other[0][0].number == 0.0:
-                return [of.applied(row, "Relu")]
+                return [of.apply(row, "Relu")]
     raise Unfit(f"is not an activation of an affine form: it holds {node}")
 
 
 def _chosen(of: Interpretation, node: Node) -> list[Row]:
     """Where by the mask of the states gives one of its branches on the trips that count."""
-    taken = None if of.mask is None else of.mask.taken(node)
+    taken = None if of.mask is None else of.mask.operand(node)
     if taken is None:
         raise Unfit(f"is chosen by {node}, which is no mask that keeps it")
     return [of.row(taken)]
@@ -132,26 +132,26 @@ def _chosen(of: Interpretation, node: Node) -> list[Row]:
 
 def _matmul(of: Interpretation, node: Node) -> list[Row]:
     left, right = _given(node, 0), _given(node, 1)
-    column = of.turned or (len(of.shape(right)) == 1 and len(of.shape(left)) == 2)
+    column = of.transposed or (len(of.shape(right)) == 1 and len(of.shape(left)) == 2)
     if column:
-        return [of.multiplied(of.row(right), of.matrix(left).turned())]
-    return [of.multiplied(of.row(left), of.matrix(right))]
+        return [of.multiply(of.row(right), of.matrix(left).transpose())]
+    return [of.multiply(of.row(left), of.matrix(right))]
 
 
 def _gemm(of: Interpretation, node: Node) -> list[Row]:
     flips = [bool(node.attribute(name, 0)) for name in ("transA", "transB")]
-    source, weight = (1, 0) if of.turned else (0, 1)
+    source, weight = (1, 0) if of.transposed else (0, 1)
     if flips[source]:
         raise Unfit(f"holds {node}, which turns what is no weight")
     matrix = of.matrix(_given(node, weight))
-    matrix = matrix.turned() if flips[weight] != of.turned else matrix
-    product = of.multiplied(of.row(_given(node, source)), matrix)
+    matrix = matrix.transpose() if flips[weight] != of.transposed else matrix
+    product = of.multiply(of.row(_given(node, source)), matrix)
     alpha, beta = (float(node.attribute(name, 1.0)) for name in ("alpha", "beta"))
-    row = mapped(product, lambda total: total.times(alpha))
+    row = map_parts(product, lambda total: total.times(alpha))
     addend = node.input(2)
     if addend is None:
         return [row]
-    pairs = of.aligned(row, of.row(addend))
+    pairs = of.align(row, of.row(addend))
     return [tuple([(one + other.times(beta), width) for one, other, width in pairs])]
 
 

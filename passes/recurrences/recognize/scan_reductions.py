@@ -25,8 +25,8 @@ from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
 from ...vectorize.loop_view import State
-from .parallel_prefix import accumulated
-from .recurrence import Raised, Recurrence
+from .parallel_prefix import parallel_prefix
+from .recurrence import Recurrence, Replacement
 
 _TYPES = onnx.TensorProto
 _FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE, _TYPES.FLOAT16)
@@ -125,7 +125,7 @@ class _Accumulation:
     terms: tuple[tuple[Value, bool], ...]
 
 
-def raise_accumulation(recurrence: Recurrence) -> Raised | str:
+def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     """Make reductions of a state to which every trip adds what does not depend on it."""
     found = _read(recurrence)
     if isinstance(found, str):
@@ -153,11 +153,11 @@ def raise_accumulation(recurrence: Recurrence) -> Raised | str:
         most = recurrence.trips.feeding.most_trips()
         most = None if most is None else most + 1
         straight = recurrence.trips.straight
-        joined = accumulated(emit, Operator(kind.op_type), rows, fact, most, straight)
+        joined = parallel_prefix(emit, Operator(kind.op_type), rows, fact, most, straight)
         what = f"{kind.op_type} in steps of doubling distance"
         return _of_all(recurrence, joined, what, exact)
     last = kind.last(emit, rows, fact.elem_type)
-    return Raised(_told(kind.what, exact), exact, {}, {state: lambda: last})
+    return Replacement(_told(kind.what, exact), exact, {}, {state: lambda: last})
 
 
 def _may_reorder(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> bool:
@@ -167,7 +167,7 @@ def _may_reorder(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> bo
     return fact.elem_type in _FLOATS and _has_cumsum(fact.elem_type, recurrence.emit.opset)
 
 
-def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
+def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Replacement:
     """The sums of all rows, to which what was there before is added last; it is one node where
     that is 0, and two where it is not."""
     emit, state, rows = recurrence.emit, found.state, _added(recurrence, found, fact)
@@ -178,7 +178,7 @@ def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Raised:
         before = recurrence.trips.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if _is_asked_for(recurrence) else "ReduceSum"
-    return Raised(_told(what, exact=False), False, {state: sums}, {state: lambda: total})
+    return Replacement(_told(what, exact=False), False, {state: sums}, {state: lambda: total})
 
 
 def _is_small(fact: Fact) -> bool:
@@ -188,13 +188,13 @@ def _is_small(fact: Fact) -> bool:
     return size * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize <= _MOST_BYTES
 
 
-def _of_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Raised:
+def _of_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Replacement:
     """All values of a state, the initial one first."""
     (state,), feeding, emit = recurrence.states, recurrence.trips.feeding, recurrence.emit
     every = feeding.cut(joined, [1], [np.iinfo(np.int64).max], [0])
     last = emit.add("Gather", [joined, feeding.trips], "last", axis=0)
     final = emit.squeeze(last, 0, state.result.name)
-    return Raised(_told(what, exact), exact, {state: every}, {state: lambda: final})
+    return Replacement(_told(what, exact), exact, {state: every}, {state: lambda: final})
 
 
 def _told(what: str, exact: bool) -> str:

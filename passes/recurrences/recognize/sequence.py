@@ -99,7 +99,7 @@ class Sequence3:
         reversals = self.recurrence.trips.feeding.reversals
         self.backward = bool(values) and all(value in reversals for value in values)
 
-    def fed(self, frees: Sequence[Free]) -> Value:
+    def input(self, frees: Sequence[Free]) -> Value:
         """A product of what does not depend on states, [trips, batch, elements]."""
         values = [self._rows(free) for free in frees]
         value = functools.reduce(self._multiplied, values)
@@ -154,7 +154,7 @@ class Sequence3:
             self._initial[state] = padded
         return self._initial[state]
 
-    def padded(self, value: Value) -> Value:
+    def pad_steps(self, value: Value) -> Value:
         """What is fed, with one element where there is none."""
         if self._none is None and self._empty is None:
             return value
@@ -170,17 +170,17 @@ class Sequence3:
         """1 where a trip counts in a row and else 0, [trips, batch, 1] of int64."""
         if self.of.width(mask.value) != 1:
             raise Unfit(f"is kept by '{mask.value.name}', which tells elements of a row apart")
-        value = self.fed([Free(mask.value, 0)])
+        value = self.input([Free(mask.value, 0)])
         if mask.keeps:
             value = self.emit.add("Not", [value], "counted")
-        return self.padded(self.emit.add("Cast", [value], "counted", to=onnx.TensorProto.INT64))
+        return self.pad_steps(self.emit.add("Cast", [value], "counted", to=onnx.TensorProto.INT64))
 
     def nothing(self, dtype: np.dtype[np.generic]) -> Value:
         """Zeros to be fed where there is nothing else, one for each row."""
         zero = self.emit.constant(np.zeros((1, 1, 1), dtype), "zero")
         ends = [self.trips, self.batch, self.emit.vector((1,), "k")]
         shape = self.emit.concat(ends, 0, "shape")
-        return self.padded(self.emit.add("Expand", [zero, shape], "fed"))
+        return self.pad_steps(self.emit.add("Expand", [zero, shape], "fed"))
 
     # What is given -------------------------------------------------------------------------------
 
@@ -221,10 +221,10 @@ class Sequence3:
         rank = len(self.shape)
         if rank == 1:
             return self.emit.squeeze(value, first, value.name)
-        turned = self.axis != rank - 1
+        transposed = self.axis != rank - 1
         batch = self.batch_axis
-        if turned:
+        if transposed:
             value = self.emit.transpose(value, [*range(first), first + 1, first], value.name)
-        kept = {self.axis, batch if batch is not None else (rank - 1 if turned else 0)}
+        kept = {self.axis, batch if batch is not None else (rank - 1 if transposed else 0)}
         new = tuple(first + index for index in range(rank) if index not in kept)
         return self.emit.unsqueeze(value, new, value.name) if new else value

@@ -12,7 +12,7 @@ from ....facts.fact import Fact, Shape, integers
 from ....ir import Node, Value
 from ....ops.batching import Operand
 from ...vectorize.loop_view import Scanned
-from .column_sums import Row, mapped
+from .column_sums import Row, map_parts
 from .symbolic_cell import Interpretation
 
 _MATRIX = 2
@@ -25,13 +25,13 @@ _DEEPEST = 16
 """So far what is read is followed back."""
 
 
-def hoisted(of: Interpretation, value: Value) -> Row | None:
+def read_hoisted(of: Interpretation, value: Value) -> Row | None:
     """What a value of the body is made of that is an element of a product made outside.
 
     Returns:
         None where it is none.
     """
-    found = None if of.turned else _read(of, value)
+    found = None if of.transposed else _read(of, value)
     if found is None:
         return None
     source, elements = found
@@ -118,12 +118,14 @@ class _Elements:
 
     def _as_it_is(self, source: Value) -> Row:
         key = self.axis, self.how, source
-        if key not in self.of.stand_ins:
-            made = self.of.recurrence.trips.stand_in(source.name, self.operand(source, self.axis))
-            self.of.stand_ins[key] = made
-            self.of.finiteness.stands_for(made, source)
+        if key not in self.of.placeholders:
+            made = self.of.recurrence.trips.placeholder(
+                source.name, self.operand(source, self.axis)
+            )
+            self.of.placeholders[key] = made
+            self.of.finiteness.alias(made, source)
             self.of.recurrence.trips.count_along(source, self.axis)
-        return self.of.row(self.of.stand_ins[key])
+        return self.of.row(self.of.placeholders[key])
 
     def _factor(self, value: Value, depth: int) -> Row:
         """What an element is made of that is to be multiplied; a product is taken as it is."""
@@ -152,7 +154,7 @@ class _Elements:
         last = len(self.of.shape(source)) - 1
         if self.axis == last or len(self.of.shape(other)) != 2 or not self._is_read(one, source):
             return None
-        return self.of.multiplied(self._factor(one, depth), self.of.matrix(other))
+        return self.of.multiply(self._factor(one, depth), self.of.matrix(other))
 
     def _gemm(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
         product = None if self.axis else self._product(node, inputs[0], inputs[1], depth)
@@ -165,23 +167,23 @@ class _Elements:
         if node.attribute("transA", 0):
             return None
         matrix = self.of.matrix(weight)
-        matrix = matrix.turned() if node.attribute("transB", 0) else matrix
-        product = self.of.multiplied(self._factor(factor, depth), matrix)
+        matrix = matrix.transpose() if node.attribute("transB", 0) else matrix
+        product = self.of.multiply(self._factor(factor, depth), matrix)
         alpha = float(node.attribute("alpha", 1.0))
-        return mapped(product, lambda total: total.times(alpha))
+        return map_parts(product, lambda total: total.times(alpha))
 
     def _with_addend(self, node: Node, product: Row, addend: Row | None) -> Row | None:
         if addend is None:
             return None
         beta = float(node.attribute("beta", 1.0))
-        pairs = self.of.aligned(product, addend)
+        pairs = self.of.align(product, addend)
         return tuple([(one + other.times(beta), width) for one, other, width in pairs])
 
     def _add(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
         rows = [self._addend(value, source, depth) for value in inputs]
         if rows[0] is None or rows[1] is None:
             return None
-        pairs = self.of.aligned(rows[0], rows[1])
+        pairs = self.of.align(rows[0], rows[1])
         return tuple([(one + other, width) for one, other, width in pairs])
 
     def _split(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:

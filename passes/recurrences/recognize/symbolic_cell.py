@@ -15,9 +15,9 @@ from ....ir import Node, Value
 from ....ops.batching import Unbatchable
 from ...vectorize.loop_view import State
 from ..weights import Matrix, Unfit
-from .column_sums import Part, Row, aligned, cut, mapped
+from .column_sums import Part, Row, align, cut, map_parts
 from .finiteness import Finiteness
-from .masked_sequences import find_mask, masked_names
+from .masked_sequences import find_mask, mask_aliases
 from .polynomials import Activation, Atoms, Carried, Free, Product, Sum, number
 from .recurrence import Recurrence
 
@@ -36,7 +36,7 @@ recurrence becomes multiplies by weights itself."""
 Rule = Callable[["Interpretation", Node], list[Row]]
 """What the outputs of a node are made of, one for each."""
 
-Hoisted = Callable[["Interpretation", Value], Row | None]
+HoistedReader = Callable[["Interpretation", Value], Row | None]
 
 
 class Interpretation:
@@ -46,7 +46,7 @@ class Interpretation:
         recurrence: the states and the nodes that they go through.
         rules: what is known of operators, by name.
         hoisted: what a value is made of that was computed for all trips before the loop.
-        turned: whether columns stand for rows: [hidden, batch].
+        transposed: whether columns stand for rows: [hidden, batch].
 
     Attributes:
         atoms: what the sums are made of.
@@ -54,18 +54,22 @@ class Interpretation:
         scanned: the inputs of the body that are scanned.
         mask: what keeps the states on some trips, if anything does; what is told of values that
             follow from it holds for the other trips.
-        stand_ins: values that stand for what is read outside, by what that is.
+        placeholders: values that stand for what is read outside, by what that is.
         finiteness: the values that are certainly finite.
-        turned: as given.
+        transposed: as given.
     """
 
     def __init__(
-        self, recurrence: Recurrence, rules: Mapping[str, Rule], hoisted: Hoisted, turned: bool
+        self,
+        recurrence: Recurrence,
+        rules: Mapping[str, Rule],
+        hoisted: HoistedReader,
+        transposed: bool,
     ) -> None:
         self.recurrence = recurrence
         self._rules = rules
         self._hoisted = hoisted
-        self.turned = turned
+        self.transposed = transposed
         self.atoms = Atoms()
         self._rows: dict[Value, Row] = {}
         self._shapes: dict[Value, Shape | None] = {}
@@ -73,15 +77,15 @@ class Interpretation:
         self._unfit: dict[Value | None, str] = {}
         self._depth = 0
         self._seen: set[Node] = set()
-        self.stand_ins: dict[Hashable, Value] = {}
+        self.placeholders: dict[Hashable, Value] = {}
         self.finiteness = Finiteness(recurrence.repetition, recurrence.fact)
         self.mask = find_mask(recurrence)
         self.scanned = {one.given: one for one in recurrence.repetition.scanned}
         self._circle = set(recurrence.nodes)
-        self.lead = lead(self.shape(recurrence.states[0].given), turned)
+        self.lead = lead(self.shape(recurrence.states[0].given), transposed)
         for state in recurrence.states:
             shape = self.shape(state.given)
-            if lead(shape, turned) != self.lead:
+            if lead(shape, transposed) != self.lead:
                 raise Unfit("is carried with another one of another batch")
             atom = self.atoms.of(Carried(state))
             self._rows[state.given] = ((atom, self.width(state.given)),)
@@ -99,10 +103,10 @@ class Interpretation:
             raise Unfit("is joined of several parts")
         return row[0][0]
 
-    def alike(self, state: State) -> list[Value]:
+    def aliases(self, state: State) -> list[Value]:
         """The values of the circle that are what a state is on the next trip."""
         if self.mask is not None:
-            return masked_names(state)
+            return mask_aliases(state)
         total = self.result(state.result)
         made = (value for node in self.recurrence.nodes for value in node.outputs)
         rows = ((value, self._rows.get(value, ())) for value in made if value is not None)
@@ -121,16 +125,16 @@ class Interpretation:
 
     def lead_of(self, shape: Shape) -> tuple[object, ...]:
         """The axes of a batch, without those of size 1."""
-        return lead(shape, self.turned)
+        return lead(shape, self.transposed)
 
     def axis(self, rank: int) -> int:
         """The axis along which the elements of a state stand."""
-        return rank - 2 if self.turned and rank > 1 else rank - 1
+        return rank - 2 if self.transposed and rank > 1 else rank - 1
 
     def width(self, value: Value) -> int:
         """How many elements stand along that axis."""
         shape = self.shape(value)
-        if self.turned and len(shape) == 1 and shape[0] != 1:
+        if self.transposed and len(shape) == 1 and shape[0] != 1:
             raise Unfit(f"is made of '{value.name}', which stands along its batch")
         size = shape[self.axis(len(shape))].value if shape else 1
         if size is None:
@@ -247,7 +251,7 @@ class Interpretation:
             source = node.inputs[0]
             assert source is not None
             if len(self.shape(source)) == 2 and node.attribute("perm", [1, 0]) == [1, 0]:
-                return self.matrix(source).turned()
+                return self.matrix(source).transpose()
         return self.weight(value, 0)
 
     def weight(self, value: Value, leading: int) -> Matrix:
@@ -262,7 +266,7 @@ class Interpretation:
             raise Unfit(f"is multiplied by '{value.name}', which is no matrix of known sizes")
         return Matrix(value, (rows, columns), rows, columns, leading=leading)
 
-    def multiplied(self, row: Row, matrix: Matrix) -> Row:
+    def multiply(self, row: Row, matrix: Matrix) -> Row:
         """A row times a matrix.
 
         Raises:
@@ -283,9 +287,9 @@ class Interpretation:
                 total = total + self.atoms.of(Product(source, own)).times(factor)
         return ((total, matrix.width),)
 
-    def applied(self, row: Row, kind: str, alpha: float = 0.0, beta: float = 0.0) -> Row:
+    def apply(self, row: Row, kind: str, alpha: float = 0.0, beta: float = 0.0) -> Row:
         """A function of each element."""
-        return mapped(row, lambda total: self.atoms.of(Activation(kind, alpha, beta, total)))
+        return map_parts(row, lambda total: self.atoms.of(Activation(kind, alpha, beta, total)))
 
     def numbers(self, value: Value | None) -> list[int]:
         """The elements of an input such as axes, which must be known."""
@@ -296,18 +300,18 @@ class Interpretation:
 
     def pair(self, one: Value, other: Value) -> list[tuple[Sum, Sum, int]]:
         """Two values, column by column."""
-        return aligned(self.atoms, self.row(one), self.row(other))
+        return align(self.atoms, self.row(one), self.row(other))
 
-    def aligned(self, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
+    def align(self, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
         """Two rows, column by column."""
-        return aligned(self.atoms, one, other)
+        return align(self.atoms, one, other)
 
     def cut(self, row: Row, start: int, stop: int) -> Row:
         """Some columns of a row."""
         return cut(self.atoms, row, start, stop)
 
 
-def lead(shape: Shape, turned: bool) -> tuple[object, ...]:
+def lead(shape: Shape, transposed: bool) -> tuple[object, ...]:
     """The axes of a batch, without those of size 1."""
-    axis = len(shape) - 2 if turned and len(shape) > 1 else len(shape) - 1
+    axis = len(shape) - 2 if transposed and len(shape) > 1 else len(shape) - 1
     return tuple([dim for index, dim in enumerate(shape) if index != axis and dim.value != 1])

@@ -37,10 +37,10 @@ def test_a_part_of_a_matrix_as_the_operators_take_it(known):
     model, made = weights()
     value = Value("w", constant=ir.Tensor(array=ARRAY)) if known else Value("w")
     matrix = Matrix(value, (4, 6), 4, 6).columns(1, 5).some_rows(1, 3)
-    assert matrix.turned().turned() == matrix
-    assert isinstance(made.turned(matrix), Value) is not known
-    block = made.scaled(made.turned(matrix.turned()), 2.0)
-    block = made.joined([made.zeros(1, 4), block, made.scaled(block, -1.0)], 0)
+    assert matrix.transpose().transpose() == matrix
+    assert isinstance(made.transpose(matrix), Value) is not known
+    block = made.scale(made.transpose(matrix.transpose()), 2.0)
+    block = made.concat([made.zeros(1, 4), block, made.scale(block, -1.0)], 0)
     part = 2 * ARRAY[1:3, 1:5]
     expected = np.concatenate([np.zeros((1, 4)), part, -part])
     np.testing.assert_array_equal(computed(model, block), expected)
@@ -49,13 +49,13 @@ def test_a_part_of_a_matrix_as_the_operators_take_it(known):
 def test_what_differs_from_trip_to_trip_is_no_weight():
     _, made = weights(batched=True)
     with pytest.raises(Unfit, match="differs from trip to trip"):
-        made.turned(Matrix(Value("w"), (4, 6), 4, 6))
+        made.transpose(Matrix(Value("w"), (4, 6), 4, 6))
 
 
 def test_sums():
     model, made = weights()
     one = np.ones(3, np.float32)
-    assert made.added(None, one) is one
-    np.testing.assert_array_equal(made.added(one, one), 2 * one)
-    total = made.added(one, model.graph.inputs[0])
+    assert made.add(None, one) is one
+    np.testing.assert_array_equal(made.add(one, one), 2 * one)
+    total = made.add(one, model.graph.inputs[0])
     assert isinstance(total, Value) and total.producer.op_type == "Add"

@@ -22,7 +22,7 @@ def applied(function, opset=17, clip=None):
     )
     graph, (x,) = model.graph, model.graph.inputs
     activations = Activations(Builder(graph), TensorProto.FLOAT, clip)
-    made = activations.applied(function, activations.clipped(x), "made")
+    made = activations.apply(function, activations.clip(x), "made")
     graph.replace_uses(graph.nodes()[0].output(), made)
     proto = ir.to_proto(model)
     check_model(proto)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cells import interpreted
-from straightline.passes.recurrences.recognize.affine import affine, described, require_nothing_left
+from straightline.passes.recurrences.recognize.affine import affine, describe, require_affine
 from straightline.passes.recurrences.recognize.polynomials import Carried
 from straightline.passes.recurrences.weights import Unfit
 
@@ -20,17 +20,17 @@ def form_of(body):
 def test_the_parts_of_a_gate():
     body = "p = MatMul (e, w) q = MatMul (h, w) r = Sub (p, q) h2 = Add (r, b)"
     of, form = form_of(body)
-    assert [described(of.atoms, source) for _, source in form.added] == ["'b'"]
-    assert [(f, described(of.atoms, s)) for f, s, _ in form.inputs] == [(1.0, "'e'")]
+    assert [describe(of.atoms, source) for _, source in form.addends] == ["'b'"]
+    assert [(f, describe(of.atoms, s)) for f, s, _ in form.inputs] == [(1.0, "'e'")]
     assert [(factor, matrix.value.name) for factor, matrix in form.recurrent] == [(-1.0, "w")]
-    require_nothing_left(of.atoms, form)
-    opposite = form.negated()
-    assert [factor for factor, _ in (*opposite.added, *opposite.recurrent)] == [-1.0, 1.0]
+    require_affine(of.atoms, form)
+    opposite = form.negate()
+    assert [factor for factor, _ in (*opposite.addends, *opposite.recurrent)] == [-1.0, 1.0]
     assert [factor for factor, *_ in opposite.inputs] == [-1.0]
 
 
 def test_what_is_left():
     of, form = form_of("p = Mul (h, b) q = Tanh (p) r = MatMul (q, w) h2 = Add (r, e)")
-    assert len(form.added) == 1 and not form.recurrent
+    assert len(form.addends) == 1 and not form.recurrent
     with pytest.raises(Unfit, match=r"it adds \(a Tanh times 'w'\)"):
-        require_nothing_left(of.atoms, form)
+        require_affine(of.atoms, form)

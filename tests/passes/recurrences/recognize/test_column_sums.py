@@ -2,7 +2,7 @@
 
 import pytest
 from straightline.ir import Value
-from straightline.passes.recurrences.recognize.column_sums import aligned, cut, is_broad, mapped
+from straightline.passes.recurrences.recognize.column_sums import align, cut, is_broad, map_parts
 from straightline.passes.recurrences.recognize.polynomials import Atoms, Free, number
 from straightline.passes.recurrences.weights import Unfit
 
@@ -28,18 +28,18 @@ def test_what_is_the_same_for_all_columns():
     broad = ((number(2.0), 0),)
     assert is_broad(broad) and cut(atoms, broad, 3, 7) == broad
     row = ((named(atoms, 2), 2), (named(atoms, 3), 3))
-    assert aligned(atoms, broad, row) == [(number(2.0), total, width) for total, width in row]
-    assert aligned(atoms, row, broad) == [(total, number(2.0), width) for total, width in row]
+    assert align(atoms, broad, row) == [(number(2.0), total, width) for total, width in row]
+    assert align(atoms, row, broad) == [(total, number(2.0), width) for total, width in row]
 
 
 def test_aligning():
     atoms = Atoms()
     one = ((named(atoms, 2), 2), (named(atoms, 3), 3))
-    pairs = aligned(atoms, one, ((named(atoms, 5), 5),))
+    pairs = align(atoms, one, ((named(atoms, 5), 5),))
     assert pairs == [
         (named(atoms, 2), named(atoms, 5, 0, 2), 2),
         (named(atoms, 3), named(atoms, 5, 2, 5), 3),
     ]
     with pytest.raises(Unfit, match="not of one width"):
-        aligned(atoms, one, ((named(atoms, 2), 2),))
-    assert mapped(one, lambda total: total.times(2.0))[1] == (named(atoms, 3).times(2.0), 3)
+        align(atoms, one, ((named(atoms, 2), 2),))
+    assert map_parts(one, lambda total: total.times(2.0))[1] == (named(atoms, 3).times(2.0), 3)

@@ -2,7 +2,7 @@
 
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.passes.recurrences.recognize.recurrence import AllTrips, Raised
+from straightline.passes.recurrences.recognize.recurrence import AllTrips, Replacement
 from straightline.passes.vectorize.loop_view import read
 from straightline.passes.vectorize.memory import MemoryBounds
 
@@ -32,7 +32,7 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
         )
         every = recurrence.free(value)
         assert every.batched
-        return Raised("an operator", True, {state: every.value})
+        return Replacement("an operator", True, {state: every.value})
 
     repetition = read(node)
     assert not isinstance(repetition, str)
@@ -41,7 +41,7 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
         ("a", ["Add", "Tanh"]),
         ("b", ["Add", "Tanh"]),
     ]
-    assert [raised.what for raised in trips.made] == ["an operator"] * 2
+    assert [raised.what for raised in trips.replacements] == ["an operator"] * 2
     assert [trips.final(state).name for state in repetition.states][2] == "k0"
 
 
@@ -52,7 +52,7 @@ def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
     def raiser(recurrence):
         (state,) = recurrence.states
         value = recurrence.trips.feeding.same(state.initial).value
-        return Raised("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
+        return Replacement("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
 
     repetition = read(node)
     trips = AllTrips(repetition, ShapeInference(model), MemoryBounds(), False, [raiser])

@@ -64,4 +64,4 @@ def test_a_vector_beside_columns_stands_along_the_batch():
 def test_what_is_made_of_the_same_is_alike():
     of = interpreted("a = Add (h, e) b = Add (e, h) c = Mul (a, b) h2 = Identity (a)")
     (state,) = of.recurrence.states
-    assert [value.name for value in of.alike(state)] == ["a", "h2"]
+    assert [value.name for value in of.aliases(state)] == ["a", "h2"]
