@@ -14,8 +14,7 @@ from ...facts.fact import Fact
 from ...facts.polynomial import Dimension
 from ...ops.axes import ONE
 from ...reference.bodies import label
-from .execution.safety import Safety
-from .obligations import (
+from .execution.obligations import (
     AS_DECLARED,
     ENDS,
     HAS_RANK,
@@ -28,6 +27,7 @@ from .obligations import (
     Log,
     Obligation,
 )
+from .execution.safety import Safety
 from .terms.budget import OpenError
 from .terms.op_semantics import versions_of
 from .terms.term import Args, Head, Term

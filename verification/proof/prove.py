@@ -33,9 +33,9 @@ from .equality.equality import Comparison, Difference
 from .execution.compile_graph import Compiler, Operation, subgraphs_of
 from .execution.inputs import input_terms, narrower, overridable, require_same_defaults
 from .execution.node_checker import InvalidError
+from .execution.obligations import Log
 from .execution.symbolic_execution import Execution, TracedExecution
 from .explanation import needed, places, users
-from .obligations import Log
 from .result import Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import Places, key_of

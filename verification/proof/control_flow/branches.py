@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..execution.compile_graph import Program, Step
+from ..execution.obligations import ONE_ELEMENT, Guard
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
-from ..obligations import ONE_ELEMENT, Guard
 from ..simplify.select import choose
 from ..terms.budget import OpenError
 from ..terms.term import Term

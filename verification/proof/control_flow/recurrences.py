@@ -23,8 +23,8 @@ from ....ops.axes import ONE
 from ....reference.bodies import label
 from ..arithmetic.trip_counts import Loop, counting_trip_count, least
 from ..execution.compile_graph import Step
+from ..execution.obligations import ENDS, SAME_SIZES, Guard, Guards
 from ..execution.symbolic_execution import Execution, Value
-from ..obligations import ENDS, SAME_SIZES, Guard, Guards
 from ..terms.budget import OpenError
 from ..terms.free_variables import Bound
 from ..terms.term import Term, descendants

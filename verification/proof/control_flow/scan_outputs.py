@@ -13,8 +13,8 @@ from ....ops.axes import ONE
 from ....reference.bodies import Body
 from ....reference.errors import EvaluationError
 from ..execution.compile_graph import Program, Step
+from ..execution.obligations import SAME_SIZES
 from ..execution.symbolic_execution import Execution, Value
-from ..obligations import SAME_SIZES
 from ..simplify.sequences import elements_of, rows_as_sequence
 from ..terms.budget import OpenError
 from ..terms.term import Head, Term, descendants

@@ -13,8 +13,8 @@ from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
 from ....reference.bodies import label
 from ..execution.compile_graph import Program, Step
+from ..execution.obligations import IS_PART, IS_SIZE, SAME_SIZES, Guard
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
-from ..obligations import IS_PART, IS_SIZE, SAME_SIZES, Guard
 from ..simplify.padding import padded_to, zeros
 from ..simplify.select import choose
 from ..simplify.slices import backward

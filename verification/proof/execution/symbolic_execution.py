@@ -13,7 +13,6 @@ from ....ops import OperatorRules, rules_of
 from ....reference.bodies import label
 from ....reference.element_types import ElementTypes
 from ....reference.signature import Dim
-from ..obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, moved
 from ..terms.budget import OpenError
 from ..terms.exact_operators import is_exact
 from ..terms.op_semantics import is_known, schema_of
@@ -21,6 +20,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Program, Step
 from .node_checker import LEFT_OUT, require_valid
+from .obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, moved
 from .safety import Safety
 
 Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Sequence[Value]"]

@@ -1,7 +1,7 @@
 """Obligations of calls."""
 
 import onnx
-from straightline.verification.proof.obligations import Guard, Obligation, moved
+from straightline.verification.proof.execution.obligations import Guard, Obligation, moved
 from straightline.verification.proof.terms.term import Head
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import onnx
 
-from ...facts.polynomial import Dimension
-from .terms.term import Args, Head, Term
+from ....facts.polynomial import Dimension
+from ..terms.term import Args, Head, Term
 
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
 IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"
