@@ -1,7 +1,7 @@
-"""Inputs that make Loops run beyond the maxima that a caller vouches for.
+"""Search for inputs on which Loops exceed the maxima that a caller vouches for.
 
-A copy of the original is guarded: in the trip behind the last one that is allowed it reads what is
-not there, and stops. So an endless Loop is no danger, and a Loop is watched wherever it stands.
+A copy of the original is guarded: in the iteration after the last allowed one it reads an element
+that does not exist, and stops. So endless Loops end, and a Loop is watched in every graph.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _MOST_SHOWN = 4
 
 
 class Beyond(NamedTuple):
-    """An input on which a Loop makes more trips than it was said to make.
+    """An input on which a Loop exceeds its maximum trip count.
 
     Attributes:
         path: the Loop.
         most: the maximum.
         feeds: the input.
-        steering: the names of the inputs that decide about trips, which are shown first.
+        steering: the names of the inputs that decide trip counts, which are shown first.
     """
 
     path: str
@@ -62,12 +62,12 @@ class Beyond(NamedTuple):
         """The input in a line."""
         names = sorted(self.feeds, key=lambda name: name not in self.steering)
         more = len(names) - _MOST_SHOWN
-        told = ", ".join(_shown(name, self.feeds[name]) for name in names[:_MOST_SHOWN])
-        return told + (f" and {more} more" if more > 0 else "")
+        text = ", ".join(_shown(name, self.feeds[name]) for name in names[:_MOST_SHOWN])
+        return text + (f" and {more} more" if more > 0 else "")
 
 
 class Search:
-    """Looks for inputs that go beyond maxima.
+    """Search for inputs that exceed maxima.
 
     Args:
         original: the model.
@@ -99,17 +99,17 @@ class Search:
         self._steering = tuple(sorted(steering_inputs(self._pair.before.proto)))
 
     def on_samples(self) -> Beyond | None:
-        """A sample that goes beyond, of those on which both models are compared."""
+        """Return a sample of the comparison that exceeds a maximum."""
         if not self._guards:
             return None
-        known: dict[str, Any] = {"bound": self._bound, "base_dir": self._base_dir}
-        found = run(*self._models, self._options, workers=self._workers, **known)
-        if found.status != "different" or found.feeds is None:
+        subject: dict[str, Any] = {"bound": self._bound, "base_dir": self._base_dir}
+        verdict = run(*self._models, self._options, workers=self._workers, **subject)
+        if verdict.status != "different" or verdict.feeds is None:
             return None
-        return self._told(found.reason, found.feeds)
+        return self._told(verdict.reason, verdict.feeds)
 
     def further(self) -> Beyond | None:
-        """An input that goes beyond, drawn for that; none is where inputs were given."""
+        """Return an input drawn to exceed a maximum; None where the caller gives inputs."""
         if not self._guards or self._options.feeds is not None:
             return None
         with ExitStack() as stack:
@@ -127,9 +127,9 @@ class Search:
             try:
                 worker.run(self._pair.after, self._pair.feeds_after(feeds))
             except RuntimeFailure as error:
-                found = self._told(str(error), feeds)
-                if found is not None or error.reason != "failed":
-                    return found
+                violation = self._told(str(error), feeds)
+                if violation is not None or error.reason != "failed":
+                    return violation
         return None
 
     def _drawn(self) -> Iterator[Feeds]:
@@ -140,7 +140,7 @@ class Search:
             yield from long_running(drawer, self._steering, most)
 
     def _told(self, reason: str, feeds: Feeds) -> Beyond | None:
-        """What a failure says, if a guard was what failed."""
+        """Return the input of a failure, if a guard failed."""
         mark = re.search(rf"{_MARK}(\d+)", reason)
         if mark is None:
             return None
@@ -148,9 +148,9 @@ class Search:
         return Beyond(*self._guards[int(mark[1])], own, self._steering)
 
     def _runtime(self) -> Any:
-        asked = self._options.runtime
-        if asked in ("onnxruntime", "reference"):
-            return asked
+        runtime = self._options.runtime
+        if runtime in ("onnxruntime", "reference"):
+            return runtime
         return "onnxruntime" if has_onnxruntime() else "reference"
 
     def _timeout(self) -> float:
@@ -158,14 +158,14 @@ class Search:
 
 
 def guard_maxima(model: Model, maxima: Maxima) -> list[tuple[str, int]]:
-    """Let a model fail where one of its Loops goes beyond its maximum.
+    """Guard a model: it fails where one of its Loops exceeds its maximum.
 
     Args:
         model: is changed in place.
         maxima: by the path of the Loop.
 
     Returns:
-        those that are guarded, in order.
+        the guarded Loops, in order.
 
     Raises:
         AssumptionError: as `assume_maxima`.

@@ -1,4 +1,4 @@
-"""One conversion, from the model given to the verified result."""
+"""Conversions: from the model to the verified result."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 CONVERT = "convert"
-"""What the conversion is called where passes are."""
+"""Name of the conversion among passes."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Convert(Pass):
-    """The conversion as those see it who watch passes."""
+    """The conversion as a pass, for watchers."""
 
     name: ClassVar[str] = CONVERT
     opset: int
@@ -54,11 +54,11 @@ class Conversion:
     """One conversion: a model with the options of the conversion, and passes that run first.
 
     Attributes:
-        given: the model and the options.
+        rewriting: the model and the options.
         on_progress: called now and then during long work.
     """
 
-    given: Rewriting
+    rewriting: Rewriting
     on_progress: OnProgress = silent
 
     @paused_collector
@@ -78,32 +78,34 @@ class Conversion:
 
     @property
     def _opset(self) -> int:
-        assert self.given.options.opset is not None
-        return self.given.options.opset
+        assert self.rewriting.options.opset is not None
+        return self.rewriting.options.opset
 
     def carried(self, target: int) -> Converted:
-        """The model in an opset, straightened where it must be.
+        """Convert the model to an opset, straightened where it must be.
 
         Raises:
             ConversionError: nodes cannot be carried over.
         """
-        given = self._start()
-        before, written = given.model.opset(), Written(given.model)
+        start = self._start()
+        before, operators = start.model.opset(), Written(start.model)
         started = time.perf_counter()
         stuck, straightened = None, tuple[Remark, ...]()
         try:
-            self._convert(given.model, target)
+            self._convert(start.model, target)
         except ConversionError as error:
-            if not self.given.options.rewrite:
+            if not self.rewriting.options.rewrite:
                 raise
             stuck = error
         if stuck is not None:
-            given, straightened = self._straightened(target, stuck)
-        return Converted(self, given, before, written, time.perf_counter() - started, straightened)
+            start, straightened = self._straightened(target, stuck)
+        return Converted(
+            self, start, before, operators, time.perf_counter() - started, straightened
+        )
 
     def _convert(self, model: Model, target: int) -> None:
-        """Convert a model; who watches is told, unless it is only tried how far it comes."""
-        step = _Convert(target, self.given.options.ir_version, self._tell)
+        """Convert a model; watchers see only the conversion to the target."""
+        step = _Convert(target, self.rewriting.options.ir_version, self._tell)
         watcher = current_watcher() if target == self._opset else None
         if watcher is not None:
             watcher.before(step, model)
@@ -114,27 +116,26 @@ class Conversion:
     def _straightened(
         self, target: int, stuck: ConversionError
     ) -> tuple[Rewritten, tuple[Remark, ...]]:
-        """The model in an opset after what a first conversion failed at was rewritten, and how."""
+        """Rewrite the constructs at which a first conversion failed, and convert again."""
         first: ConversionError | None = None
         for passes in PIPELINES:
-            given = self._start()
-            remarks, kept = straighten_constructs(given.model, stuck.failures, passes)
+            start = self._start()
+            remarks, reasons = straighten_constructs(start.model, stuck.failures, passes)
             if not remarks:
-                raise first or stuck.explained(kept)
+                raise first or stuck.explained(reasons)
             try:
-                self._convert(given.model, target)
+                self._convert(start.model, target)
             except ConversionError as error:
-                first = first or error.explained(kept)
+                first = first or error.explained(reasons)
                 if error.places() <= stuck.places():
                     break
             else:
-                return given, tuple(remarks)
+                return start, tuple(remarks)
         assert first is not None
         raise first
 
     def _nearest(self, error: ConversionError) -> int | None:
-        """The opset nearest to the target that the model reaches, which is tried; None where it
-        does not leave its own."""
+        """Return the opset nearest to the target that the model reaches; None for its own."""
         source, tried = self._start().model.opset(), set[int]()
         while error.failures:
             nearest = error.last_reached()
@@ -150,54 +151,53 @@ class Conversion:
         return None
 
     def _start(self) -> Rewritten:
-        """The model as the conversion is given it, each time anew: one that fails leaves it half
-        converted."""
-        if not self.given.has_passes:
-            return self.given.run()
-        made = self._rewritten
+        """Return the model to convert, each time anew: a failure leaves it half converted."""
+        if not self.rewriting.has_passes:
+            return self.rewriting.run()
+        rewritten = self._rewritten
         return dataclasses.replace(
-            made, result=dataclasses.replace(made.result, model=load(made.model))
+            rewritten, result=dataclasses.replace(rewritten.result, model=load(rewritten.model))
         )
 
     @lazy_property
     def _rewritten(self) -> Rewritten:
-        """What the passes make of the model, which takes its time."""
+        """The result of the passes."""
 
-        def tell(what: str, done: int, total: int) -> None:
-            self.on_progress("rewriting", what, done, total)
+        def tell(what: str, finished: int, total: int) -> None:
+            self.on_progress("rewriting", what, finished, total)
 
-        return self.given.run(tell)
+        return self.rewriting.run(tell)
 
-    def _tell(self, what: str, done: int, total: int) -> None:
-        self.on_progress("converting", what, done, total)
+    def _tell(self, what: str, finished: int, total: int) -> None:
+        self.on_progress("converting", what, finished, total)
 
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """What a conversion made.
+    """Result of a conversion.
 
     Attributes:
-        conversion: what was asked for.
-        rewritten: what the passes before it made; its model is the one that was converted.
+        conversion: the request.
+        rewritten: the result of the passes before it; its model is the converted one.
         opset_before: the opset of the original.
-        written: what its nodes said.
+        operators: the operators of its nodes.
         seconds: the time that the conversion itself took.
-        straightened: what had to be rewritten for it, and why.
-        noted: what was over a budget.
+        straightened: remarks on constructs that had to be rewritten for it.
+        noted: remarks on what exceeded a budget.
     """
 
     conversion: Conversion
     rewritten: Rewritten
     opset_before: int
-    written: Written = dataclasses.field(repr=False)
+    operators: Written = dataclasses.field(repr=False)
     seconds: float = 0.0
     straightened: tuple[Remark, ...] = ()
     noted: tuple[Remark, ...] = ()
 
     @lazy_property
     def differences(self) -> Differences:
-        """Which operators the conversion has changed."""
-        return Differences(self.written, Written(self.model))
+        """The operators that the conversion has changed."""
+        return Differences(self.operators, Written(self.model))
 
     @property
     def model(self) -> Model:
@@ -228,17 +228,17 @@ class Converted:
         """
         from ..verification import compare
 
-        given = self.conversion.given
+        rewriting = self.conversion.rewriting
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
-        known: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
-        known |= {"base_dir": given.base_dir, "loaded": loaded}
-        verdict = compare(given.original, self.model, options, **known, **shared)
+        subject: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
+        subject |= {"base_dir": rewriting.base_dir, "loaded": loaded}
+        verdict = compare(rewriting.original, self.model, options, **subject, **shared)
         if verdict.differs and self._corrected(context := PassContext()):
-            verdict = compare(given.original, self.model, options, **known, **shared)
+            verdict = compare(rewriting.original, self.model, options, **subject, **shared)
             notes = (*verdict.notes, *map(str, context.remarks))
             verdict = dataclasses.replace(verdict, notes=notes)
-        verdict = given.trusted(verdict, options, workers)
+        verdict = rewriting.trusted(verdict, options, workers)
         if verdict.differs:
-            given.run().verify(options, **shared)  # names the pass, if it is one's fault
+            rewriting.run().verify(options, **shared)  # names the pass, if it is one's fault
             raise MismatchError(verdict, f"that converts to opset {self.model.opset()}")
         return verdict

@@ -1,4 +1,4 @@
-"""Making a model fit a target: the opset and the operators that it takes, nothing that it does not.
+"""Passes that fit a model to a target: its opset, and no operator that it does not take.
 
 What is done, in order: passes straighten the model; it is carried to an opset that the target
 reads; and each operator that the target lacks is said by others, until nothing is left or nothing
@@ -52,29 +52,29 @@ class FitTarget(Pass):
     Options:
         target: what the model is made for.
         ways: passes to begin with; others that may leave less.
-        asked: the opset to end in, where it is not the target's choice, and how to convert to it.
+        request: the opset to end in, where it is not the target's choice, and how to convert to it.
         max_nodes: how many nodes the whole rewrite may add.
     """
 
     name: ClassVar[str] = "fit-target"
     target: Target = dataclasses.field(metadata={"code_only": True})
     ways: tuple[Stages, ...] = dataclasses.field(metadata={"code_only": True})
-    asked: RewriteOptions = dataclasses.field(metadata={"code_only": True})
+    request: RewriteOptions = dataclasses.field(metadata={"code_only": True})
     max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Begin in the first way; in another one if that leaves less."""
+        """Fit the model in the first way, or in another one that leaves less."""
         original = load(model) if len(self.ways) > 1 else None
         before, had = list(context.remarks.entries), _operators(model)
         changed = run_passes(self.ways[0], model, context, repeat=False)
         best, fit_run = _Fit(self, model, context.meter.added_nodes).made(), context
-        if original is not None and any(n.bodies or n.op_type not in had for n in best.left):
+        if original is not None and any(n.bodies or n.op_type not in had for n in best.untaken):
             for way in self.ways[1:]:
                 trial = try_passes(way, load(original), context, repeat=False)
-                made = _Fit(self, trial.model, trial.context.meter.added_nodes).made()
-                if len(made.left) < len(best.left):
-                    best, fit_run = made, trial.context
-                if not best.left:
+                fitted = _Fit(self, trial.model, trial.context.meter.added_nodes).made()
+                if len(fitted.untaken) < len(best.untaken):
+                    best, fit_run = fitted, trial.context
+                if not best.untaken:
                     break
         if fit_run is not context:
             take_over(context, fit_run, before)
@@ -94,25 +94,27 @@ class FitTarget(Pass):
         for loop in loops:
             what = f"{self.target.name} wants its body to give out a condition of its own"
             context.rewritten(self, loop, loop.path, what)
-        named = name_nodes(model) if self.target.names_nodes else 0
-        if named:
-            what = f"{named} unnamed nodes were named, as {self.target.name} names them alike"
+        count = name_nodes(model) if self.target.names_nodes else 0
+        if count:
+            what = f"{count} unnamed nodes were named, as {self.target.name} names them alike"
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return bool(loops) or named > 0
+        return bool(loops) or count > 0
 
     def _keep_constants(self, model: Model, context: PassContext) -> None:
-        """Let constants that were made be neither inputs nor nodes, as they are below IR version 4:
-        of such nodes the target was not asked, and clients take such inputs for their own."""
+        """Keep new constants from becoming inputs or nodes, as they are below IR version 4.
+
+        The target was not asked about such nodes, and clients take such inputs for their own.
+        """
         if model.allows_overrides or model.has_loaded_form:
             return
-        if self.asked.ir_version is not None:
+        if self.request.ir_version is not None:
             keep_constants(model)
             return
-        told = (
+        what = (
             f"IR version {model.ir_version} became {WITHOUT_LISTS}, where constants are no inputs"
         )
         set_ir_version(model, model.opset(), model.opset(), WITHOUT_LISTS)
-        context.remarks.add_on_model(self, model, "rewritten", told)
+        context.remarks.add_on_model(self, model, "rewritten", what)
 
     def __str__(self) -> str:
         return f"{self.name} {self.target.name}"
@@ -143,21 +145,21 @@ def _operators(model: Model) -> set[str]:
 
 @dataclasses.dataclass
 class Fitted:
-    """A model that was made to fit as far as it can be.
+    """Result of a fit: a model that fits as far as it can.
 
     Attributes:
         model: the model.
-        opset: the opset that it had.
-        left: the nodes that the target does not take, and why.
-        replaced: what was said by other operators.
-        straightened: what had to be rewritten for the opset.
-        stuck: why the model is not in an opset that the target reads.
-        changes: what operators the way to the opset has changed, for people.
+        opset: the opset before.
+        untaken: the nodes that the target does not take, and why.
+        replaced: the nodes that other operators replace.
+        straightened: remarks on constructs that had to be rewritten for the opset.
+        stuck: the error that keeps the model from an opset that the target reads.
+        changes: the operators that the conversion has changed, for people.
     """
 
     model: Model
     opset: int
-    left: Mapping[Node, str]
+    untaken: Mapping[Node, str]
     replaced: Sequence[Replaced] = ()
     straightened: Sequence[Remark] = ()
     stuck: ConversionError | None = None
@@ -165,11 +167,11 @@ class Fitted:
 
     @property
     def changed(self) -> bool:
-        """Whether anything was done."""
+        """Test whether the fit changed anything."""
         return bool(self.replaced) or self.model.opset() != self.opset
 
     def tell(self, pass_: FitTarget, model: Model, context: PassContext) -> None:
-        """Remark what was done and what is left."""
+        """Add remarks on what was done and what the target does not take."""
         target, opset = pass_.target, model.opset()
         for remark in self.straightened:
             context.remarks.add(remark)
@@ -180,7 +182,7 @@ class Fitted:
             context.remarks.add(
                 Remark(pass_.name, replaced.op_type, replaced.path, "rewritten", replaced.what)
             )
-        for node, why in self.left.items():
+        for node, why in self.untaken.items():
             context.kept(pass_, node, why)
         for value in given_inputs(model) if target.own_outputs else ():
             reason = (
@@ -194,7 +196,7 @@ class Fitted:
     def _tell_stuck(
         self, name: str, target: Target, stuck: ConversionError, context: PassContext
     ) -> None:
-        """Remark what stands in the way of every opset that the target reads."""
+        """Add remarks on what stands in the way of every opset that the target reads."""
         reads = f"{target.name} reads opsets {target.opsets}"
         for failure in stuck.failures:
             reason = f"{reads}: {failure.reason}"
@@ -206,12 +208,12 @@ class Fitted:
 
 @dataclasses.dataclass(frozen=True)
 class _Fit:
-    """Making one model fit; the model itself may be changed.
+    """The fit of one model, which may be changed itself.
 
     Attributes:
         pass_: the pass.
         model: the model.
-        added: how many nodes have been added to it so far.
+        added: the number of nodes added so far.
     """
 
     pass_: FitTarget
@@ -223,22 +225,22 @@ class _Fit:
         return self.pass_.target
 
     def made(self) -> Fitted:
-        """The first opset in which all is taken, or the one in which least is left."""
+        """Fit the model in the opset that leaves least, the first of equals."""
         before, best, least, stuck = self.model.opset(), None, 0, None
         if self.model.training_info:
             return self._as_it_is()
         for opset in self._opsets():
             try:
-                found = self._in(opset)
+                fitted = self._in(opset)
             except ConversionError as error:
-                if self.pass_.asked.opset is not None:
+                if self.pass_.request.opset is not None:
                     raise
                 stuck = stuck or error
                 continue
-            shared = shared_outputs(found.model) if self.target.own_outputs else ()
-            lacking = len(found.left) + len(list(shared))
+            shared = shared_outputs(fitted.model) if self.target.own_outputs else ()
+            lacking = len(fitted.untaken) + len(list(shared))
             if best is None or lacking < least:
-                best, least = found, lacking
+                best, least = fitted, lacking
             if not least:
                 break
         if best is None:
@@ -246,18 +248,18 @@ class _Fit:
         return best
 
     def _as_it_is(self) -> Fitted:
-        """A model with training information, which speaks of its values by name."""
-        left, opset = Judge(self.target, self.model).untaken(), self.model.opset()
+        """Return a model with training information, which names its values, as it is."""
+        untaken, opset = Judge(self.target, self.model).untaken(), self.model.opset()
         stays = "the model has training information, and stays as it is for that"
         stuck = None if opset in self.target.opsets else ConversionError(stays)
         return Fitted(
-            self.model, opset, {n: f"{why}; {stays}" for n, why in left.items()}, stuck=stuck
+            self.model, opset, {n: f"{why}; {stays}" for n, why in untaken.items()}, stuck=stuck
         )
 
     def _opsets(self) -> Iterator[int]:
-        """Opsets to end in, the best bet first."""
-        if self.pass_.asked.opset is not None:
-            yield self.pass_.asked.opset
+        """Yield opsets to end in, the most promising first."""
+        if self.pass_.request.opset is not None:
+            yield self.pass_.request.opset
             return
         own = self.model.opset()  # 0 where it has none of ONNX's operators
         nearest = self.target.opsets.nearest(own) if own else own
@@ -267,7 +269,7 @@ class _Fit:
             yield preferred
 
     def _in(self, opset: int) -> Fitted:
-        """The model in an opset, operators that are lacking replaced as far as can be."""
+        """Convert the model to an opset, and replace operators that the target lacks."""
         before = self.model.opset()
         is_taken = not (self.target.own_outputs and any(shared_outputs(self.model)))
         if opset == before and is_taken and not Judge(self.target, self.model).untaken():
@@ -276,54 +278,57 @@ class _Fit:
         if opset == before:
             copy = load(self.model)
         else:
-            options = self.pass_.asked.of_conversion(opset)
+            options = self.pass_.request.of_conversion(opset)
             converted = Conversion(Rewriting(self.model, options)).carried(opset)
             copy, straightened = converted.model, converted.straightened
             counts = converted.differences.to_dict()["changed"]
             changes = "".join(f", {op} {count}" for op, count in counts.items())
             changes = f"; changed: {changes[2:]}" if changes else ""
         budget = Budget(Meter(self.added), self.pass_.max_nodes)
-        replaced, left = replace_untaken(copy, self.target, budget)
-        return Fitted(copy, before, left, replaced, straightened, changes=changes)
+        replaced, untaken = replace_untaken(copy, self.target, budget)
+        return Fitted(copy, before, untaken, replaced, straightened, changes=changes)
 
 
-def fitting(passes: str | Pipeline | None, target: Target, asked: RewriteOptions) -> Pipeline:
+def fitting(passes: str | Pipeline | None, target: Target, request: RewriteOptions) -> Pipeline:
     """Return the pipeline that makes a model fit a target.
 
     Args:
         passes: the passes to begin with: None for those that suit the target, text, or a pipeline.
         target: the target.
-        asked: the opset to end in, if any, how to convert to it, and options of the passes.
+        request: the opset to end in, if any, how to convert to it, and options of the passes.
 
     Raises:
         TargetError: the target does not read the opset.
         PassOptionError: there is no such pass or option.
     """
-    opset, options = asked.opset, asked.pass_options
+    opset, options = request.opset, request.pass_options
     if opset is not None and opset not in target.opsets:
         raise TargetError(f"{target.name} reads opsets {target.opsets}, not {opset}")
     if passes is None:
         ways = tuple(_ways(target, options))
     else:
-        given = parse_pipeline(passes, **options) if isinstance(passes, str) else passes
-        ways = (_stages(given),)
+        pipeline = parse_pipeline(passes, **options) if isinstance(passes, str) else passes
+        ways = (_stages(pipeline),)
     max_nodes = options.get("max_nodes", DEFAULT_MAX_NODES)
-    return Pipeline((FitTarget(target, ways, asked, max_nodes),))
+    return Pipeline((FitTarget(target, ways, request, max_nodes),))
 
 
 def _ways(target: Target, options: Mapping[str, Any]) -> Iterator[Stages]:
-    """What may straighten a model for a target. The first makes the best form, but of operators
-    that are young; the last ones leave no control flow, but compute more."""
+    """Yield passes that may straighten a model for a target.
+
+    The first ones make the best form, but of young operators; the last ones leave no control flow,
+    but compute more.
+    """
     if target.passes is not None:
         yield _stages(parse_pipeline(target.passes, **options))
     standard = straighten(**options)
     yield _stages(standard)
     young = VectorizeLoops | RaiseRecurrences
     yield _stages(Pipeline([p for p in standard.passes if not isinstance(p, young)], repeat=True))
-    taken = target.control_flow
-    if "Scan" in taken and "Loop" not in taken:
+    operators = target.control_flow
+    if "Scan" in operators and "Loop" not in operators:
         yield (*_stages(standard), LoopsToScans())
-    if "Loop" in taken and "Scan" not in taken:
+    if "Loop" in operators and "Scan" not in operators:
         yield (*_stages(standard), ScansToLoops())
     yield _stages(parse_pipeline("selects", **options))
 

@@ -1,4 +1,4 @@
-"""What control flow a model holds, what decides it, and what a rewrite would do with it."""
+"""Inspection: the control flow of a model, its deciders, and the effect of a rewrite."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class Construct:
     Attributes:
         op_type: the operator.
         path: the labels of the nodes around it and its own.
-        decided_by: what decides how it runs: "constants", or the inputs and operators it is
-            computed from.
+        decided_by: "constants", or the inputs and operators that decide how it runs.
         outcome: "rewritten"; "kept", in whole or in some copies; or "removed", because nothing
             uses it, it is never run, or it was decided while what holds it was rewritten.
         reason: what would be done, or why it stays and what the user can do.
@@ -75,7 +74,7 @@ class Inspection:
         left: how many Loops, Scans, Ifs and the like it would hold, those among them that a rewrite
             makes of others.
         hints: options that were tried and decide some of what stays.
-        notes: what was not found out, as it would have been over a budget.
+        notes: remarks on what exceeded a budget.
         memory_before: an upper bound of the bytes of computed values that are alive at a time; None
             for a large model.
         memory_after: the same after the rewrite.
@@ -92,21 +91,27 @@ class Inspection:
 
     @property
     def straight_line(self) -> bool:
-        """Whether a rewrite would leave no control flow."""
+        """Test whether a rewrite would leave no control flow."""
         return not self.left
 
     def to_dict(self) -> dict[str, Any]:
-        """The inspection as JSON takes it."""
-        found = [construct.to_dict() for construct in self.constructs]
+        """Return the inspection in types that JSON has."""
+        constructs = [construct.to_dict() for construct in self.constructs]
         nodes = {"before": self.nodes_before, "after": self.nodes_after}
         hints = [hint.to_dict() for hint in self.hints]
-        told = {"straight_line": self.straight_line, "nodes": nodes}
+        fields = {"straight_line": self.straight_line, "nodes": nodes}
         notes = [note.to_dict() for note in self.notes]
         memory = memory_dict(self.memory_before, self.memory_after)
-        return {**told, "memory": memory, "constructs": found, "hints": hints, "notes": notes}
+        return {
+            **fields,
+            "memory": memory,
+            "constructs": constructs,
+            "hints": hints,
+            "notes": notes,
+        }
 
     def blocks(self, hint: Callable[[Hint], str] | None = None) -> Iterator[Block]:
-        """What it has to tell, for people; `hint` is how a hint is written to be pasted."""
+        """Yield the content for people; `hint` writes a hint as it is pasted."""
         if not self.constructs:
             yield Line("no control flow")
             yield from note_lines(self.notes)
@@ -114,9 +119,9 @@ class Inspection:
         rows = [(c.op_type, c.path, c.decided_by, c.outcome, c.reason) for c in self.constructs]
         columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
         yield Table(columns, rows)
-        kept = sum(construct.outcome == "kept" for construct in self.constructs)
-        left = f"{kept} of {len(self.constructs)} stay" if kept else "none stays"
-        yield Line(f"{left}; {self.nodes_before} nodes would become {self.nodes_after}")
+        count = sum(construct.outcome == "kept" for construct in self.constructs)
+        summary = f"{count} of {len(self.constructs)} stay" if count else "none stays"
+        yield Line(f"{summary}; {self.nodes_before} nodes would become {self.nodes_after}")
         yield from memory_lines(self.memory_before, self.memory_after)
         yield from hint_blocks(self.hints, hint)
         yield from note_lines(self.notes)
@@ -145,15 +150,14 @@ def inspect(
     timeout: float | None = None,
     **options: Any,
 ) -> Inspection:
-    """What control flow there is, what decides it, and what `rewrite` with the same arguments does.
+    """Inspect control flow: what decides it, and what `rewrite` with the same arguments does.
 
-    The model is rewritten in memory to find out; it is not changed. What is offered for what stays
-    was tried in the same way.
+    A copy of the model is rewritten in memory. Suggestions are tried in the same way.
 
     Raises:
         straightline.Error: as `rewrite`.
     """
-    asked = RewriteOptions.of(
+    request = RewriteOptions.of(
         passes=passes,
         target=target,
         values=values,
@@ -167,7 +171,7 @@ def inspect(
         timeout=timeout,
         **options,
     )
-    return inspect_model(model, asked)
+    return inspect_model(model, request)
 
 
 @paused_collector
@@ -185,16 +189,16 @@ def _inspected(rewriting: Rewriting, pipeline: Pipeline) -> Inspection:
     constructs = list(control_flow(copy))
     memory_before = peak_memory(copy) if constructs else None
     log = _Log()
-    found = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
+    marked = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
     roots = [root_of(node) for node in constructs]
     result = pipeline.apply(copy, run=PassContext(remarks=log))
-    left = Counter(node.op.origin for node in control_flow(copy))
+    remaining_copies = Counter(node.op.origin for node in control_flow(copy))
     calls = calls_kept(copy, kept_constructs(log))
-    advice = advise(rewriting, copy) if left else Advice()
+    advice = advise(rewriting, copy) if remaining_copies else Advice()
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []
-    for (node, path, decider, op), root in zip(found, roots, strict=True):
-        outcome, reason, remaining = log.outcome(op, left[op])
+    for (node, path, decider, op), root in zip(marked, roots, strict=True):
+        outcome, reason, remaining = log.outcome(op, remaining_copies[op])
         if outcome == "kept":
             reason = advice.reason(places[op], with_call(reason, root, calls))
             reason = reason.replaced(f"{reason}{log.copies(op, remaining)}")
@@ -202,7 +206,9 @@ def _inspected(rewriting: Rewriting, pipeline: Pipeline) -> Inspection:
         described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
     after = count_all_nodes(copy)
     names = {
-        named(places[op]): f"{node.op_type} '{path}'" for node, path, _, op in found if op in places
+        named(places[op]): f"{node.op_type} '{path}'"
+        for node, path, _, op in marked
+        if op in places
     }
     hints = [hint.renamed(names) for hint in advice.hints]
     notes = tuple(remark for remark in result.remarks if remark.pass_name == "budget")
@@ -211,7 +217,7 @@ def _inspected(rewriting: Rewriting, pipeline: Pipeline) -> Inspection:
         tuple(described),
         before,
         after,
-        left.total(),
+        remaining_copies.total(),
         tuple(hints),
         notes,
         memory_before,
@@ -220,49 +226,50 @@ def _inspected(rewriting: Rewriting, pipeline: Pipeline) -> Inspection:
 
 
 def describe_passes() -> list[dict[str, Any]]:
-    """Every pass as JSON takes it: name, summary, options with their defaults, and whether the
-    default pipeline holds it. Those of installed packages and of files that were loaded come last;
-    of one that cannot be used the summary says why."""
-    found = [_described(kind) for kind in PASSES]
+    """Describe every pass in types that JSON has.
+
+    The passes of installed packages and of loaded files come last; the summary of one that cannot
+    be used names the error.
+    """
+    descriptions = [_described(kind) for kind in PASSES]
     for name, kind in plugins.listed():
         if isinstance(kind, Error):
-            found.append(
+            descriptions.append(
                 {"name": name, "summary": f"not usable: {kind}", "default": False, "options": []}
             )
         else:
-            found.append(_described(kind))
-    return found
+            descriptions.append(_described(kind))
+    return descriptions
 
 
 def _described(kind: type[Pass]) -> dict[str, Any]:
-    made = kind()
+    pass_ = kind()
     return {
         "name": kind.name,
-        "summary": made.summary,
+        "summary": pass_.summary,
         "default": kind.by_default and kind in PASSES,
-        "options": [{"name": name, "default": _plain(value)} for name, value in made.options()],
+        "options": [{"name": name, "default": _plain(value)} for name, value in pass_.options()],
     }
 
 
 def _plain(value: Any) -> Any:
-    """A default as JSON takes it."""
+    """Return a default in types that JSON has."""
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def decided_by(node: Node) -> str:
-    """What decides how a construct runs: "constants", or the inputs it is computed from."""
-    found = [_origins(*asked) for asked in deciding(node) if asked.value.constant is None]
-    return ", ".join(dict.fromkeys(filter(None, found))) or "constants"
+    """Name what decides how a construct runs: "constants", or the inputs it is computed from."""
+    names = [_origins(*part) for part in deciding(node) if part.value.constant is None]
+    return ", ".join(dict.fromkeys(filter(None, names))) or "constants"
 
 
 def _origins(value: Value, sizes: bool) -> str:
-    """The inputs and operators that a value, or its sizes, come from; "" where those are
-    constants."""
+    """Name the inputs and operators that a value, or its sizes, come from; "" for constants."""
     return listed([origin.what for origin in origins_of(value, sizes)])
 
 
 class _Log(RemarkLog):
-    """Remarks by the construct of the original that they speak of, also where of a copy of it."""
+    """Remarks by the construct of the original that they are about."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -270,7 +277,7 @@ class _Log(RemarkLog):
         self._why: dict[Operator, dict[str, str]] = {}
 
     def mark(self, node: Node) -> Operator:
-        """Give a construct an operator of its own, by which its copies are known."""
+        """Give a construct an operator of its own, which identifies its copies."""
         op = node.op
         assert node.graph is not None
         node.graph.set_operator(
@@ -287,7 +294,7 @@ class _Log(RemarkLog):
             self._why.setdefault(node.op.origin, {})[remark.pass_name] = remark.reason
 
     def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, Reason, int]:
-        """What became of a construct, why, and how many copies of it are left."""
+        """Return the outcome of a construct, its reason, and the number of remaining copies."""
         if remaining:
             reasons = self._why.get(op, {}).values()
             return "kept", Reason.join(reasons or [NO_PASS(operator=op.qualname)]), remaining
@@ -302,8 +309,8 @@ class _Log(RemarkLog):
         return _times(remaining) + (f"; {rewrites}" if rewrites else "")
 
     def _rewrites(self, op: Operator) -> str:
-        done = self._done.get(op, Counter())
-        return "; ".join(f"{text}{_times(count)}" for text, count in done.items())
+        rewrites = self._done.get(op, Counter())
+        return "; ".join(f"{text}{_times(count)}" for text, count in rewrites.items())
 
 
 def _times(count: int) -> str:

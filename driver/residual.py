@@ -1,4 +1,4 @@
-"""The control flow that a rewrite has left, and why."""
+"""Residual control flow of a rewrite, with the reasons."""
 
 from __future__ import annotations
 
@@ -18,41 +18,40 @@ _CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")
 
 
 def left_over(result: Result[Model], converted: bool = False) -> list[Remark]:
-    """Why each node that still holds graphs stays, as far as a pass said so.
+    """Return a remark for each node that still holds graphs.
 
     Args:
-        result: what the passes made.
-        converted: the model was converted after them, which may put several nodes in the place of
-            one.
+        result: the result of the passes.
+        converted: the model was converted after them, which may replace a node by several.
     """
     reasons = kept_constructs(result.kept)
     calls = calls_kept(result.model, reasons)
-    found = []
+    remarks = []
     for node in control_flow(result.model):
         unsaid = FROM_CONVERSION() if converted else NO_PASS(operator=node.op_type)
         default = Remark("", node.op_type, node.path, "kept", unsaid)
         remark = reasons.get((node.op_type, node.path), default)
         why = with_call(remark.reason, root_of(node), calls)
-        found.append(dataclasses.replace(remark, reason=why))
-    return found
+        remarks.append(dataclasses.replace(remark, reason=why))
+    return remarks
 
 
 def calls_kept(
     model: Model, reasons: dict[tuple[str, str], Remark]
 ) -> dict[Model | Function, Remark]:
-    """Of each function the first call that was kept, by what was kept."""
-    found: dict[Model | Function, Remark] = {}
+    """Return the first kept call of each function."""
+    calls: dict[Model | Function, Remark] = {}
     for graph in model.graphs() if model.functions and reasons else ():
         for node in graph.nodes():
             function = model.functions.get(node.op.function_key)
             remark = reasons.get((node.op_type, node.path))
             if function is not None and remark is not None:
-                found.setdefault(function, remark)
-    return found
+                calls.setdefault(function, remark)
+    return calls
 
 
 def with_call(reason: str, root: Model | Function, calls: dict[Model | Function, Remark]) -> Reason:
-    """Add to a reason that lies with a parameter of a function that of a call of the function."""
+    """Add the reason of a call, where a parameter of its function is the reason."""
     sentence, call = Reason.of(reason), calls.get(root)
     functions = {name for part in sentence.parts for name in part.arguments.get("functions", ())}
     if call is None or str(root) not in functions:
@@ -62,6 +61,6 @@ def with_call(reason: str, root: Model | Function, calls: dict[Model | Function,
 
 
 def root_of(node: Node) -> Model | Function:
-    """The model or function that a node stands in."""
+    """Return the model or function that contains a node."""
     assert node.graph is not None
     return node.graph.root

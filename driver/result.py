@@ -1,4 +1,4 @@
-"""What a transformation made, all of it: the model, the remarks, the times, the verdict."""
+"""Results of transformations: the model, remarks, times and the verdict."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What `transform` made.
+    """Result of `transform`.
 
     Attributes:
         source: the model as it was given.
@@ -79,13 +79,13 @@ class Outcome:
         left: Sequence[Remark],
         hints: Sequence[Hint],
     ) -> Outcome:
-        """The outcome of a rewrite, a conversion, or both; not compared yet.
+        """Make the outcome of a rewrite, a conversion, or both; not compared yet.
 
         Args:
-            rewritten: what the passes made; it may be none.
-            converted: what the conversion made of that, if there was one.
-            left: why control flow is left.
-            hints: what would decide it.
+            rewritten: the result of the passes, if any.
+            converted: the result of the conversion after them, if any.
+            left: remarks on residual control flow.
+            hints: options that would decide it.
         """
         result, model = rewritten.result, rewritten.model
         remarks, timings, before = result.remarks, result.timings, rewritten.opset_before
@@ -115,7 +115,7 @@ class Outcome:
 
     @lazy_property
     def model(self) -> ModelSource:
-        """The result in the kind in which the original was given; a message for a path or bytes.
+        """The result in the kind of the original; a message for a path or bytes.
 
         Raises:
             LoadError: the original was a path, and its external data does not fit into a message;
@@ -125,8 +125,9 @@ class Outcome:
 
     @lazy_property
     def memory(self) -> tuple[PeakMemory | None, PeakMemory | None]:
-        """Upper bounds of the bytes of computed values that are alive at a time, before and after;
-        None for large models. The original must be as it was.
+        """Upper bounds of the peak memory of computed values [bytes], before and after.
+
+        They are None for large models. The original must be unchanged.
 
         Raises:
             LoadError: the original cannot be read any more.
@@ -136,23 +137,22 @@ class Outcome:
 
     @property
     def target(self) -> Target | None:
-        """What the result was made to fit, if that was asked for."""
+        """The target that the result was made to fit, if any."""
         passes = self.rewriting.pipeline.passes
-        found: Target | None = getattr(passes[-1], "target", None) if passes else None
-        return found
+        target: Target | None = getattr(passes[-1], "target", None) if passes else None
+        return target
 
     @property
     def untaken(self) -> tuple[Remark, ...]:
-        """What the target does not take, and why, with all that passes said of it; nothing where
-        there is none."""
-        said = kept_constructs(self.remarks)
-        kept = [remark for remark in self.remarks if remark.action == "kept"]
-        places = [(r.op_type, r.path) for r in kept if r.pass_name == "fit-target"]
-        return tuple([said[place] for place in dict.fromkeys(places)])
+        """The nodes that the target does not take, each with all its reasons."""
+        constructs = kept_constructs(self.remarks)
+        remarks = [remark for remark in self.remarks if remark.action == "kept"]
+        places = [(r.op_type, r.path) for r in remarks if r.pass_name == "fit-target"]
+        return tuple([constructs[place] for place in dict.fromkeys(places)])
 
     @property
     def untaken_sum(self) -> str:
-        """How many nodes of which operators the target does not take."""
+        """A line: how many nodes of which operators the target does not take."""
         name = "" if self.target is None else self.target.name
         counts = Counter(remark.op_type for remark in self.untaken)
         listed = ", ".join(f"{op} {count}" for op, count in counts.most_common())
@@ -160,7 +160,7 @@ class Outcome:
 
     @property
     def rewriting(self) -> Rewriting:
-        """What was asked for, but for a conversion."""
+        """The request, without the conversion."""
         return self.rewritten.rewriting
 
     def verified(
@@ -170,10 +170,10 @@ class Outcome:
         workers: Workers | None = None,
         **options: Any,
     ) -> Outcome:
-        """The same with a verdict: compared with the original, which must be as it was.
+        """Return the outcome with a verdict; the original must be unchanged.
 
         Args:
-            on_progress: told of what is run.
+            on_progress: called before each run.
             workers: child processes to use again.
             options: those of `straightline.verify`.
 
@@ -223,8 +223,8 @@ class Outcome:
                 written, or something would be lost.
         """
         own = self.ir.file
-        taken = own is not None and os.path.exists(path) and own.exists() and own.samefile(path)
-        if taken and not replace:
+        exists = own is not None and os.path.exists(path) and own.exists() and own.samefile(path)
+        if exists and not replace:
             raise SaveError(
                 f"cannot write '{path}': the original was read from it; name another file, or put"
                 " the result in its place with replace=True"
@@ -232,7 +232,7 @@ class Outcome:
         save(self.ir, path, force=force, keep=keep, link_data=link_data)
 
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON takes it, without the model."""
+        """Return the outcome, without the model, in types that JSON has."""
         return {
             "changed": self.changed,
             "nodes": self.nodes._asdict(),
@@ -251,19 +251,19 @@ class Outcome:
     def blocks(
         self, where: str = "", hint: Callable[[Hint], str] | None = None, more: str = ".remarks"
     ) -> Iterator[Block]:
-        """What it has to tell, for people.
+        """Yield the content for people.
 
         Args:
             where: where the result was written.
             hint: how a hint is written to be pasted; by default as arguments of `transform`.
             more: where all remarks are.
         """
-        done = [remark for remark in self.remarks if remark.action == "rewritten"]
+        rewritten = [remark for remark in self.remarks if remark.action == "rewritten"]
         untaken = [r for r in self.untaken if (r.op_type, r.path) not in _places(self.left)]
-        if done or self.left or untaken:
-            yield remarks_table(done, [*self.left, *untaken], more)
+        if rewritten or self.left or untaken:
+            yield remarks_table(rewritten, [*self.left, *untaken], more)
         yield Line((f"{where}: " if where else "") + "; ".join(self._sums()))
-        if any(remark.op_type in ("Loop", "Scan", "SequenceMap") for remark in done):
+        if any(remark.op_type in ("Loop", "Scan", "SequenceMap") for remark in rewritten):
             yield from memory_lines(*self.memory)
         if self.left:
             yield Line(f"control flow left: {len(self.left)}", "left")
@@ -278,8 +278,7 @@ class Outcome:
 
     @lazy_property
     def operators(self) -> Mapping[str, Mapping[str, int]]:
-        """How many nodes of which operators the conversion has "changed" and "added"; empty where
-        there was none."""
+        """The number of nodes that the conversion "changed" and "added", by operator."""
         return {} if self.converted is None else self.converted.differences.to_dict()
 
     def _sums(self) -> Iterator[str]:
@@ -291,19 +290,19 @@ class Outcome:
         elif self.converted is not None or self.opset.before != self.opset.after:
             yield f"opset {self.opset.before} became {self.opset.after}"
         if self.converted is not None:
-            told = {what: counts for what, counts in self.operators.items() if counts}
-            for what, counts in told.items():
+            changes = {what: counts for what, counts in self.operators.items() if counts}
+            for what, counts in changes.items():
                 listed = ", ".join(f"{operator} {count}" for operator, count in counts.items())
                 yield f"{what}: {listed}"
-            if not told:
+            if not changes:
                 yield "no node changed"
 
     def _target(self) -> dict[str, Any] | None:
-        """What is told of the target in JSON."""
+        """Return the target in types that JSON has."""
         if self.target is None:
             return None
-        left = [remark.to_dict() for remark in self.untaken]
-        return {"name": self.target.name, "takes_all": not left, "left": left}
+        untaken = [remark.to_dict() for remark in self.untaken]
+        return {"name": self.target.name, "takes_all": not untaken, "left": untaken}
 
     def __str__(self) -> str:
         return as_text(self.blocks())
@@ -313,39 +312,39 @@ class Outcome:
 
 
 def note_lines(remarks: Iterable[Remark]) -> Iterator[Line]:
-    """A line for each remark on what came to light."""
+    """Yield a line for each note."""
     for remark in remarks:
         if remark.action == "noted":
             yield Line(f"note: {remark.op_type} '{remark.path}': {remark.reason}", "note")
 
 
 def memory_lines(before: PeakMemory | None, after: PeakMemory | None) -> Iterator[Line]:
-    """A line on the peak memory of two models, where it differs."""
+    """Yield a line on the peak memory of two models, where it differs."""
     if before is not None and after is not None and before != after:
         yield Line(f"values that are alive at a time: at most {before} before, {after} after")
 
 
 def memory_dict(before: PeakMemory | None, after: PeakMemory | None) -> dict[str, Any]:
-    """The peak memory of two models as JSON takes it."""
-    told = {"before": before, "after": after}
-    return {when: None if peak is None else peak.to_dict() for when, peak in told.items()}
+    """Return the peak memory of two models in types that JSON has."""
+    peaks = {"before": before, "after": after}
+    return {when: None if peak is None else peak.to_dict() for when, peak in peaks.items()}
 
 
 def _places(remarks: Iterable[Remark]) -> set[tuple[str, str]]:
     return {(remark.op_type, remark.path) for remark in remarks}
 
 
-def remarks_table(done: Sequence[Remark], left: Sequence[Remark], more: str) -> Table:
-    """What was rewritten, as far as there is room, and everything that is left."""
-    rows = _counted(done)
+def remarks_table(rewritten: Sequence[Remark], residual: Sequence[Remark], more: str) -> Table:
+    """Return a table of rewritten and residual constructs, as far as there is room."""
+    rows = _counted(rewritten)
     hidden = len(rows) - _MOST_DONE
     if hidden > 0:
         rows = [*rows[:_MOST_DONE], ("...", f"{hidden} more", "rewritten", f"all are in {more}")]
-    return Table(("Operator", "Where", "Outcome", "What, or why"), [*rows, *_counted(left)])
+    return Table(("Operator", "Where", "Outcome", "What, or why"), [*rows, *_counted(residual)])
 
 
 def _counted(remarks: Sequence[Remark]) -> list[tuple[str, str, str, str]]:
-    """A row for each remark; the same done many times is one."""
+    """Return a row for each remark; equal remarks share one."""
     counted = Counter((r.op_type, r.path, r.action, r.reason) for r in remarks)
     return [
         (op, path, action, reason + (f" ({count} times)" if count > 1 else ""))

@@ -1,4 +1,4 @@
-"""One rewrite, from the model given to the verified result."""
+"""Rewrites: from the model to the verified result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def count_all_nodes(model: Model) -> int:
-    """The number of nodes in all graphs of a model."""
+    """Return the number of nodes in all graphs of a model."""
     return sum(len(graph) for graph in model.graphs())
 
 
@@ -34,7 +34,7 @@ def _told(maxima: Maxima) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Rewriting:
-    """One rewrite: a model, which is never changed, and what is asked for."""
+    """Request of one rewrite: a model, which is never changed, and the options."""
 
     source: ModelSource
     options: RewriteOptions
@@ -51,12 +51,12 @@ class Rewriting:
 
     @lazy_property
     def original(self) -> ModelSource:
-        """The model that is rewritten; a file is read once, however often it is needed."""
+        """The model to rewrite; a file is read once."""
         return read(self.source)
 
     @property
     def has_passes(self) -> bool:
-        """Whether more is to be done than taking defaults as constants."""
+        """Test whether passes do more than freeze initializers."""
         return not all(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes)
 
     def run(self, progress: Progress | None = None) -> Rewritten:
@@ -74,21 +74,20 @@ class Rewriting:
         return Rewritten(self, result, bound, shapes, nodes, opset, time.perf_counter() - started)
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
-        """A copy of the model as the passes are given it, with the value of each input that
-        leaves."""
+        """Return a copy of the model for the passes, and the values of bound inputs."""
         model, bound = self._bound()
         assume_maxima(model, self.options.assume_max)
         return model, bound
 
     def _bound(self) -> tuple[Model, dict[str, Array]]:
-        """A copy of the model with its inputs bound, and the value of each input that leaves."""
+        """Return a copy with its inputs bound, and their values."""
         model = load(self.original, self.options.base_dir)
         return model, self.bind(model)
 
     def fixed_shapes(self, model: Model) -> dict[str, tuple[int | None, ...]]:
-        """Return the sizes of inputs once what is known of them is written into a model."""
-        known = self.options
-        if not (known.values or known.shapes or known.dims):
+        """Return the sizes of the inputs of a bound model; none where the caller fixed nothing."""
+        options = self.options
+        if not (options.values or options.shapes or options.dims):
             return {}
         shapes = {v.name: v.shape for v in model.graph.inputs if v.shape is not None}
         return {
@@ -97,11 +96,10 @@ class Rewriting:
         }
 
     def trusted(self, verdict: Verdict, options: VerifyOptions, workers: Workers | None) -> Verdict:
-        """A verdict on what was made with maxima that are taken on trust, with what is found of
-        inputs that go beyond.
+        """Add to a verdict whether inputs exceed the maxima that the caller vouches for.
 
         Raises:
-            MismatchError: a sample does.
+            MismatchError: a sample exceeds one.
         """
         if not self.options.assume_max or verdict.proved:
             return verdict
@@ -113,13 +111,13 @@ class Rewriting:
         model, bound = self._bound()
         guards = guard_maxima(model, self.options.assume_max)
         search = Search(self.original, model, guards, bound, self.base_dir, options, workers)
-        found = search.on_samples()
-        if found is not None:
-            reason = f"an input makes {found.loop}: {found.shown}"
-            told = dataclasses.replace(
-                verdict, status="different", reason=reason, feeds=found.feeds
+        violation = search.on_samples()
+        if violation is not None:
+            reason = f"an input makes {violation.loop}: {violation.shown}"
+            different = dataclasses.replace(
+                verdict, status="different", reason=reason, feeds=violation.feeds
             )
-            raise MismatchError(told, "", beyond=found)
+            raise MismatchError(different, "", beyond=violation)
         if verdict.differs:
             return verdict
         further = search.further()
@@ -132,7 +130,7 @@ class Rewriting:
         return dataclasses.replace(verdict, notes=(*verdict.notes, note))
 
     def bind(self, model: Model) -> dict[str, Array]:
-        """Write what is known of the inputs into a model; the value of each input that leaves."""
+        """Bind the inputs of a model; return the values of the inputs that leave."""
         shapes = with_dimensions(model.graph.inputs, self.options.shapes, self.options.dims)
         bound = bind_inputs(model, self.options.values, shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
@@ -146,10 +144,10 @@ class Rewriting:
 
 @dataclasses.dataclass(frozen=True)
 class Rewritten:
-    """What a rewrite made.
+    """Result of a rewrite.
 
     Attributes:
-        rewriting: what was asked for.
+        rewriting: the request.
         result: the model with the remarks and timings.
         bound: the values of the inputs that the model no longer has.
         shapes: the sizes of its inputs, where the caller fixed any.
@@ -198,9 +196,9 @@ class Rewritten:
             feeds = read_feeds(options.feeds, proto, self.bound)
             options = dataclasses.replace(options, feeds=feeds)
         source = self.rewriting.original
-        known: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
-        known |= {"base_dir": self.rewriting.base_dir, "workers": workers, "loaded": loaded}
-        verdict = compare(source, self.model, options, on_progress=on_progress, **known)
+        subject: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
+        subject |= {"base_dir": self.rewriting.base_dir, "workers": workers, "loaded": loaded}
+        verdict = compare(source, self.model, options, on_progress=on_progress, **subject)
         verdict = self.rewriting.trusted(verdict, options, workers)
         if verdict.differs:
             raise self._located(verdict, options)
@@ -216,12 +214,12 @@ class Rewritten:
         if options.prove != "only":
             options = dataclasses.replace(options, prove=False)
         model, bound = self.rewriting.prepare()
-        known: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
-        known["base_dir"] = self.rewriting.base_dir
+        subject: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
+        subject["base_dir"] = self.rewriting.base_dir
         with Workers() as workers:
 
             def verdict_of(after: Model) -> Verdict:
-                return compare(source, after, options, workers=workers, **known)
+                return compare(source, after, options, workers=workers, **subject)
 
             if verdict_of(model).differs:
                 return MismatchError(verdict, "that binds inputs")

@@ -65,7 +65,7 @@ def bind_values(model: Model, values: Values) -> dict[str, Array]:
 
 
 def typed_values(model: ModelSource, values: Values) -> dict[str, Array]:
-    """Values of inputs in the declared types, the model left as it is.
+    """Return values of inputs in the declared types; the model stays unchanged.
 
     Raises:
         BindingError, FeedError: as `bind_values`.
@@ -74,7 +74,7 @@ def typed_values(model: ModelSource, values: Values) -> dict[str, Array]:
 
 
 def _typed(model: onnx.ModelProto, values: Values) -> tuple[dict[str, Array], Sizes]:
-    """Values in the declared types, and the sizes that they give to symbols."""
+    """Return values in the declared types, and the sizes that they give to symbols."""
     from ..runtimes.feeds import check_feeds
 
     inputs = {info.name: Value(info.name, info) for info in model.graph.input}
@@ -87,7 +87,7 @@ def _typed(model: onnx.ModelProto, values: Values) -> tuple[dict[str, Array], Si
 
 
 def _prepare(declared: Value, value: Any) -> Any:
-    """What has no type of its own, in the declared type."""
+    """Return a value in the declared type, unless it has a type of its own."""
     elem_type = declared.elem_type
     if elem_type is None:
         raise BindingError(f"input '{declared.name}' is not a tensor; only tensors can be set")
@@ -115,29 +115,29 @@ def _is_open(dim: int | str | None) -> bool:
 
 
 def _is_same(value: Any, plain: Array) -> bool:
-    """Whether numpy, which takes one type for all elements of a list, changed none of them."""
-    given = np.asarray(value, dtype=object).reshape(-1).tolist()
+    """Return whether numpy, with one type for a whole list, changed no element."""
+    elements = np.asarray(value, dtype=object).reshape(-1).tolist()
     if plain.dtype.kind == "U":
-        return all(isinstance(element, str) for element in given)
-    pairs = zip(given, plain.reshape(-1).tolist(), strict=True)
+        return all(isinstance(element, str) for element in elements)
+    pairs = zip(elements, plain.reshape(-1).tolist(), strict=True)
     return all(one == other for one, other in pairs if isinstance(one, int | np.integer))
 
 
-def _convert(plain: Array, wanted: int) -> Array | None:
-    """The same values in another type; None where a value would not stay the same.
+def _convert(plain: Array, elem_type: int) -> Array | None:
+    """Return the same values in another type; None where a value would change.
 
     A float may be rounded to a narrower one, as every decimal literal is, but not to what is no
     number, or infinite, or of the other sign.
     """
-    if wanted == TensorProto.STRING:
+    if elem_type == TensorProto.STRING:
         return plain.astype(object) if plain.dtype.kind == "U" else None
-    dtype = helper.tensor_dtype_to_np_dtype(wanted)
+    dtype = helper.tensor_dtype_to_np_dtype(elem_type)
     allowed = {"b": "bi", "c": "iufc"}.get(dtype.kind, "iuf")
     if plain.dtype.kind not in allowed:
         return None
     with np.errstate(all="ignore"):
         cast = plain.astype(dtype)
-        if plain.dtype.kind in "fc" and wanted not in _INTEGERS:
+        if plain.dtype.kind in "fc" and elem_type not in _INTEGERS:
             wide = cast.astype(np.complex128)
             same = _is_rounded(plain.real, wide.real, dtype) & _is_rounded(
                 plain.imag, wide.imag, dtype
@@ -148,8 +148,8 @@ def _convert(plain: Array, wanted: int) -> Array | None:
     return cast if bool(np.all(same)) else None
 
 
-def _is_rounded(given: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
-    """Which floats became what rounding to a type makes of them.
+def _is_rounded(plain: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
+    """Return a mask of the floats that a cast to a type rounds correctly.
 
     Types without infinities make NaN of them, or their largest number; some have no NaN, no
     negative zero, no zero, or no sign.
@@ -158,9 +158,9 @@ def _is_rounded(given: Array, cast: Array, dtype: np.dtype[Any]) -> Any:
     largest = np.float64(info.max)
     # From the middle between the largest number and the one that would come next, it overflows.
     limit = largest + np.float64(info.eps) * 2.0 ** np.floor(np.log2(largest)) / 2
-    special = ~np.isfinite(given) & ((given == cast) | (np.isnan(given) & np.isnan(cast)))
-    signed = (np.signbit(given) == np.signbit(cast)) | ((given != 0) & (cast == 0))
-    number = np.isfinite(given) & np.isfinite(cast) & (np.abs(given) < limit) & signed
+    special = ~np.isfinite(plain) & ((plain == cast) | (np.isnan(plain) & np.isnan(cast)))
+    signed = (np.signbit(plain) == np.signbit(cast)) | ((plain != 0) & (cast == 0))
+    number = np.isfinite(plain) & np.isfinite(cast) & (np.abs(plain) < limit) & signed
     return special | number
 
 
@@ -188,7 +188,7 @@ def bind_shapes(model: Model, shapes: Shapes) -> None:
 
 
 def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.TypeProto:
-    """The type of an input with the given dimensions; the sizes of its symbols are noted."""
+    """Return the type of an input with its dimensions fixed; note the sizes of its symbols."""
     declared = _declared_dims(value, dims)
     for axis, (old, new) in enumerate(zip(declared, dims, strict=True)):
         if new is not None:
@@ -200,14 +200,14 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.Typ
 
 
 def _declared_dims(value: Value, dims: Sequence[int | None]) -> Sequence[int | str | None]:
-    """The dimensions that an input declares, as many as are given."""
+    """Return the declared dimensions of an input, as many as the caller fixes."""
     if value.type is None or not value.type.HasField("tensor_type"):
         raise BindingError(f"input '{value.name}' is not a tensor; it has no shape to set")
     declared = value.shape if value.shape is not None else (None,) * len(dims)
     if len(declared) != len(dims):
-        given = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
+        text = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
         raise BindingError(
-            f"input '{value.name}' has rank {len(declared)}, but the shape {given} rank {len(dims)}"
+            f"input '{value.name}' has rank {len(declared)}, but the shape {text} rank {len(dims)}"
         )
     return declared
 
@@ -242,7 +242,7 @@ def _with_dims(declared: onnx.TypeProto, dims: Sequence[int | None]) -> onnx.Typ
 
 
 def _fix_symbols(model: Model, symbols: Sizes) -> None:
-    """Put sizes in the place of symbols wherever they stand; defaults must still fit."""
+    """Replace symbols by sizes in all declarations; defaults must still fit."""
     sizes = {symbol: size for symbol, (size, _) in symbols.items()}
     for graph in model.graph.walk():
         _replace_symbols(graph, sizes)
@@ -269,16 +269,16 @@ def _declared_values(graph: Graph) -> Iterator[Value]:
 
 
 def _sized(info: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:
-    """A declaration with sizes for symbols; the same object where it has none of them."""
+    """Return a declaration with sizes for symbols; the same object where it has none."""
     if not _symbols(info.type) & sizes.keys():
         return info
-    sized = onnx.ValueInfoProto()
-    sized.CopyFrom(info)
-    for tensor in _tensors(sized.type):
+    copy = onnx.ValueInfoProto()
+    copy.CopyFrom(info)
+    for tensor in _tensors(copy.type):
         for dim in tensor.shape.dim:
             if dim.dim_param in sizes:
                 dim.dim_value = sizes[dim.dim_param]
-    return sized
+    return copy
 
 
 def _symbols(type_: onnx.TypeProto) -> set[str]:
@@ -286,7 +286,7 @@ def _symbols(type_: onnx.TypeProto) -> set[str]:
 
 
 def _tensors(type_: onnx.TypeProto) -> Iterator[Any]:
-    """The tensor type that a type is made of."""
+    """Yield the tensor type inside a type."""
     kind = type_.WhichOneof("value")
     if kind in ("sequence_type", "optional_type"):
         yield from _tensors(getattr(type_, kind).elem_type)
@@ -295,7 +295,7 @@ def _tensors(type_: onnx.TypeProto) -> Iterator[Any]:
 
 
 def _check_default(graph: Graph, value: Value) -> None:
-    """An initializer that is also an input must still fit what is declared for it."""
+    """Check that the default of an input fits its declaration."""
     default, shape = graph.initializers.get(value), value.shape
     if default is None or shape is None:
         return

@@ -1,4 +1,4 @@
-"""What would decide the control flow that is left: options that were tried on a copy first."""
+"""Suggestions for residual control flow: options, each tried on a copy first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MOST_NODES = limit("hint_nodes")
 
 @dataclasses.dataclass(frozen=True)
 class Hint:
-    """Options that were tried and decide something.
+    """Options that were tried and decide constructs.
 
     Attributes:
         options: as the command line takes them: ("--set", "n=4").
@@ -64,11 +64,11 @@ class Hint:
 
     @lazy_property
     def decided(self) -> frozenset[str]:
-        """The constructs that go, for a quick look."""
+        """The constructs that go, as a set."""
         return frozenset(self.decides)
 
     def renamed(self, names: Mapping[str, str]) -> Hint:
-        """The same with other names for constructs."""
+        """Return the hint with other names for constructs."""
         decides = dict.fromkeys(names.get(name, name) for name in self.decides)
         return dataclasses.replace(self, decides=tuple(decides))
 
@@ -78,14 +78,14 @@ class Hint:
         return ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """The hint as JSON takes it."""
+        """Return the hint in types that JSON has."""
         lists = ("options", "decides", "stand_ins")
-        found: dict[str, Any] = {name: list(getattr(self, name)) for name in lists}
-        return {**found, "arguments": dict(self.arguments)}
+        fields: dict[str, Any] = {name: list(getattr(self, name)) for name in lists}
+        return {**fields, "arguments": dict(self.arguments)}
 
 
 class Refuted(NamedTuple):
-    """Options that do not decide a construct, and why it stays with them."""
+    """Options that do not decide a construct, and the reasons why it stays."""
 
     options: tuple[str, ...]
     reasons: tuple[Reason, ...]
@@ -93,11 +93,11 @@ class Refuted(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Advice:
-    """What was found by trying.
+    """Results of trials.
 
     Attributes:
-        hints: what decides something, each construct in one hint at most.
-        refuted: of constructs that stay what was tried, and why they stay with it.
+        hints: options that decide something, each construct in one hint at most.
+        refuted: options that were tried in vain, by construct.
     """
 
     hints: tuple[Hint, ...] = ()
@@ -126,8 +126,7 @@ def _untried(part: Reason) -> Reason:
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """What may be added to a rewrite: values and shapes of inputs by name, a maximum of a Loop, and
-    other options."""
+    """Options to add to a rewrite: values and shapes of inputs, a maximum of a Loop, and others."""
 
     values: tuple[Value, ...] = ()
     shapes: tuple[Value, ...] = ()
@@ -144,21 +143,21 @@ class Way:
         return f"{'selects' if self.selects else 'straighten'}{{{_HONOUR}}}"
 
     def options(self, size: int) -> tuple[str, ...]:
-        """As the command line takes them, with a number for what only the user knows."""
-        found = [("--set", f"{v.name}={json.dumps(_stand_in(v, size))}") for v in self.values]
-        found += [
+        """Return options of the command line, with a number for the user's own values."""
+        options = [("--set", f"{v.name}={json.dumps(_stand_in(v, size))}") for v in self.values]
+        options += [
             ("--shape", f"{v.name}={','.join(map(str, _sizes(v, size)))}") for v in self.shapes
         ]
         if self.loop:
-            found.append(("--assume-max", f"{self.loop}={_ASSUMED}"))
-        found += [("--passes", self.passes)] if self.honour else []
+            options.append(("--assume-max", f"{self.loop}={_ASSUMED}"))
+        options += [("--passes", self.passes)] if self.honour else []
         selects = self.selects and not self.honour
         flags = [("--freeze-initializers", self.freeze), ("--selects", selects)]
-        return (*sum(found, ()), *(flag for flag, wanted in flags if wanted))
+        return (*sum(options, ()), *(flag for flag, is_set in flags if is_set))
 
     def arguments(self, size: int) -> dict[str, Any]:
-        """As `transform` takes them, with the same numbers."""
-        found: dict[str, Any] = {
+        """Return the keywords of `transform`, with the same numbers."""
+        arguments: dict[str, Any] = {
             "values": {value.name: _stand_in(value, size) for value in self.values},
             "shapes": {value.name: _sizes(value, size) for value in self.shapes},
             "assume_max": {self.loop: _ASSUMED} if self.loop else {},
@@ -166,10 +165,10 @@ class Way:
             "selects": self.selects and not self.honour,
             "passes": self.passes,
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in arguments.items() if value}
 
     def applied(self, rewriting: Rewriting, size: int) -> Rewriting:
-        """The rewrite with these options added."""
+        """Return the rewrite with these options added."""
         options = rewriting.options
         selecting = options.selecting if self.selects else None
         pipeline = (selecting or options).pipeline
@@ -201,72 +200,74 @@ def advise(
     Args:
         rewriting: what was asked for.
         after: the rewritten model.
-        on_progress: told of what is tried.
+        on_progress: called before each trial.
     """
-    left = {(node.op_type, node.path): node for node in control_flow(after)}
-    trials = _Trials(rewriting, len(left), on_progress)
+    residual = {(node.op_type, node.path): node for node in control_flow(after)}
+    trials = _Trials(rewriting, len(residual), on_progress)
     selects = rewriting.options.selecting is not None
-    found, firsts = _Found(left), list[Way]()
-    for key, node in left.items():
+    evidence, firsts = _Evidence(residual), list[Way]()
+    for key, node in residual.items():
         for number, way in enumerate(_ways(node, selects)):
             firsts += [way] if not number else []
-            if found.decides(key) or found.took(way, trials, [key]):
+            if evidence.decides(key) or evidence.took(way, trials, [key]):
                 break
-    undecided = [key for key in left if not found.decides(key)]
+    undecided = [key for key in residual if not evidence.decides(key)]
     if undecided and len(set(firsts)) > 1:  # one may be decided and leave copies of what it holds
-        found.took(_together(firsts), trials, undecided)
-    elif len(found.ways) > 1:  # each leaves what the others decide
-        found.took(_together(found.ways), trials, list(left), all_of_them=True)
-    return Advice(tuple(found.hints.values()), found.refuted)
+        evidence.took(_together(firsts), trials, undecided)
+    elif len(evidence.ways) > 1:  # each leaves what the others decide
+        evidence.took(_together(evidence.ways), trials, list(residual), all_of_them=True)
+    return Advice(tuple(evidence.hints.values()), evidence.refuted)
 
 
-class _Found:
-    """What trials have shown.
+class _Evidence:
+    """Evidence of trials.
 
     Args:
-        left: the constructs that the rewrite left.
+        residual: the constructs that the rewrite left.
     """
 
-    def __init__(self, left: Collection[Key]) -> None:
-        self.left = left
+    def __init__(self, residual: Collection[Key]) -> None:
+        self.residual = residual
         self.hints: dict[tuple[str, ...], Hint] = {}
         self.ways: list[Way] = []
         self.refuted: dict[Key, Refuted] = {}
 
     def decides(self, key: Key) -> bool:
-        """Whether there is a hint for a construct."""
+        """Return whether there is a hint for a construct."""
         return any(named(key) in hint.decided for hint in self.hints.values())
 
     def took(
-        self, way: Way, trials: _Trials, wanted: Sequence[Key], *, all_of_them: bool = False
+        self, way: Way, trials: _Trials, targets: Sequence[Key], *, all_of_them: bool = False
     ) -> bool:
-        """Whether a way decides any of some constructs, or all of them; it is tried, and a hint
-        then. That it does not is told of one that it was meant for."""
+        """Try a way; where it decides any of some constructs, or all of them, add a hint.
+
+        A construct that the way alone was meant for, and that stays, is refuted.
+        """
         tried = trials.of(way)
         if tried is None:
             return False
         size, stay = tried
         options = way.options(size)
-        gone = [key for key in self.left if _is_gone(key, stay, self.left)]
-        if all_of_them and len(gone) < len(wanted):
+        decided = [key for key in self.residual if _is_gone(key, stay, self.residual)]
+        if all_of_them and len(decided) < len(targets):
             return False
-        if not any(key in gone for key in wanted):
-            if len(wanted) == 1:
-                reasons = tuple(stay.get(wanted[0], [_COPIES()]))
-                self.refuted[wanted[0]] = Refuted(options, reasons)
+        if not any(key in decided for key in targets):
+            if len(targets) == 1:
+                reasons = tuple(stay.get(targets[0], [_COPIES()]))
+                self.refuted[targets[0]] = Refuted(options, reasons)
             return False
         names = tuple(value.name for value in (*way.values, *way.shapes))
         names += ("maximum",) if way.loop else ()
-        decides, arguments = tuple(map(named, gone)), way.arguments(size)
+        decides, arguments = tuple(map(named, decided)), way.arguments(size)
         self.hints.setdefault(options, Hint(options, decides, names, arguments))
         self.ways.append(way)
-        for key in gone:
+        for key in decided:
             self.refuted.pop(key, None)
         return True
 
 
 def _together(ways: Iterable[Way]) -> Way:
-    """Several ways at once."""
+    """Join several ways."""
     all_ = list(ways)
     values = tuple(dict.fromkeys(value for way in all_ for value in way.values))
     shapes = tuple(dict.fromkeys(value for way in all_ for value in way.shapes))
@@ -282,7 +283,7 @@ def _together(ways: Iterable[Way]) -> Way:
 
 
 def _honouring(pass_: Pass) -> Pass:
-    """A pass, or passes in one, that take an absent condition as onnxruntime does."""
+    """Return a pass that takes an absent condition as onnxruntime does."""
     names = {field.name for field in dataclasses.fields(pass_)}
     if "absent_cond" in names:
         return dataclasses.replace(pass_, **{"absent_cond": "honour"})
@@ -293,15 +294,15 @@ def _honouring(pass_: Pass) -> Pass:
 
 
 def hint_blocks(
-    hints: Iterable[Hint], written: Callable[[Hint], str] | None = None
+    hints: Iterable[Hint], write: Callable[[Hint], str] | None = None
 ) -> Iterator[Block]:
-    """What was tried and helps, each as it is pasted; by default as arguments of a call."""
+    """Yield each hint as it is pasted; by default as arguments of a call."""
     for hint in hints:
         own = f", with your own {_listed(hint.stand_ins)}" if hint.stand_ins else ""
         read = _HONOUR in str(hint.arguments.get("passes"))
         read_as = ", where its condition ends it, as in onnxruntime" if read else ""
         yield Line(f"this decides {_listed(hint.decides)}{own}{read_as}:", "left")
-        yield Code(hint.call if written is None else written(hint))
+        yield Code(hint.call if write is None else write(hint))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -309,13 +310,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _is_gone(key: Key, stay: Collection[Key], left: Collection[Key]) -> bool:
-    """Whether nothing is left of a construct: one that was not there before may be a copy of it."""
-    return key not in stay and not any(k[0] == key[0] and k not in left for k in stay)
+def _is_gone(key: Key, stay: Collection[Key], residual: Collection[Key]) -> bool:
+    """Return whether nothing of a construct stays: a new one may be a copy of it."""
+    return key not in stay and not any(k[0] == key[0] and k not in residual for k in stay)
 
 
 def named(key: Key) -> str:
-    """A construct as remarks name it."""
+    """Name a construct as remarks do."""
     return f"{key[0]} '{key[1]}'"
 
 
@@ -324,20 +325,22 @@ class _Trials:
 
     Args:
         rewriting: what was asked for.
-        left: how many constructs the rewrite left.
+        residual: how many constructs the rewrite left.
         on_progress: told of what is tried.
     """
 
-    def __init__(self, rewriting: Rewriting, left: int, on_progress: OnProgress) -> None:
+    def __init__(self, rewriting: Rewriting, residual: int, on_progress: OnProgress) -> None:
         self.rewriting = rewriting
-        self.left = left
+        self.residual = residual
         self.on_progress = on_progress
         self.done: dict[Way, tuple[int, dict[Key, list[Reason]]] | None] = {}
         self.nodes = 0
 
     def of(self, way: Way) -> tuple[int, dict[Key, list[Reason]]] | None:
-        """The number that stands in for the user's, and the constructs that stay with it, with the
-        reasons; None where it was not tried, or cannot be asked for."""
+        """Return the stand-in number, and the constructs that stay with it, with the reasons.
+
+        None stands for a way that was not tried, or that is refused.
+        """
         if way not in self.done:
             if len(self.done) >= _MOST_TRIALS or self.nodes > _MOST_NODES:
                 return None
@@ -351,13 +354,13 @@ class _Trials:
             _log.debug("trying %s for what is left", " ".join(options))
             self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
             stay = self._stay(way.applied(self.rewriting, size))
-            if stay is not None and len(stay) < self.left and way.options(other) != options:
+            if stay is not None and len(stay) < self.residual and way.options(other) != options:
                 # What is refused with another number needs this one.
                 more = self._stay(way.applied(self.rewriting, other))
                 stay = {**(more or {}), **stay}
             if stay is not None and (best is None or len(stay) < len(best[1])):
                 best = size, stay
-            if stay is not None and len(stay) < self.left:
+            if stay is not None and len(stay) < self.residual:
                 break
         return best
 
@@ -378,18 +381,18 @@ class _Trials:
 
 
 def _ways(node: Node, selects: bool) -> Iterator[Way]:
-    """What may decide a construct, the best first."""
-    found = [origin for asked in deciding(node) for origin in origins_of(*asked)]
-    found = list(dict.fromkeys(found))
+    """Yield ways that may decide a construct, the best first."""
+    sources = [origin for part in deciding(node) for origin in origins_of(*part)]
+    sources = list(dict.fromkeys(sources))
     if node.is_op("Loop") and selects and is_ambiguous(node):
-        yield from _readings(found)
-    if found and all(origin.option for origin in found):
-        way = _way(found)
+        yield from _readings(sources)
+    if sources and all(origin.option for origin in sources):
+        way = _way(sources)
         if way is not None:
             yield way
             if selects:
                 yield dataclasses.replace(way, selects=True)
-    elif selects and found and node.is_op("If", "Loop"):
+    elif selects and sources and node.is_op("If", "Loop"):
         yield Way(selects=True)
         bounds = list(_bounds(node))
         way = _way(bounds) if bounds else None
@@ -399,17 +402,17 @@ def _ways(node: Node, selects: bool) -> Iterator[Way]:
             yield Way(selects=True, loop=node.path)
 
 
-def _readings(found: Sequence[Origin]) -> Iterator[Way]:
-    """What may decide a Loop of which it is to be chosen whether its condition counts."""
-    given = [origin for origin in found if origin.option]
-    way = _way(given) or Way()
+def _readings(sources: Sequence[Origin]) -> Iterator[Way]:
+    """Yield ways that may decide a Loop whose condition has two readings."""
+    inputs = [origin for origin in sources if origin.option]
+    way = _way(inputs) or Way()
     for chosen in dict.fromkeys((Way(), way)):
         yield dataclasses.replace(chosen, honour=True)
         yield dataclasses.replace(chosen, honour=True, selects=True)
 
 
 def _bounds(node: Node) -> Iterator[Origin]:
-    """What would bound the trips of a Loop: its maximum, and parts of its condition."""
+    """Yield what would bound the trip count of a Loop: its maximum, parts of its condition."""
     if not node.is_op("Loop") or "body" not in node.bodies:
         return
     values = [part.value for part in parts(node.body("body").outputs[0])]
@@ -419,10 +422,10 @@ def _bounds(node: Node) -> Iterator[Origin]:
             yield from origins
 
 
-def _way(found: Iterable[Origin]) -> Way | None:
-    """What gives all of these; None where one cannot be written down."""
+def _way(sources: Iterable[Origin]) -> Way | None:
+    """Return the way that makes all sources known; None where one cannot be written."""
     values, shapes, freeze = [], [], False
-    for origin in found:
+    for origin in sources:
         if origin.option.startswith("--set") and origin.value is not None:
             values.append(origin.value)
         elif origin.option.startswith("--shape") and origin.value is not None:
@@ -437,7 +440,7 @@ def _way(found: Iterable[Origin]) -> Way | None:
 
 
 def _stand_in(value: Value, size: int) -> Any:
-    """A value for an input: a number that the model compares it with, or this one."""
+    """Return a value for an input: a number that the model compares it with, or this one."""
     compared = _compared_with(value)
     kind = value.elem_type
     one: Any = size if compared is None else compared
@@ -450,7 +453,7 @@ def _stand_in(value: Value, size: int) -> Any:
 
 
 def _compared_with(value: Value) -> Any:
-    """A constant to which the model compares an input, such as the sample rate of a branch."""
+    """Return a constant to which the model compares an input, such as a sample rate."""
     graph = value.owner
     assert graph is not None
     for node in graph.users(value):
@@ -467,7 +470,7 @@ def _sizes(value: Value, size: int) -> list[int]:
 
 
 def corrected(remarks: Iterable[Remark], advice: Advice) -> list[Remark]:
-    """Remarks on what is left, without hints that turned out to be untrue."""
+    """Return remarks without options that were tried in vain."""
     return [
         dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason)) for r in remarks
     ]

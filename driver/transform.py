@@ -51,13 +51,13 @@ def transform_model(
         rewritten, converted = _rewritten(rewriting, on_progress)
         if options.strict:
             require_all_rewritten(rewritten.result.remarks)
-        left, advice = [], Advice()
+        residual, advice = [], Advice()
         if has_passes:
-            left = left_over(rewritten.result, converted is not None)
-        if left and options.hints:
+            residual = left_over(rewritten.result, converted is not None)
+        if residual and options.hints:
             advice = advise(rewriting, rewritten.model, on_progress)
-            left = corrected(left, advice)
-        outcome = Outcome.of(rewritten, converted, left, advice.hints)
+            residual = corrected(residual, advice)
+        outcome = Outcome.of(rewritten, converted, residual, advice.hints)
         if verification is None:
             return outcome
         outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)
@@ -68,7 +68,7 @@ def transform_model(
 
 def _rewritten(rewriting: Rewriting, on_progress: OnProgress) -> tuple[Rewritten, Converted | None]:
     if rewriting.options.conversion_opset is None:
-        return rewriting.run(lambda *told: on_progress("rewriting", *told)), None
+        return rewriting.run(lambda *step: on_progress("rewriting", *step)), None
     from .convert import Conversion
 
     converted = Conversion(rewriting, on_progress).run()
@@ -99,7 +99,7 @@ def transform(
     timeout: float | None = None,
     **options: Any,
 ) -> Outcome:
-    """Rewrite a model, convert it where an opset is given, compare, and tell all of it.
+    """Rewrite a model, convert it where an opset is given, and compare.
 
     `rewrite` and `convert_version` are its short forms.
 
@@ -153,7 +153,7 @@ def transform(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    asked = RewriteOptions.of(
+    request = RewriteOptions.of(
         passes=passes,
         target=target,
         opset=opset,
@@ -173,7 +173,7 @@ def transform(
         timeout=timeout,
         **options,
     )
-    return transform_model(model, asked, VerifyOptions.of(verify), on_progress=on_progress)
+    return transform_model(model, request, VerifyOptions.of(verify), on_progress=on_progress)
 
 
 def rewrite(
@@ -194,32 +194,18 @@ def rewrite(
     timeout: float | None = None,
     **options: Any,
 ) -> ModelSource:
-    """The model without the control flow that is decided before run time.
+    """Remove the control flow that is decided before run time.
 
     Args:
         model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`; it is
             never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects.
-        target: what the model shall fit, as in `transform`.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
-        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
-        dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
-        verify: "proof" proves that the outputs are the original's and runs nothing; a proof that
-            stays open returns the model all the same. True also runs samples where it stays open;
-            False verifies nothing; options of `straightline.verify` are given as a mapping, such as
-            `{"samples": 5, "timeout": 300}`.
+        verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
         strict: raise when a construct is left alone, or when nothing could be compared.
-        freeze_initializers: take inputs that have a default as constants.
-        assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
-            inputs that make more the result is another one; `verify` looks for such.
-        base_dir: the folder of the external data of a model in memory; it is read only where the
-            content of a tensor decides something.
-        max_work: how many steps, of about a nanosecond, may be taken to compute constants before
-            run time; what would take more stays, with a remark.
-        max_memory: how many bytes of computed constants may be held at a time.
-        timeout: how many seconds those constants may take, all together, of which nobody can tell
-            how many steps they take; 5 without.
+        target, shapes, dims, freeze_initializers, assume_max, base_dir: as in `transform`.
+        max_work, max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
@@ -232,7 +218,7 @@ def rewrite(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    asked = RewriteOptions.of(
+    request = RewriteOptions.of(
         passes=passes,
         target=target,
         values=values,
@@ -248,7 +234,7 @@ def rewrite(
         timeout=timeout,
         **options,
     )
-    return transform_model(model, asked, VerifyOptions.of(verify), what="the rewrite").model
+    return transform_model(model, request, VerifyOptions.of(verify), what="the rewrite").model
 
 
 def convert_version(
@@ -267,7 +253,7 @@ def convert_version(
     max_memory: int | None = None,
     timeout: float | None = None,
 ) -> ModelSource:
-    """The model with its operators carried to another version of ONNX's operator set.
+    """Convert a model to another version of ONNX's operator set.
 
     All nodes are converted, in every graph, body and function, or none.
 
@@ -277,17 +263,10 @@ def convert_version(
         target_opset: from 7 to the newest version that the installed onnx knows.
         ir_version: the version of the file format; by default the one that ONNX released with the
             target opset, where the model's features allow it.
-        values: values of inputs, as in `rewrite`.
-        shapes: shapes of inputs, as in `rewrite`.
-        dims: sizes of named dimensions, as in `rewrite`.
-        freeze_initializers: take inputs that have a default as constants.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
-        verify: as in `rewrite`.
-        base_dir: the folder of the external data of a model in memory.
-        max_work: how many steps may be taken to compute constants, as in `rewrite`.
-        max_memory: how many bytes of computed constants may be held at a time.
-        timeout: how many seconds constants may take that nobody can count, as in `rewrite`.
+        verify, values, shapes, dims, freeze_initializers, base_dir: as in `transform`.
+        max_work, max_memory, timeout: as in `transform`.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -303,7 +282,7 @@ def convert_version(
     from ..version_converter.convert import check_whole_number
 
     check_whole_number("target_opset", target_opset)  # None would convert to no opset
-    asked = RewriteOptions.of(
+    request = RewriteOptions.of(
         passes=(),
         opset=target_opset,
         ir_version=ir_version,
@@ -318,4 +297,4 @@ def convert_version(
         max_memory=max_memory,
         timeout=timeout,
     )
-    return transform_model(model, asked, VerifyOptions.of(verify), what="the conversion").model
+    return transform_model(model, request, VerifyOptions.of(verify), what="the conversion").model

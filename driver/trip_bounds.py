@@ -1,4 +1,4 @@
-"""Maxima of Loops that a caller vouches for: part of the model before it is rewritten."""
+"""Trip bounds of Loops that a caller vouches for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AssumptionError(Error):
 
 
 def assume_maxima(model: Model, maxima: Maxima) -> None:
-    """Let Loops make no more trips than a caller says they ever do.
+    """Bound the trip counts of Loops.
 
     Args:
         model: is changed in place.
@@ -35,15 +35,15 @@ def assume_maxima(model: Model, maxima: Maxima) -> None:
 
 
 def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
-    """The Loops that maxima are given for, by path.
+    """Return the Loops with an assumed maximum, by path.
 
     Raises:
-        AssumptionError: there is no such Loop, or what is given is no number of trips.
+        AssumptionError: there is no such Loop, or a maximum is no trip count.
     """
     if not maxima:
         return {}
-    held = [node for node in control_flow(model) if node.is_op("Loop") and "body" in node.bodies]
-    loops = {node.path: node for node in held}
+    nodes = [node for node in control_flow(model) if node.is_op("Loop") and "body" in node.bodies]
+    loops = {node.path: node for node in nodes}
     for path, most in maxima.items():
         if path not in loops:
             raise AssumptionError(
@@ -55,13 +55,13 @@ def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
 
 
 def _assume(loop: Node, most: int) -> None:
-    graph, given = loop.graph, loop.input(0)
+    graph, declared = loop.graph, loop.input(0)
     assert graph is not None
     emit = Builder(graph)
-    if given is not None and given.constant is None:
-        _end_by(loop, given, emit)
-    elif given is not None and given.constant is not None:
-        most = min([most, *given.constant.numpy().reshape(-1).tolist()])
+    if declared is not None and declared.constant is None:
+        _end_by(loop, declared, emit)
+    elif declared is not None and declared.constant is not None:
+        most = min([most, *declared.constant.numpy().reshape(-1).tolist()])
     elif loop.input(1) is None:  # only its body ends it, so that must go on to count
         graph.set_input(loop, 1, emit.constant(np.array(True), "first"))
     maximum = emit.constant(np.array(most, np.int64), f"{loop.label}_maximum")
@@ -69,7 +69,7 @@ def _assume(loop: Node, most: int) -> None:
 
 
 def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
-    """Say a maximum that run time tells by the conditions of a Loop."""
+    """Express the maximum of a Loop, known only at run time, by its conditions."""
     graph, body = loop.graph, loop.body("body")
     assert graph is not None
     if emit.opset < _LESS_OF_INTEGERS:

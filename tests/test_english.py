@@ -17,6 +17,8 @@ PARTICIPLES = {
 """Names that say what happened to a value, not what it is."""
 PUBLIC = {
     ("batch/result.py", "left"),
+    ("driver/inspect.py", "left"),
+    ("driver/result.py", "left"),
     ("interop/export_passes.py", "known"),
     ("ir/did_you_mean.py", "known"),
     ("ir/io/write_target.py", "taken"),
@@ -25,7 +27,6 @@ PUBLIC = {
 """Parameters that other people's scripts may name."""
 OPEN = {
     "analysis",
-    "driver",
     "ops",
     "passes/base.py",
     "passes/conformance.py",
