@@ -12,6 +12,7 @@ from ..ir.gc_pause import paused_collector
 from ..ir.lazy import lazy_property
 from ..limits import governed
 from ..passes import Pass, PassContext, Progress, Remark
+from ..passes.base import Part
 from ..passes.manager.instrumentation import current_watcher
 from ..passes.manager.pipeline import notes
 from ..passes.utils.declarations import CorrectDeclarations
@@ -36,6 +37,8 @@ class _Convert(Pass):
     """The conversion as a pass, for watchers."""
 
     name: ClassVar[str] = CONVERT
+    adds: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "If")
+    changes: ClassVar[tuple[Part, ...]] = ("inputs", "opsets")
     opset: int
     ir_version: int | None
     progress: Progress

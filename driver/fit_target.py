@@ -25,6 +25,7 @@ from ..passes import (
     parse_pipeline,
     straighten,
 )
+from ..passes.base import MAY_BE_CONTROL_FLOW, Part
 from ..passes.context import Meter
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
@@ -57,6 +58,8 @@ class FitTarget(Pass):
     """
 
     name: ClassVar[str] = "fit-target"
+    adds: ClassVar[tuple[str, ...]] = MAY_BE_CONTROL_FLOW
+    changes: ClassVar[tuple[Part, ...]] = ("inputs", "opsets", "functions")
     target: Target = dataclasses.field(metadata={"code_only": True})
     ways: tuple[Stages, ...] = dataclasses.field(metadata={"code_only": True})
     request: RewriteOptions = dataclasses.field(metadata={"code_only": True})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ..facts.reason import Reason
 from ..ir import Error, Model
@@ -79,6 +79,11 @@ MAY_BE_CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap", "LSTM", "GRU", "RNN"
 """The operators that are control flow, or of which a pass may make it."""
 
 
+Part = Literal["inputs", "outputs", "opsets", "functions"]
+PARTS: tuple[Part, ...] = get_args(Part)
+"""Parts of a model that a pass keeps unless it declares that it changes them."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Pass(abc.ABC):
     """One rewrite. Its fields are its options; state lives in `PassContext`, never here.
@@ -90,6 +95,8 @@ class Pass(abc.ABC):
         cleans_up: it only removes what is superfluous, which gives no other pass new work.
         works_on: the operators without which a model gives it nothing to do, if it is for some
             alone that no other pass of a pipeline makes.
+        adds: the operators of control flow that it may add to a model without them.
+        changes: the parts of a model that it may change; it keeps all others.
     """
 
     name: ClassVar[str]
@@ -97,10 +104,16 @@ class Pass(abc.ABC):
     default_options: ClassVar[Mapping[str, Any]] = {}
     cleans_up: ClassVar[bool] = False
     works_on: ClassVar[tuple[str, ...] | None] = None
+    adds: ClassVar[tuple[str, ...]] = ()
+    changes: ClassVar[tuple[Part, ...]] = ()
 
     @abc.abstractmethod
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite the model in place; say whether anything changed."""
+
+    def violation(self, model: Model) -> str | None:
+        """Return what breaks the pass's postcondition in a model; None if it holds."""
+        return None
 
     @property
     def summary(self) -> str:

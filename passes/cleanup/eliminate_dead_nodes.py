@@ -30,6 +30,11 @@ class EliminateDeadNodes(Pass):
             changed |= sweep(root.graph)
         return changed
 
+    def violation(self, model: Model) -> str | None:
+        """Return what is left that nothing uses."""
+        left = [str(one) for root in model.roots() for one in unread(root.graph)]
+        return ", ".join(left) or None
+
 
 def unread(graph: Graph) -> set[Node | Value]:
     """The nodes and constants that nothing uses, in a graph and its nested graphs."""

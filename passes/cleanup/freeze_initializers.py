@@ -10,7 +10,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
-from ..base import Pass
+from ..base import Part, Pass
 from ..context import PassContext
 
 
@@ -19,6 +19,7 @@ class FreezeInitializers(Pass):
     """Remove inputs with a default from the signature, so that the default is a constant."""
 
     name: ClassVar[str] = "freeze-initializers"
+    changes: ClassVar[tuple[Part, ...]] = ("inputs",)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Freeze inputs of the main graph; bodies and functions read theirs from their node."""
@@ -30,3 +31,8 @@ class FreezeInitializers(Pass):
         for value in frozen:
             graph.freeze_input(value)
         return bool(frozen)
+
+    def violation(self, model: Model) -> str | None:
+        """Return the inputs that are left with a default."""
+        held = model.graph.initializers.keys() - model.trained if model.allows_overrides else ()
+        return ", ".join(value.name for value in model.graph.inputs if value in held) or None

@@ -10,7 +10,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
-from ..base import Pass
+from ..base import Part, Pass
 from ..context import PassContext
 from .calls import live_functions
 
@@ -22,6 +22,7 @@ class EliminateDeadFunctions(Pass):
     name: ClassVar[str] = "eliminate-dead-functions"
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
+    changes: ClassVar[tuple[Part, ...]] = ("functions",)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Remove them all at once; graphs of training information may call any, so then none."""
@@ -31,3 +32,9 @@ class EliminateDeadFunctions(Pass):
         for key in unused:
             del model.functions[key]
         return bool(unused)
+
+    def violation(self, model: Model) -> str | None:
+        """Return the functions that are left and that no node calls."""
+        if model.training_info:
+            return None
+        return ", ".join(map(str, model.functions.keys() - live_functions(model))) or None

@@ -25,7 +25,7 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...ir import Function, Model, Node
 from ...ops.builder import RewriteError
-from ..base import Pass
+from ..base import Part, Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
@@ -46,6 +46,7 @@ class InlineFunctions(Pass):
 
     name: ClassVar[str] = "inline-functions"
     by_default: ClassVar[bool] = True
+    changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
     always: bool = False
     max_nodes: int = DEFAULT_MAX_NODES
     trial: tuple[Pass, ...] | None = dataclasses.field(default=None, metadata={"code_only": True})

@@ -54,6 +54,7 @@ class LoopsToScans(Pass):
     costs: Costs = "none"
 
     name: ClassVar[str] = "loops-to-scans"
+    adds: ClassVar[tuple[str, ...]] = ("Scan", "If")
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Loops before the ones around them."""

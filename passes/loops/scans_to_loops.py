@@ -43,6 +43,7 @@ class ScansToLoops(Pass):
     """Convert Scans to Loops."""
 
     name: ClassVar[str] = "scans-to-loops"
+    adds: ClassVar[tuple[str, ...]] = ("Loop",)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Scans before the ones around them."""

@@ -7,7 +7,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import onnx_ir
 import onnx_ir.passes
@@ -16,7 +16,7 @@ from ...ir import Error, Model, Node
 from ...ir.bridge.conversion import Exchange
 from ...ir.onnx_errors import Boundary
 from ...ops.builder import RewriteError
-from ..base import Pass, PassOptionError
+from ..base import MAY_BE_CONTROL_FLOW, Part, Pass, PassOptionError
 from ..context import PassContext
 
 _ask = Boundary(RewriteError)
@@ -37,6 +37,8 @@ class ForeignPass(Pass):
 
     call: Callable[[onnx_ir.Model], Any] = dataclasses.field(metadata={"code_only": True})
     name: str = dataclasses.field(metadata={"code_only": True})  # type: ignore[misc]
+    adds: ClassVar[tuple[str, ...]] = MAY_BE_CONTROL_FLOW
+    changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Run it, check what it made, and go on with that."""

@@ -25,7 +25,7 @@ import onnx
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder, RewriteError
-from ..base import Pass
+from ..base import Part, Pass
 from ..context import PassContext
 from .layout import (
     ScanLayout,
@@ -50,6 +50,8 @@ class Scan8To9(Pass):
     """Convert a model of opset 8 to opset 9 if only its Scans change."""
 
     name: ClassVar[str] = "scan-8-to-9"
+    adds: ClassVar[tuple[str, ...]] = ("If",)
+    changes: ClassVar[tuple[Part, ...]] = ("opsets",)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Convert all Scans and the opset imports, or nothing."""

@@ -24,7 +24,7 @@ from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder, RewriteError
 from ...ops.schema_queries import unsayable
-from ..base import Pass
+from ..base import Part, Pass
 from ..context import PassContext
 from .layout import (
     ScanLayout,
@@ -46,6 +46,7 @@ class Scan9To8(Pass):
     """Convert a model of opset 9 to opset 8 if only its Scans change."""
 
     name: ClassVar[str] = "scan-9-to-8"
+    changes: ClassVar[tuple[Part, ...]] = ("opsets",)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Convert all Scans and the opset imports, or nothing."""

@@ -50,6 +50,7 @@ class ExpandRecurrences(Pass):
 
     name: ClassVar[str] = "expand-recurrences"
     works_on: ClassVar[tuple[str, ...]] = ("LSTM", "GRU", "RNN")
+    adds: ClassVar[tuple[str, ...]] = ("Scan",)
     straight: bool = False
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES

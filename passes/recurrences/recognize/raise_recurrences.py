@@ -68,6 +68,7 @@ class RaiseRecurrences(Pass):
     by_default: ClassVar[bool] = True
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
+    adds: ClassVar[tuple[str, ...]] = ("RNN", "GRU", "LSTM", "Loop")
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Raise inner constructs before the ones around them."""
