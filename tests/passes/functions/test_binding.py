@@ -262,3 +262,13 @@ def test_bodies_that_name_tensors_or_take_graphs_from_the_call():
         assert (found is not None and "takes a graph from an attribute of" in found) == (
             kind != "INT"
         )
+
+
+def test_an_argument_that_is_passed_through_names_the_output():
+    """No Identity of opset 13 can name a sequence; the message names the caller's value."""
+    model = loaded(
+        "g (seq(float[2]) mine) => (seq(float[2]) y) { y = local.f (mine) }",
+        "f (own) => (own) { }",
+        head=HEAD.replace("18", "13", 1),
+    )
+    assert (why(model) or "").startswith("its output 'mine' is a sequence")

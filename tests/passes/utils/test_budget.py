@@ -90,6 +90,13 @@ def test_no_family_of_passes_imports_from_another():
                     assert (node.module or "").split(".")[0] not in FAMILIES, path
 
 
+def test_trips_from_which_on_there_is_no_maximum():
+    """2^31 and more stand for no maximum, which no option allows."""
+    at = budget(max_nodes=2**40, max_trips=2**40)
+    assert at.refuses_trips(2**31 - 1, 1) is None
+    assert at.refuses_trips(2**31, 1) == "2147483648 trips are more than can be written out"
+
+
 def test_what_no_budget_allows_is_not_offered():
     refused = Budget(Meter(), 100).refuses_trips(2**63 - 1, 2**63)
     assert refused == "9223372036854775807 trips are more than can be written out"
