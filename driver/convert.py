@@ -18,8 +18,8 @@ from ..passes.manager.pipeline import notes
 from ..passes.utils.declarations import CorrectDeclarations
 from ..verification.mismatch import MismatchError
 from ..version_converter import ConversionError, convert
-from ..version_converter.differences import Differences, Written
-from ..version_converter.unblock import PIPELINES, straighten_constructs
+from ..version_converter.differences import Differences, Snapshot
+from ..version_converter.unblock import PIPELINES, unblock
 from .rewrite import Rewriting, Rewritten
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Conversion:
             ConversionError: nodes cannot be carried over.
         """
         start = self._start()
-        before, operators = start.model.opset(), Written(start.model)
+        before, operators = start.model.opset(), Snapshot(start.model)
         started = time.perf_counter()
         stuck, straightened = None, tuple[Remark, ...]()
         try:
@@ -123,7 +123,7 @@ class Conversion:
         first: ConversionError | None = None
         for passes in PIPELINES:
             start = self._start()
-            remarks, reasons = straighten_constructs(start.model, stuck.failures, passes)
+            remarks, reasons = unblock(start.model, stuck.failures, passes)
             if not remarks:
                 raise first or stuck.explained(reasons)
             try:
@@ -192,7 +192,7 @@ class Converted:
     conversion: Conversion
     rewritten: Rewritten
     opset_before: int
-    operators: Written = dataclasses.field(repr=False)
+    operators: Snapshot = dataclasses.field(repr=False)
     seconds: float = 0.0
     straightened: tuple[Remark, ...] = ()
     noted: tuple[Remark, ...] = ()
@@ -200,7 +200,7 @@ class Converted:
     @lazy_property
     def differences(self) -> Differences:
         """The operators that the conversion has changed."""
-        return Differences(self.operators, Written(self.model))
+        return Differences(self.operators, Snapshot(self.model))
 
     @property
     def model(self) -> Model:

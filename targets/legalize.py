@@ -371,7 +371,7 @@ def _spelled(op_type: str) -> Way:
         engine = Engine(scratch)
         for node in scratch.graph.nodes():
             if node.is_op(op_type):
-                engine.say_by(SPELLINGS[op_type], node, scratch.opset())
+                engine.replace_node(SPELLINGS[op_type], node, scratch.opset())
 
     return way
 
@@ -385,7 +385,7 @@ def _in_other_words(op_type: str, version: int) -> Way:
         engine = Engine(scratch)
         for node in scratch.graph.nodes():
             if node.is_op(op_type):
-                engine.say_in_other_words(node, version)
+                engine.expand_node(node, version)
         convert(scratch, opset, ir_version)
 
     return way

@@ -1,4 +1,4 @@
-"""Whole models from one opset version to another, both ways.
+"""Conversion of whole models between opset versions, both ways.
 
 `straightline.convert_version` is the function to call; `convert` works on a model of one's own.
 """

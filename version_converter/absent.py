@@ -1,4 +1,4 @@
-"""Inputs of functions that calls leave out."""
+"""Inputs of functions that calls omit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..passes.functions.calls import CallGraph
 
 
 class AbsentInputs:
-    """The inputs of a model's functions that calls leave out.
+    """Inputs of a model's functions that calls omit.
 
     Attributes:
-        always: inputs that every call leaves out.
-        sometimes: inputs that some calls leave out, and others give.
+        always: inputs that every call omits.
+        sometimes: inputs that some calls omit and others pass.
     """
 
     def __init__(self, model: Model) -> None:
@@ -25,7 +25,7 @@ class AbsentInputs:
 
     def _find(self, model: Model, calls: dict[Model | Function, list[Node]]) -> None:
         """Follow absent inputs through the calls, callers first."""
-        given: set[Value] = set()
+        present: set[Value] = set()
         absent: set[Value] = set()
         callees_first = CallGraph(model.functions).callees_first()
         roots: list[Model | Function] = [model, *reversed(callees_first)]
@@ -35,9 +35,9 @@ class AbsentInputs:
                     argument = call.input(index)
                     if argument is None or argument in absent:
                         absent.add(value)
-                    if argument is not None and (argument not in absent or argument in given):
-                        given.add(value)
-        self.always, self.sometimes = absent - given, absent & given
+                    if argument is not None and (argument not in absent or argument in present):
+                        present.add(value)
+        self.always, self.sometimes = absent - present, absent & present
 
 
 def _calls_in(root: Model | Function, model: Model) -> Iterator[Node]:
@@ -48,5 +48,5 @@ def _calls_in(root: Model | Function, model: Model) -> Iterator[Node]:
 
 
 def _leaves_out(model: Model, call: Node) -> bool:
-    wanted = len(model.functions[call.op.function_key].graph.inputs)
-    return None in call.inputs or len(call.inputs) < wanted
+    count = len(model.functions[call.op.function_key].graph.inputs)
+    return None in call.inputs or len(call.inputs) < count

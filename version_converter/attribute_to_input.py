@@ -1,4 +1,4 @@
-"""Constants that were attributes and became inputs: plain moves, carried both ways."""
+"""Attributes that became inputs: plain moves, converted both ways."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ir import Array
 from .node_draft import Site
 
 Form = Literal["ints", "int", "scalar int", "floats", "float", "like data"]
-"""What the input is: 64-bit integers of rank 1, one such of rank 1 or 0, floats of rank 1, one
+"""Form of the input: 64-bit integers of rank 1, one such of rank 1 or 0, floats of rank 1, one
 float of rank 0, or one number of rank 0 of the type of input 0."""
 
 
@@ -22,9 +22,9 @@ class Move(NamedTuple):
     Attributes:
         attribute: its name before.
         position: that of the input.
-        form: what tensor the input is.
-        absent: what an absent input means where the older version has another default; None where
-            absence means the same in both.
+        form: the type and rank of the input.
+        absent: the meaning of an absent input where the older version has another default; None
+            where absence means the same in both.
     """
 
     attribute: str
@@ -38,13 +38,13 @@ MOVES: dict[tuple[str, int], tuple[Move, ...]] = {}
 
 
 def moved(version: int, *op_types: str, moves: Sequence[Move]) -> None:
-    """Say which attributes of operators became inputs in an opset; they are carried both ways."""
+    """Register attributes of operators that became inputs in an opset, for both ways."""
     for op_type in op_types:
         MOVES[op_type, version] = (*MOVES.get((op_type, version), ()), *moves)
 
 
 _MOST_NUMBERS = 1 << 16
-"""So many numbers at most become an attribute, where each is an object of its own."""
+"""Limit of numbers in an attribute, where each is an object of its own."""
 
 _SELF_REFERENCE = 13
 """From here on a Constant can take its value from an attribute of the function around it."""
@@ -113,7 +113,7 @@ def to_attribute(site: Site, move: Move) -> None:
 
 
 def single(site: Site, name: str, array: Array) -> float:
-    """The one number of a tensor as float attributes hold it.
+    """The single number of a tensor as float attributes hold it.
 
     Raises:
         Refused: it is not exact there.

@@ -1,4 +1,4 @@
-"""Reductions over axes that are chosen at run time, by operators whose axes are constant."""
+"""Reductions over axes chosen at run time, by operators with constant axes."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ AXES_ARE_INPUTS = {"ReduceSum": 13, **dict.fromkeys(OTHERS, 18)}
 
 
 _MOST_AXES = 64
-"""More axes are in no tensor; each takes a column of a table of axes."""
+"""Limit of axes; each takes a column of a table."""
 
 
 class ChosenAxes:
-    """The axes that input 1 says: those of a reduction, or those that go or come.
+    """The axes in input 1: those of a reduction, or those that Squeeze or Unsqueeze changes.
 
     Attributes:
         axes: their numbers, counted from the front.
-        flags: for each axis, whether it is among them.
-        rank: how many axes there are.
-        left: how many are not among them.
+        flags: a bool for each axis: true where it is chosen.
+        rank: the number of all axes.
+        other_count: the number of axes that are not chosen.
 
     Args:
         site: the node.
-        come: whether they are of the result, which they are added to, and not of input 0.
+        of_output: count axes of the output, which has them in addition, and not of input 0.
     """
 
-    def __init__(self, site: Site, *, come: bool = False) -> None:
-        given, count = site.input(1), site.shape(1)
-        if given is None or count is None or len(count) != 1 or not count[0]:
+    def __init__(self, site: Site, *, of_output: bool = False) -> None:
+        axes, count = site.input(1), site.shape(1)
+        if axes is None or count is None or len(count) != 1 or not count[0]:
             site.refuse("how many axes there are is not known, or none")
         if count[0] > _MOST_AXES:
             site.refuse(f"it names {count[0]} axes; no runtime has a tensor of so many")
         self.site = site
-        self.rank = site.required_rank("axes from run time") + come * count[0]
-        self.left = self.rank - count[0]
-        if self.left < 0:
+        self.rank = site.required_rank("axes from run time") + of_output * count[0]
+        self.other_count = self.rank - count[0]
+        if self.other_count < 0:
             site.refuse(f"it names {count[0]} of {self.rank} axes")
-        self.axes = from_the_front(site, given, site.const(np.array(self.rank), "rank"))
+        self.axes = from_the_front(site, axes, site.const(np.array(self.rank), "rank"))
         column = site.emit("Reshape", [self.axes, site.ints([-1, 1], "column")], "column")
         same = site.emit("Equal", [column, site.ints(range(self.rank), "numbers")], "same")
         number = site.emit("Cast", [same], "number", to=_T.INT64)
@@ -62,12 +62,14 @@ class ChosenAxes:
 
     def others(self) -> Value:
         """The numbers of all other axes."""
-        kept = self.site.emit("Not", [self.flags], "kept")
-        places = self.site.emit("NonZero", [kept], "others")
-        return self.site.emit("Reshape", [places, self.site.ints([self.left], "left")], "others")
+        unchosen = self.site.emit("Not", [self.flags], "kept")
+        places = self.site.emit("NonZero", [unchosen], "others")
+        return self.site.emit(
+            "Reshape", [places, self.site.ints([self.other_count], "left")], "others"
+        )
 
     def never_empty(self, data: Value, dtype: np.dtype[Any], neutral: float) -> Value:
-        """The data with one more along each chosen axis, unless they are known not to be empty."""
+        """The data padded by one element along each chosen axis that may be empty."""
         if self._has(data):
             return data
         site = self.site
@@ -84,8 +86,7 @@ class ChosenAxes:
         return self.site.const(np.array(number, dtype), "neutral")
 
     def spread(self, op_type: str, data: Value, dtype: np.dtype[Any], neutral: float) -> Value:
-        """In the place of each element what it is reduced to, with all others that are: along one
-        axis after the other, all along it are the same then."""
+        """The reduction over the chosen axes in the place of each element."""
         site = self.site
         for axis in range(self.rank):
             row = data
@@ -95,25 +96,25 @@ class ChosenAxes:
                 row = site.emit(
                     "Pad", [data, site.const(pads, "pads"), self._scalar(neutral, dtype)]
                 )
-            found = _reduced(site, op_type, row, axis, "found", keepdims=1)
+            reduction = _reduced(site, op_type, row, axis, "found", keepdims=1)
             chosen = site.emit("Gather", [self.flags, site.const(np.array(axis), "axis")], axis=0)
-            data = site.emit("Where", [chosen, found, data], "spread")
+            data = site.emit("Where", [chosen, reduction, data], "spread")
         return data
 
     def first(self, data: Value) -> Value:
-        """The first along each chosen axis, which stays or does not as the node says."""
+        """The first element along each chosen axis, which `keepdims` keeps or drops."""
         site = self.site
         one, end = (site.const(np.array(number), "end") for number in (1, _END))
         ends = site.emit("Where", [self.flags, one, end], "ends")
         starts = site.ints([0] * self.rank, "starts")
-        found = site.emit("Slice", [data, starts, ends], "first")
+        result = site.emit("Slice", [data, starts, ends], "first")
         if not site.attribute("keepdims"):
-            found = site.emit("Squeeze", [found, self.axes], "first")
-        return found
+            result = site.emit("Squeeze", [result, self.axes], "first")
+        return result
 
 
 def _reduced(site: Site, op_type: str, data: Value, axis: int, label: str, keepdims: int) -> Value:
-    """Data reduced over an axis that is known, which is an input or an attribute by then."""
+    """Data reduced over a constant axis, which is an input or an attribute by opset."""
     if site.builder.opset >= AXES_ARE_INPUTS[op_type]:
         inputs = [data, site.ints([axis], "axis")]
         return site.emit(op_type, inputs, label, keepdims=keepdims)
@@ -133,7 +134,7 @@ def extreme(site: Site) -> Value:
 
 
 def _over_chosen(site: Site, dtype: np.dtype[Any], neutral: float) -> Value:
-    """The node itself, axis by axis."""
+    """The node's reduction, axis by axis."""
     chosen, data = ChosenAxes(site), site.input(0)
     assert data is not None
     data = chosen.never_empty(data, dtype, neutral)
@@ -152,8 +153,8 @@ def accumulated(site: Site) -> Value:
 
 
 def log_of_sum(site: Site) -> Value:
-    """ReduceLogSumExp: the largest, and the logarithm of the sum of powers of e of the distances
-    from it, of which none overflows. What is infinite or no number is not subtracted."""
+    """ReduceLogSumExp: the maximum plus the logarithm of the summed exponentials of distances from
+    it. None of these overflows. Infinities and NaN are not subtracted."""
     dtype, data = site.required_dtype(0, "the largest"), site.input(0)
     if dtype not in _FLOATS:
         site.refuse("axes from run time are written out for floats only")
@@ -173,7 +174,7 @@ def log_of_sum(site: Site) -> Value:
 
 
 def mean(site: Site) -> Value:
-    """ReduceMean: the sum, divided by how many there are."""
+    """ReduceMean: the sum divided by the count."""
     dtype, elem_type = site.required_dtype(0, "a count"), site.elem_type(0)
     if dtype not in _FLOATS[:2]:
         site.refuse("axes from run time are written out for floats and doubles only")

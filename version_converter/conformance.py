@@ -1,4 +1,4 @@
-"""Does a drafted node conform to its operator's schema in the next version?"""
+"""Conformance of a node draft to its operator's schema in the next version."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .schemas import takes_all
 
 
 def conform(site: Site, schema: Schema) -> None:
-    """Fit the draft to a schema where that changes no meaning.
+    """Fit the draft to a schema without a change of meaning.
 
     Raises:
-        Refused: it says something that the schema does not allow.
+        Refused: the schema does not allow the draft.
     """
     _check_attributes(site, schema)
     while site.inputs and site.inputs[-1] is None:
@@ -25,7 +25,7 @@ def conform(site: Site, schema: Schema) -> None:
 
 
 def keep_defaults(site: Site, schema: Schema) -> None:
-    """Write out the attributes whose default is another one in the next version."""
+    """Write out the attributes whose default changes in the next version."""
     for name in site.schema.attributes:
         if name in site.attributes or name not in schema.attributes:
             continue
@@ -96,11 +96,11 @@ def _check_types(site: Site, schema: Schema) -> None:
     if as_before and takes_all(site.op_type, site.source, site.target):
         return
     values = node.outputs[: schema.max_output]
-    # What bodies give out has the type that it has, whether anything reads it or not.
+    # Outputs of bodies count whether anything reads them or not.
     read = [v if node.bodies or site.is_used(index) else None for index, v in enumerate(values)]
     actual = [
-        [None if v is None else (v.name, site.types.texts(v)) for v in given]
-        for given in (site.inputs, read)
+        [None if v is None else (v.name, site.types.texts(v)) for v in row]
+        for row in (site.inputs, read)
     ]
     fault = type_fault(site.op_type, site.target, *actual)
     if fault is not None:
@@ -108,10 +108,10 @@ def _check_types(site: Site, schema: Schema) -> None:
 
 
 def require_types(site: Site) -> None:
-    """Check that the operator takes what the node is given, before something is made of it.
+    """Check that the operator accepts the node's input types.
 
     Raises:
-        Refused: a type that is known is none that it takes.
+        Refused: the operator does not accept a known type.
     """
     inputs = [None if v is None else (v.name, site.types.texts(v)) for v in site.node.inputs]
     fault = type_fault(site.node.op_type, site.source, inputs, [])
@@ -120,6 +120,6 @@ def require_types(site: Site) -> None:
 
 
 def target_schema(site: Site) -> Schema | None:
-    """The schema of the draft's operator in the next version; None where it has none to use."""
+    """The schema of the draft's operator in the next version; None if absent or deprecated."""
     schema = schema_at(site.op_type, site.target)
     return None if schema is None or schema.deprecated else schema

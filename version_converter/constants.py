@@ -1,4 +1,4 @@
-"""What is decided before run time about the values of a model on its way to another opset."""
+"""Constants of a model during its conversion, decided before run time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .types import Types
 
 
 class Constants:
-    """The tensors of values that hang on constants alone, each computed once.
+    """Tensors of values that depend on constants alone, each computed once.
 
     Valid for one step of a conversion, in which nodes change from one version to the next.
 
     Args:
-        types: tells static shapes, and the versions in which nodes are written.
+        types: the source of static shapes and of the nodes' versions.
         folder: computes nodes.
     """
 
@@ -27,7 +27,7 @@ class Constants:
     def tensor(self, value: Value) -> Tensor | None:
         """The tensor of a value; None where constants do not decide it.
 
-        Each value is looked at once, and what a node reads behind an unknown input not at all.
+        Each value is visited once; inputs of a node after an unknown one are not visited.
         """
         stack = [_Open(value)]
         while stack:
@@ -47,7 +47,7 @@ class Constants:
         return self._known[value]
 
     def _needs(self, value: Value) -> list[Value]:
-        """What must be known for a value to be."""
+        """The inputs that decide a value."""
         node = value.producer
         if value in self._known or node is None or self._at_hand(value) is not None:
             return []
@@ -56,7 +56,7 @@ class Constants:
         return [v for v in node.inputs if v is not None]
 
     def _at_hand(self, value: Value) -> Tensor | None:
-        """A tensor for which nothing has to be computed: a constant, or a static shape."""
+        """A tensor that needs no computation: a constant, or a static shape."""
         node = value.producer
         if value.constant is not None or node is None:
             return value.constant
@@ -68,7 +68,7 @@ class Constants:
         return Tensor(array=np.array(shape, np.int64))
 
     def _compute(self, value: Value) -> None:
-        """Note what a value is, all that it needs being known."""
+        """Compute a value whose inputs are known."""
         node, tensor = value.producer, self._at_hand(value)
         if value in self._known:
             return
@@ -82,7 +82,7 @@ class Constants:
 
 
 class _Open:
-    """A value that is being looked at, and how far."""
+    """A value under evaluation, with the position of its next input."""
 
     __slots__ = ("at", "needs", "value")
 

@@ -1,4 +1,4 @@
-"""Whole models from one opset version to another."""
+"""Conversion of a whole model from one opset version to another."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def convert(
     Raises:
         ConversionError: the versions are out of range, or nodes cannot be carried over; its
             `failures` list every such node with its operator, the two versions and the reason. The
-            model is then of no use any more.
+            model is then unusable.
     """
     check_whole_number("target_opset", target_opset)
     if ir_version is not None:
@@ -48,7 +48,7 @@ def check_whole_number(name: str, value: object) -> None:
     """Check that an opset or version is an integer.
 
     Raises:
-        ConversionError: it is none.
+        ConversionError: it is not an integer.
     """
     if not isinstance(value, int) or isinstance(value, bool):
         raise ConversionError(f"{name} is a whole number, not {value!r}")
@@ -67,7 +67,7 @@ def _check_range(model: Model, target: int) -> None:
 
 
 def _check_training(model: Model, target: int) -> None:
-    """Training graphs are kept as they came, so nothing in them may change its meaning."""
+    """Refuse training graphs, which stay as they are, where an operator changes its meaning."""
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):
             for node in _nodes_of(graph.node):
@@ -87,7 +87,7 @@ def _nodes_of(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.NodeProto]:
 
 
 def _carry(model: Model, source: int, target: int, progress: Progress | None) -> None:
-    """Carry the nodes of all graphs and functions over, or say which cannot be."""
+    """Convert the nodes of all graphs and functions, or report which cannot be converted."""
     roots = [root for root in model.roots() if root.opset()]
     if all(root.opset() == target for root in roots):
         return

@@ -1,5 +1,5 @@
-"""Declaring what new bodies give out: runtimes want its rank, and a Loop that makes no trip has
-nothing else to tell the type of a scan output by."""
+"""Declarations of the outputs of new bodies. Runtimes need their ranks, and a Loop without
+iterations has no other source for the type of a scan output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .types import Types
 
 
 def declare_results(nodes: Iterable[Node], types: Types) -> None:
-    """Declare of all that the bodies of nodes give out what is known and was not declared."""
+    """Complete the declared types of all outputs of the nodes' bodies."""
     for node in nodes:
         for body in node.graphs():
             _declare(body, types)
@@ -26,14 +26,14 @@ def _declare(body: Graph, types: Types) -> None:
 
 
 def _completed(value: Value, info: onnx.ValueInfoProto, types: Types) -> onnx.ValueInfoProto:
-    """The declaration with the type that is known, unless it tells as much."""
+    """The declaration with the inferred type, unless it has as much."""
     declared = info.type.tensor_type
     if info.type.WhichOneof("value") not in (None, "tensor_type") or declared.HasField("shape"):
         return info
-    known = types.of(value)
-    if known is None or (declared.elem_type and not known.tensor_type.HasField("shape")):
+    type_ = types.of(value)
+    if type_ is None or (declared.elem_type and not type_.tensor_type.HasField("shape")):
         return info
-    completed = onnx.ValueInfoProto()
-    completed.CopyFrom(info)
-    completed.type.CopyFrom(known)
-    return completed
+    declaration = onnx.ValueInfoProto()
+    declaration.CopyFrom(info)
+    declaration.type.CopyFrom(type_)
+    return declaration

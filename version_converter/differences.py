@@ -1,4 +1,4 @@
-"""Which operators a conversion has changed."""
+"""Operators that a conversion changed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import onnx
 from ..ir import Model, Operator, Value
 
 _SHORT = 256
-"""Bytes of an attribute up to which it is compared; of longer ones only the length is."""
+"""Limit in bytes up to which attributes are compared; of longer ones only the length is."""
 
 
 _Node = tuple[Operator, Hashable]
-"""A node: its operator, and which inputs are there."""
+"""A node: its operator, and which inputs are present."""
 
 
-class Written:
-    """What the nodes of a model say at a moment: two references to each, counted when asked for.
+class Snapshot:
+    """Snapshot of a model's nodes: two references to each, counted on request.
 
-    Nodes are compared by what is written: operator, attributes, and which inputs are there.
+    Nodes are compared by operator, attributes, and which inputs are present.
     """
 
     def __init__(self, model: Model) -> None:
@@ -31,8 +31,8 @@ class Written:
             self._ops += [node.op for node in nodes]
             self._inputs += [node.inputs for node in nodes]
 
-    def counted(self) -> Counter[_Node]:
-        """How many nodes have which operator, and which inputs."""
+    def count_nodes(self) -> Counter[_Node]:
+        """Count nodes by operator and present inputs."""
         return Counter(
             (op, tuple([value is not None for value in inputs]) if None in inputs else len(inputs))
             for op, inputs in zip(self._ops, self._inputs, strict=True)
@@ -40,33 +40,33 @@ class Written:
 
 
 class Differences:
-    """The nodes that one model has and another one has not, by operator.
+    """Nodes that only one of two models has, by operator.
 
     Attributes:
-        changed: how many nodes of each operator are not in the new model as they were.
-        added: how many more nodes of each operator the new model has, beyond those changed.
+        changed: the number of nodes of each operator that the new model lacks or changed.
+        added: the number of nodes of each operator that the new model has in addition.
     """
 
-    def __init__(self, before: Written, after: Written) -> None:
-        old, new = before.counted(), after.counted()
-        # Most nodes have the very operator that they had, of which nothing is looked at.
-        gone, made = _spelled(old - new), _spelled(new - old)
-        self.changed = _by_operator(gone - made)
-        self.added = _by_operator(made - gone) - self.changed
+    def __init__(self, before: Snapshot, after: Snapshot) -> None:
+        old, new = before.count_nodes(), after.count_nodes()
+        # Most nodes have the very operator that they had: these are not compared.
+        before_only, after_only = _by_content(old - new), _by_content(new - old)
+        self.changed = _by_operator(before_only - after_only)
+        self.added = _by_operator(after_only - before_only) - self.changed
 
     def to_dict(self) -> dict[str, dict[str, int]]:
-        """The counts as JSON takes them, largest first."""
+        """The counts for JSON, largest first."""
         return {
             "changed": dict(self.changed.most_common()),
             "added": dict(self.added.most_common()),
         }
 
 
-def _spelled(nodes: Counter[_Node]) -> Counter[tuple[str, Hashable]]:
-    found = Counter[tuple[str, Hashable]]()
+def _by_content(nodes: Counter[_Node]) -> Counter[tuple[str, Hashable]]:
+    counts = Counter[tuple[str, Hashable]]()
     for (op, there), count in nodes.items():
-        found[op.qualname, (_attributes(op), there)] += count
-    return found
+        counts[op.qualname, (_attributes(op), there)] += count
+    return counts
 
 
 def _attributes(op: Operator) -> Hashable:
@@ -80,7 +80,7 @@ def _attribute(message: onnx.AttributeProto) -> Hashable:
 
 
 def _by_operator(nodes: Counter[tuple[str, Hashable]]) -> Counter[str]:
-    found = Counter[str]()
+    counts = Counter[str]()
     for (qualname, _), count in nodes.items():
-        found[qualname] += count
-    return found
+        counts[qualname] += count
+    return counts

@@ -1,4 +1,4 @@
-"""Carrying every node of a model from one opset version to the next."""
+"""Conversion of every node of a model from one opset version to the next."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from .registry import INEXACT_BODIES, adapt, has_adapter, in_longer_form
 from .schemas import OLDEST, REVIEWED, first_opset
 from .types import Types, shape_of
 from .via_wider_type import detour
-from .worklist import Agenda
+from .worklist import Worklist
 
 _log = logging.getLogger(__name__)
 
 Form = Callable[[Site], Sequence[Value | None]]
-"""Makes of a node what takes the place of its outputs, or refuses before it adds anything."""
+"""Computes the replacements of a node's outputs, or refuses before it adds any node."""
 
 _MOST_EXPLAINED = 100
-"""Of so many values is told what they depend on, which takes looking through the whole graph."""
+"""Limit of values whose origins are explained, which searches the whole graph."""
 
 
 class Engine:
-    """Converts a model in place, one version after the other.
+    """Conversion of a model in place, one version after the other.
 
     Attributes:
-        failures: the nodes that could not be carried over; the model is of no use if there are any.
+        failures: the nodes that could not be converted; with any, the model is unusable.
     """
 
     def __init__(self, model: Model) -> None:
@@ -55,17 +55,17 @@ class Engine:
         self._explained: dict[Value, str] = {}
         # Nodes that stand for another one, with its path and operator.
         self._origins: dict[Node, tuple[str, str]] = {}
-        self._drafted = Drafted()
+        self._operators = DraftOperators()
 
     def convert(
         self, root: Model | Function, target: int, progress: Progress | None = None
     ) -> None:
-        """Carry the model's graph or one function to a version, with all graphs inside."""
+        """Convert the model's graph or one function to a version, with all graphs inside."""
         version = first = root.opset()
-        agenda = Agenda(root, target, self.model, self.types)
+        worklist = Worklist(root, target, self.model, self.types)
         while version != target:
             step = version + (1 if target > version else -1)
-            nodes = agenda.due(version)
+            nodes = worklist.due(version)
             if progress is not None:
                 what = f"{root}: opset {version} to {step}"
                 progress(what, abs(version - first), abs(target - first))
@@ -73,17 +73,22 @@ class Engine:
                 _log.debug(
                     "%s: opset %d to %d, %d nodes to look at", root, version, step, len(nodes)
                 )
-                self._step(root, version, step, agenda, nodes)
-                agenda.types = self.types
-                agenda.step_done(step, [n for n in nodes if n not in self._stuck])
+                self._step(root, version, step, worklist, nodes)
+                worklist.types = self.types
+                worklist.step_done(step, [n for n in nodes if n not in self._stuck])
             else:
                 _import(root, step)
             version = step
 
     def _step(
-        self, root: Model | Function, source: int, target: int, agenda: Agenda, due: Sequence[Node]
+        self,
+        root: Model | Function,
+        source: int,
+        target: int,
+        worklist: Worklist,
+        due: Sequence[Node],
     ) -> None:
-        """Carry the nodes that have work to do to the next version."""
+        """Convert the due nodes to the next version."""
         self.types.begin_step(due, source)
         crossing, nodes, waiting = None, list(due), [n for n in due if n.op_type == "Scan"]
         if waiting and scans.crosses(source, target):
@@ -96,17 +101,17 @@ class Engine:
             node = nodes.pop()
             if node.stands:
                 inside = self._visit(node, source, target, batch)
-                nodes += [n for n in inside if agenda.is_due(n, source)]
+                nodes += [n for n in inside if worklist.is_due(n, source)]
         self._convert_by_onnx(batch)
-        # Scans come last: their bodies, which are copied, are in the next version by now.
+        # Scans come last: copies of their bodies need the next version.
         if crossing is not None and not self.failures:
             self._cross(crossing, source, target)
         elif crossing is not None:
             for node in waiting:
-                self._leave(node, source)
+                self._skip(node, source)
 
     def _cross(self, crossing: scans.Crossing, source: int, target: int) -> None:
-        """Carry Scans over to the opset in which they mean something else."""
+        """Convert Scans across opsets 8 and 9, between which their meaning differs."""
         for node, path, reason, added in crossing.run():
             if reason is not None:
                 self._fail(node, source, target, reason)
@@ -114,13 +119,13 @@ class Engine:
                 self._origins.update((new, (path, "Scan")) for new in added)
         if not self.failures:
             self.types = Types(self.model)
-            # What other nodes declare may be part of their meaning, as that of a Loop is.
+            # Declarations of other nodes may be part of their meaning, as those of a Loop are.
             graphs = crossing.root.graph.walk()
             scans_now = [n for g in graphs for n in g.unordered_nodes() if n.op_type == "Scan"]
             declare_results(scans_now, self.types)
 
     def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
-        """Convert one node; what comes back are nodes that are still in the old version."""
+        """Convert one node, and return nodes still in the old version."""
         if not OLDEST < max(source, target) <= REVIEWED:
             batch.add(node)
             return []
@@ -131,38 +136,38 @@ class Engine:
             self._adapt(node, source, target)
             return []
         except Refused as refusal:
-            return self._by_another_way(node, source, target, refusal)
+            return self._fall_back(node, source, target, refusal)
 
     def _adapt(self, node: Node, source: int, target: int) -> None:
-        """Carry one node over: by its adapter, and as the schema of the next version wants it.
+        """Convert one node by its adapter, and conform it to the next version's schema.
 
         Raises:
-            Refused: that version cannot say what the node does.
+            Refused: that version cannot express the node.
         """
         site = self._site(node, source, target)
-        known = schema_at(node.op_type, target)
-        if known is not None:
-            keep_defaults(site, known)
+        schema_there = schema_at(node.op_type, target)
+        if schema_there is not None:
+            keep_defaults(site, schema_there)
         if has_adapter(site):
             self._require_presence(site)
             require_types(site)
         outcome = adapt(site)
-        self._come_from(node, site.added)
+        self._note_origin(node, site.added)
         self._require_conformance(node, site.added, target)
         if outcome is not None:
             self._supersede(node, outcome)
             return
         schema = target_schema(site)
         if schema is None:
-            gone = known is not None and known.deprecated
-            what = "is deprecated" if gone else "does not exist"
+            is_deprecated = schema_there is not None and schema_there.deprecated
+            what = "is deprecated" if is_deprecated else "does not exist"
             site.refuse(f"{site.op_type} {what} in opset {target}")
         conform(site, schema)
-        redraft(node, site, schema.max_output, self._drafted)
-        self.types.carried_over(node)
+        redraft(node, site, schema.max_output, self._operators)
+        self.types.mark_converted(node)
 
-    def _by_another_way(self, node: Node, source: int, target: int, refusal: Refused) -> list[Node]:
-        """Say in the old version what can be converted: in another type, in a longer form, or by a
+    def _fall_back(self, node: Node, source: int, target: int, refusal: Refused) -> list[Node]:
+        """Replace a node by convertible ones of the old version: another type, a longer form, or a
         function."""
         site = self._site(node, source, target)
         results: Sequence[Value | None] | None
@@ -170,35 +175,35 @@ class Engine:
             self._require_presence(site)
             results, added = detour(site), site.added
             if results is None:
-                results, added = self._in_other_words(site)
+                results, added = self._longer_form(site)
             else:
                 self._require_conformance(node, added, source)
         except Refused as other:
-            self._fail(node, source, target, self._told(refusal, other))
+            self._fail(node, source, target, self._full_reason(refusal, other))
             return []
         inside = list(self._inside(added))
-        self._come_from(node, inside)
+        self._note_origin(node, inside)
         self._supersede(node, results)
         return inside
 
-    def say_in_other_words(self, node: Node, version: int) -> None:
-        """Put others of the same version in the place of a node: its longer form, or its function.
+    def expand_node(self, node: Node, version: int) -> None:
+        """Replace a node by its longer form or its function, in the same version.
 
         Raises:
-            Refused: it has neither there; the model stays as it is.
+            Refused: it has neither in that version; the model is unchanged.
         """
         site = self._site(node, version, version - 1)
         self._require_presence(site)
-        results, _ = self._in_other_words(site)
+        results, _ = self._longer_form(site)
         self._supersede(node, results)
 
-    def say_by(
+    def replace_node(
         self, form: Callable[[Site], Sequence[Value | None]], node: Node, version: int
     ) -> None:
-        """Put what a form makes of a node, all of the same version, in its place.
+        """Replace a node by the nodes of a form, all of the same version.
 
         Raises:
-            Refused: it cannot be made of this node; the model stays as it is.
+            Refused: the form does not support the node; the model is unchanged.
         """
         site = self._site(node, version, version)
         self._require_presence(site)
@@ -208,7 +213,7 @@ class Engine:
         self._supersede(node, results)
 
     def _site(self, node: Node, source: int, target: int) -> Site:
-        """A draft of a node, without the inputs that every call of its function leaves out."""
+        """A draft of a node, without inputs that every call of its function omits."""
         if not self._absent.always.isdisjoint(node.inputs):
             graph = node.graph
             assert graph is not None
@@ -218,7 +223,7 @@ class Engine:
         return Site(node, source, target, self.types, self._constants)
 
     def _require_presence(self, site: Site) -> None:
-        """Check that no input of the function around a node is absent in some calls alone.
+        """Check that no input of a node is absent in only some calls.
 
         Raises:
             Refused: one is.
@@ -229,8 +234,8 @@ class Engine:
                     f"'{value.name}' is left out by some calls of the function; inline it first"
                 )
 
-    def _in_other_words(self, site: Site) -> tuple[Sequence[Value | None], list[Node]]:
-        """What stands for a node in its own version, and the nodes that were added for it."""
+    def _longer_form(self, site: Site) -> tuple[Sequence[Value | None], list[Node]]:
+        """The replacements of a node's outputs in its own version, and the new nodes."""
         node, version, other = site.node, site.source, Refused("")
         require_types(site)
         try:
@@ -249,7 +254,7 @@ class Engine:
         return results, added
 
     def _require_conformance(self, node: Node, added: Sequence[Node], version: int) -> None:
-        """Check new nodes against their schemas; those of a form that does not fit are removed.
+        """Check new nodes against their schemas, and remove them where one does not conform.
 
         Raises:
             Refused: a node does not conform.
@@ -266,10 +271,10 @@ class Engine:
     def _require_ranks(
         self, node: Node, results: Sequence[Value | None], added: Sequence[Node], version: int
     ) -> None:
-        """Check that results have the ranks of the outputs that they replace.
+        """Check that results have the ranks of the outputs they replace.
 
         Raises:
-            Refused: a rank is another one.
+            Refused: a rank differs.
         """
         # Declarations may be false; inference of the node itself is not.
         inferred = [shape_of(type_) for type_ in self.types.of_outputs(node, node.op, version)]
@@ -280,7 +285,7 @@ class Engine:
                 raise Refused(f"what would stand for it is of rank {rank}, not {len(shape)}")
 
     def _discard(self, added: Sequence[Node]) -> None:
-        """Remove new nodes, which nothing but they themselves reads."""
+        """Remove new nodes, which only they themselves read."""
         new, pending = set(added), list(added)
         while pending:
             node = pending.pop()
@@ -292,8 +297,8 @@ class Engine:
             drop_unused(inputs)
             pending += [v.producer for v in inputs if v is not None and v.producer in new]
 
-    def _told(self, refusal: Refused, other: Refused) -> str:
-        """Why a node cannot be carried over, what it depends on, and why not in a longer form."""
+    def _full_reason(self, refusal: Refused, other: Refused) -> str:
+        """Text of both refusals of a node, with the origins of undecided values."""
         reason = self._with_origin(refusal)
         around = "" if other.reason == refusal.reason else self._with_origin(other)
         return f"{reason} (a way around: {around})" if around else reason
@@ -306,14 +311,14 @@ class Engine:
             self._explained[value] = origins(value)
         return f"{reason}; it depends on {self._explained[value]}"
 
-    def _come_from(self, node: Node, added: Sequence[Node]) -> None:
-        """Note for which node others now stand."""
+    def _note_origin(self, node: Node, added: Sequence[Node]) -> None:
+        """Record the node that new nodes replace."""
         if added:
             origin = self._origins.get(node, (node.path, node.op_type))
             self._origins.update((new, origin) for new in added)
 
     def _inside(self, nodes: Sequence[Node]) -> Iterator[Node]:
-        """Some nodes, and all in their bodies."""
+        """Nodes with all nodes of their bodies."""
         for node in nodes:
             yield node
             for graph in node.graphs():
@@ -321,21 +326,21 @@ class Engine:
                     yield from inner.unordered_nodes()
 
     def _convert_by_onnx(self, batch: Batch) -> None:
-        """Let onnx carry over what was put aside for it."""
-        done, refused = batch.run()
-        for node, values in done:
+        """Convert the batch by `onnx.version_converter`."""
+        converted, refused = batch.run()
+        for node, values in converted:
             self._supersede(node, values)
         for node, reason in refused:
             self._fail(node, batch.source, batch.target, reason)
 
-    def _leave(self, node: Node, version: int) -> None:
-        """Go on without a node, to find what else cannot be carried over."""
+    def _skip(self, node: Node, version: int) -> None:
+        """Exclude a node, to find what else cannot be converted."""
         self._stuck.add(node)
-        self.types.leave_behind(node, version)
+        self.types.pin_version(node, version)
 
     def _fail(self, node: Node, source: int, target: int, reason: str) -> None:
-        """Note that a node cannot be carried over, by the path and operator that it came with."""
-        self._leave(node, source)
+        """Record that a node cannot be converted, by its original path and operator."""
+        self._skip(node, source)
         path, op_type = node.path, node.op_type
         if node in self._origins:
             path, op_type = self._origins[node]
@@ -345,7 +350,7 @@ class Engine:
             self.failures.append(failure)
 
     def _supersede(self, node: Node, values: Sequence[Value | None]) -> None:
-        """Put values in the place of a node's outputs, with all that is known about those."""
+        """Replace a node's outputs by values, and transfer their known types."""
         graph = node.graph
         assert graph is not None
         single = {v.producer for v in values if v is not None}
@@ -361,9 +366,9 @@ class Engine:
                 inherit(last, node)
 
     def _replace(self, graph: Graph, old: Value, new: Value) -> None:
-        placed = graph.supersede(old, new)
-        for value in dict.fromkeys((new, placed)):
-            self.types.hand_over(old, value)
+        output = graph.supersede(old, new)
+        for value in dict.fromkeys((new, output)):
+            self.types.transfer(old, value)
 
 
 def _import(root: Model | Function, version: int) -> None:
@@ -371,18 +376,18 @@ def _import(root: Model | Function, version: int) -> None:
 
 
 def _missing(op_type: str, version: int) -> str:
-    """What is said of an operator that an opset does not have, though a node of it has it."""
-    said = f"{op_type} does not exist in opset {version}"
+    """Message for a node whose operator its opset does not have."""
+    absence = f"{op_type} does not exist in opset {version}"
     since = first_opset(op_type)
     if since is None:
-        meant = nearest(op_type, operators())
-        asked = "" if meant is None else f"did you mean '{meant}'? else "
-        return f"{said}, nor in any that is known; {asked}give it a domain of its own"
-    return f"{said}; it came with opset {since}"
+        suggestion = nearest(op_type, operators())
+        question = "" if suggestion is None else f"did you mean '{suggestion}'? else "
+        return f"{absence}, nor in any that is known; {question}give it a domain of its own"
+    return f"{absence}; it came with opset {since}"
 
 
-class Drafted:
-    """The operators of drafts: nodes that shared one and still say the same share the new one."""
+class DraftOperators:
+    """Operators of drafts, shared by the nodes that shared the old one."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Operator] = {}
@@ -392,16 +397,16 @@ class Drafted:
         old, attributes = site.node.op, site.attributes
         if old.op_type == site.op_type and dict(old.attributes) == attributes:
             return old
-        made = Operator(site.op_type, attributes, old.domain, "", old.extra)
+        operator = Operator(site.op_type, attributes, old.domain, "", old.extra)
         if any(message.type in LARGE for message in attributes.values()):
-            return made
-        said = [(name, message.SerializeToString()) for name, message in attributes.items()]
-        return self._known.setdefault((old, site.op_type, *said), made)
+            return operator
+        content = [(name, message.SerializeToString()) for name, message in attributes.items()]
+        return self._known.setdefault((old, site.op_type, *content), operator)
 
 
-def redraft(node: Node, site: Site, max_output: int, drafted: Drafted) -> None:
-    """Make a node what its draft says, without touching what did not change."""
-    graph, op = site.graph, drafted.of(site)
+def redraft(node: Node, site: Site, max_output: int, operators: DraftOperators) -> None:
+    """Apply a draft to its node, without touching what did not change."""
+    graph, op = site.graph, operators.of(site)
     if op is not node.op:
         graph.set_operator(node, op)
     if site.inputs != list(node.inputs):
@@ -411,13 +416,13 @@ def redraft(node: Node, site: Site, max_output: int, drafted: Drafted) -> None:
             if value is not node.inputs[index]:
                 graph.set_input(node, index, value)
         drop_unused(old)
-    # Outputs that the version does not have are unused, or the draft would not conform.
+    # Outputs beyond the version's are unused, or the draft would not conform.
     if len(node.outputs) > max_output:
         graph.set_node_outputs(node, node.outputs[:max_output])
 
 
 def inherit(node: Node, old: Node) -> None:
-    """Give a node the name, and the doc string and metadata, of the one that it replaces."""
+    """Copy name, doc string and metadata from the node that a new one replaces."""
     node.name = old.name
     if old.op.extra is not None and node.op.extra is None:
         op = node.op
@@ -428,7 +433,7 @@ def inherit(node: Node, old: Node) -> None:
 
 
 def drop_unused(values: Sequence[Value | None]) -> None:
-    """Remove constants that nothing reads any more."""
+    """Remove constants without readers."""
     for value in dict.fromkeys(values):
         if value is None or value.constant is None or value.graph is None:
             continue

@@ -1,4 +1,4 @@
-"""What cannot be converted, and why."""
+"""Errors of conversions: failures by node, with reasons."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Place = tuple[str, str]
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """One node that the next version cannot express.
+    """A node that the next version cannot express.
 
     Attributes:
-        path: where it is: the labels of the nodes around it and its own.
+        path: its place: the labels of the nodes around it and its own.
         op_type: its operator.
         from_version: the opset version up to which the conversion came.
-        to_version: the next one, which the node cannot be carried to.
+        to_version: the next version, to which the node cannot be converted.
         reason: why not.
     """
 
@@ -38,27 +38,26 @@ class Failure:
 
     @property
     def place(self) -> Place:
-        """Which node it is."""
+        """The operator and path of the node."""
         return self.op_type, self.path
 
     def because(self, kept: str | None) -> Failure:
-        """The same with the reason for which it was not rewritten, if there is one."""
+        """The failure with the reason why its node was not rewritten, if there is one."""
         if kept is None:
             return self
         return dataclasses.replace(self, reason=f"{self.reason}; not rewritten: {kept}")
 
     def to_dict(self) -> dict[str, str | int]:
-        """The failure as JSON takes it."""
+        """The failure for JSON."""
         return dataclasses.asdict(self)
 
 
 class ConversionError(Error):
-    """The model cannot be carried to the target version; it was not changed.
+    """The model cannot be converted to the target version; it was not changed.
 
     Attributes:
         message: why not, without the nodes.
-        failures: every node that stands in the way, each with its operator and two versions; empty
-            where the reason is not a node.
+        failures: every node that prevents the conversion; empty where the reason is not a node.
         reached: the opset nearest to the target that the model can be converted to, which was
             tried; None where there is none, or where it was not looked for.
     """
@@ -73,55 +72,53 @@ class ConversionError(Error):
 
     @property
     def is_upgrade(self) -> bool:
-        """Whether the target is a higher version."""
+        """True if the target is a higher version."""
         return any(failure.to_version > failure.from_version for failure in self.failures)
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON tells of it beside its message."""
+        """The error for JSON, besides its message."""
         return {
             "reached": self.reached,
             "failures": [failure.to_dict() for failure in self.failures],
         }
 
     def last_reached(self) -> int:
-        """The version up to which no node has failed."""
+        """The last version before any node failed."""
         versions = [failure.from_version for failure in self.failures]
         return min(versions) if self.is_upgrade else max(versions)
 
     def reaching(self, opset: int | None) -> ConversionError:
-        """The same with the version nearest to the target that the model reaches; None where it
-        does not leave its own."""
+        """The error with the nearest opset that the model reaches; None for its own."""
         if not self.failures:
             return self
         last = self.last_reached()
         first = [f.op_type for f in self.failures if f.from_version == last]
         most = "highest" if self.is_upgrade else "lowest"
-        told = f"the {most} opset that it reaches is {opset}" if opset else "it reaches no other"
+        reach = f"the {most} opset that it reaches is {opset}" if opset else "it reaches no other"
         names = ", ".join(dict.fromkeys(sorted(first)))
-        message = f"{self.message}; {told}; in the way of the next: {names}"
+        message = f"{self.message}; {reach}; in the way of the next: {names}"
         return ConversionError(message, self.failures, opset)
 
     def places(self) -> set[Place]:
-        """The operators and paths of the nodes that stand in the way."""
+        """The operators and paths of the failed nodes."""
         return {failure.place for failure in self.failures}
 
     def explained(self, kept: Mapping[Place, str]) -> ConversionError:
-        """The same with the reasons for which constructs, by operator and path, were not
-        rewritten."""
+        """The error with reasons, by operator and path, why constructs were not rewritten."""
         failures = [f.because(kept.get(f.place)) for f in self.failures]
         return ConversionError(self.message, failures, self.reached)
 
     def lines(self) -> list[str]:
-        """The reason, then every node that stands in the way."""
+        """The message, then a line for each failed node."""
         return [self.message, *map(str, self.failures)]
 
 
 class Refused(Exception):
-    """An adapter cannot carry one node over; the engine turns it into a `Failure`.
+    """Refusal of an adapter to convert one node; the engine turns it into a `Failure`.
 
     Attributes:
         reason: why not.
-        undecided: the value that would have to be known before run time, if there is one.
+        undecided: the value that must be known before run time, if there is one.
     """
 
     def __init__(self, reason: str, undecided: Value | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Indices into several axes as indices into one, for opsets that gather along one axis only."""
+"""Flat indices for opsets that gather along one axis only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _END = np.iinfo(np.int64).max
 
 
 def flat_index(site: Site, data: Value, indices: Value, depth: int) -> Value:
-    """Where the tuples along the last axis of `indices` point to, in `data` with its first axes
-    made one. Negative ones count from the back."""
+    """Flatten index tuples along the last axis, for `data` with merged first axes. Negative indices
+    count from the back."""
     rank = len(site.shape(1) or ())
     shape = site.emit("Shape", [data], "shape")
     flat: Value | None = None
@@ -31,20 +31,20 @@ def flat_index(site: Site, data: Value, indices: Value, depth: int) -> Value:
 
 
 def tuples_of_elements(site: Site, axis: int, rank: int) -> Value:
-    """For indices along one axis (input 1), where each points to, as a tuple along a last axis:
-    along all other axes, indices stand where their elements do."""
-    indices, taken = as_int64(site, 1), site.shape(1)
-    known = None
-    if taken is not None and None not in taken:
-        known = np.indices([length or 0 for length in taken], np.int64)
-    if taken is not None and len(taken) != rank:
+    """Index tuples, along a last axis, for indices (input 1) along one axis. Along the other axes,
+    an index has the position of its element."""
+    indices, shape = as_int64(site, 1), site.shape(1)
+    grid = None
+    if shape is not None and None not in shape:
+        grid = np.indices([length or 0 for length in shape], np.int64)
+    if shape is not None and len(shape) != rank:
         site.refuse("its indices have another rank than its data")
     columns = []
     for place in range(rank):
         if place == axis:
             part = from_the_front(site, indices, _length(site, axis))
-        elif known is not None:
-            part = site.const(known[place], "numbers")
+        elif grid is not None:
+            part = site.const(grid[place], "numbers")
         else:
             around = site.emit("Shape", [indices], "around")
             part = numbers_below(site, length_of(site, around, place, rank=1))
@@ -56,7 +56,7 @@ def tuples_of_elements(site: Site, axis: int, rank: int) -> Value:
 
 
 def _length(site: Site, axis: int) -> Value:
-    """The length of an axis of input 0, a number where it is known."""
+    """The length of an axis of input 0, constant where it is known."""
     length = site.length(axis)
     if length is not None:
         return site.const(np.array(length), "length")
@@ -64,17 +64,17 @@ def _length(site: Site, axis: int) -> Value:
 
 
 def from_the_front(site: Site, indices: Value, length: Value) -> Value:
-    """Indices of which negative ones counted from the back."""
+    """Indices with negative ones counted from the front."""
     negative = site.emit("Less", [indices, site.const(np.array(0), "zero")], "negative")
     wrapped = site.emit("Add", [indices, length], "wrapped")
     return site.emit("Where", [negative, wrapped, indices], "indices")
 
 
 def depth_of(site: Site) -> int:
-    """How many axes the tuples of input 1 speak of.
+    """The length of the index tuples in input 1.
 
     Raises:
-        Refused: that is not known.
+        Refused: it is not known.
     """
     shape = site.shape(1)
     if not shape or shape[-1] is None:
@@ -85,14 +85,14 @@ def depth_of(site: Site) -> int:
 
 
 def rows(site: Site, data: Value, depth: int) -> Value:
-    """`data` with its first axes made one."""
+    """`data` with its first axes merged."""
     if depth == 1:
         return data
     shape = site.types.shape(data)
     rest = None if shape is None else shape[depth:]
     if rest is not None and all(rest):
-        wanted = site.ints([-1, *[length or 0 for length in rest]], "rows")
-        return site.emit("Reshape", [data, wanted], "rows")
+        row_shape = site.ints([-1, *[length or 0 for length in rest]], "rows")
+        return site.emit("Reshape", [data, row_shape], "rows")
     first = lengths(site, data, 0, depth)
     count = site.emit("ReduceProd", [first], "count", axes=[0], keepdims=1)
     around = site.emit("Concat", [count, lengths(site, data, depth)], "around", axis=0)
@@ -100,15 +100,15 @@ def rows(site: Site, data: Value, depth: int) -> Value:
 
 
 def lengths(site: Site, data: Value, first: int, end: int = _END) -> Value:
-    """The lengths of the axes from one on, to another one."""
+    """The lengths of a range of axes."""
     whole = site.emit("Shape", [data], "shape")
     ends = [site.ints([number], "place") for number in (first, end)]
     return site.emit("Slice", [whole, *ends], "lengths")
 
 
 def as_int64(site: Site, index: int) -> Value:
-    """An input of indices, as 64-bit integers."""
+    """An input of indices as 64-bit integers."""
     value = site.input(index)
     assert value is not None
-    known = site.elem_type(index) == onnx.TensorProto.INT64
-    return value if known else site.emit("Cast", [value], to=onnx.TensorProto.INT64)
+    is_int64 = site.elem_type(index) == onnx.TensorProto.INT64
+    return value if is_int64 else site.emit("Cast", [value], to=onnx.TensorProto.INT64)

@@ -1,4 +1,4 @@
-"""What is seen of a node at a glance: enough to know of most that a step changes nothing there."""
+"""Form of a node: enough to skip most nodes that a step does not change."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..ir import Node
 
 
 class Form(NamedTuple):
-    """What many nodes have in common.
+    """Operator and arity of a node, without types and values.
 
     Attributes:
         op_type: their operator.
         attributes: the names of their attributes.
-        inputs: how many inputs are written out.
-        outputs: how many outputs are written out.
-        absent: the positions of inputs that are written out as absent.
+        inputs: the number of inputs written out.
+        outputs: the number of outputs written out.
+        absent: the positions of absent inputs.
     """
 
     op_type: str
@@ -34,10 +34,10 @@ class Form(NamedTuple):
 
 
 class Concern(NamedTuple):
-    """The nodes that an adapter has to look at.
+    """Predicate of the nodes that an adapter must visit.
 
     Attributes:
-        where: whether it has to look at nodes of a form.
+        where: the test of a node's form.
         kinds: the kinds of numbers that input 0 holds there, as numpy names them; empty for all.
     """
 
@@ -46,10 +46,10 @@ class Concern(NamedTuple):
 
 
 def always(_: Form) -> bool:
-    """Of nodes of all forms."""
+    """Accept all forms."""
     return True
 
 
 def writes(*attributes: str) -> Callable[[Form], bool]:
-    """Of nodes that write out one of some attributes."""
+    """Accept forms with one of some attributes."""
     return lambda form: any(name in form.attributes for name in attributes)

@@ -1,4 +1,4 @@
-"""Replacing an operator by the function that its schema defines it with."""
+"""Replacement of an operator by the function in its schema."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .types import Types
 
 
 def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto | None:
-    """The function that an operator is defined by, written in an opset; None if there is none.
+    """The function body of an operator in an opset; None if there is none.
 
     A function that depends on the types of the inputs is built for those of this node (ONNX
     specification, "Functions", context-dependent bodies).
@@ -52,13 +52,13 @@ def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto 
     for mend in BODY_MENDS.get(node.op_type, ()):
         mend(proto)
     # A body for an older opset holds as long as none of its operators has changed since.
-    written = next((o.version for o in proto.opset_import if o.domain == ""), version)
-    holds = written == version or _holds(proto, written, version)
+    body_opset = next((o.version for o in proto.opset_import if o.domain == ""), version)
+    holds = body_opset == version or _holds(proto, body_opset, version)
     return proto if holds and not _reads_absent(proto, node, version) else None
 
 
 def _make_scalar(proto: onnx.FunctionProto) -> None:
-    """Give the constants of an elementwise body rank 0, so that scalars stay scalars in it."""
+    """Set the constants of an elementwise body to rank 0, which keeps scalars."""
     rules = [rules_of(Operator.make(n.op_type)) for n in proto.node if n.op_type != "Constant"]
     if not all(isinstance(each, Elementwise | OfEach | CastLike) for each in rules):
         return
@@ -72,17 +72,17 @@ def _make_scalar(proto: onnx.FunctionProto) -> None:
 
 
 def _reads_absent(proto: onnx.FunctionProto, node: Node, version: int) -> bool:
-    """Whether what a node gives out is computed from an input that it does not have: what its
-    schema calls optional may be required by one of its attributes."""
+    """Test whether a body reads an absent input of the node. An attribute may require an input that
+    the schema calls optional."""
     absent = {name for i, name in enumerate(proto.input) if node.input(i) is None}
-    wanted = {n for n, v in zip(proto.output, node.outputs, strict=False) if v is not None}
+    needed = {n for n, v in zip(proto.output, node.outputs, strict=False) if v is not None}
     for inner in reversed(proto.node):
-        if wanted.isdisjoint(inner.output):
+        if needed.isdisjoint(inner.output):
             continue
-        wanted.update(inner.input)
+        needed.update(inner.input)
         for attribute in inner.attribute:
             for graph in graphs_in(attribute):
-                wanted |= free_names(graph)
+                needed |= free_names(graph)
         schema = schema_at(inner.op_type, version)
         required = formals(schema)[0] if schema is not None else ()
         for name, formal in zip(inner.input, required, strict=False):
@@ -96,14 +96,14 @@ def _for_types(schema: Schema, node: Node, version: int, types: Types) -> bytes:
     if any(t is None and v is not None for t, v in zip(inputs, node.inputs, strict=True)):
         return b""
     proto = connected(node.op, node)
-    given = [(t or onnx.TypeProto()).SerializeToString() for t in inputs]
+    input_types = [(t or onnx.TypeProto()).SerializeToString() for t in inputs]
     try:
         content: bytes = ask_onnx(
             node,
             schema.get_context_dependent_function_with_opset_version,
             version,
             proto.SerializeToString(),
-            given,
+            input_types,
         )
     except OnnxError:
         return b""  # onnx has no body for these types
@@ -112,17 +112,17 @@ def _for_types(schema: Schema, node: Node, version: int, types: Types) -> bytes:
 
 def _attributes(node: Node, schema: Schema) -> list[onnx.AttributeProto]:
     """The attributes of a node with the defaults of its schema."""
-    given = list(node.op.attributes.values())
+    attributes = list(node.op.attributes.values())
     for name in schema.attributes:
         if name not in node.op.attributes and default_of(schema, name) is not None:
-            given.append(schema.attributes[name].default_value)
-    return given
+            attributes.append(schema.attributes[name].default_value)
+    return attributes
 
 
-def _holds(proto: onnx.FunctionProto, written: int, version: int) -> bool:
+def _holds(proto: onnx.FunctionProto, body_opset: int, version: int) -> bool:
     return all(
-        schema_at(n.op_type, written) == schema_at(n.op_type, version)
-        or getattr(schema_at(n.op_type, written), "since_version", 0)
+        schema_at(n.op_type, body_opset) == schema_at(n.op_type, version)
+        or getattr(schema_at(n.op_type, body_opset), "since_version", 0)
         == getattr(schema_at(n.op_type, version), "since_version", -1)
         for n in proto.node
     )
@@ -131,10 +131,10 @@ def _holds(proto: onnx.FunctionProto, written: int, version: int) -> bool:
 def instantiate_function(
     proto: onnx.FunctionProto, node: Node, version: int, types: Types
 ) -> tuple[list[Value | None], list[Node]]:
-    """Copy a function's body beside a node that it defines, and fold what is known of it.
+    """Copy a function's body beside its node, and fold constants in it.
 
     Returns:
-        the values of the node's outputs, and the new nodes, which are written in `version`.
+        the values of the node's outputs, and the new nodes in opset `version`.
     """
     graph = node.graph
     assert graph is not None
@@ -153,25 +153,25 @@ def instantiate_function(
     if not isinstance(graph.root, Function):
         _fold(graph, results, added, types, Folder(types.model))
         added = [new for new in added if new.graph is not None]
-    made = iter(results)
-    return [None if output is None else next(made) for output in node.outputs], added
+    values = iter(results)
+    return [None if output is None else next(values) for output in node.outputs], added
 
 
 def _fold(
     graph: Graph, results: Sequence[Value], added: Sequence[Node], types: Types, folder: Folder
 ) -> None:
-    """Make constant what constants and sizes decide, and remove casts of values to their type."""
+    """Fold constants and known sizes, and remove casts of values to their own type."""
     final = set(results)
     for node in added:
         value = node.outputs[0]
         if len(node.outputs) != 1 or value is None or value in final or node.bodies:
             continue
         source = node.input(0)
-        held = [None if v is None else v.constant for v in node.inputs]
-        folded = folder.fold(node, held, types.version_of(node)) if all(held) else None
-        known = value.constant or (folded[0] if folded else types.decided(value))
-        if known is not None:
-            graph.replace_uses(value, graph.add_initializer(value.name, known))
+        constants = [None if v is None else v.constant for v in node.inputs]
+        folded = folder.fold(node, constants, types.version_of(node)) if all(constants) else None
+        constant = value.constant or (folded[0] if folded else types.decided(value))
+        if constant is not None:
+            graph.replace_uses(value, graph.add_initializer(value.name, constant))
         elif _keeps_type(node, types) and source is not None:
             graph.replace_uses(value, source)
     for node in reversed(added):
@@ -180,35 +180,35 @@ def _fold(
 
 
 def _keeps_type(node: Node, types: Types) -> bool:
-    """Whether a node casts values to the type that they have."""
+    """Test whether a node casts values to their own type."""
     if not node.is_op("Cast", "CastLike"):
         return False
-    known = types.elem_type(node.input(0))
-    wanted = node.op.attribute("to") if node.is_op("Cast") else types.elem_type(node.input(1))
-    return known is not None and known == wanted
+    elem_type = types.elem_type(node.input(0))
+    target = node.op.attribute("to") if node.is_op("Cast") else types.elem_type(node.input(1))
+    return elem_type is not None and elem_type == target
 
 
 def _computing(results: Iterable[Value], arguments: Iterable[Value | None]) -> list[Node]:
-    """The nodes of one graph from which results are computed, as far as the arguments, in order."""
-    known: set[Value | None] = {*arguments}
-    found: dict[Node, None] = {}
+    """The producers of results in one graph, up to the arguments, in order."""
+    visited: set[Value | None] = {*arguments}
+    nodes: dict[Node, None] = {}
     open_: list[Value | Node | None] = list(results)
     while open_:
         last = open_.pop()
         if isinstance(last, Node):
-            found.setdefault(last)
-        elif last is not None and last not in known:
-            known.add(last)
+            nodes.setdefault(last)
+        elif last is not None and last not in visited:
+            visited.add(last)
             node = last.producer
-            if node is not None and node not in found:
+            if node is not None and node not in nodes:
                 open_ += (node, *node.inputs, *captured_by(node))
-    return list(found)
+    return list(nodes)
 
 
 def _body_of(proto: onnx.FunctionProto, node: Node, version: int) -> onnx.ModelProto:
     """The function as a model.
 
-    Outputs that the node omits are left out, since nothing need compute them.
+    Outputs that the node omits are absent.
     """
     graph = onnx.GraphProto(name=proto.name, node=proto.node)
     for name in proto.input:
@@ -221,7 +221,7 @@ def _body_of(proto: onnx.FunctionProto, node: Node, version: int) -> onnx.ModelP
 
 
 def _with_inner(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Nodes, and all in the graphs that they hold."""
+    """Nodes with all nodes of their bodies."""
     for node in nodes:
         yield node
         for graph in node.graphs():

@@ -1,4 +1,4 @@
-"""GridSample pixel by pixel: where each result lies, and of which pixels it is made."""
+"""GridSample by gathering, weighting and adding pixels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _A = -0.75
 """The coefficient of cubic interpolation (operator specification, GridSample 16)."""
 
 _FAR = 2**20
-"""How many periods away a place is still mirrored; one that is no number becomes the first."""
+"""Limit in periods within which a position is mirrored; NaN becomes the first one."""
 
 
 class _Side(NamedTuple):
@@ -28,20 +28,20 @@ class _Side(NamedTuple):
 
     Attributes:
         axis: its number.
-        known: its length, where it is known.
+        length: its static length, or None.
         value: its length from run time.
     """
 
     site: Site
     axis: int
-    known: int | None
+    length: int | None
     value: Value | None
 
     def number(self, times: int, more: int, elem_type: int, least: int | None = None) -> Value:
-        """The length so many times and so many more, but no less than the least one."""
+        """The length times a factor plus an offset, but at least `least`."""
         site, dtype = self.site, onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-        if self.known is not None:
-            number = self.known * times + more
+        if self.length is not None:
+            number = self.length * times + more
             return site.const(np.array(max(number, least or number), dtype), "size")
         assert self.value is not None
         value = self.value
@@ -59,8 +59,8 @@ class _Tap(NamedTuple):
 
     Attributes:
         pixels: their numbers.
-        inside: whether they are there; None where they are.
-        weight: how much each counts; None where there is but one.
+        inside: a bool for each pixel: true within the image; None where all are.
+        weight: their weights; None for a single pixel.
     """
 
     pixels: Value
@@ -69,10 +69,10 @@ class _Tap(NamedTuple):
 
 
 def sample(site: Site) -> Value:
-    """The result of a GridSample of an image.
+    """The output of a GridSample of an image.
 
     Raises:
-        Refused: what is not known, or not written out.
+        Refused: a type or rank is unknown, or a mode unsupported.
     """
     mode, elem_type, grid_type = site.text("mode"), site.elem_type(0), site.elem_type(1)
     rank = site.required_rank("a GridSample")
@@ -94,8 +94,8 @@ def sample(site: Site) -> Value:
     total: Value | None = None
     for (row, line), column in itertools.product(zip(rows, lines, strict=True), columns):
         flat = site.emit("Add", [line, column.pixels], "flat")
-        found = site.emit("Gather", [table, flat], "found", axis=0)
-        part = _weighed(site, found, (row, column), inner)
+        pixels = site.emit("Gather", [table, flat], "found", axis=0)
+        part = _weighed(site, pixels, (row, column), inner)
         total = part if total is None else site.emit("Add", [total, part], "sum")
     assert total is not None
     total = total if inner == elem_type else site.cast(total, elem_type)
@@ -103,12 +103,12 @@ def sample(site: Site) -> Value:
 
 
 def _side(site: Site, shape: Value, axis: int) -> _Side:
-    known = (site.shape() or [None] * 4)[axis]
-    return _Side(site, axis, known, None if known is not None else length_of(site, shape, axis))
+    length = (site.shape() or [None] * 4)[axis]
+    return _Side(site, axis, length, None if length is not None else length_of(site, shape, axis))
 
 
 def _taps(site: Site, side: _Side, inner: int) -> list[_Tap]:
-    """What each result is made of along one axis."""
+    """The taps of each output along one axis."""
     mode, place = site.text("mode"), _place(site, side)
     if mode == "nearest":
         return [_tap(site, side, site.emit("Round", [place], "nearest"), None)]
@@ -131,12 +131,12 @@ def _taps(site: Site, side: _Side, inner: int) -> list[_Tap]:
 
 
 def _place(site: Site, side: _Side) -> Value:
-    """From -1 to 1 to a place among the pixels; the last coordinate is for the first axis."""
+    """Map coordinates from [-1, 1] to pixels; the last coordinate is for the first axis."""
     number = site.const(np.array(3 - side.axis), "coordinate")
-    given = site.emit("Gather", [site.input(1), number], "coordinate", axis=3)
+    coordinate = site.emit("Gather", [site.input(1), number], "coordinate", axis=3)
     kind = site.elem_type(1) or _T.FLOAT
     one, half = _number(site, 1, kind), _number(site, 0.5, kind)
-    moved = site.emit("Add", [given, one], "moved")
+    moved = site.emit("Add", [coordinate, one], "moved")
     if site.attribute("align_corners"):
         part = site.emit("Mul", [moved, half], "part")
         return site.emit("Mul", [part, side.number(1, -1, kind)], "place")
@@ -159,28 +159,28 @@ def _polynomial(site: Site, value: Value, factors: list[float], elem_type: int) 
 
 
 def _near(site: Site, distance: Value, elem_type: int) -> Value:
-    """The weight of a pixel at most one away."""
+    """The cubic weight of a pixel at a distance of at most 1."""
     return _polynomial(site, distance, [_A + 2, -(_A + 3), 0, 1], elem_type)
 
 
 def _far(site: Site, distance: Value, elem_type: int) -> Value:
-    """The weight of a pixel that is one further away than this."""
+    """The cubic weight of a pixel at this distance plus 1."""
     return _polynomial(site, distance, [_A, -2 * _A, _A, 0], elem_type)
 
 
 def _tap(site: Site, side: _Side, pixels: Value, weight: Value | None) -> _Tap:
-    """Pixels that may lie outside, as the padding says."""
+    """Pixels, padded where they lie outside the image."""
     kind, padding = site.elem_type(1) or _T.FLOAT, site.text("padding_mode")
     if padding == "reflection":
         return _Tap(_mirrored(site, side, pixels, kind), None, weight)
     zero, last = _number(site, 0, kind), side.number(1, -1, kind)
-    held = pick(site, "Less", pick(site, "Greater", pixels, zero), last)
-    inside = site.emit("Equal", [held, pixels], "inside") if padding == "zeros" else None
-    return _Tap(site.emit("Cast", [held], "pixels", to=_T.INT64), inside, weight)
+    nearest = pick(site, "Less", pick(site, "Greater", pixels, zero), last)
+    inside = site.emit("Equal", [nearest, pixels], "inside") if padding == "zeros" else None
+    return _Tap(site.emit("Cast", [nearest], "pixels", to=_T.INT64), inside, weight)
 
 
 def _mirrored(site: Site, side: _Side, pixels: Value, kind: int) -> Value:
-    """Pixels mirrored at the first and last one, or at the edges beyond these."""
+    """Pixels mirrored at the first and last one, or at their outer edges."""
     corners = bool(site.attribute("align_corners"))
     more = -2 if corners else 0
     period = side.number(2, more, _T.INT64, least=1)
@@ -194,30 +194,30 @@ def _mirrored(site: Site, side: _Side, pixels: Value, kind: int) -> Value:
 
 
 def _lines(site: Site, shape: Value, rows: list[_Tap]) -> list[Value]:
-    """Where the line of each pixel begins in a table of all pixels of all images."""
+    """The offset of each pixel's row in a table of all pixels of all images."""
     height, width = (_side(site, shape, axis).number(1, 0, _T.INT64) for axis in (2, 3))
     above = site.emit("Mul", [_images(site, shape), height], "above")
     lines = [site.emit("Add", [above, row.pixels], "line") for row in rows]
     return [site.emit("Mul", [line, width], "line") for line in lines]
 
 
-def _weighed(site: Site, found: Value, taps: tuple[_Tap, _Tap], inner: int) -> Value:
-    """What one of the pixels adds to each result, channels last."""
+def _weighed(site: Site, pixels: Value, taps: tuple[_Tap, _Tap], inner: int) -> Value:
+    """The weighted contribution of one pixel to each output, channels last."""
     row, column = taps
-    if site.types.elem_type(found) != inner:
-        found = site.cast(found, inner)
+    if site.types.elem_type(pixels) != inner:
+        pixels = site.cast(pixels, inner)
     if row.inside is not None and column.inside is not None:
         inside = site.emit("And", [row.inside, column.inside], "inside")
         zero = _number(site, 0, inner)
-        found = site.emit("Where", [site.unsqueeze(inside, [3]), found, zero], "found")
+        pixels = site.emit("Where", [site.unsqueeze(inside, [3]), pixels, zero], "found")
     if row.weight is None or column.weight is None:
-        return found
+        return pixels
     weight = site.emit("Mul", [row.weight, column.weight], "weight")
-    return site.emit("Mul", [found, site.unsqueeze(weight, [3])], "part")
+    return site.emit("Mul", [pixels, site.unsqueeze(weight, [3])], "part")
 
 
 def _images(site: Site, shape: Value) -> Value:
-    """The number of each image, as a tensor with two axes more."""
+    """The number of each image, as a tensor with two additional axes."""
     count = (site.shape() or [None])[0]
     if count is not None:
         return site.const(np.arange(count).reshape(-1, 1, 1), "images")

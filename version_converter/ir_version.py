@@ -1,4 +1,4 @@
-"""The version of the file format that goes with an opset, and what it asks of initializers."""
+"""IR version of a converted model, and its rules for initializers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLDEST = 3
 
 _OVERRIDES = 4
 WITHOUT_LISTS = _OVERRIDES
-"""From this version on, initializers need not be listed among the inputs."""
+"""IR version from which initializers need not be inputs as well."""
 
 _ANNOTATIONS = 5
 _SPARSE = 6
@@ -42,14 +42,14 @@ _ELEMENTS: dict[int, int] = {
     _TensorType.UINT2: 13,
     _TensorType.INT2: 13,
 }
-"""The IR version in which an element type came to be (`onnx.proto`, enum Version)."""
+"""The IR version that introduced an element type (`onnx.proto`, enum Version)."""
 
 _OPTIONALS = 8
 
 
 @functools.cache
 def released_with(opset: int) -> int:
-    """The IR version of the first ONNX release that had an opset."""
+    """The IR version of the first ONNX release with an opset."""
     for row in onnx.helper.VERSION_TABLE:
         if row[2] >= opset:
             return int(row[1])
@@ -57,7 +57,7 @@ def released_with(opset: int) -> int:
 
 
 def needed(model: Model) -> tuple[int, str]:
-    """The lowest IR version that has all that a model uses, and what asks for it."""
+    """The lowest IR version that supports a model, and the feature that needs it."""
     return max(_needs(model), key=lambda need: need[0])
 
 
@@ -125,11 +125,11 @@ def _needs_of_type(type_: onnx.TypeProto) -> Iterator[tuple[int, str]]:
         yield from _needs_of_type(type_.optional_type.elem_type)
 
 
-def set_ir_version(model: Model, source: int, target: int, wanted: int | None = None) -> None:
-    """Give a converted model an IR version, with its initializers in the form that this one wants.
+def set_ir_version(model: Model, source: int, target: int, request: int | None = None) -> None:
+    """Set the IR version of a converted model, with its initializers in the matching form.
 
-    Unless one is wanted it is, up, at least the one that ONNX released with the target opset; down,
-    at most that one; and never below what the model's own features need.
+    Without a request the version is, up, at least the one that ONNX released with the target opset;
+    down, at most that one; and never below what the model's own features need.
 
     Below 4 every initializer is an input of the graph as well. The bodies of Loop, If and Scan are
     written so; constants of other operators' bodies become Constant nodes when the model is
@@ -139,18 +139,18 @@ def set_ir_version(model: Model, source: int, target: int, wanted: int | None = 
     Raises:
         ConversionError: the version does not exist, or the model needs a higher one.
     """
-    if source == target and wanted in (None, model.ir_version):
+    if source == target and request in (None, model.ir_version):
         return
-    if wanted is None or wanted != model.ir_version:
-        _choose(model, source, target, wanted)
+    if request is None or request != model.ir_version:
+        _choose(model, source, target, request)
     if model.allows_overrides:  # onnx's full check wants no constant among the inputs of a body
         for graph in model.graphs():
             graph.listed.clear()
 
 
-def _choose(model: Model, source: int, target: int, wanted: int | None) -> None:
+def _choose(model: Model, source: int, target: int, request: int | None) -> None:
     least, why = needed(model)
-    version = wanted
+    version = request
     if version is None:
         bound = max if target > source else min
         version = max(bound(model.ir_version, released_with(target)), least)
@@ -160,10 +160,10 @@ def _choose(model: Model, source: int, target: int, wanted: int | None) -> None:
             f" known is {NEWEST}"
         )
     if version != model.ir_version:
-        _give(model, version)
+        _set_version(model, version)
 
 
-def _give(model: Model, version: int) -> None:
+def _set_version(model: Model, version: int) -> None:
     before = model.ir_version
     model.header.ir_version = version
     if version < _OVERRIDES:
@@ -175,8 +175,9 @@ def _give(model: Model, version: int) -> None:
 
 
 def keep_constants(model: Model) -> None:
-    """Let no constant of a changed model be written as a node, as those are below IR version 4 that
-    their graph does not list among its inputs, and those of bodies inside bodies."""
+    """Keep the constants of a changed model initializers below IR version 4. There, a constant that
+    its graph does not list among its inputs is written as a node, and so is one in a body inside a
+    body."""
     if model.allows_overrides or model.has_loaded_form:
         return
     for body in list(model.graph.walk())[1:]:
@@ -188,7 +189,7 @@ def keep_constants(model: Model) -> None:
 
 
 def _list_among_inputs(model: Model) -> None:
-    """Make every initializer an input of the main graph, or leave it to a body that lists it."""
+    """List every initializer among the inputs of its graph or of the main graph."""
     for body in list(model.graph.walk())[1:]:
         if body.holder is not None and count_fed_inputs(body.holder) is None:
             opset, tensors = model.opset(), body.initializers
@@ -216,15 +217,15 @@ def _hoist(model: Model, body: Graph, constants: Sequence[Value]) -> None:
 
 
 def _make_input(graph: Graph, value: Value, tensor: Tensor) -> None:
-    """Put an input that has the tensor as its default in the place of an initializer."""
+    """Replace an initializer by an input with the tensor as its default."""
     info = onnx.ValueInfoProto()
     if value.info is not None:
         info.CopyFrom(value.info)
     info.name = value.name
     if not info.HasField("type"):
         info.type.CopyFrom(onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims))
-    given = graph.add_input(value.name, info)
-    graph.initializers[given] = tensor
-    given.constant = tensor
-    graph.supersede(value, given)
+    new_input = graph.add_input(value.name, info)
+    graph.initializers[new_input] = tensor
+    new_input.constant = tensor
+    graph.supersede(value, new_input)
     graph.remove_initializer(value)

@@ -1,4 +1,4 @@
-"""Loops of a counted number of trips, for what older opsets can say trip by trip only."""
+"""Loops of a fixed trip count, for operators that older opsets express by iteration only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ..ir import Graph, Operator, Value, empty_header
 from .node_draft import Site
 
 Trip = Callable[[Graph, Value, Sequence[Value]], Sequence[Value]]
-"""What is carried on, from the body, the number of the trip and what has been carried."""
+"""Builds the body: from the graph, the iteration number and the states to new states and
+elements."""
 
 
 def carried_through(
@@ -23,14 +24,14 @@ def carried_through(
     trip: Trip,
     collected: Sequence[onnx.TypeProto] = (),
 ) -> list[Value]:
-    """The outputs of a Loop of so many trips.
+    """The outputs of a Loop with a trip count.
 
     Args:
         site: the place of the Loop.
-        trips: the number of trips.
+        trips: the trip count.
         starts: the initial states.
         types: the types of the states.
-        trip: the body; gives the states, then the elements of the scan outputs.
+        trip: builds the body; returns the states, then the elements of the scan outputs.
         collected: the types of the elements of the scan outputs.
     """
     yes = site.const(np.array(True), "go_on")
@@ -50,10 +51,10 @@ def carried_through(
         [onnx.helper.make_value_info("new", t) for t in (*types, *collected)],
     ]
     number, condition = (body.add_input(info.name, info) for info in scalars[:2])
-    given = [body.add_input(info.name, info) for info in carried[0]]
+    states = [body.add_input(info.name, info) for info in carried[0]]
     with _inside(site, body):
         going = site.emit("Identity", [condition], "going")
-        changed = trip(body, number, given)
+        changed = trip(body, number, states)
     body.set_outputs([going, *changed], [scalars[2], *carried[1]])
     site.note(loop)
     return [loop.output(index) for index in range(len(labels))]
@@ -61,7 +62,7 @@ def carried_through(
 
 @contextlib.contextmanager
 def _inside(site: Site, body: Graph) -> Iterator[None]:
-    """Let what is emitted stand in a body; it comes with the node that holds it."""
+    """Emit into a body, whose nodes belong to the node that holds it."""
     graph, added = site.graph, site.added
     site.builder.graph, site.added = body, []
     try:

@@ -1,4 +1,4 @@
-"""Negative axes, which most operators take from opset 11 on."""
+"""Negative axes, which most operators support from opset 11 on."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .node_draft import Site
 from .registry import Outcome, downgrade
 
 NEGATIVE_AXES = 11
-"""The opset from which on axes count from the back where they are negative."""
+"""The opset from which negative axes count from the back."""
 
 
 class Axis(NamedTuple):
-    """Where an operator says its axes.
+    """The attribute that holds an operator's axes.
 
     Attributes:
         attribute: the name of the attribute, one axis or a list.
-        added: how many axes the result has more than input 0.
-        at_rest: a negative value that the older versions take too.
-        adds_itself: whether each axis of the list is one more of the result.
+        added: the number of axes that the output has in addition to those of input 0.
+        at_rest: a negative value that the older versions support too.
+        adds_itself: true if each axis of the list is an additional one of the output.
     """
 
     attribute: str
@@ -33,14 +33,14 @@ AXES: dict[str, Axis] = {}
 
 
 def negative_axes(*op_types: str, axis: Axis) -> None:
-    """Say that axes of operators may be negative from opset 11 on; below they are written out."""
+    """Register operators whose axes may be negative from opset 11 on."""
     AXES.update(dict.fromkeys(op_types, axis))
-    named = writes(axis.attribute)
-    downgrade(NEGATIVE_AXES, *op_types, where=named)(count_from_the_front)
+    condition = writes(axis.attribute)
+    downgrade(NEGATIVE_AXES, *op_types, where=condition)(count_from_the_front)
 
 
 def count_from_the_front(site: Site) -> Outcome:
-    """Write negative axes as positive ones, which takes the rank."""
+    """Convert negative axes to positive ones, by the rank."""
     axis = AXES[site.op_type]
     value = site.attribute(axis.attribute) if axis.attribute in site.attributes else None
     if value is None:

@@ -1,4 +1,4 @@
-"""One node on its way to the next version: what adapters see and change."""
+"""Draft of a node in the next version, which adapters read and edit."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ EXACT = 2.0**53
 class Site:
     """A draft of a node in the next version.
 
-    An adapter edits `op_type`, `attributes` and `inputs` and gives back None, or adds other nodes
-    with `emit` and gives back the values that take the place of the node's outputs. It refuses
-    before it adds anything.
+    An adapter edits `op_type`, `attributes` and `inputs` and returns None, or adds other nodes with
+    `emit` and returns the values that replace the node's outputs. It refuses before it adds any
+    node.
 
     Attributes:
         node: the node as it is.
-        source: the opset version in which it is written.
+        source: its opset version.
         target: the next one, up or down.
-        op_type: the operator that the draft has.
+        op_type: the operator of the draft.
         attributes: the attributes of the draft.
         inputs: the inputs of the draft.
-        added: the nodes that stand beside it.
-        builder: adds them, in the opset version in which they are written.
+        added: the new nodes.
+        builder: adds them, in their opset version.
     """
 
     def __init__(
@@ -62,23 +62,22 @@ class Site:
 
     @property
     def is_upgrade(self) -> bool:
-        """Whether the next version is a higher one."""
+        """True if the next version is a higher one."""
         return self.target > self.source
 
     @property
     def schema(self) -> Schema:
-        """The operator's schema in the version in which the node is written."""
+        """The operator's schema in the version of the node."""
         schema = schema_at(self.node.op_type, self.source)
         assert schema is not None
         return schema
 
     def refuse(self, reason: str, undecided: Value | None = None) -> NoReturn:
-        """Say that the node cannot be carried over, and the value that is not known but should
-        be."""
+        """Refuse the node, and name the undecided value, if there is one."""
         raise Refused(reason, undecided)
 
     def refuse_unknown(self, what: str) -> NoReturn:
-        """Say that the node cannot be carried over while a size, such as "the length", is open."""
+        """Refuse the node because a size, such as "the length", is unknown."""
         self.refuse(
             f"{what} is not known before run time; fix the shapes of inputs with {by('--shape')}"
         )
@@ -86,7 +85,7 @@ class Site:
     # Attributes ---------------------------------------------------------------------------------
 
     def attribute(self, name: str) -> Any:
-        """The value of an attribute, that of the schema where it is absent.
+        """The value of an attribute, by default that of the schema.
 
         Raises:
             Refused: it comes from the call of the function that the node is in.
@@ -116,11 +115,11 @@ class Site:
         return value.decode() if isinstance(value, bytes) else ""
 
     def set(self, name: str, value: Any, kind: int | None = None) -> None:
-        """Give the draft an attribute; an empty list needs its kind, an `AttributeType`."""
+        """Set an attribute of the draft; an empty list needs its kind, an `AttributeType`."""
         self.attributes[name] = onnx.helper.make_attribute(name, value, attr_type=kind)
 
     def drop(self, *names: str) -> None:
-        """Take attributes from the draft."""
+        """Remove attributes from the draft."""
         for name in names:
             self.attributes.pop(name, None)
 
@@ -158,7 +157,7 @@ class Site:
         return array
 
     def one_number(self, array: Array, what: str) -> Any:
-        """The one number of a constant, whatever its rank.
+        """The single number of a constant of any rank.
 
         Raises:
             Refused: it holds none, or several.
@@ -221,7 +220,7 @@ class Site:
         return self.types.shape(self.input(index))
 
     def inferred_shape(self, version: int) -> list[int | None] | None:
-        """The dimensions that output 0 has when the node is read in an opset, if they are known."""
+        """The dimensions of output 0 of the node in an opset, or None."""
         return shape_of(self.types.of_outputs(self.node, self.node.op, version)[0])
 
     def elem_type(self, index: int = 0) -> int | None:
@@ -229,7 +228,7 @@ class Site:
         return self.types.elem_type(self.input(index))
 
     def required_dtype(self, index: int, why: str) -> np.dtype[Any]:
-        """The element type of an input as numpy sees it.
+        """The element type of an input for numpy.
 
         Raises:
             Refused: it is not known.
@@ -243,7 +242,7 @@ class Site:
         return onnx.helper.tensor_dtype_to_np_dtype(elem_type)
 
     def is_used(self, index: int) -> bool:
-        """Whether an output of the node is there and read or named by something."""
+        """Test whether an output of the node is present, and read or named by something."""
         value = self.node.outputs[index] if index < len(self.node.outputs) else None
         return value is not None and (value.pinned or self.graph.is_used(value))
 
@@ -253,14 +252,14 @@ class Site:
         """A new constant.
 
         Raises:
-            Refused: it would have to be a Constant node, and the version has none of this type.
+            Refused: it must be a Constant node, and the version has none of this type.
         """
         tensor = Tensor(array=array)
         if not isinstance(self.graph.root, Function):
             return self.graph.add_initializer(self.label(label), tensor)
         if not self.takes_constant(tensor):
             return self.cast_constant(tensor, label)
-        # A node, so that steps further down see it.
+        # A node, for steps further down.
         attributes = constant_operator(tensor).attributes
         return self.emit("Constant", [], label, attributes=attributes)
 
@@ -281,11 +280,11 @@ class Site:
             unit = np.array(2**32, array.dtype)
             parts = [self.const(p, label) for p in (array // unit, unit, array % unit)]
             return self.emit("Add", [self.emit("Mul", parts[:2], label), parts[2]], label)
-        held = self.graph.add_initializer(self.label(label), Tensor(array=floats))
-        return self.emit("Cast", [held], label, to=tensor.elem_type)
+        constant = self.graph.add_initializer(self.label(label), Tensor(array=floats))
+        return self.emit("Cast", [constant], label, to=tensor.elem_type)
 
     def takes_constant(self, tensor: Tensor) -> bool:
-        """Whether a Constant node of the next version can hold a tensor."""
+        """Test whether a Constant node of the next version can hold a tensor."""
         return constant_takes(tensor.elem_type, self.target)
 
     def ints(self, values: Sequence[int], label: str) -> Value:
@@ -301,7 +300,7 @@ class Site:
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
         **values: Any,
     ) -> Value:
-        """A new node of the next version with one output."""
+        """Add a node of the next version with one output."""
         return self.emit_all(op_type, inputs, [label], attributes=attributes, **values)[0]
 
     def emit_all(
@@ -313,7 +312,7 @@ class Site:
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
         **values: Any,
     ) -> list[Value]:
-        """A new node of the next version with several outputs."""
+        """Add a node of the next version with several outputs."""
         op = Operator.make(op_type, **values)
         if attributes:
             op = op.with_attributes([*attributes.values(), *op.attributes.values()])
@@ -322,13 +321,13 @@ class Site:
         return outputs
 
     def note(self, node: Node | None) -> None:
-        """Take note of a node that was added."""
+        """Record a new node."""
         assert node is not None
         self.added.append(node)
         self.types.add(node, self.builder.opset)
 
     def label(self, what: str) -> str:
-        """A label for something that stands beside the node."""
+        """A label for a new value or node."""
         return f"{self.node.label}_{what}" if self.node.label else what
 
     def cast(self, value: Value, elem_type: int) -> Value:

@@ -1,8 +1,8 @@
-"""Carrying nodes across one version by `onnx.version_converter`, many in one call.
+"""Conversion of nodes across one version by `onnx.version_converter`, many in one call.
 
-A call takes milliseconds however little it converts, because it builds every adapter anew. So the
-nodes of a step that need it go in together, as a graph in which nothing is connected, each with the
-types and the constants that it sees; nodes that are alike go in once.
+A call takes milliseconds however little it converts, because it builds every adapter anew. So all
+nodes of a step are converted together, as a graph without connections, each with its types and
+constants; equal nodes are converted once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..ir import Graph, Node, OnnxError, Template, Value, ask_onnx, load
 from .types import Types
 
 _READ = 1 << 12
-"""Constants with more elements are never what an adapter looks at."""
+"""Limit of elements; adapters read no larger constants."""
 
 
 @dataclasses.dataclass
 class _Kind:
-    """Nodes that are alike, with what they become."""
+    """Equal nodes with their types and constants."""
 
     nodes: list[Node]
     proto: onnx.NodeProto
@@ -31,7 +31,7 @@ class _Kind:
     constants: dict[str, onnx.TensorProto]
 
     def key(self) -> bytes:
-        """What nodes that are alike have in common."""
+        """The key on which equal nodes agree."""
         return b"|".join(
             [self.proto.SerializeToString(deterministic=True)]
             + [n.encode() + t.SerializeToString() for n, t in self.types.items()]
@@ -43,7 +43,7 @@ class Batch:
     """The nodes of one step that onnx converts.
 
     Args:
-        source: the version in which they are written.
+        source: their version.
         target: the next one.
         ir_version: that of the model.
     """
@@ -55,7 +55,7 @@ class Batch:
         self._kinds: dict[bytes, _Kind] = {}
 
     def add(self, node: Node) -> None:
-        """Enter a node."""
+        """Add a node."""
         kind = _Kind([], connected(node.op, node), {}, {})
         for index, value in enumerate(node.inputs):
             self._note_type(kind, f"i{index}", value)
@@ -72,24 +72,23 @@ class Batch:
             kind.types[name] = type_
 
     def run(self) -> tuple[list[tuple[Node, list[Value]]], list[tuple[Node, str]]]:
-        """Convert all nodes entered.
+        """Convert all nodes of the batch.
 
-        Returns:
-            the converted nodes with the values that replace their outputs, and the nodes that onnx
-            refuses with its reason.
+        Returns: the converted nodes with the replacements of their outputs, and the nodes that onnx
+            refuses, with its reason.
         """
-        done: list[tuple[Node, list[Value]]] = []
+        converted: list[tuple[Node, list[Value]]] = []
         refused: list[tuple[Node, str]] = []
         for kind, result in self._convert(list(self._kinds.values())):
             for node in kind.nodes:
                 if isinstance(result, str):
                     refused.append((node, result))
                 else:
-                    done.append((node, _splice(node, result)))
-        return done, refused
+                    converted.append((node, _splice(node, result)))
+        return converted, refused
 
     def _convert(self, kinds: list[_Kind]) -> list[tuple[_Kind, Graph | str]]:
-        """Convert together; where that fails, each half apart, down to the one that fails."""
+        """Convert together; where that fails, convert the halves, down to the node that fails."""
         if not kinds:
             return []
         try:
@@ -143,7 +142,7 @@ def _declare(info: onnx.ValueInfoProto, name: str, type_: onnx.TypeProto | None)
 
 
 class _Answer:
-    """A converted batch: what became of a kind are the nodes behind its outputs."""
+    """A converted batch: the result for a kind are the producers of its outputs."""
 
     def __init__(self, converted: onnx.ModelProto) -> None:
         self.nodes = converted.graph.node
@@ -154,31 +153,31 @@ class _Answer:
         self.initializers = {tensor.name: tensor for tensor in converted.graph.initializer}
 
     def part(self, number: int, kind: _Kind) -> Graph:
-        """What became of one kind, as a graph over the inputs of its node."""
+        """The result for one kind, as a graph over the inputs of its node."""
         inputs = [
             f"n{number}_{name}" if name else f"n{number}_absent{index}"
             for index, name in enumerate(kind.proto.input)
         ]
         outputs = [f"n{number}_{name}" for name in kind.proto.output if name]
-        nodes, constants = self._behind(outputs, inputs)
+        nodes, constants = self._producers(outputs, inputs)
         graph = onnx.GraphProto(name="part", node=nodes, initializer=constants)
         graph.input.extend(onnx.ValueInfoProto(name=name) for name in inputs)
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
         model = onnx.ModelProto(ir_version=8, graph=graph, opset_import=self.opset_import)
         return load(model).graph
 
-    def _behind(
+    def _producers(
         self, outputs: Sequence[str], inputs: Sequence[str]
     ) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
-        """The nodes and initializers from which outputs are computed, as far as the inputs."""
-        seen, open_ = {"", *inputs}, list(outputs)
+        """The nodes and initializers that compute outputs from inputs."""
+        visited, open_ = {"", *inputs}, list(outputs)
         needed: set[int] = set()
         constants = []
         while open_:
             name = open_.pop()
-            if name in seen:
+            if name in visited:
                 continue
-            seen.add(name)
+            visited.add(name)
             if name in self.initializers:
                 constants.append(self.initializers[name])
             else:
@@ -193,6 +192,6 @@ def _splice(node: Node, part: Graph) -> list[Value]:
 
 
 def _reason(error: OnnxError) -> str:
-    """The last sentence of an error of onnx, without the source line it starts with."""
+    """The last sentence of an error of onnx, without its source line."""
     text = (str(error.__cause__).strip() or "it failed").splitlines()[-1]
     return text.partition("failed: ")[2] or text

@@ -1,6 +1,6 @@
-"""What the operators' files say about them: adapters, and what schemas do not tell.
+"""Registry of adapters, and of facts that schemas lack.
 
-`adapters/__init__.py` tells how these files are written.
+`adapters/__init__.py` documents how the operators' files use it.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from .form import Concern, Form, always
 from .node_draft import Site
 
 Outcome = Sequence[Value | None] | None
-"""The values that replace a node's outputs; None where the draft of the node says it all."""
+"""The values that replace a node's outputs; None where its draft does."""
 
 Adapter = Callable[[Site], Outcome]
 
 Adapters = dict[tuple[str, int], tuple[Adapter, ...]]
 
 UPGRADES: Adapters = {}
-"""From the version before to this one."""
+"""Adapters from the version before to this one."""
 
 DOWNGRADES: Adapters = {}
-"""From this version to the one before."""
+"""Adapters from this version to the one before."""
 
 CONCERNS: dict[tuple[str, int, Adapter], Concern] = {}
-"""By operator and the higher version of a step: the nodes that an adapter has to look at there."""
+"""By operator and the higher version of a step: the nodes that an adapter must visit."""
 
 LONGER_FORMS: dict[tuple[str, int], Adapter] = {}
-"""From this version to the one before, where that has been refused otherwise."""
+"""Longer forms in this version, for where the step to the one before is refused."""
 
 ADDED_VALUES: dict[str, dict[str, dict[Any, int]]] = {}
-"""By operator and attribute: the opset in which a value of the attribute came to be."""
+"""By operator and attribute: the opset that introduced a value of the attribute."""
 
 HARMLESS: set[tuple[str, str]] = set()
-"""Operators with attributes that an older version can do without, whatever they say."""
+"""Operators with attributes that an older version does not need."""
 
 BODY_MENDS: dict[str, tuple[Callable[[onnx.FunctionProto], None], ...]] = {}
-"""By operator: corrections of the function that onnx defines it by."""
+"""By operator: corrections of its function in onnx."""
 
 INEXACT_BODIES: set[str] = set()
-"""Operators whose function in onnx is less accurate than they are, or says something else."""
+"""Operators whose function in onnx is less accurate, or differs."""
 
 
 def upgrade(
@@ -53,8 +53,8 @@ def upgrade(
     """Register an adapter from opset `version` - 1 to `version`.
 
     Args:
-        where: of which forms nodes are that it may change or refuse; all others it would leave.
-        kinds: the kinds of numbers, as numpy names them, that input 0 holds in such nodes.
+        where: the test of forms that the adapter may change or refuse.
+        kinds: the kinds of numbers, as numpy names them, that input 0 of such nodes holds.
     """
     return _registrar(UPGRADES, version, op_types, Concern(where, kinds))
 
@@ -67,7 +67,7 @@ def downgrade(
 
 
 def concerns(form: Form, source: int, target: int) -> Iterator[Concern]:
-    """What adapters of a step may have to look at in nodes of a form."""
+    """The concerns of a step's adapters for nodes of a form."""
     table, version = step_table(source, target)
     for adapter in table.get((form.op_type, version), ()):
         concern = CONCERNS[form.op_type, version, adapter]
@@ -76,13 +76,13 @@ def concerns(form: Form, source: int, target: int) -> Iterator[Concern]:
 
 
 def step_table(source: int, target: int) -> tuple[Adapters, int]:
-    """The adapters of a step up or down, and the version by which they are found there."""
+    """The adapters of a step up or down, and their version there."""
     return (UPGRADES, target) if target > source else (DOWNGRADES, source)
 
 
 def longer_form(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
-    """Register what says a node by several, still in opset `version`, where the step below it has
-    been refused. These are converted further; none of them may need the same form again."""
+    """Register a longer form in opset `version`, used where the step below is refused. Its
+    nodes are converted further; none of them may need the same form again."""
 
     def register(adapter: Adapter) -> Adapter:
         LONGER_FORMS.update(dict.fromkeys([(op_type, version) for op_type in op_types], adapter))
@@ -104,26 +104,26 @@ def _registrar(
 
 
 def added_values(version: int, *op_types: str, attribute: str, values: Sequence[Any]) -> None:
-    """Say in which opset values of an attribute came to be: below, they are refused."""
+    """Register the opset of new values of an attribute: below, they are refused."""
     for op_type in op_types:
         since = ADDED_VALUES.setdefault(op_type, {}).setdefault(attribute, {})
         since.update(dict.fromkeys(values, version))
 
 
 def harmless(*op_types: str, attribute: str) -> None:
-    """Say that a version without an attribute can do without it, whatever it says."""
+    """Register an attribute that older versions do not need."""
     HARMLESS.update((op_type, attribute) for op_type in op_types)
 
 
 def inexact_body(*op_types: str) -> None:
-    """Say that operators are never replaced by the function that onnx defines them by."""
+    """Register operators that are never replaced by their function in onnx."""
     INEXACT_BODIES.update(op_types)
 
 
 def mends_body(
     *op_types: str,
 ) -> Callable[[Callable[[onnx.FunctionProto], None]], Callable[[onnx.FunctionProto], None]]:
-    """Register a correction of the function that onnx defines operators by."""
+    """Register a correction of the operators' function in onnx."""
 
     def register(
         mend: Callable[[onnx.FunctionProto], None],
@@ -136,11 +136,10 @@ def mends_body(
 
 
 def in_longer_form(site: Site) -> Outcome:
-    """The values that replace a node's outputs, computed by several nodes of its own version; None
-    where the operator has no such form.
+    """The replacements of a node's outputs by its longer form; None where it has none.
 
     Raises:
-        Refused: it has one, but not for this node.
+        Refused: the form does not support this node.
     """
     form = None if site.is_upgrade else LONGER_FORMS.get((site.node.op_type, site.source))
     if form is None:
@@ -150,18 +149,18 @@ def in_longer_form(site: Site) -> Outcome:
 
 
 def has_adapter(site: Site) -> bool:
-    """Whether an adapter or a plain move looks at the node in this step."""
+    """Test whether an adapter or a plain move concerns the node in this step."""
     table, version = step_table(site.source, site.target)
     return any((site.node.op_type, version) in each for each in (table, MOVES))
 
 
 def adapt(site: Site) -> Outcome:
-    """Run the adapters of one step on a draft, in order, until one replaces the node.
+    """Run the adapters of one step in order, until one replaces the node.
 
-    Plain moves come last: adapters look at a node before its constants have moved.
+    Plain moves come last: adapters visit a node before its constants have moved.
 
     Raises:
-        Refused: one of them cannot carry the node over.
+        Refused: one of them cannot convert the node.
     """
     table, version = step_table(site.source, site.target)
     for adapter in table.get((site.node.op_type, version), ()):

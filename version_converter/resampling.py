@@ -1,11 +1,11 @@
-"""Resize along axes of known length, by gathering pixels and weighing them.
+"""Resize along axes of known length, by gathering and weighting pixels.
 
     y = Resize <mode = "linear"> (x, roi, [1, 2])
 ->  low = Gather <axis = 1> (x, [0, 0, 0, 1, ...])
     high = Gather <axis = 1> (x, [0, 1, 1, 2, ...])
     y = Add (Mul (low, [1, 0.75, ...]), Mul (high, [0, 0.25, ...]))
 
-Where pixels are taken is the specification's (Resize, `coordinate_transformation_mode`).
+Source: operator specification, Resize, `coordinate_transformation_mode`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Axis(NamedTuple):
     Attributes:
         axis: its number.
         before: its length.
-        after: its length in the result.
-        scale: by what positions are divided.
+        after: its length in the output.
+        scale: the divisor of positions.
     """
 
     axis: int
@@ -37,11 +37,11 @@ class Axis(NamedTuple):
 
 
 class Taps(NamedTuple):
-    """Which pixels make up each of the result: one row for each that takes part.
+    """Pixels and weights of each output pixel: one row for each summand.
 
     Attributes:
         pixels: their positions.
-        weights: how much each counts; None where there is but one.
+        weights: their weights; None for a single row.
     """
 
     pixels: Array
@@ -49,14 +49,14 @@ class Taps(NamedTuple):
 
 
 Places = Callable[[Any, Any], Any]
-"""Positions in the original, in the type of the positions in the result."""
+"""Positions in the input, in the type of the positions in the output."""
 
 
 def resample(site: Site) -> list[Value]:
-    """The result of a Resize of opset 11 to 17.
+    """The outputs of a Resize of opset 11 to 17.
 
     Raises:
-        Refused: lengths or scales are not known, or what it does is not said so.
+        Refused: lengths or scales are not known, or a mode is unsupported.
     """
     check_names(site)
     mode, elem_type, data = site.text("mode"), site.elem_type(0), site.input(0)
@@ -98,37 +98,37 @@ def _by_scales(site: Site, shape: Sequence[int | None], scales: Array) -> Iterat
 
 
 def _by_sizes(site: Site, shape: Sequence[int | None]) -> Iterator[Axis]:
-    lengths = wanted_lengths(site)
+    lengths = output_lengths(site)
     if lengths is None:
         _refuse_run_time(site)
     _check_count(site, len(lengths), len(shape))
-    for axis, (before, wanted) in enumerate(zip(shape, lengths, strict=True)):
-        if wanted is None:
+    for axis, (before, after) in enumerate(zip(shape, lengths, strict=True)):
+        if after is None:
             _refuse_run_time(site)
-        if wanted not in (KEPT, before):
+        if after not in (SAME_LENGTH, before):
             length = _pixels(site, axis, before)
-            scale = np.float32(wanted) / np.float32(length)
-            yield Axis(axis, length, _written(site, wanted), scale)
+            scale = np.float32(after) / np.float32(length)
+            yield Axis(axis, length, _written(site, after), scale)
 
 
-KEPT = -1
-"""In the place of a wanted length: that of the input, whatever it is."""
+SAME_LENGTH = -1
+"""In the place of an output length: that of the input."""
 
 
-def wanted_lengths(site: Site) -> list[int | None] | None:
-    """What input 'sizes' of a Resize asks for, axis by axis, as far as it is decided before run
-    time; None where nothing is."""
-    sizes, known = site.input(3), site.constant(3)
-    if known is not None and (known < 1).any():
+def output_lengths(site: Site) -> list[int | None] | None:
+    """The output lengths in input 'sizes', None for one not known before run time;
+    None where none is."""
+    sizes, constant = site.input(3), site.constant(3)
+    if constant is not None and (constant < 1).any():
         site.refuse("a length of less than one is asked for")
-    if known is not None or sizes is None:
-        return None if known is None else known.reshape(-1).tolist()
+    if constant is not None or sizes is None:
+        return None if constant is None else constant.reshape(-1).tolist()
     elements = site.types.elements(sizes)
     dims = site.types.dimensions(site.input(0)) or ()
     if elements is None or len(elements) != len(dims):
         return None
     return [
-        None if size is None else KEPT if size.equals(dim) else size.value
+        None if size is None else SAME_LENGTH if size.equals(dim) else size.value
         for size, dim in zip(elements, dims, strict=True)
     ]
 
@@ -137,13 +137,13 @@ def _refuse_run_time(site: Site) -> NoReturn:
     site.refuse("pixel by pixel needs constant scales or sizes", site.input(3) or site.input(2))
 
 
-def _check_count(site: Site, given: int, axes: int) -> None:
-    if given != axes:
-        site.refuse(f"it has {given} scales or sizes for {axes} axes")
+def _check_count(site: Site, count: int, axes: int) -> None:
+    if count != axes:
+        site.refuse(f"it has {count} scales or sizes for {axes} axes")
 
 
 _LONGEST = 1 << 20
-"""So many pixels along an axis are written down."""
+"""Limit of pixels along an axis that a constant lists."""
 
 
 def _written(site: Site, length: int) -> int:
@@ -153,10 +153,10 @@ def _written(site: Site, length: int) -> int:
 
 
 def positive_scales(site: Site, scales: Array) -> Array:
-    """Scales that make something of something.
+    """Check that scales are positive and finite.
 
     Raises:
-        Refused: one of them does not.
+        Refused: one of them is not.
     """
     if not ((scales > 0) & (scales < np.inf)).all():
         site.refuse("one of its scales is not above zero, or is infinite")
@@ -168,13 +168,13 @@ _ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
 def check_names(site: Site) -> None:
-    """Check that there are such modes.
+    """Check the names of modes.
 
     Raises:
-        Refused: there are not.
+        Refused: one does not exist.
     """
-    for name, known in (("mode", _MODES), ("nearest_mode", _ROUNDING)):
-        if site.text(name) not in known:
+    for name, names in (("mode", _MODES), ("nearest_mode", _ROUNDING)):
+        if site.text(name) not in names:
             site.refuse(f"there is no {name} '{site.text(name)}'")
 
 
@@ -237,7 +237,7 @@ def _nearest(site: Site, axis: Axis, kind: type[Any]) -> Array:
 
 
 def _places(site: Site, axis: Axis, kind: type[Any]) -> Array:
-    """The position in the original of each position in the result."""
+    """The position in the input of each position in the output."""
     mode = site.text("coordinate_transformation_mode")
     x, half = np.arange(axis.after).astype(kind), kind(0.5)
     scale = kind(axis.scale)

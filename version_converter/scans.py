@@ -1,4 +1,4 @@
-"""The one change of a control-flow operator that is more than a change of types: Scan 8 to 9."""
+"""Conversion of Scan between opsets 8 and 9."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .types import Types
 
 
 def crosses(source: int, target: int) -> bool:
-    """Whether a step turns Scans with a batch axis into ones without, or back."""
+    """Test whether a step adds or removes the batch axis of Scans."""
     return {source, target} == {8, 9}
 
 
 class Crossing:
-    """The Scans of a model or function on their way from 8 to 9 or back.
+    """Scans of a model or function during the step between opsets 8 and 9.
 
-    Made before the step begins, because what is known about a Scan is found while everything around
-    it is in one version; run when everything else, their bodies included, is in the other one.
+    Create it before the step begins, while everything around a Scan is in one version. Run it when
+    everything else, the bodies included, is in the other version.
     """
 
     def __init__(self, root: Model | Function, model: Model, source: int, types: Types) -> None:
@@ -39,9 +39,8 @@ class Crossing:
     def run(self) -> Iterator[tuple[Node, str, str | None, Sequence[Node]]]:
         """Convert all Scans, inner ones first.
 
-        Gives back each with its path, the reason why it cannot be converted (None if it was), and
-        the nodes that replace it. What is known about types is to be found anew afterwards, since
-        bodies are copied.
+        Yields each with its path, the reason why it cannot be converted (None if it was), and the
+        nodes that replace it. Types must be inferred anew afterwards, since bodies are copied.
         """
         up = self.source == 8
         obstacle = obstacle_8_to_9 if up else obstacle_9_to_8

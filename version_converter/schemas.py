@@ -1,4 +1,4 @@
-"""What each version of an operator is, from `onnx.defs`."""
+"""Changes of operators between opsets, from `onnx.defs`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from ..ir import MAX_OPSET
 from ..ops.schemas import allowed_types, formals, schema_at, tensor_text
 
 REVIEWED = 28
-"""Up to this opset, every change between two versions of an operator was read: a change that its
-schema does not show has an adapter. Later ones go through `onnx.version_converter`."""
+"""Opset up to which every change of an operator is reviewed: a change that schemas do not show has
+an adapter. Later opsets need `onnx.version_converter`."""
 
 OLDEST = 7
-"""Below this version operators broadcast by attributes: models come up from there through
-`onnx.version_converter`, and none goes down."""
+"""Opset below which operators broadcast by attributes: from there `onnx.version_converter` converts
+upwards, and nothing downwards."""
 
 
 def first_opset(op_type: str) -> int | None:
-    """The opset in which an operator of the default domain came to be; None if there is none."""
+    """The opset that introduced an operator of the default domain; None if there is none."""
     newest = schema_at(op_type, MAX_OPSET)
     if newest is None:
         return None
@@ -26,7 +26,7 @@ def first_opset(op_type: str) -> int | None:
 
 @functools.cache
 def changes(op_type: str, version: int, other: int) -> bool:
-    """Whether an operator is not the same thing in two opsets."""
+    """Test whether an operator differs between two opsets."""
     a, b = schema_at(op_type, version), schema_at(op_type, other)
     if a is None or b is None:
         return a is not b
@@ -35,7 +35,7 @@ def changes(op_type: str, version: int, other: int) -> bool:
 
 @functools.cache
 def takes_all(op_type: str, source: int, target: int) -> bool:
-    """Whether an operator takes in another opset all types that it takes in one, in all places."""
+    """Test whether an operator accepts in `target` all types that it accepts in `source`."""
     pairs = [formals(schema_at(op_type, version)) for version in (source, target)]
     return all(
         len(old) == len(new)
@@ -47,5 +47,5 @@ def takes_all(op_type: str, source: int, target: int) -> bool:
 
 
 def constant_takes(elem_type: int, version: int) -> bool:
-    """Whether a Constant node can hold elements of a type in an opset."""
+    """Test whether a Constant node can hold elements of a type in an opset."""
     return tensor_text(elem_type) in allowed_types(schema_at("Constant", version), "T")

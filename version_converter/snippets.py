@@ -1,4 +1,4 @@
-"""What several operators' files say with a few nodes: lengths of axes, choices by comparison."""
+"""Snippets of a few nodes that several adapters emit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _END = np.iinfo(np.int64).max
 
 
 def is_float(site: Site) -> bool:
-    """Whether input 0 has a float type.
+    """Test whether input 0 has a float type.
 
     Raises:
         Refused: its type is not known.
@@ -24,7 +24,7 @@ def is_float(site: Site) -> bool:
 
 
 def blank(dtype: np.dtype[Any]) -> Array:
-    """One element of a type, whatever its value: text that is empty, or zero."""
+    """One element of a type: an empty string, or zero."""
     return np.array([""], object) if dtype.kind == "O" else np.zeros(1, dtype)
 
 
@@ -34,8 +34,8 @@ def pick(site: Site, test: str, one: Value, other: Value) -> Value:
 
 
 def halves(site: Site, value: Value) -> tuple[Value, Value]:
-    """Long integers as two, of less than 33 bits each and the sign of the whole, which are exact as
-    doubles: how often 2^32 goes into them, and what remains."""
+    """Split long integers into quotient and remainder by 2^32. Both have less than 33 bits, so that
+    they are exact as doubles, and the sign of the whole."""
     unit = _unit(site, site.types.elem_type(value) or onnx.TensorProto.INT64)
     high = site.emit("Div", [value, unit], "high")
     low = site.emit("Sub", [value, site.emit("Mul", [high, unit], "whole")], "low")
@@ -43,7 +43,7 @@ def halves(site: Site, value: Value) -> tuple[Value, Value]:
 
 
 def from_halves(site: Site, high: Value, low: Value, elem_type: int) -> Value:
-    """Long integers of two halves, which may be doubles."""
+    """Join long integers from two halves, which may be doubles."""
     parts = [site.emit("Cast", [half], "half", to=elem_type) for half in (high, low)]
     whole = site.emit("Mul", [parts[0], _unit(site, elem_type)], "whole")
     return site.emit("Add", [whole, parts[1]])
@@ -55,21 +55,21 @@ def _unit(site: Site, elem_type: int) -> Value:
 
 
 def length_of(site: Site, shape: Value, axis: int, rank: int = 0) -> Value:
-    """The length of an axis, out of a shape that is a tensor, as a tensor of rank 0 or 1."""
+    """The length of an axis in a shape, as a tensor of rank 0 or 1."""
     place = site.const(np.full((1,) * rank, axis, np.int64), "axis")
     return site.emit("Gather", [shape, place], "length", axis=0)
 
 
 def numbers_below(site: Site, length: Value) -> Value:
-    """The numbers 0, 1, ... below a length of rank 1, below opset 11, which has no Range."""
+    """The numbers 0, 1, ... below a length of rank 1, for opsets without Range."""
     one = Tensor(array=np.ones(1, np.int64)).message()
     ones = site.emit("ConstantOfShape", [length], "ones", value=one)
     return site.emit("Reshape", [site.emit("NonZero", [ones]), site.ints([-1], "flat")])
 
 
 def reshaped(site: Site, data: Value, shape: Value) -> Value:
-    """A tensor of the type of input 0 in a shape from run time, in which zeros mean zero: reshaped
-    to ones in their place, with something to fill these, which is cut off."""
+    """Reshape to a run-time shape in which zeros mean zero. Data of the type of input 0 is padded
+    and reshaped with ones in the place of zeros, then sliced."""
     dtype = site.required_dtype(0, "a run-time shape that may have zeros")
     zero, one = site.ints([0], "zero"), site.ints([1], "one")
     is_zero = site.emit("Equal", [shape, zero], "is_zero")
@@ -90,7 +90,7 @@ def reshaped(site: Site, data: Value, shape: Value) -> Value:
 
 
 def rounded(site: Site, data: Value, dtype: np.dtype[Any]) -> Value:
-    """The nearest integers, of halves the even one, below opset 11, which has no Round."""
+    """The nearest integers, halves to even, for opsets without Round."""
     half = site.const(np.array(0.5, dtype), "half")
     below, above = site.emit("Floor", [data], "below"), site.emit("Ceil", [data], "above")
     distance = site.emit("Sub", [data, below], "distance")
@@ -104,7 +104,7 @@ def rounded(site: Site, data: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def mean_along(site: Site, value: Value, axes: Sequence[int]) -> Value:
-    """The mean along axes, which stay with length 1."""
+    """The mean along axes, which keep length 1."""
     if site.builder.opset < 18:
         return site.emit("ReduceMean", [value], "mean", axes=list(axes))
     return site.emit("ReduceMean", [value, site.ints(axes, "axes")], "mean")
@@ -115,8 +115,8 @@ def mean_and_deviations(
 ) -> tuple[Value, Value, Value]:
     """The mean along axes, the deviations from it, and the mean of their squares.
 
-    The difference of mean squares and the squared mean, which is the same on paper, loses all
-    digits where the mean is large.
+    The difference of mean squares and the squared mean is equal on paper, but loses all digits
+    where the mean is large.
     """
     mean = mean_along(site, value, axes)
     deviations = site.emit("Sub", [value, mean], "deviations")
@@ -125,40 +125,39 @@ def mean_and_deviations(
 
 
 def with_epsilon(site: Site, variance: Value) -> Value:
-    """A variance and the attribute `epsilon`."""
+    """The sum of a variance and the attribute `epsilon`."""
     dtype = onnx.helper.tensor_dtype_to_np_dtype(site.types.elem_type(variance) or 1)
     epsilon = site.const(np.array(site.attribute("epsilon"), dtype), "epsilon")
     return site.emit("Add", [variance, epsilon])
 
 
-def tiled(site: Site, data: Value, rank: int, wanted: Value, length: int) -> Value:
-    """Data of a rank as large as it and so many wanted lengths broadcast to: Tile repeats axes of
-    length 1 as often as is wanted, and others once."""
+def tiled(site: Site, data: Value, rank: int, lengths: Value, length: int) -> Value:
+    """Broadcast data to lengths by Tile, which repeats axes of length 1."""
     missing = length - rank
     if missing > 0:
         ones = site.ints([1] * missing, "ones")
         shape = site.emit("Concat", [ones, site.emit("Shape", [data], "shape")], axis=0)
         data = site.emit("Unsqueeze", [data], "data", axes=list(range(missing)))
     elif missing < 0:
-        wanted = site.emit("Concat", [site.ints([1] * -missing, "ones"), wanted], axis=0)
+        lengths = site.emit("Concat", [site.ints([1] * -missing, "ones"), lengths], axis=0)
     if max(rank, length) == 0:
         return site.emit("Identity", [data])
     if missing <= 0:
         shape = site.emit("Shape", [data], "shape")
-    return site.emit("Tile", [data, _repeats(site, shape, wanted)])
+    return site.emit("Tile", [data, _repeats(site, shape, lengths)])
 
 
-def _repeats(site: Site, shape: Value, wanted: Value) -> Value:
-    """What is wanted where the length is 1, else 1."""
+def _repeats(site: Site, shape: Value, lengths: Value) -> Value:
+    """The repeats of each axis: the requested length where its own is 1, else 1."""
     one = site.const(np.array(1), "one")
     single = site.emit("Equal", [shape, one], "single")
     flag = site.emit("Cast", [single], "flag", to=onnx.TensorProto.INT64)
-    more = site.emit("Mul", [flag, site.emit("Sub", [wanted, one], "more")], "more")
+    more = site.emit("Mul", [flag, site.emit("Sub", [lengths, one], "more")], "more")
     return site.emit("Add", [more, one], "repeats")
 
 
 def require_unidirectional(site: Site, *factors: int) -> None:
-    """Refuse inputs, such as a scale and a bias, that are certainly larger than the data.
+    """Refuse inputs, such as a scale, that certainly do not broadcast to the data.
 
     Raises:
         Refused: one does not broadcast to the data.

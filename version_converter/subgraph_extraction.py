@@ -1,4 +1,4 @@
-"""Nodes of a graph as a model of their own, to be rewritten apart from the rest."""
+"""Extraction of a graph's nodes into a separate model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .types import Types
 
 
 class Gap:
-    """The place of nodes in a graph, which others can take.
+    """Nodes of a graph that other nodes can replace.
 
     Args:
         graph: the graph.
-        nodes: the nodes, in order; what lies between two of them is among them.
-        types: what is known of the values.
+        nodes: the nodes, in order, with all nodes between two of them. types: the types of the
+            values.
 
     Attributes:
         reads: the values from outside that the nodes read.
@@ -51,7 +51,7 @@ class Gap:
         imports: Mapping[str, int],
         others: Collection[Operator] = (),
     ) -> None:
-        """Put a copy of a body in the place of the nodes.
+        """Replace the nodes by a copy of a body.
 
         Args:
             body: computes the results.
@@ -59,36 +59,36 @@ class Gap:
             imports: the opsets of its operators.
             others: nodes with one of these operators stay where nothing reads them any more.
         """
-        made = Template(body, self.graph).instantiate(arguments)
+        copies = Template(body, self.graph).instantiate(arguments)
         outside = set(arguments)
-        results = [value if value in outside else _behind_its_name(value) for value in made]
+        results = [value if value in outside else _identity_source(value) for value in copies]
         for old, new in zip(self.results, results, strict=True):
             if old.producer is not None and old.producer.bodies:
                 old.info = None  # what was declared for an If spoke of both branches
-            self._types.hand_over(old, new)
+            self._types.transfer(old, new)
         replace_values(self.graph, dict(zip(self.results, results, strict=True)))
         for node in reversed(self.nodes):
             self.graph.remove(node)
-        _drop_unread([*set(made).difference(results), *self.reads], others)
+        _drop_unread([*set(copies).difference(results), *self.reads], others)
         for domain, version in imports.items():
             self.graph.root.opset_imports.setdefault(domain, version)
 
 
 class Cut(Gap):
-    """Nodes that are cut out of a graph.
+    """Nodes of a graph with a scratch model of copies.
 
     Args:
         model: the model; it is not changed before `put_in_place`.
         graph: the graph that the nodes are in.
         nodes: the nodes, in order; what lies between two of them is among them.
-        types: what is known of the model's values.
-        constants: what is decided of them before run time.
-        calls: who calls whom among the model's functions.
+        types: the types of the model's values.
+        constants: their constants before run time.
+        calls: the call graph of the model's functions.
 
     Attributes:
         scratch: a model of copies of the nodes. It has an input for each value that they read, or a
-            constant where that is decided, and gives out each value that others read.
-        outside: what is read, and what stands for it in the scratch model.
+            constant where that is decided, and an output for each value that others read.
+        outside: the values that the nodes read, with their stand-ins in the scratch model.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Cut(Gap):
         self.scratch = Model(onnx.ModelProto(ir_version=max(model.ir_version, 4)), model.base_dir)
         self.scratch.opset_imports = dict(graph.root.opset_imports)
         self._constants = constants
-        self.outside = {value: self._given(value) for value in self.reads}
+        self.outside = {value: self._stand_in(value) for value in self.reads}
         self._copy_nodes()
         self._calls = calls
         for key in self._calls.reached_from(self.scratch.graph):
@@ -118,18 +118,18 @@ class Cut(Gap):
         infos = [v.info or onnx.ValueInfoProto(name=v.name) for v in copies]
         self.scratch.graph.set_outputs(copies, infos)
 
-    def _given(self, value: Value) -> Value:
+    def _stand_in(self, value: Value) -> Value:
         tensor = decided_tensor(value, self._types, self._constants)
         if tensor is not None:
             return self.scratch.graph.add_initializer(value.name, tensor)
-        given = self.scratch.graph.add_input(value.name)
+        new_input = self.scratch.graph.add_input(value.name)
         type_ = self._types.of(value)
         if type_ is not None:
-            given.type = type_
-        return given
+            new_input.type = type_
+        return new_input
 
     def obstacle(self) -> str | None:
-        """Why the nodes must stay as they are; None if they need not."""
+        """The reason why the nodes must stay; None if there is none."""
         for node in self.nodes:
             reason = named_from_outside(node)
             if named_tensors(node.op):
@@ -139,7 +139,7 @@ class Cut(Gap):
         return None
 
     def inline(self, functions: Collection[Function]) -> None:
-        """Put the bodies of functions in the place of calls of them, where that may be."""
+        """Inline calls of functions in the scratch model, where that is legal."""
         fold = Folder(self.scratch).fold
         for graph in list(self.scratch.graph.walk()):
             for node in graph.nodes():
@@ -150,7 +150,7 @@ class Cut(Gap):
                     inline_call(node, bind(function, node), fold)
 
     def put_in_place(self, others: Collection[Operator] = ()) -> None:
-        """Put what the scratch model has become by now in the place of the nodes.
+        """Replace the nodes by the scratch model.
 
         Args:
             others: nodes with one of these operators stay where nothing reads them any more.
@@ -161,16 +161,16 @@ class Cut(Gap):
         self.fill(body, values, self.scratch.opset_imports, others)
 
     def as_inputs(self) -> dict[Value, Value]:
-        """Read decided values again, too; what each input stands for."""
+        """Turn constants back into inputs, and map each input to its value."""
         scratch, arguments = self.scratch.graph, {}
-        for value, given in self.outside.items():
-            if given.constant is None:
-                arguments[given] = value
-            elif given in scratch.initializers:
-                if scratch.is_used(given):
-                    arguments[as_input(scratch, given)] = value
+        for value, replica in self.outside.items():
+            if replica.constant is None:
+                arguments[replica] = value
+            elif replica in scratch.initializers:
+                if scratch.is_used(replica):
+                    arguments[as_input(scratch, replica)] = value
                 else:
-                    scratch.remove_initializer(given)
+                    scratch.remove_initializer(replica)
         return arguments
 
 
@@ -183,19 +183,19 @@ def as_input(graph: Graph, constant: Value) -> Value:
 
 
 def decided_tensor(value: Value, types: Types, constants: Constants) -> Tensor | None:
-    """The constant that stands for a value in a cut; None for one that stays an input."""
+    """The constant of a value in a cut; None for one that stays an input."""
     return constants.tensor(value) or types.decided(value)
 
 
-def _behind_its_name(value: Value) -> Value:
-    """What a new value copies where that only gave it the name of an output."""
+def _identity_source(value: Value) -> Value:
+    """The input of the Identity that named an output; else the value itself."""
     node = value.producer
     copied = node.input(0) if node is not None and node.is_op("Identity") else None
     return value if copied is None else copied
 
 
 def _drop_unread(values: Collection[Value], others: Collection[Operator]) -> None:
-    """Remove values that nothing reads any more, then what they alone were computed from."""
+    """Remove values without readers, then their producers."""
     open_ = list(values)
     while open_:
         value = open_.pop()

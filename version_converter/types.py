@@ -1,4 +1,4 @@
-"""The types of the values of a model on its way to another opset."""
+"""Types of a model's values during its conversion."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ..ops.versions import version_of_root
 
 
 class Types:
-    """What is known about the types of a model's values, found when it is asked for.
+    """Types of a model's values, inferred on request.
 
-    A function that is called with different types has values of several types; `every` gives all of
-    them, `of` what they have in common.
+    A function that is called with different types has values of several types: `every` returns all
+    of them, `of` what they have in common.
 
-    Nodes change from one version to the next while this is in use; what is known of values stays:
-    `hand_over` gives it to what stands for a value.
+    While it is in use, nodes change from one version to the next. Types of values stay: `transfer`
+    copies them to a replacement.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._written: dict[Node, int] = {}
-        self._left_behind: dict[Node, int] = {}
+        self._versions: dict[Node, int] = {}
+        self._pinned: dict[Node, int] = {}
         self._main = ShapeInference(model, version_of=self.version_of, trusts_bodies=True)
         self._elements = ElementTypes(self.version_of)
         self._ranks = Ranks(model, self._inferred_rank)
@@ -42,33 +42,33 @@ class Types:
     # The versions of nodes ----------------------------------------------------------------------
 
     def version_of(self, node: Node) -> int:
-        """The opset version in which a node is written at present."""
-        if node in self._left_behind:
-            return self._left_behind[node]
-        return self._written.get(node) or version_of_root(node)
+        """The present opset version of a node."""
+        if node in self._pinned:
+            return self._pinned[node]
+        return self._versions.get(node) or version_of_root(node)
 
     def begin_step(self, nodes: Iterable[Node], version: int) -> None:
-        """Take note that these nodes are written in a version; all others in that of their graph,
-        or in one that makes no difference."""
-        _ = self._calls  # is found before any node changes
-        self._written = dict.fromkeys(nodes, version)
+        """Record the version of these nodes; all others have that of their graph, or one that makes
+        no difference."""
+        _ = self._calls  # must be inferred before any node changes
+        self._versions = dict.fromkeys(nodes, version)
 
     def add(self, node: Node, version: int) -> None:
-        """Take note of the version in which a new node is written."""
-        self._written[node] = version
+        """Record the version of a new node."""
+        self._versions[node] = version
 
-    def leave_behind(self, node: Node, version: int) -> None:
-        """Take note that a node stays in a version for good: it cannot be carried over."""
-        self._left_behind[node] = version
+    def pin_version(self, node: Node, version: int) -> None:
+        """Record that a node cannot be converted and stays in a version."""
+        self._pinned[node] = version
 
-    def carried_over(self, node: Node) -> None:
-        """Take note that a node is written in the version of its graph from now on."""
-        self._written.pop(node, None)
+    def mark_converted(self, node: Node) -> None:
+        """Record that a node has the version of its graph from now on."""
+        self._versions.pop(node, None)
 
     # What is known ------------------------------------------------------------------------------
 
     def every(self, value: Value) -> list[onnx.TypeProto]:
-        """All types that a value has; none where nothing is known."""
+        """All types of a value; none where nothing is known."""
         types: list[onnx.TypeProto] = []
         for fact in self._facts(value):
             type_ = fact.type_proto(private=False)
@@ -85,7 +85,7 @@ class Types:
         return common
 
     def texts(self, value: Value) -> list[str]:
-        """All types that a value has, as schemas write them: "tensor(float)"."""
+        """All types of a value, as schemas write them: "tensor(float)"."""
         elem_type = self._element(value)
         if elem_type is not None:
             return [tensor_text(elem_type)]
@@ -93,21 +93,21 @@ class Types:
 
     def elem_type(self, value: Value | None) -> int | None:
         """The element type of a tensor; None where it is not known."""
-        known = None if value is None else self._element(value)
-        if known is not None:
-            return known
+        elem_type = None if value is None else self._element(value)
+        if elem_type is not None:
+            return elem_type
         type_ = self.of(value)
         return (type_.tensor_type.elem_type or None) if type_ is not None else None
 
     def _element(self, value: Value) -> int | None:
-        """The one element type of a value, where schemas and declarations alone tell it."""
+        """The single element type of a value, from schemas and declarations alone."""
         if self._calls and self._around(value) != (self._main,):
             return None
         return self._elements.of(value)
 
     def plain_elem_types(self, values: Iterable[Value | None]) -> tuple[int | None, ...]:
-        """The element types of tensors as far as schemas and declarations alone tell them, which
-        takes least; 0 where they do not, None for a value that is absent."""
+        """The element types of tensors from schemas and declarations alone, which is cheap; 0 where
+        these lack one, None for an absent value."""
         if not self._calls:
             return self._elements.of_each(values)
         return tuple([None if v is None else self._element(v) or 0 for v in values])
@@ -117,13 +117,13 @@ class Types:
         return shape_of(self.of(value))
 
     def elements(self, value: Value) -> list[Any] | None:
-        """The elements of a vector of integers, each a `Dimension`, or None where it is not known;
-        None for one of which nothing is known."""
+        """The elements of an integer vector, None for unknown ones; None for an unknown vector.
+        Each known one is a `Dimension`."""
         facts = self._facts(value)
         return vector(facts[0]) if len(facts) == 1 else None
 
     def decided(self, value: Value) -> Tensor | None:
-        """The tensor of a value that shapes decide; None where they do not."""
+        """The tensor of a value that shapes decide; None for other values."""
         facts = self._facts(value)
         array = decided(facts[0]) if len(facts) == 1 else None
         return None if array is None else Tensor(array=array)
@@ -147,16 +147,16 @@ class Types:
         return None if shape is None else len(shape)
 
     def of_outputs(self, node: Node, op: Operator, version: int) -> list[onnx.TypeProto | None]:
-        """The types that a node's outputs would have if it were this operator of some opset."""
+        """The types of a node's outputs with another operator or opset."""
         inputs = [self._main.symbols.fact(self.of(v)) for v in node.inputs]
         untyped = any(v and f is UNKNOWN for v, f in zip(node.inputs, inputs, strict=True))
         if untyped or node.bodies or op.references or normal_domain(op.domain):
             return [None] * len(node.outputs)
-        asked = OnnxFacts(self.model, self._main.symbols, lambda _: version)
-        return [fact.type_proto(private=False) for fact in asked.of(node, inputs, op)]
+        facts = OnnxFacts(self.model, self._main.symbols, lambda _: version)
+        return [fact.type_proto(private=False) for fact in facts.of(node, inputs, op)]
 
-    def hand_over(self, old: Value, new: Value) -> None:
-        """Let a value that stands for another one be known as well as that."""
+    def transfer(self, old: Value, new: Value) -> None:
+        """Transfer the facts about a value to its replacement."""
         if new.constant is None:
             self._ranks.forget(new)
             for inference in self._around(old):
@@ -168,20 +168,19 @@ class Types:
     # Functions ----------------------------------------------------------------------------------
 
     def _around(self, value: Value) -> Sequence[ShapeInference]:
-        """What knows a value: one inference, but for values of functions one for each kind of
-        calls."""
+        """The inferences of a value: one for each kind of calls of its function."""
         if not self._calls or value.graph is None:
             return (self._main,)
         return self._calls.get(value.graph.root, (self._main,))
 
     @lazy_property
     def _calls(self) -> dict[Model | Function, list[ShapeInference]]:
-        """What is known inside of each function that is called, found while all nodes are in the
-        version of their graph; calls that give the same types are told apart by nothing."""
+        """The inferences inside of each called function, one for calls of the same types. They need
+        all nodes in the version of their graph."""
         if not self.model.functions:
             return {}
-        known: dict[Model | Function, list[ShapeInference]] = {}
-        seen: set[Hashable] = set()
+        inferences: dict[Model | Function, list[ShapeInference]] = {}
+        keys: set[Hashable] = set()
         places: list[tuple[Model | Function, ShapeInference]] = [(self.model, self._main)]
         calls = {root: list(self._calls_in(root)) for root in self.model.roots()}
         while places:
@@ -191,11 +190,11 @@ class Types:
                 types = [_type_in(around, value) for value in call.inputs]
                 inside = around.inside(call, function, [around.symbols.fact(t) for t in types])
                 key = (function, _texts(types), _texts(inside.attributes.values()))
-                if key not in seen:
-                    seen.add(key)
-                    known.setdefault(function, []).append(inside)
+                if key not in keys:
+                    keys.add(key)
+                    inferences.setdefault(function, []).append(inside)
                     places.append((function, inside))
-        return known
+        return inferences
 
     def _calls_in(self, root: Model | Function) -> Iterator[Node]:
         for graph in root.graph.walk():
@@ -213,7 +212,7 @@ def _texts(messages: Iterable[Message | None]) -> tuple[bytes | None, ...]:
 
 
 def _together(one: Fact, other: Fact) -> Fact:
-    """What two facts about one value say together; the first one where both say something."""
+    """The union of two facts about one value; the first has precedence."""
     if one.other is not None or other.other is not None:
         return one if one.other is not None else other
     shape = one.shape if one.shape is not None else other.shape

@@ -1,13 +1,13 @@
-"""Rewriting constructs that the next version cannot hold, and nothing else of a model.
+"""Rewriting of the constructs that block a conversion, and of nothing else.
 
     s = SequenceConstruct (x, y)
     a = SequenceAt (s, zero)        ->      b = Relu (x)
     b = Relu (a)
 
-What stands in the way is cut out, with what lies between, and becomes a model of its own: its
-inputs are what it reads, with all that is known of them. The default pipeline runs on that, and
-what it makes of it is put in the place of the original. What is not decided inside a body or
-function may be by what is around it, so the holder or the calls are cut out next.
+The constructs are extracted, with the nodes between them, into a scratch model: its inputs are the
+values that they read, with all known facts. The default pipeline rewrites it, and the result
+replaces the original. The surroundings may decide a construct inside a body or function, so the
+holder or the calls are extracted next.
 """
 
 from __future__ import annotations
@@ -40,37 +40,36 @@ CONSTRUCTS = frozenset(
         *("Optional", "OptionalHasElement", "OptionalGetElement", "Identity"),
     ]
 )
-"""What passes can dissolve. An Identity stands in the way where it is one of a sequence."""
+"""Operators that passes can remove. An Identity blocks a conversion where its value is a
+sequence."""
 
 
-class Straightened(NamedTuple):
-    """What became of the constructs that stood in the way.
+class UnblockResult(NamedTuple):
+    """Result of rewriting the constructs that block a conversion.
 
     Attributes:
-        remarks: what was rewritten, and why.
-        kept: why the others were not, by operator and path.
+        remarks: the rewrites, with reasons.
+        obstacles: reasons for the other constructs, by operator and path.
     """
 
     remarks: tuple[Remark, ...]
-    kept: dict[Place, str]
+    obstacles: dict[Place, str]
 
 
 PIPELINES: tuple[tuple[Pass, ...], ...] = (
     (*default_passes(), ScansToLoops()),
     tuple(p for p in default_passes() if not isinstance(p, VectorizeLoops | RaiseRecurrences)),
 )
-"""What may dissolve them. The first makes the best form, but of operators that are young."""
+"""Pipelines that may remove them. The first has the best results, but with young operators."""
 
 
-def straighten_constructs(
-    model: Model, failures: Iterable[Failure], passes: Sequence[Pass]
-) -> Straightened:
-    """Rewrite those constructs of a model, in place, that a conversion of it has failed at."""
+def unblock(model: Model, failures: Iterable[Failure], passes: Sequence[Pass]) -> UnblockResult:
+    """Rewrite, in place, the constructs of a model at which its conversion failed."""
     reasons = {f.place: f.reason for f in failures if f.op_type in CONSTRUCTS}
-    return _Straightening(model, reasons, passes).run() if reasons else Straightened((), {})
+    return _Unblocker(model, reasons, passes).run() if reasons else UnblockResult((), {})
 
 
-class _Straightening:
+class _Unblocker:
     def __init__(self, model: Model, reasons: dict[Place, str], passes: Sequence[Pass]) -> None:
         self.model = model
         self.reasons = reasons
@@ -81,36 +80,36 @@ class _Straightening:
         self.calls = CallGraph(model.functions)
         self.added_nodes = 0
         self.remarks: list[Remark] = []
-        self.kept: dict[Place, str] = {}
-        self.wanted: set[Operator] = set()
+        self.obstacles: dict[Place, str] = {}
+        self.operators: set[Operator] = set()
         self.seeds: dict[Graph, dict[Node, None]] = {}
         self.callers: dict[Function, list[Node]] = {}
-        self.left = ""
+        self.remaining = ""
         self.undecided: set[Function] = set()
 
-    def run(self) -> Straightened:
-        """Inner graphs before those around them, functions before what calls them."""
+    def run(self) -> UnblockResult:
+        """Rewrite inner graphs before those around them, functions before their callers."""
         self._survey()
         live = live_functions(self.model)
         roots: list[Model | Function] = [*self.calls.callees_first(), self.model]
         for root in roots:
             for graph in reversed(list(root.graph.walk())):
-                if graph in self.seeds and _is_left(graph) and self._straighten(graph):
+                if graph in self.seeds and _stands(graph) and self._rewrite_graph(graph):
                     self._blame_holders(graph)
         for key in live - live_functions(self.model):
             del self.model.functions[key]
-        return Straightened(tuple(self.remarks), self.kept)
+        return UnblockResult(tuple(self.remarks), self.obstacles)
 
     def _survey(self) -> None:
         """Find the constructs, and the calls of each function."""
         op_types = {op_type for op_type, _ in self.reasons}
         for graph in self.model.graphs():
             for node in graph.unordered_nodes():
-                called = self.calls.callee(node)
-                if called is not None:
-                    self.callers.setdefault(called, []).append(node)
+                callee = self.calls.callee(node)
+                if callee is not None:
+                    self.callers.setdefault(callee, []).append(node)
                 elif node.op_type in op_types and (node.op_type, node.path) in self.reasons:
-                    self.wanted.add(node.op)
+                    self.operators.add(node.op)
                     self._blame(node)
 
     def _blame(self, node: Node) -> None:
@@ -118,28 +117,28 @@ class _Straightening:
         self.seeds.setdefault(node.graph, {})[node] = None
 
     def _blame_holders(self, graph: Graph) -> None:
-        """What is left in a graph may be decided by what is around it."""
+        """Add the holder or the calls of a graph, which may decide its constructs."""
         if graph.holder is not None:
             self._blame(graph.holder)
             place = graph.holder.op_type, graph.holder.path
-            self.reasons.setdefault(place, f"of what it holds: {self.left}")
+            self.reasons.setdefault(place, f"of what it holds: {self.remaining}")
         elif isinstance(graph.root, Function):
             self.undecided.add(graph.root)
             for call in self.callers.get(graph.root, ()):
                 self._blame(call)
 
-    def _straighten(self, graph: Graph) -> bool:
-        """Rewrite what stands in the way in one graph; whether some of it is left."""
+    def _rewrite_graph(self, graph: Graph) -> bool:
+        """Rewrite the constructs of one graph, and test whether some remain."""
         self.seeds[graph] = {node: None for node in self.seeds[graph] if node.graph is graph}
         nodes = graph.nodes()
         places = {node: place for place, node in enumerate(nodes)}
         groups = [[places[node] for node in group] for group in self._groups(graph)]
-        regions = [_between(graph, nodes, group) for group in _apart(groups)]
-        left = [self._rewrite(graph, region) for region in regions]
-        return any(left)
+        regions = [_between(graph, nodes, group) for group in _disjoint(groups)]
+        blocked = [self._rewrite(graph, region) for region in regions]
+        return any(blocked)
 
     def _groups(self, graph: Graph) -> Iterator[set[Node]]:
-        """The constructs of a graph, each with all that exchange sequences or optionals with it."""
+        """The constructs of a graph, each with all that share sequences or optionals with it."""
         linked: nx.Graph[Node] = nx.Graph()
         linked.add_nodes_from(self.seeds[graph])
         open_ = list(self.seeds[graph])
@@ -163,14 +162,15 @@ class _Straightening:
         return type_ is not None and type_.WhichOneof("value") in ("sequence_type", "optional_type")
 
     def _rewrite(self, graph: Graph, nodes: list[Node]) -> bool:
-        """Rewrite some nodes of a graph apart from the rest; whether anything is left of what
-        stands in the way."""
+        """Rewrite some nodes of a graph separately, and test whether a construct remains."""
         cut = Cut(self.model, graph, nodes, self.types, self.constants, self.calls)
         obstacle = cut.obstacle()
         if obstacle is not None:
-            self.kept.update({(n.op_type, n.path): obstacle for n in nodes if n.op in self.wanted})
+            self.obstacles.update(
+                {(n.op_type, n.path): obstacle for n in nodes if n.op in self.operators}
+            )
             return True
-        before = [(node.op_type, node.path) for node in self._wanted_in(cut.scratch)]
+        before = [(node.op_type, node.path) for node in self._constructs_in(cut.scratch)]
         cut.inline(self.undecided)
         context = PassContext(
             meter=Meter(self.added_nodes),
@@ -178,24 +178,26 @@ class _Straightening:
             default_passes=self.passes,
         )
         rewrite_model(self.passes, cut.scratch, context, repeat=True)
-        left = self._wanted_in(cut.scratch)
-        said = [dataclasses.replace(r, path=_around(graph) + r.path) for r in context.remarks]
-        self.kept.update({place: r.reason for place, r in kept_constructs(said).items()})
-        if len(left) < len(before):
+        remaining = self._constructs_in(cut.scratch)
+        remarks = [dataclasses.replace(r, path=_prefix(graph) + r.path) for r in context.remarks]
+        self.obstacles.update({place: r.reason for place, r in kept_constructs(remarks).items()})
+        if len(remaining) < len(before):
             self.added_nodes = context.meter.added_nodes
-            done = [r for r in said if r.action == "rewritten"]
-            self._tell(done or [_dissolved(op_type, _around(graph) + at) for op_type, at in before])
-            cut.put_in_place(self.wanted)
-        if left:
-            self.left = f"{left[0].op_type} '{_around(graph)}{left[0].path}'"
-        return bool(left)
+            rewrites = [r for r in remarks if r.action == "rewritten"]
+            self._remark(
+                rewrites or [_dissolved(op_type, _prefix(graph) + at) for op_type, at in before]
+            )
+            cut.put_in_place(self.operators)
+        if remaining:
+            self.remaining = f"{remaining[0].op_type} '{_prefix(graph)}{remaining[0].path}'"
+        return bool(remaining)
 
-    def _wanted_in(self, model: Model) -> list[Node]:
+    def _constructs_in(self, model: Model) -> list[Node]:
         nodes = (node for graph in model.graphs() for node in graph.unordered_nodes())
-        return [node for node in nodes if node.op in self.wanted]
+        return [node for node in nodes if node.op in self.operators]
 
-    def _tell(self, remarks: Iterable[Remark]) -> None:
-        """Remark what was rewritten, with the reason for which it had to be."""
+    def _remark(self, remarks: Iterable[Remark]) -> None:
+        """Add remarks of rewrites, with the reasons for the conversion."""
         for remark in remarks:
             place = remark.op_type, remark.path
             why = self.reasons.get(place, self.of_operator.get(remark.op_type))
@@ -204,25 +206,24 @@ class _Straightening:
 
 
 def _dissolved(op_type: str, path: str) -> Remark:
-    """What is said of a construct of which no pass has said anything."""
+    """The remark for a removed construct without a remark of a pass."""
     return Remark("straighten", op_type, path, "rewritten", "dissolved")
 
 
-def _is_left(graph: Graph) -> bool:
-    """Whether all that a graph stands in is there; what only another construct has read is gone
-    with that."""
+def _stands(graph: Graph) -> bool:
+    """Test whether the holder of a graph still exists."""
     return graph.holder is None or graph.holder.stands
 
 
-def _around(graph: Graph) -> str:
-    """What stands before the paths of a graph's nodes."""
+def _prefix(graph: Graph) -> str:
+    """The prefix of the paths of a graph's nodes."""
     if graph.holder is not None:
         return f"{graph.holder.path}/"
     return f"{graph.root.name}/" if graph.root.name else ""
 
 
-def _apart(groups: Iterable[list[int]]) -> Iterator[list[int]]:
-    """Groups of places, those that overlap joined, so that each is wholly before the next."""
+def _disjoint(groups: Iterable[list[int]]) -> Iterator[list[int]]:
+    """Groups of positions, joined where they overlap, in order."""
     joined: list[int] = []
     end = -1
     for group in sorted(map(sorted, groups)):
@@ -236,14 +237,14 @@ def _apart(groups: Iterable[list[int]]) -> Iterator[list[int]]:
 
 
 def _between(graph: Graph, nodes: list[Node], group: list[int]) -> list[Node]:
-    """The nodes at some places, with all that lies on a way from one to another, in order."""
+    """The nodes at some positions, with all on a path between them, in order."""
     window, view = nodes[min(group) : max(group) + 1], graph.view()
-    behind = {nodes[place] for place in group}
-    before = set(behind)
+    after = {nodes[place] for place in group}
+    before = set(after)
     for node in window:
-        if not behind.isdisjoint(view.predecessors(node)):
-            behind.add(node)
+        if not after.isdisjoint(view.predecessors(node)):
+            after.add(node)
     for node in reversed(window):
         if not before.isdisjoint(view.successors(node)):
             before.add(node)
-    return [node for node in window if node in behind and node in before]
+    return [node for node in window if node in after and node in before]

@@ -1,4 +1,4 @@
-"""Types that an older version does not take, by way of one that it does take.
+"""Computation in a wider type for types that an older version lacks.
 
     y = MaxPool <kernel_shape = [2, 2]> (x)
 ->  (x is int8; MaxPool takes floats only before opset 12)
@@ -23,15 +23,15 @@ WORDS = (*SHORT, _T.INT32, _T.UINT32)
 
 
 class Detour(NamedTuple):
-    """Types for which an operator is computed in another type, which holds all their values.
+    """Types for which an operator is computed in a wider type.
 
     Attributes:
-        types: the types, which the opset took in.
+        types: the types, which the opset added.
         via: the type to compute in.
         inputs: the positions of the inputs that are cast.
         outputs: the positions of the outputs that are cast back.
-        offset: what is added before and subtracted after: the limits of the wider type, which
-            stand for no element at all, become those of the type when cast back.
+        offset: an offset, added before and subtracted after. The limits of the wider type, the
+            neutral elements, become those of the type when cast back.
     """
 
     types: tuple[int, ...]
@@ -42,9 +42,9 @@ class Detour(NamedTuple):
 
 
 DETOURS: dict[tuple[str, int], list[Detour]] = {}
-"""By operator and the opset that took in the types.
+"""By operator and the opset that added the types.
 
-Selections and comparisons only: what they give is one of their inputs, or a truth value.
+Selections and comparisons only: their outputs are inputs or truth values.
 """
 
 
@@ -57,14 +57,14 @@ def by_way_of(
     outputs: Sequence[int] = (0,),
     offset: int = 0,
 ) -> None:
-    """Say that below an opset operators compute types that they do not take in another type."""
+    """Register types that operators compute in another type below an opset."""
     row = Detour(tuple(types), via, tuple(inputs), tuple(outputs), offset)
     for op_type in op_types:
         DETOURS.setdefault((op_type, version), []).append(row)
 
 
 def detour(site: Site) -> list[Value | None] | None:
-    """The node computed in another type, in its own version; None where the table has no row."""
+    """The node in another type, in its own version; None where the table has no row."""
     elem_type = site.elem_type(0)
     if site.is_upgrade or elem_type is None:
         return None
@@ -82,7 +82,7 @@ def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
             wide = site.cast(value, row.via)
             site.set_input(index, wide if offset is None else site.emit("Add", [wide, offset]))
     present = [value is not None for value in site.node.outputs]
-    made = iter(
+    values = iter(
         site.emit_all(
             site.op_type,
             site.inputs,
@@ -90,7 +90,7 @@ def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
             attributes=site.attributes,
         )
     )
-    results = [next(made) if there else None for there in present]
+    results = [next(values) if there else None for there in present]
     for index in row.outputs:
         value = results[index]
         if value is not None:

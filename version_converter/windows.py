@@ -1,5 +1,4 @@
-"""Windows of pooling operators whose sizes are known: those of `ceil_mode` and of `dilations` said
-for opsets that have neither.
+"""Pooling windows of known sizes, for opsets without `ceil_mode` or `dilations`.
 
     y = MaxPool <kernel_shape = [2], strides = [2], ceil_mode = 1> (x)     (x has length 5)
 ->  y = MaxPool <kernel_shape = [2], strides = [2], pads = [0, 1]> (x)
@@ -23,14 +22,14 @@ class Window(NamedTuple):
     """The windows along an axis.
 
     Attributes:
-        length: of the axis, without padding.
-        size: how many elements a window takes.
-        stride: from one window to the next.
-        step: from one element of a window to the next.
-        start: how much is padded at the start.
-        end: how much is padded at the end, so that all windows end inside.
-        more: how much of that is not padded by the node's own account, but due to `ceil_mode`.
-        windows: how many there are.
+        length: the length of the axis, without padding.
+        size: the number of elements in a window.
+        stride: the distance from one window to the next.
+        step: the distance from one element of a window to the next.
+        start: the padding at the start.
+        end: the padding at the end, so that all windows end inside.
+        more: the part of that padding that is due to `ceil_mode`.
+        windows: their number.
     """
 
     length: int
@@ -43,20 +42,20 @@ class Window(NamedTuple):
     windows: int
 
     def places(self) -> Array:
-        """Where the elements of each window stand: negative, or beyond the end, in the padding."""
+        """The positions of each window's elements: negative or beyond the end in the padding."""
         starts = np.arange(self.windows) * self.stride - self.start
-        found: Array = starts[:, None] + np.arange(self.size) * self.step
-        return found
+        positions: Array = starts[:, None] + np.arange(self.size) * self.step
+        return positions
 
     def outside(self) -> Array:
-        """Which of these places are in the padding."""
+        """The mask of positions in the padding."""
         places = self.places()
-        found: Array = (places < 0) | (places >= self.length)
-        return found
+        mask: Array = (places < 0) | (places >= self.length)
+        return mask
 
 
 def sides(site: Site) -> tuple[list[int], list[int], list[int], list[int]]:
-    """The kernel, and its strides, dilations and pads.
+    """The kernel with its strides, dilations and pads.
 
     Raises:
         Refused: they do not fit each other.
@@ -72,7 +71,7 @@ def sides(site: Site) -> tuple[list[int], list[int], list[int], list[int]]:
 
 
 def windows(site: Site) -> list[Window]:
-    """The windows along each axis behind the channels.
+    """The windows along each axis after the channels.
 
     Raises:
         Refused: a length is not known, or versions do not agree on how many windows there are.
@@ -103,24 +102,24 @@ def _window(
     return Window(length, size, stride, step, start, end + more, more, count)
 
 
-def say_ends(site: Site, found: list[Window]) -> list[Value]:
-    """The same node with all padding at the end that its windows reach into."""
+def say_ends(site: Site, per_axis: list[Window]) -> list[Value]:
+    """The node with all padding written out, without `ceil_mode`."""
     site.drop("ceil_mode", "dilations", "auto_pad")
-    site.set("pads", [w.start for w in found] + [w.end for w in found])
+    site.set("pads", [w.start for w in per_axis] + [w.end for w in per_axis])
     labels = ["values", "indices"][: len(site.node.outputs)]
     return site.emit_all(site.op_type, site.inputs, labels, attributes=site.attributes)
 
 
 def say_elements(site: Site, data: Value, places: list[Array]) -> list[Value]:
-    """The same node over windows that stand side by side, each made of the elements at its places.
+    """The node over adjacent windows, each gathered from its elements.
 
     Args:
-        data: what is pooled.
-        places: for each axis behind the channels, one row for each window.
+        data: the data to pool.
+        places: for each axis after the channels, one row for each window.
     """
     for axis, rows in enumerate(places, 2):
-        taken = site.ints(rows.ravel().tolist(), "places")
-        data = site.emit("Gather", [data, taken], "taken", axis=axis)
+        indices = site.ints(rows.ravel().tolist(), "places")
+        data = site.emit("Gather", [data, indices], "taken", axis=axis)
     site.drop("ceil_mode", "dilations", "auto_pad", "pads")
     site.set("strides", site.attribute("kernel_shape"))
     return site.emit_all(site.op_type, [data], ["values"], attributes=site.attributes)

@@ -1,4 +1,4 @@
-"""Which nodes have work to do at which step: most never have any, and no step looks at those."""
+"""Worklist of a conversion: the nodes that each step must visit, which are few."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .schemas import OLDEST, REVIEWED, changes, takes_all
 from .types import Types
 
 _MOST_REMEMBERED = 10_000
-"""Of so many forms is remembered what a step means to them, for all models."""
+"""Size of the caches of forms, for all models."""
 
 ElemTypes = tuple[int | None, ...]
 Key = tuple[str | int, ...]
-"""A version, and what is seen of a node at a glance."""
-Known = tuple[int | None, int | None, dict[ElemTypes, int | None]]
-"""Where nodes of a form have work to do: if their types are not known, if these are right in all
-versions, and by the types of their inputs and outputs."""
+"""A version and the form of a node."""
+_Steps = tuple[int | None, int | None, dict[ElemTypes, int | None]]
+"""Next steps of nodes of a form: for unknown types, for types valid in all versions, and by types
+of inputs and outputs."""
 
 
-class Agenda:
-    """The nodes of a model or function by the step at which each is due next.
+class Worklist:
+    """Nodes of a model or function by the step at which each is due next.
 
-    A node is due where its schema, an adapter or its element types let a version differ from the
-    one before it; what says the same in both is passed over. New nodes are found when a step ends.
+    A node is due where its schema, an adapter or its element types let two versions differ; steps
+    skip all others. New nodes enter when a step ends.
 
     Args:
-        root: what is converted.
-        target: the version to which.
-        model: the model, a function of which a node of the default domain may call, too.
-        types: what is known about types; to be renewed when that is.
+        root: the model or function.
+        target: the version to convert to.
+        model: the model, whose functions a node of the default domain may call, too.
+        types: the types; the engine renews them.
     """
 
     def __init__(self, root: Model | Function, target: int, model: Model, types: Types) -> None:
@@ -47,24 +47,24 @@ class Agenda:
         self._version = root.opset()
         self._step = 1 if target > self._version else -1
         self._due: dict[int, list[Node]] = {}
-        # When nodes came in: that is their order.
+        # The order in which nodes entered.
         self._numbers: dict[Node, int] = {}
         self._graphs: list[Graph] = []
-        self._known: dict[Key, Known] = {}
+        self._steps: dict[Key, _Steps] = {}
         self._enter_graph(root.graph)
 
     def due(self, version: int) -> list[Node]:
-        """The nodes that have work to do in the step from a version to the next, in order."""
+        """The nodes due in the step from a version to the next, in order."""
         return sorted(self._due.pop(version, ()), key=self._numbers.__getitem__)
 
     def is_due(self, node: Node, version: int) -> bool:
-        """Whether a node in some version has work to do in the step to the next."""
+        """Test whether a node is due in the step from a version to the next."""
         return self._next(node, version) == version
 
-    def step_done(self, version: int, done: Iterable[Node]) -> None:
-        """Enter nodes from a version on: those that are left of a step, and all that is new."""
+    def step_done(self, version: int, nodes: Iterable[Node]) -> None:
+        """Enter nodes from a version on: those of the step, and all new ones."""
         self._version = version
-        for node in done:
+        for node in nodes:
             if node.stands:
                 self._enter(node)
         self._graphs = [g for g in self._graphs if g.holder is None or g.holder.stands]
@@ -94,7 +94,7 @@ class Agenda:
             self._due.setdefault(version, []).append(node)
 
     def _next(self, node: Node, version: int) -> int | None:
-        """The version behind which a node that is written in one has work to do; None if none."""
+        """The next version after which a node is due; None if there is none."""
         op, inputs, outputs = node.op, node.inputs, node.outputs
         # What Form.of sees; a plain tuple takes a third of the time.
         key: Key = version, op.qualname, *op.attributes, len(inputs), len(outputs)
@@ -102,21 +102,21 @@ class Agenda:
             key += tuple([i for i, value in enumerate(inputs) if value is None])
         if self._functions and op.function_key in self._functions:
             return None
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._without_types(node, version)
-        doubtful, certain, by_types = known
+        steps = self._steps.get(key)
+        if steps is None:
+            steps = self._steps[key] = self._without_types(node, version)
+        doubtful, certain, by_types = steps
         if doubtful == certain:
             return certain
         types = self.types.plain_elem_types((*inputs, *outputs))
         if 0 in types:
             return doubtful
         if types not in by_types:
-            given = types[: len(inputs)], types[len(inputs) :]
-            by_types[types] = self._first(Form.of(node), version, given)
+            pair = types[: len(inputs)], types[len(inputs) :]
+            by_types[types] = self._first(Form.of(node), version, pair)
         return by_types[types]
 
-    def _without_types(self, node: Node, version: int) -> Known:
+    def _without_types(self, node: Node, version: int) -> _Steps:
         if node.domain not in ("", "ai.onnx"):
             return None, None, {}
         form = Form.of(node)
@@ -130,11 +130,11 @@ class Agenda:
         *,
         any_types: bool = False,
     ) -> int | None:
-        """The first version from one on behind which a form has work to do.
+        """The first version, from one on, after which a form is due.
 
         Args:
             types: the element types of inputs and outputs, where they are known.
-            any_types: take it that all types will do.
+            any_types: assume that all types are valid.
         """
         for source in range(version, self._target, self._step):
             target = source + self._step
@@ -151,12 +151,11 @@ def _actuals(elem_types: ElemTypes) -> list[Actual | None]:
 
 @functools.lru_cache(_MOST_REMEMBERED)
 def stays(form: Form, source: int, target: int) -> bool:
-    """Whether nodes of a form say in one version what they say in the one before or after it, all
-    types being right."""
+    """Test whether a form has the same meaning in two adjacent versions, for valid types."""
     op_type = form.op_type
     old, new = schema_at(op_type, source), schema_at(op_type, target)
     if old is None or new is None:
-        return False  # what ONNX has in no version is refused by name, rather than carried along
+        return False  # an operator of no version is refused by name
     if not changes(op_type, source, target):
         return True
     version = max(source, target)
@@ -176,8 +175,8 @@ def stays(form: Form, source: int, target: int) -> bool:
 def types_stay(
     form: Form, source: int, target: int, types: tuple[ElemTypes, ElemTypes] | None
 ) -> bool:
-    """Whether nodes that say in two versions the same have types, of inputs and outputs, that both
-    take; of types that are not known only if both take all."""
+    """Test whether types are valid in both of two adjacent versions. Unknown types are valid only
+    if both versions accept all types."""
     if changes(form.op_type, source, target):
         for concern in concerns(form, source, target):
             first = types[0][0] if types is not None and types[0] else None
@@ -188,14 +187,14 @@ def types_stay(
     return types is not None and type_fault(form.op_type, target, *map(_actuals, types)) is None
 
 
-def _fits_attributes(written: Sequence[str], old: Schema, new: Schema) -> bool:
+def _fits_attributes(names: Sequence[str], old: Schema, new: Schema) -> bool:
     return (
-        all(name in new.attributes for name in written)
-        and all(name in written for name, a in new.attributes.items() if a.required)
+        all(name in new.attributes for name in names)
+        and all(name in names for name, a in new.attributes.items() if a.required)
         and not any(
             default_of(old, name) not in (None, default_of(new, name))
             for name in old.attributes
-            if name in new.attributes and name not in written
+            if name in new.attributes and name not in names
         )
     )
 

@@ -12,29 +12,29 @@ import pytest
 from harness import assert_equal_outputs, assert_same_text
 from straightline import ir
 from straightline.version_converter import ConversionError, convert
-from straightline.version_converter.unblock import PIPELINES, Straightened, straighten_constructs
+from straightline.version_converter.unblock import PIPELINES, UnblockResult, unblock
 
 X = np.array([0.5, -2.0], np.float32)
 Y = np.array([3.0, 4.0], np.float32)
 
 
-def straightened(text: str, target: int, which: int = 0) -> tuple[onnx.ModelProto, Straightened]:
+def straightened(text: str, target: int, which: int = 0) -> tuple[onnx.ModelProto, UnblockResult]:
     """A model after what stands in the way of an opset was rewritten; it is in its own opset."""
     with pytest.raises(ConversionError) as caught:
         convert(ir.load(onnx.parser.parse_model(text)), target)
     model = ir.load(onnx.parser.parse_model(text))
-    found = straighten_constructs(model, caught.value.failures, PIPELINES[which])
+    found = unblock(model, caught.value.failures, PIPELINES[which])
     ir.verify(model)
     return ir.to_proto(model), found
 
 
-def told(found: Straightened) -> list[str]:
+def told(found: UnblockResult) -> list[str]:
     return [str(remark) for remark in found.remarks]
 
 
 def assert_straightens(
     text: str, target: int, after: str, *feeds: dict[str, Any]
-) -> tuple[onnx.ModelProto, Straightened]:
+) -> tuple[onnx.ModelProto, UnblockResult]:
     """Check what a model becomes, that it can be converted then, and its numbers both times."""
     made, found = straightened(text, target)
     assert_same_text(made, after)

@@ -103,18 +103,18 @@ def test_scans_that_wait_for_others_in_vain_stay_as_they_are_written():
 def test_a_node_is_said_in_other_words_of_its_own_version():
     carrier, model = engine("g (float[N] x) => (y) { y = HardSwish (x) }")
     (node,) = model.graph.nodes()
-    carrier.say_in_other_words(node, 17)
+    carrier.expand_node(node, 17)
     assert [n.op_type for n in model.graph.nodes()] == ["HardSigmoid", "Mul"]
     carrier, model = engine("g (float[N] x) => (y) { y = Neg (x) }")
     (node,) = model.graph.nodes()
     with pytest.raises(Refused):
-        carrier.say_in_other_words(node, 17)
+        carrier.expand_node(node, 17)
     assert model.graph.nodes() == [node]
 
 
 def test_a_node_is_said_by_a_form_in_its_own_version():
     carrier, model = engine("g (float[N] x) => (y) { y = Neg (x) }")
     (node,) = model.graph.nodes()
-    carrier.say_by(lambda site: [site.emit("Abs", [site.input(0)])], node, 17)
+    carrier.replace_node(lambda site: [site.emit("Abs", [site.input(0)])], node, 17)
     assert [n.op_type for n in model.graph.nodes()] == ["Abs"]
     assert model.graph.outputs[0].name == "y"

@@ -77,7 +77,7 @@ def test_nodes_are_read_in_the_version_that_they_are_written_in():
     types.begin_step([node], 17)
     node.graph.root.opset_imports[""] = 18
     assert types.version_of(node) == 17
-    types.carried_over(node)
+    types.mark_converted(node)
     assert types.version_of(node) == 18
     types.add(node, 17)
     assert types.shape(values["y"]) == [1, 3]
@@ -85,9 +85,9 @@ def test_nodes_are_read_in_the_version_that_they_are_written_in():
 
 def test_what_stands_for_a_value_is_known_as_well():
     types, values = typed("g (float[N,3] x) => (y, z) { y = Neg (x) z = local.Strange (x) }")
-    types.hand_over(values["y"], values["z"])
+    types.transfer(values["y"], values["z"])
     assert types.shape(values["z"]) == [None, 3]
-    types.hand_over(values["z"], values["y"])
+    types.transfer(values["z"], values["y"])
     assert types.shape(values["y"]) == [None, 3]
 
 

@@ -11,7 +11,7 @@ from harness import assert_equal_outputs, assert_same_text
 from straightened import X, Y, assert_straightens, straightened, told
 from straightline import convert_version, ir
 from straightline.version_converter import ConversionError, convert
-from straightline.version_converter.unblock import PIPELINES, Straightened, straighten_constructs
+from straightline.version_converter.unblock import PIPELINES, UnblockResult, unblock
 
 
 def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
@@ -139,7 +139,7 @@ def test_what_run_time_decides_stays_and_the_reason_is_told() -> None:
     made, found = straightened(UNDECIDED, 10)
     assert [node.op_type for node in made.graph.node] == ["SequenceConstruct", "SequenceAt", "Add"]
     assert [remark.path for remark in found.remarks] == ["c", "t"]
-    assert found.kept["SequenceAt", "a"] == (
+    assert found.obstacles["SequenceAt", "a"] == (
         "its position depends on input 'k'; decide it with --set k=... (values= in Python)"
     )
 
@@ -151,7 +151,7 @@ def test_what_is_named_from_outside_stays() -> None:
     with pytest.raises(ConversionError) as caught:
         convert(ir.load(proto), 10)
     model = ir.load(proto)
-    remarks, kept = straighten_constructs(model, caught.value.failures, PIPELINES[0])
+    remarks, kept = unblock(model, caught.value.failures, PIPELINES[0])
     assert remarks == ()
     assert "its output 'c' is named from outside the data flow" in kept["SequenceAt", "c"]
     assert_same_text(ir.to_proto(model), proto)
@@ -163,7 +163,7 @@ def test_other_failures_are_not_looked_at() -> None:
         g (string[2] p, string[2] q) => (bool[2] y) { y = Equal (p, q) }
     """
     made, found = straightened(text, 11)
-    assert found == Straightened((), {})
+    assert found == UnblockResult((), {})
     assert_same_text(made, text)
 
 

@@ -13,7 +13,7 @@ from straightline.version_converter.engine import Engine
 from straightline.version_converter.form import Form
 from straightline.version_converter.schemas import changes
 from straightline.version_converter.types import Types
-from straightline.version_converter.worklist import Agenda, stays, types_stay
+from straightline.version_converter.worklist import Worklist, stays, types_stay
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
 FLOAT, INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT32
@@ -22,7 +22,7 @@ FLOAT, INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT32
 def steps(nodes: str, source: int, target: int, inputs: str = "float[2,3] x") -> dict[str, int]:
     """The version behind which each operator has work to do first; not those that have none."""
     model = ir.load(as_model(f"{HEAD.format(source)} g ({inputs}) => (y) {{ {nodes} }}"))
-    plan = Agenda(model, target, model, Types(model))
+    plan = Worklist(model, target, model, Types(model))
     due = {version: plan.due(version) for version in range(7, 29)}
     return {node.op_type: version for version, nodes in due.items() for node in nodes}
 
@@ -64,7 +64,7 @@ def test_a_node_of_the_model_is_no_operator():
         g (float[2] x) => (y) { y = own.Softmax (x) }
         <domain: "own", opset_import: ["" : 17]> Softmax (a) => (b) { b = Gelu (a) }"""
     model = ir.load(as_model(text))
-    assert not Agenda(model, 9, model, Types(model)).due(17)
+    assert not Worklist(model, 9, model, Types(model)).due(17)
 
 
 def test_new_nodes_come_up_at_their_own_step():
@@ -80,14 +80,14 @@ def test_new_nodes_come_up_at_their_own_step():
 
 
 def test_what_stands_in_a_body_that_went_is_passed_over():
-    """Gelu in branches at 20; each branch is in the agenda with its nodes."""
+    """Gelu in branches at 20; each branch is in the worklist with its nodes."""
     text = HEAD.format(20) + (
         "g (float[2] x, bool c) => (y) { y = If (c) <then_branch = t () => (p) { p = Gelu (x) },"
         " else_branch = e () => (q) { q = Identity (x) }> }"
     )
     model = ir.load(as_model(text))
     engine = Engine(model)
-    plan = Agenda(model, 13, model, engine.types)
+    plan = Worklist(model, 13, model, engine.types)
     (gelu,) = plan.due(20)
     assert gelu.stands
     (branching,) = model.graph.nodes()
@@ -133,9 +133,9 @@ def test_a_form_decided_once_is_decided_as_each_node_alone(target, cases):
     models = [ir.load(cases[i]) for i in np.random.default_rng(target).permutation(len(cases))[:80]]
     for model in models:
         types, version = Types(model), model.opset()
-        plan, alone = (Agenda(model, target, model, types) for _ in range(2))
+        plan, alone = (Worklist(model, target, model, types) for _ in range(2))
         for node in [n for graph in model.graphs() for n in graph.nodes()] * 2:
-            alone._known.clear()
+            alone._steps.clear()
             assert plan.is_due(node, version) == alone.is_due(node, version)
 
 

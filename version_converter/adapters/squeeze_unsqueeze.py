@@ -33,7 +33,7 @@ moved(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
 def lengths_that_stay(site: Site) -> Outcome:
     """Below opset 13, of axes from run time: the data in the shape without these."""
     chosen = ChosenAxes(site)
-    if not chosen.left:
+    if not chosen.other_count:
         return [site.emit("Reshape", [site.input(0), site.ints([], "rank_0")])]
     shape = site.emit("Shape", [site.input(0)], "shape")
     return [_in_shape(site, site.emit("Gather", [shape, chosen.others()], "lengths", axis=0))]
@@ -43,9 +43,9 @@ def lengths_that_stay(site: Site) -> Outcome:
 def lengths_between_ones(site: Site) -> Outcome:
     """Below opset 13, of axes from run time: the data in a shape of ones, in which its own lengths
     are written at the other axes."""
-    chosen = ChosenAxes(site, come=True)
+    chosen = ChosenAxes(site, of_output=True)
     ones = site.ints([1] * chosen.rank, "ones")
-    if not chosen.left:
+    if not chosen.other_count:
         return [site.emit("Reshape", [site.input(0), ones])]
     shape = site.emit("Shape", [site.input(0)], "shape")
     return [

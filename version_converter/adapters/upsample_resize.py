@@ -27,7 +27,7 @@ from ...ir import Array, Value
 from ..attribute_to_input import Move, moved
 from ..node_draft import Site
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
-from ..resampling import KEPT, check_names, positive_scales, resample, wanted_lengths
+from ..resampling import SAME_LENGTH, check_names, output_lengths, positive_scales, resample
 
 _EMPTY = np.zeros(0, np.float32)
 
@@ -119,7 +119,7 @@ def _scales(site: Site) -> Array | None:
     known = site.constant(2)
     if known is not None and known.size:
         return positive_scales(site, known)
-    shape, wanted = site.shape() or [], wanted_lengths(site) or []
+    shape, wanted = site.shape() or [], output_lengths(site) or []
     factors = [_factor(before, size) for before, size in zip(shape, wanted, strict=False)]
     if not factors or len(shape) != len(wanted) or None in factors:
         return None
@@ -128,7 +128,7 @@ def _scales(site: Site) -> Array | None:
 
 def _factor(before: int | None, wanted: int | None) -> np.float32 | None:
     """By what a length is multiplied, if that is exact as a 32-bit float."""
-    if wanted == KEPT:
+    if wanted == SAME_LENGTH:
         return np.float32(1)
     if not before or wanted is None:
         return None
