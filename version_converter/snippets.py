@@ -55,7 +55,7 @@ def _unit(site: Site, elem_type: int) -> Value:
 
 
 def length_of(site: Site, shape: Value, axis: int, rank: int = 0) -> Value:
-    """The length of an axis in a shape, as a tensor of rank 0 or 1."""
+    """The length of an axis in a shape, of rank 0 or 1."""
     place = site.const(np.full((1,) * rank, axis, np.int64), "axis")
     return site.emit("Gather", [shape, place], "length", axis=0)
 
