@@ -45,6 +45,7 @@ def spanned(
 class Add(Elementwise):
     """Add."""
 
+    roundings: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -61,6 +62,7 @@ class Add(Elementwise):
 class Sub(Elementwise):
     """Sub."""
 
+    roundings: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -77,6 +79,7 @@ class Sub(Elementwise):
 class Mul(Elementwise):
     """Mul."""
 
+    roundings: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -95,6 +98,7 @@ class Mul(Elementwise):
 class Neg(OfEach, Total):
     """Neg."""
 
+    roundings: ClassVar[int | None] = 0
     exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -160,6 +164,8 @@ class Div(Division):
     """Div: integers are divided towards zero (the specification says so from opset 14 on, and all
     runtimes did before)."""
 
+    roundings: ClassVar[int | None] = 1
+
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_divide, inputs)
 
@@ -180,6 +186,8 @@ def _quotient(a: int, b: int) -> int:
 class Mod(Division):
     """Mod, from opset 10 on: the remainder has the sign of the divisor, or with fmod=1 that of the
     dividend."""
+
+    roundings: ClassVar[int | None] = 1
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_c_remainder if node.attribute("fmod", 0) else _remainder, inputs)
@@ -258,6 +266,8 @@ class Sum(Elementwise):
 class Extreme(Sum):
     """The least or greatest of several: which one of 0 and -0, and of a NaN and a number, no
     specification tells."""
+
+    roundings: ClassVar[int | None] = 0
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         return len(arrays) == 1 or not (have_nan(arrays) or have_both_zeros(arrays))

@@ -99,9 +99,9 @@ class BitCast(OfEach):
 _EXACT = ("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", "Reciprocal", "Round", "Sqrt")
 _OF_INTEGERS = ("Relu", "Sign")
 _UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu"
-    " HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink"
-    " Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
+    "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish"
+    " LeakyRelu Log Mish Reciprocal Selu Shrink Sigmoid Sin Sinh Softplus Softsign Swish Tan Tanh"
+    " ThresholdedRelu"
 )
 
 
@@ -115,12 +115,28 @@ class Unary(OfEach, Total):
         return node.op_type in _EXACT or super().is_settled(node, arrays, results)
 
 
+@describes("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", "Relu", "Round", "Sign")
+class UnaryWithoutRounding(Unary):
+    """A function of one number whose result is a number of the type."""
+
+    roundings: ClassVar[int | None] = 0
+
+
+@describes("Sqrt")
+class Sqrt(Unary):
+    """Sqrt, rounded as IEEE 754 has it."""
+
+    roundings: ClassVar[int | None] = 1
+
+
 @describes("Cast")
 class Cast(OfEach):
     """Cast: numbers to truth values and back, integers to integers that hold them.
 
     From opset 6 on `to` is a number; strings are refused, as not each of them spells a number.
     """
+
+    roundings: ClassVar[int | None] = 0
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         texts = node.attribute("to") == onnx.TensorProto.STRING or arrays[0].dtype.hasobject
@@ -199,6 +215,8 @@ class StringConcat(Elementwise):
 class CastLike(KeepsShape, PassesAxes):
     """CastLike, from opset 15 on: of its second input only the type matters."""
 
+    roundings: ClassVar[int | None] = 0
+
     def batch(self, given: Batch) -> Sequence[Value]:
         return given.same([given.spread(0), given.given(1).value])
 
@@ -219,6 +237,7 @@ def negation(known: bool | None) -> bool | None:
 class Clip(OfEach):
     """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
 
+    roundings: ClassVar[int | None] = 0
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -249,6 +268,7 @@ class Clip(OfEach):
 class PRelu(KeepsShape):
     """PRelu: the slope is stretched to the data, and never the data to the slope (from opset 7)."""
 
+    roundings: ClassVar[int | None] = 1
     elementwise: ClassVar[bool] = True
 
     def prove_safe(self, given: Premises) -> None:

@@ -197,6 +197,7 @@ class Scattering(OperatorRules):
     """The result holds elements of the data and of the updates, unless a reduction (from opset 16
     on) combines them."""
 
+    roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
@@ -307,6 +308,7 @@ class ReverseSequence(KeepsShape):
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
+    roundings: ClassVar[int | None] = 0
     fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0,)
@@ -326,6 +328,7 @@ class NonZero(Total):
 class Selecting(OperatorRules):
     """Unique: how much it gives depends on all that it is given."""
 
+    roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4)
 
@@ -334,6 +337,7 @@ class Selecting(OperatorRules):
 class NonMaxSuppression(Selecting):
     """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
 
+    roundings: ClassVar[int | None] = None
     fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = (2,)
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)

@@ -128,6 +128,8 @@ class Xor(Elementwise):
 class Where(Elementwise):
     """Where, from opset 9 on: what both choices agree on needs no condition."""
 
+    roundings: ClassVar[int | None] = 0
+
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """onnxruntime makes 0 of some of those that are -0."""
         return not any(is_float(array) and has_negative_zero(array) for array in arrays[1:])

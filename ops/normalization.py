@@ -16,7 +16,7 @@ from .merge_batch_axis import joined, parted
 from .rules import KeepsShape, describes
 
 
-@describes("Softmax", "LogSoftmax", "Hardmax")
+@describes("Softmax", "LogSoftmax")
 class Softmax(PassesAxes):
     """Softmax, LogSoftmax and Hardmax: along one axis, the last one, from opset 13 on; before,
     along all axes from one on, the second."""
@@ -42,6 +42,13 @@ class Softmax(PassesAxes):
     def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
         (first,) = named
         return super().passed(node, rank, set(range(first, rank)) if opset_of(node) < 13 else named)
+
+
+@describes("Hardmax")
+class Hardmax(Softmax):
+    """Hardmax: 1 for the greatest, else 0."""
+
+    roundings: ClassVar[int | None] = 0
 
 
 @describes("BatchNormalization")

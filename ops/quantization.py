@@ -18,7 +18,7 @@ from .batching import Batch, Unbatchable
 from .rules import KeepsShape, OperatorRules, describes
 
 
-@describes("QuantizeLinear", "DequantizeLinear")
+@describes("QuantizeLinear")
 class Quantization(KeepsShape, PassesAxes):
     """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
     each position of an axis, or (from 21 on) one for each block."""
@@ -71,6 +71,13 @@ class Quantization(KeepsShape, PassesAxes):
         if given.rank(1) or given.emit.opset < 13:
             raise Unbatchable("has more than one scale on each trip, and they vary")
         return given.same([given.spread(index) for index in range(count)], axis=0)
+
+
+@describes("DequantizeLinear")
+class DequantizeLinear(Quantization):
+    """DequantizeLinear: a difference of small integers times a scale."""
+
+    roundings: ClassVar[int | None] = 1
 
 
 @describes("DynamicQuantizeLinear")

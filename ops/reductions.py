@@ -29,8 +29,6 @@ from .schema_queries import formal_inputs
     "ReduceL2",
     "ReduceLogSum",
     "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMin",
     "ReduceSumSquare",
 )
 class Reduction(PassesAxes):
@@ -64,7 +62,7 @@ class Reduction(PassesAxes):
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Ordinary numbers, and as many of them as no sum overflows with on the way."""
         value = arrays[0]
-        if node.op_type in _CHOOSING and is_integer(value):
+        if self.roundings == 0 and is_integer(value):
             return bool(value.size)
         if not is_integer(value):
             return super().is_settled(node, arrays[:1], results)
@@ -122,6 +120,13 @@ class Reduction(PassesAxes):
         return rank_without(rank, axes)
 
 
+@describes("ReduceMax", "ReduceMin")
+class ExtremeReduction(Reduction):
+    """ReduceMax and ReduceMin."""
+
+    roundings: ClassVar[int | None] = 0
+
+
 def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
     """For each axis of a result that of what is reduced, None where it is of one element."""
     if node.attribute("keepdims", 1):
@@ -129,7 +134,6 @@ def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
     return [axis for axis in range(rank) if axis not in reduced]
 
 
-_CHOOSING = ("ReduceMax", "ReduceMin")
 _COUNTING = ("ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare")
 
 
@@ -210,6 +214,7 @@ class ArgExtreme(PassesAxes):
     """ArgMax and ArgMin: an axis without elements has none (the specification leaves it open,
     runtimes refuse it)."""
 
+    roundings: ClassVar[int | None] = 0
     axis: ClassVar[int | None] = 0
 
     def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
@@ -242,6 +247,7 @@ class ArgExtreme(PassesAxes):
 class TopK(PassesAxes):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
 
+    roundings: ClassVar[int | None] = 0
     axis: ClassVar[int | None] = -1
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
@@ -267,10 +273,11 @@ class TopK(PassesAxes):
         return settled and bool(node.attribute("sorted", 1))
 
 
-@describes("CumSum", "CumProd")
+@describes("CumSum")
 class CumSum(KeepsShape, PassesAxes):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
 
+    roundings: ClassVar[int | None] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     def prove_safe(self, given: Premises) -> None:
@@ -280,3 +287,10 @@ class CumSum(KeepsShape, PassesAxes):
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {1: number_of(inputs, 1)}
+
+
+@describes("CumProd")
+class CumProd(CumSum):
+    """CumProd, from opset 26 on."""
+
+    roundings: ClassVar[int | None] = None

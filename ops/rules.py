@@ -78,6 +78,10 @@ class OperatorRules:
     """Whether the specification tells every bit of its outputs, those of a NaN excepted, whatever
     the operands hold."""
 
+    roundings: ClassVar[int | None] = None
+    """0 where it moves or compares numbers, 1 where the specification fixes each rounding; None
+    where kernels choose, but 0 where the class is exact."""
+
     reads_sizes_only: ClassVar[bool] = False
     """Whether the elements of its outputs follow from the sizes of its inputs alone."""
 
@@ -154,6 +158,10 @@ class OperatorRules:
             if given.has(index):
                 given.require_rank(index, ranks)
         self.prove_safe(given)
+
+    def fixed_roundings(self) -> int | None:
+        """0 or 1 where every kernel gives the same bits (see `roundings`)."""
+        return 0 if self.exact and self.roundings is None else self.roundings
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         """At most so many elements come out of these arrays (None for an input that is left out),

@@ -171,7 +171,7 @@ class Conv(Rowwise):
         return convolution(node, arrays[0], arrays[1])
 
 
-@describes("MaxPool", "AveragePool")
+@describes("AveragePool")
 class Pool(Rowwise):
     """MaxPool and AveragePool. The places that MaxPool gives second count from the first image."""
 
@@ -201,7 +201,14 @@ class Pool(Rowwise):
         return rank_of_first(node)
 
 
-@describes("GlobalAveragePool", "GlobalMaxPool")
+@describes("MaxPool")
+class MaxPool(Pool):
+    """MaxPool."""
+
+    roundings: ClassVar[int | None] = 0
+
+
+@describes("GlobalAveragePool")
 class GlobalPool(Rowwise):
     """GlobalAveragePool and GlobalMaxPool."""
 
@@ -216,6 +223,13 @@ class GlobalPool(Rowwise):
     def prove_safe(self, given: Premises) -> None:
         for axis, dim in enumerate(given.shape(0)[2:], 2):
             at_least(dim, 1, f"axis {axis}")
+
+
+@describes("GlobalMaxPool")
+class GlobalMaxPool(GlobalPool):
+    """GlobalMaxPool."""
+
+    roundings: ClassVar[int | None] = 0
 
 
 @describes("Resize")
@@ -314,6 +328,7 @@ class Col2Im(Rowwise):
 class MaxUnpool(OperatorRules):
     """MaxUnpool: its size may be given."""
 
+    roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
     operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (2,)

@@ -8,8 +8,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from ...ir import Operator
 from ...ir.errors import reason
 from ...ir.places import normal_domain
+from ...ops import rules_of
 
 _LARGEST = 1 << 26
 """A model of more bytes is not copied."""
@@ -20,15 +22,6 @@ _EPSILONS: dict[int, float] = {
     TensorProto.FLOAT: 2.0**-23,
     TensorProto.DOUBLE: 2.0**-52,
 }
-_EXACT = (
-    "Abs Cast Ceil Compress Concat Constant ConstantOfShape DepthToSpace Dropout Expand"
-    " EyeLike Flatten Floor Gather GatherElements GatherND GlobalMaxPool Identity If Loop"
-    " Max MaxPool Min Neg OneHot Pad Relu Reshape ReverseSequence Round Scan"
-    " ScatterElements ScatterND Shape Sign Size Slice SpaceToDepth Split Squeeze Tile TopK"
-    " Transpose Trilu Unique Unsqueeze Where"
-)
-_WITHOUT_ROUNDING = frozenset(_EXACT.split())
-"""Operators whose results are copied, or held by what other nodes give."""
 
 
 def nudged(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
@@ -70,12 +63,16 @@ class Nudging:
         types = {info.name: info.type.tensor_type.elem_type for info in infos}
         nodes: list[onnx.NodeProto] = []
         for node in graph.node:
-            for attribute in node.attribute:
-                held = [attribute.g] if attribute.HasField("g") else attribute.graphs
-                for body in held:
-                    self.graph(body)
+            fields = node.attribute
+            bodies = [
+                *(a.g for a in fields if a.HasField("g")),
+                *(g for a in fields for g in a.graphs),
+            ]
+            for body in bodies:
+                self.graph(body)
             nodes.append(node)
-            if node.op_type in _WITHOUT_ROUNDING and not normal_domain(node.domain):
+            rules = rules_of(Operator(node.op_type, domain=node.domain))
+            if bodies or rules.fixed_roundings() == 0:
                 continue
             for place, name in enumerate(node.output):
                 if types.get(name) in _EPSILONS:
