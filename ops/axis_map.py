@@ -59,6 +59,7 @@ class PassesAxes(OperatorRules):
     One more axis in front changes the numbers of the axes that are named, and nothing else.
     """
 
+    names_axes_of_first: ClassVar[bool] = True
     carriers: ClassVar[tuple[int, ...] | None] = (0,)
     """Inputs whose axes are those of the outputs; None for all."""
 

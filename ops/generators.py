@@ -150,6 +150,7 @@ class Range(OperatorRules):
 class OneHot(PassesAxes):
     """OneHot, from opset 9 on: indices out of range give a row that is off."""
 
+    names_axes_of_first: ClassVar[bool] = False
     roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = (0, 1)
     axis: ClassVar[int | None] = -1

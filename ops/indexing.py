@@ -52,6 +52,7 @@ class Compress(PassesAxes, Moving):
 class Gather(Moving):
     """Gather: indices may be negative from opset 11 on."""
 
+    names_axes_of_first: ClassVar[bool] = True
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 

@@ -23,6 +23,7 @@ class Quantization(KeepsShape, PassesAxes):
     """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
     each position of an axis, or (from 21 on) one for each block."""
 
+    names_axes_of_first: ClassVar[bool] = False
     kept_from_folding: ClassVar[bool] = True
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:

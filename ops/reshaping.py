@@ -90,6 +90,7 @@ class Transpose(Moving):
 class Flatten(Moving):
     """Flatten: an axis may be negative from opset 11 on."""
 
+    names_axes_of_first: ClassVar[bool] = True
     fixed_rank: ClassVar[int | None] = 2
 
     def shapes(

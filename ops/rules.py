@@ -78,6 +78,9 @@ class OperatorRules:
     """Whether the specification tells every bit of its outputs, those of a NaN excepted, whatever
     the operands hold."""
 
+    names_axes_of_first: ClassVar[bool] = False
+    """Whether its attributes `axis` and `axes` name axes that the first input must have."""
+
     roundings: ClassVar[int | None] = None
     """0 where it moves or compares numbers, 1 where the specification fixes each rounding; None
     where kernels choose, but 0 where the class is exact."""

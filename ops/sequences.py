@@ -123,6 +123,7 @@ class SplitToSequence(OperatorRules):
     """SplitToSequence, from opset 11 on: a part for each size that is given, or as many of one size
     as the axis takes."""
 
+    names_axes_of_first: ClassVar[bool] = True
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     exact: ClassVar[bool] = True

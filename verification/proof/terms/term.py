@@ -15,6 +15,7 @@ import onnx
 
 from ....facts.fact import Fact, Shape
 from ....ir import Operator, attribute_message, normal_domain
+from ....ops import described
 from .budget import OpenError
 from .op_semantics import BODIES, has_any_outputs, meaning_of
 
@@ -266,23 +267,11 @@ def fingerprint(root: Term) -> str:
     return texts[root]
 
 
-_SPEAK_OF_THE_FIRST = frozenset(
-    {
-        *("ArgMax", "ArgMin", "Concat", "Flatten", "Gather", "Hardmax", "LayerNormalization"),
-        *("LogSoftmax", "RMSNormalization", "Softmax", "Split", "SplitToSequence", "TopK"),
-        *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
-        *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
-    }
-)
-"""Operators whose attributes `axis` and `axes` speak of the axes of their first input."""
-
-
 def speaks_of_no_axis(head: Head, args: Args) -> bool:
     """Test whether an attribute names an axis that the first input does not have. Such a node
     fails, and nothing that holds for another axis holds for it."""
-    if head.name not in _SPEAK_OF_THE_FIRST or not args:
-        return False
-    rank = rank_of(args[0])
+    rules = described().get(head.name)
+    rank = rank_of(args[0]) if args and rules is not None and rules.names_axes_of_first else None
     if rank is None:
         return False
     axis = head.attribute("axis")
