@@ -1,1 +1,1 @@
-"""What is known about a model before run time."""
+"""Static analyses of models: facts before run time."""

@@ -1,4 +1,4 @@
-"""Nodes against the schemas of their opsets: attributes, operands, element types."""
+"""Conformance of nodes to the schemas of their opsets: attributes, operands, element types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ops.schemas import each_formal, formals, operators, schema_at, tensor_tex
 from ..ops.versions import VersionOf, version_of_root
 
 _MOST_REMEMBERED = 10_000
-"""Of so many forms of nodes is remembered whether their schemas take them."""
+"""The size of the cache of faults."""
 
 ElemTypes = tuple[int | None, ...]
 """Element types of operands: 0 where unknown, None where absent."""
@@ -24,12 +24,12 @@ AttributeKinds = tuple[tuple[str, int], ...]
 class Conformance:
     """Faults of nodes against the schemas of their opsets.
 
-    Nodes of one operator, one form and the same element types are asked for once. What ONNX has
-    no schema for, and calls of the model's own functions, conform.
+    Nodes of one operator, one form and the same element types are checked once. Operators without a
+    schema, and calls of the model's own functions, conform.
 
     Args:
         model: the model.
-        version_of: the opset version in which a node is written.
+        version_of: returns the opset version of a node.
     """
 
     def __init__(self, model: Model, version_of: VersionOf = version_of_root) -> None:
@@ -39,7 +39,7 @@ class Conformance:
         self._kinds: dict[tuple[Operator, int], AttributeKinds] = {}
 
     def fault(self, node: Node) -> str | None:
-        """The first fault of a node, a clause that continues its name; None where it conforms."""
+        """The first fault of a node as a predicate of its name; None where it conforms."""
         op = node.op
         if normal_domain(op.domain) or (self._functions and op.function_key in self._functions):
             return None
@@ -50,7 +50,7 @@ class Conformance:
         return rank_fault(node) if fault is None else fault
 
     def form_fault(self, node: Node) -> str | None:
-        """The first fault of a node whatever its element types are; None where there is none."""
+        """The first fault of a node for any element types; None where there is none."""
         inputs, outputs = (
             tuple([None if value is None else 0 for value in values])
             for values in (node.inputs, node.outputs)
@@ -68,7 +68,7 @@ class Conformance:
 
 
 def rank_fault(node: Node) -> str | None:
-    """The first fault in the ranks of the constants that a node reads; None where there is none."""
+    """The first fault in the ranks of a node's constant operands; None where there is none."""
     for position, ranks in rules_of(node.op).operand_ranks.items():
         operand = node.input(position)
         constant = None if operand is None else operand.constant
@@ -96,8 +96,10 @@ def _faults(
     for name, _ in kinds:
         if name not in schema.attributes:
             yield f"has an attribute '{name}', which opset {version} does not know"
-    taken, made = (["" if t is None else "x" for t in types] for types in (inputs, outputs))
-    yield from form.faults(taken, made, dict(kinds))
+    inputs_present, outputs_present = (
+        ["" if t is None else "x" for t in types] for types in (inputs, outputs)
+    )
+    yield from form.faults(inputs_present, outputs_present, dict(kinds))
     actual: list[list[tuple[str, list[str]] | None]] = []
     for types, parameters in zip((inputs, outputs), formals(schema), strict=True):
         actual.append([])

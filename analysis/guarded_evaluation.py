@@ -1,4 +1,4 @@
-"""Running a kernel on constants: at once where that is quick, elsewhere where nobody can tell."""
+"""Guarded evaluation of kernels: in this process if cheap, in another one if unbounded."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ..ops import rules_of
 from ..reference.errors import EvaluationError
 
 CALL = 5_000
-"""Steps that a call of a kernel takes, whatever it computes."""
+"""The steps of any call of a kernel."""
 
 _AT_ONCE = limit("counted_apart")
 
 Kernel = Callable[[list[Any]], list[Any]]
 Message = Callable[[], tuple[onnx.NodeProto, Mapping[str, int]]]
-"""Gives a node as it is written, and the opsets in which it is."""
+"""Makes the message of a node and its opset imports."""
 
 
 def computed(
     node: Node, arrays: list[Any], most: int, kernel: Kernel, message: Message
 ) -> list[Any] | None:
-    """The results of a kernel; None where that is too much, it fails, or runtimes may disagree.
+    """Run a kernel; None where it costs too much, fails, or runtimes may disagree.
 
     Args:
-        node: whose kernel it is.
-        arrays: one for each input, None where it is left out.
-        most: how many elements may come out.
-        kernel: computes it in this process.
-        message: the same for another process.
+        node: the node of the kernel.
+        arrays: one for each input, None for an absent one.
+        most: the limit of output elements.
+        kernel: runs in this process.
+        message: the node for another process.
     """
     rules, governor = rules_of(node.op), current()
     if not rules.growth(node, arrays) <= most:
@@ -51,7 +51,7 @@ def computed(
 
 
 def _apart(node: Node, arrays: Sequence[Any], message: Message) -> list[Any] | None:
-    """The same in a process that is ended when it takes longer than there are seconds left.
+    """Run a node in another process with a timeout.
 
     Raises:
         EvaluationError: it fails.
@@ -76,7 +76,7 @@ def _apart(node: Node, arrays: Sequence[Any], message: Message) -> list[Any] | N
 
 
 def size_of(array: Array) -> int:
-    """The bytes that an array holds, those of its texts included."""
+    """The size of an array in bytes, including its strings."""
     if array.dtype.hasobject:
         return array.nbytes + sum(len(str(text)) for text in array.reshape(-1))
     return array.nbytes

@@ -1,9 +1,8 @@
-"""Peak memory of the values that a model computes, as an expression in its open sizes.
+"""Peak memory of a model's computed values, as a polynomial in its symbolic sizes.
 
-One walk over each graph in topological order: a value is alive from the node that makes it to the
-last one that reads it. Inputs and constants are not counted. A body counts once, however often it
-runs, since the values of an iteration go with it. The result is an upper bound: each term is the
-largest that it is at any time.
+One walk over each graph in topological order: a value is live from its producer to its last user.
+Inputs and constants do not count. A body counts once for any trip count, since the values of an
+iteration die with it. The result is an upper bound: the maximum of each term over time.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ _MOST_NODES = limit("memory_nodes")
 
 @dataclasses.dataclass(frozen=True)
 class PeakMemory:
-    """Bytes of all values that are alive at a time.
+    """The peak size of live values in bytes.
 
     Attributes:
-        size: an upper bound of the bytes of values of known or named sizes.
-        whole: whether these are all values.
+        size: an upper bound in bytes for values of constant or symbolic sizes.
+        whole: true where these are all values.
     """
 
     size: Dimension
     whole: bool
 
     def to_dict(self) -> dict[str, object]:
-        """The peak as JSON takes it."""
+        """The peak as JSON."""
         return {"bytes": str(self.size), "whole": self.whole}
 
     def __str__(self) -> str:
@@ -44,7 +43,7 @@ class PeakMemory:
 
 
 def size_text(size: int) -> str:
-    """Bytes as people read them.
+    """Format a size in bytes.
 
     >>> size_text(400), size_text(5 << 20)
     ('400 bytes', '5.0 MB')
@@ -65,17 +64,17 @@ def peak_memory(model: Model) -> PeakMemory | None:
 
 
 _Terms = Counter[tuple[str, ...]]
-"""A polynomial that is added to, term by term."""
+"""A mutable polynomial, by terms."""
 
 
 class _Walk:
-    """Walks graphs in topological order.
+    """Walk over graphs in topological order.
 
     Args:
         inference: facts about the model's values.
 
     Attributes:
-        whole: whether the sizes of all values so far are known by number or name.
+        whole: true where the sizes of all values so far are constant or symbolic.
     """
 
     def __init__(self, inference: ShapeInference) -> None:
@@ -88,18 +87,18 @@ class _Walk:
         readers = self._readers(graph)
         sizes: dict[Value, _Terms] = {}
         for node in graph.nodes():
-            made = [value for value in node.outputs if value is not None]
-            for value in made:
+            outputs = [value for value in node.outputs if value is not None]
+            for value in outputs:
                 sizes[value] = self._size(value)
                 alive.update(sizes[value])
             bodies = [self.graph(body) for body in node.graphs()]
             for inside in bodies or [_Terms()]:
-                # All other terms of the peak are at least what they are now.
-                for monomial in {m for value in made for m in sizes[value]} | inside.keys():
+                # All other terms of the peak are at least their current values.
+                for monomial in {m for value in outputs for m in sizes[value]} | inside.keys():
                     now = alive[monomial] + inside[monomial]
                     peak[monomial] = max(peak[monomial], now)
             read = _read(node)
-            for value in {*read, *made}:
+            for value in {*read, *outputs}:
                 readers[value] -= value in read
                 if value in sizes and readers[value] <= 0:
                     alive.subtract(sizes.pop(value))
@@ -111,7 +110,7 @@ class _Walk:
         return readers
 
     def _size(self, value: Value) -> _Terms:
-        """The bytes of a value; nothing where they are not known."""
+        """The size of a value in bytes; zero where unknown."""
         fact = self._inference.fact(value)
         if fact.shape is None or not fact.elem_type:
             self.whole = False

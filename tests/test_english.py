@@ -27,7 +27,6 @@ PUBLIC = {
 }
 """Parameters that other people's scripts may name."""
 OPEN = {
-    "analysis",
     "ops",
     "passes/base.py",
     "passes/conformance.py",

@@ -1,1 +1,1 @@
-"""What depends on constants alone, and what a value that is not constant depends on."""
+"""Values that depend on constants alone, and the sources of all others."""

@@ -1,10 +1,9 @@
-"""What calls of a model's functions give out where constants and sizes decide it, although run time
-decides what else they give out or take.
+"""Outputs of calls that constants and sizes decide, while others depend on run time.
 
     f (a, n) => (r, m) { s = Size (a)  m = Add (s, n)  r = Neg (a) }
 
-With a of 3 elements and n = 2, m is 5, whatever the elements are. Which outputs may follow is found
-first, by what is known of the arguments alone; then only what they are made of is computed.
+With a of 3 elements and n = 2, m is 5 for any elements. A first walk finds the outputs that follow
+from the known arguments; then only the nodes that produce them are computed.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ _DEEPEST = limit("call_depth")
 
 _MOST_NODES = limit("called_nodes")
 
-Known = Mapping[Value, Tensor]
+Elements = Mapping[Value, Tensor]
 
 
 class CallResults:
-    """Computes what calls give out.
+    """Evaluator of calls.
 
     Args:
         folder: computes the nodes.
-        inference: gives what is known of sizes, once something asks for it.
-        memory: what is known of functions that do not change any more.
+        inference: returns facts about sizes, on demand.
+        memory: results for functions that do not change.
     """
 
     def __init__(
@@ -52,78 +51,81 @@ class CallResults:
         memory = Memory() if memory is None or not folder.model.settled else memory
         self._bound, self._following = memory.bound, memory.following
         self._computed: dict[Hashable, dict[Value, Tensor]] = {}
-        self._left = 0
+        self._budget = 0
 
     def of(self, call: Node, outputs: Collection[Value]) -> dict[Value, Tensor]:
-        """Those of some outputs of a call that do not depend on what run time decides."""
-        known = {v: v.constant for v in call.inputs if v is not None and v.constant is not None}
-        read = {v: tensor for v, tensor in known.items() if self.folder.reads(tensor)}
+        """Compute the outputs of a call that do not depend on run time."""
+        constants = {v: v.constant for v in call.inputs if v is not None and v.constant is not None}
+        read = {v: tensor for v, tensor in constants.items() if self.folder.reads(tensor)}
         return self.inside(call, outputs, read, self._inference, 1)
 
     def inside(
         self,
         call: Node,
         outputs: Collection[Value],
-        known: Known,
+        elements: Elements,
         around: Callable[[], ShapeInference],
         depth: int,
     ) -> dict[Value, Tensor]:
-        """The same of a call that stands in others.
+        """Compute the outputs of a nested call.
 
         Args:
             call: the call.
-            outputs: what is wanted of it.
-            known: the elements of its arguments.
-            around: gives what is known of sizes where it stands.
+            outputs: the required outputs.
+            elements: the elements of its arguments.
+            around: returns facts about sizes around it.
             depth: how many calls it stands in, with itself.
         """
         if call.op.references or call.bodies:
             return {}
         function = self._function(call.op)
-        following = self._follow(function, _are_given(function, call, known), depth)
-        wanted = {
+        following = self._follow(function, _constant_arguments(function, call, elements), depth)
+        following_outputs = {
             output: value
             for output, value in zip(call.outputs, function.graph.outputs, strict=False)
             if output is not None
             and output in outputs
             and (value in following or value.constant is not None)
         }
-        if not wanted:
+        if not following_outputs:
             return {}
         if depth == 1:
-            self._left = _MOST_NODES
-        found = _Call(self, call, function, known, around, depth).results(
-            set(wanted.values()), following
+            self._budget = _MOST_NODES
+        results = _Call(self, call, function, elements, around, depth).results(
+            set(following_outputs.values()), following
         )
-        return {output: found[value] for output, value in wanted.items() if value in found}
+        return {
+            output: results[value]
+            for output, value in following_outputs.items()
+            if value in results
+        }
 
     def _function(self, op: Operator) -> Function:
-        """A function with what a call gives in the place of references to its attributes."""
+        """A function with references to attributes replaced by those of a call."""
         function = self.functions[op.function_key]
         key = function, tuple([m.SerializeToString() for m in op.attributes.values()])
         if key not in self._bound:
             self._bound[key] = _with_attributes(function, op)
         return self._bound[key]
 
-    def _follow(self, function: Function, given: tuple[bool, ...], depth: int) -> set[Value]:
-        """The values in a function whose elements follow where those of some inputs are given, and
-        all sizes are."""
-        key = function, given
+    def _follow(self, function: Function, arguments: tuple[bool, ...], depth: int) -> set[Value]:
+        """The values in a function that follow from some inputs and all sizes."""
+        key = function, arguments
         if key not in self._following:
-            found = self._following[key] = set()  # what a function calls itself with is not known
-            inputs = zip(function.graph.inputs, given, strict=True)
-            known = {value for value, is_given in inputs if is_given}
+            values = self._following[key] = set()  # nothing is known of recursive calls
+            inputs = zip(function.graph.inputs, arguments, strict=True)
+            current = {value for value, is_given in inputs if is_given}
             for node in function.graph.nodes():
-                known.update(self._following_outputs(node, known, depth))
-            found |= known
+                current.update(self._following_outputs(node, current, depth))
+            values |= current
         return self._following[key]
 
-    def _following_outputs(self, node: Node, known: set[Value], depth: int) -> Sequence[Value]:
+    def _following_outputs(self, node: Node, current: set[Value], depth: int) -> Sequence[Value]:
         if node.op.function_key in self.functions:
             if depth >= _DEEPEST or node.bodies or node.op.references:
                 return ()
             inner = self._function(node.op)
-            following = self._follow(inner, _are_given(inner, node, known), depth + 1)
+            following = self._follow(inner, _constant_arguments(inner, node, current), depth + 1)
             pairs = zip(node.outputs, inner.graph.outputs, strict=False)
             return [
                 mine
@@ -132,37 +134,37 @@ class CallResults:
             ]
         if not self.folder.may_fold(node):
             return ()
-        given = all(v is None or v.constant is not None or v in known for v in node.inputs)
-        follows = given or rules_of(node.op).reads_sizes_only
+        is_constant = all(v is None or v.constant is not None or v in current for v in node.inputs)
+        follows = is_constant or rules_of(node.op).reads_sizes_only
         return [v for v in node.outputs if v is not None] if follows else ()
 
     def may_compute(self, place: Node) -> bool:
-        """Whether one more node may be computed for the call that was asked about; counts it."""
-        self._left -= 1
-        return self._left >= 0 and current().may_work(STEP, place)
+        """Count a node of the present call, and test whether it may be computed."""
+        self._budget -= 1
+        return self._budget >= 0 and current().may_work(STEP, place)
 
     def forget(self) -> None:
-        """Give up what calls gave out, as where none will be given the same again."""
+        """Drop the results of calls, where none will have the same arguments again."""
         self._computed.clear()
 
     def once(
         self, key: Hashable, compute: Callable[[], dict[Value, Tensor]]
     ) -> dict[Value, Tensor]:
-        """What calls give out that are given the same."""
+        """Cache the results of calls with equal arguments."""
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
 
 
 class _Call:
-    """One call whose results are computed.
+    """The evaluation of one call.
 
     Args:
-        results: who computes it.
+        results: the evaluator.
         call: the node.
-        function: what it calls, with its attributes.
+        function: the function with the call's attributes.
         known: the elements of arguments.
-        around: gives what is known of sizes where the call stands.
+        around: returns facts about sizes around the call.
         depth: how many calls it stands in, with itself.
     """
 
@@ -171,7 +173,7 @@ class _Call:
         results: CallResults,
         call: Node,
         function: Function,
-        known: Known,
+        elements: Elements,
         around: Callable[[], ShapeInference],
         depth: int,
     ) -> None:
@@ -181,54 +183,58 @@ class _Call:
         self._around = around
         self._depth = depth
         pairs = [(value, call.input(i)) for i, value in enumerate(function.graph.inputs)]
-        self._absent = {mine for mine, given in pairs if given is None}
-        self._given = {mine: known[v] for mine, v in pairs if v is not None and v in known}
+        self._absent = {mine for mine, argument in pairs if argument is None}
+        self._arguments = {
+            mine: elements[v] for mine, v in pairs if v is not None and v in elements
+        }
 
-    def results(self, wanted: set[Value], following: set[Value]) -> dict[Value, Tensor]:
-        """The elements of what is wanted of the function."""
+    def results(self, values: set[Value], following: set[Value]) -> dict[Value, Tensor]:
+        """Compute the elements of values in the function."""
         graph = self._function.graph
-        computed = [graph.vertex(value) for value in wanted if value.constant is None]
+        computed = [graph.vertex(value) for value in values if value.constant is None]
         before = upstream(graph.view(), computed)
         nodes = [n for n in graph.nodes() if n in before and not following.isdisjoint(n.outputs)]
         sizes = any(map(self._asks_sizes, nodes))
-        tensors = [self._given.get(value) for value in graph.inputs]
+        tensors = [self._arguments.get(value) for value in graph.inputs]
         key = (
             self._function,
-            frozenset(wanted),
+            frozenset(values),
             frozenset(self._absent),
             tuple([None if t is None else content_key(t) or t for t in tensors]),
             tuple(map(fact_key, self._facts)) if sizes else None,
         )
-        return self._all.once(key, lambda: self._compute(nodes, wanted, sizes))
+        return self._all.once(key, lambda: self._compute(nodes, values, sizes))
 
     def _asks_sizes(self, node: Node) -> bool:
         return rules_of(node.op).reads_sizes_only or node.op.function_key in self._all.functions
 
     def _compute(
-        self, nodes: Sequence[Node], wanted: set[Value], sizes: bool
+        self, nodes: Sequence[Node], values: set[Value], sizes: bool
     ) -> dict[Value, Tensor]:
         if sizes and not current().may_infer(len(self._function.graph), self._call):
             return {}
-        known = dict(self._given)
+        elements = dict(self._arguments)
         for node in nodes:
             if not self._all.may_compute(self._call):
                 break
-            known.update(self._of_node(node, known))
-        given = {value: value.constant or known.get(value) for value in wanted}
+            elements.update(self._of_node(node, elements))
+        results = {value: value.constant or elements.get(value) for value in values}
         reads = self._all.folder.reads
-        return {v: tensor for v, tensor in given.items() if tensor is not None and reads(tensor)}
+        return {v: tensor for v, tensor in results.items() if tensor is not None and reads(tensor)}
 
-    def _of_node(self, node: Node, known: Known) -> dict[Value, Tensor]:
+    def _of_node(self, node: Node, elements_around: Elements) -> dict[Value, Tensor]:
         outputs = {value for value in node.outputs if value is not None}
         read = [v for v in node.inputs if v is not None and v not in self._absent]
-        elements = {v: v.constant or known.get(v) for v in read}
-        given = {v: t for v, t in elements.items() if t is not None and self._all.folder.reads(t)}
+        elements = {v: v.constant or elements_around.get(v) for v in read}
+        arguments = {
+            v: t for v, t in elements.items() if t is not None and self._all.folder.reads(t)
+        }
         if node.op.function_key in self._all.functions:
-            return self._all.inside(node, outputs, given, lambda: self._inside, self._depth + 1)
-        if len(given) == len(elements):
-            tensors = [None if v is None else given.get(v) for v in node.inputs]
-            found = self._all.folder.fold(node, tensors) or ()
-            pairs = zip(node.outputs, found, strict=False)
+            return self._all.inside(node, outputs, arguments, lambda: self._inside, self._depth + 1)
+        if len(arguments) == len(elements):
+            tensors = [None if v is None else arguments.get(v) for v in node.inputs]
+            results = self._all.folder.fold(node, tensors) or ()
+            pairs = zip(node.outputs, results, strict=False)
             return {value: tensor for value, tensor in pairs if value is not None}
         arrays = {value: decided(self._inside.fact(value)) for value in outputs}
         return {v: Tensor(array=array) for v, array in arrays.items() if array is not None}
@@ -244,7 +250,7 @@ class _Call:
 
 
 def tells_anything(model: Model) -> bool:
-    """Whether a graph holds a constant or asks for a size; else nothing follows in any call."""
+    """Test whether any graph has a constant or reads a size: otherwise nothing follows in calls."""
     return model.settled or any(
         graph.initializers or any(map(_tells, graph.unordered_nodes())) for graph in model.graphs()
     )
@@ -257,14 +263,16 @@ def _tells(node: Node) -> bool:
 def _with_attributes(function: Function, op: Operator) -> Function:
     if not any(node.op.references for node in function.graph.unordered_nodes()):
         return function
-    bound, given = copy_function(function), {**function.defaults, **op.attributes}
+    bound, attributes = copy_function(function), {**function.defaults, **op.attributes}
     for node in bound.graph.nodes():
         if node.op.references and not node.bodies:
-            bound.graph.set_operator(node, node.op.for_call(given))
+            bound.graph.set_operator(node, node.op.for_call(attributes))
     return bound
 
 
-def _are_given(function: Function, call: Node, known: Container[Value | None]) -> tuple[bool, ...]:
-    """Of which inputs of a function the elements are given; of one that is left out, too."""
+def _constant_arguments(
+    function: Function, call: Node, elements: Container[Value | None]
+) -> tuple[bool, ...]:
+    """Test each input of a function for elements in a call; an absent one counts."""
     arguments = [call.input(index) for index in range(len(function.graph.inputs))]
-    return tuple([v is None or v.constant is not None or v in known for v in arguments])
+    return tuple([v is None or v.constant is not None or v in elements for v in arguments])

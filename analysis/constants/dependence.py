@@ -1,4 +1,4 @@
-"""Of which values the elements or the sizes of another one come."""
+"""Dependences between values: the sources of elements and sizes."""
 
 from __future__ import annotations
 
@@ -12,69 +12,69 @@ from ...ops.rules import rules_of
 _DEEPEST = limit("call_depth")
 
 
-class Asked(NamedTuple):
-    """What is asked about a value: its elements, or only its sizes."""
+class Query(NamedTuple):
+    """A query about a value: its elements, or only its sizes."""
 
     value: Value
     sizes: bool
 
 
-def comes_from(asked: Asked) -> Iterator[Asked]:
-    """What a node's output comes from, one step against the data flow."""
-    node = asked.value.producer
+def comes_from(query: Query) -> Iterator[Query]:
+    """The sources of a node's output, one step against the data flow."""
+    node = query.value.producer
     assert node is not None
     if node.is_op("Loop", "Scan", "If") and node.bodies:
-        yield from _of_construct(node, asked)
+        yield from _of_construct(node, query)
     else:
-        yield from _of_operator(node, asked.sizes)
-        for inner in _given_out(node, asked.value):
-            yield Asked(inner, asked.sizes)
+        yield from _of_operator(node, query.sizes)
+        for inner in _body_outputs(node, query.value):
+            yield Query(inner, query.sizes)
 
 
-def _of_operator(node: Node, sizes: bool) -> Iterator[Asked]:
+def _of_operator(node: Node, sizes: bool) -> Iterator[Query]:
     rules = rules_of(node.op)
     for index, value in enumerate(node.inputs):
         if value is None:
             continue
         if not sizes:
-            yield Asked(value, rules.reads_sizes_only)
+            yield Query(value, rules.reads_sizes_only)
         elif index in rules.sized_by:
-            yield Asked(value, False)
+            yield Query(value, False)
         elif rules.sized_like is None or index in rules.sized_like:
-            yield Asked(value, True)
+            yield Query(value, True)
 
 
-def _of_construct(node: Node, asked: Asked) -> Iterator[Asked]:
-    """The output of a Loop, Scan or If: what decides how often it runs or which branch, what it
-    starts from, and what its bodies give out."""
-    index = node.outputs.index(asked.value)
+def _of_construct(node: Node, query: Query) -> Iterator[Query]:
+    """The sources of the output of a construct: trip count or condition, initial value, and body
+    outputs."""
+    index = node.outputs.index(query.value)
     if node.is_op("If"):
         yield from _elements(node.inputs[:1])
     elif node.is_op("Loop"):
         body = node.body("body")
-        if not (asked.sizes and _stays(node, index)):
+        if not (query.sizes and _stays(node, index)):
             yield from _elements([*node.inputs[:2], body.outputs[0]])
-        yield from _given(node, 2 + index, asked.sizes)
+        yield from _initial(node, 2 + index, query.sizes)
     else:
         states = len(node.inputs) - node.attribute("num_scan_inputs", 0)
-        yield from _given(node, index, asked.sizes)
-        yield from (Asked(v, True) for v in node.inputs[states:] if v is not None)
-    for inner in _given_out(node, asked.value):
-        yield Asked(inner, asked.sizes)
+        yield from _initial(node, index, query.sizes)
+        yield from (Query(v, True) for v in node.inputs[states:] if v is not None)
+    for inner in _body_outputs(node, query.value):
+        yield Query(inner, query.sizes)
 
 
-def _elements(values: list[Value | None] | tuple[Value | None, ...]) -> Iterator[Asked]:
-    return (Asked(value, False) for value in values if value is not None)
+def _elements(values: list[Value | None] | tuple[Value | None, ...]) -> Iterator[Query]:
+    return (Query(value, False) for value in values if value is not None)
 
 
-def _given(node: Node, index: int, sizes: bool) -> Iterator[Asked]:
+def _initial(node: Node, index: int, sizes: bool) -> Iterator[Query]:
     value = node.input(index)
     if value is not None:
-        yield Asked(value, sizes)
+        yield Query(value, sizes)
 
 
 def _stays(loop: Node, index: int) -> bool:
-    """Whether a carried value is declared to keep its shape, however often the Loop runs."""
+    """Test whether a loop-carried value is declared to keep its shape."""
     body = loop.body("body")
     if index + 2 >= len(loop.inputs):
         return False
@@ -82,8 +82,8 @@ def _stays(loop: Node, index: int) -> bool:
     return shape is not None and None not in shape and shape == body.outputs[index + 1].shape
 
 
-def _given_out(node: Node, value: Value) -> Iterator[Value]:
-    """What a node's bodies give out for one of its outputs."""
+def _body_outputs(node: Node, value: Value) -> Iterator[Value]:
+    """The outputs of a node's bodies for one of its own outputs."""
     index = node.outputs.index(value)
     for graph in node.graphs():
         extra = 1 if node.is_op("Loop") else 0
@@ -91,8 +91,8 @@ def _given_out(node: Node, value: Value) -> Iterator[Value]:
             yield graph.outputs[index + extra]
 
 
-def fed_from(value: Value) -> Iterator[Value]:
-    """Where a body's input takes its values from: the node's input, and the body's own output."""
+def carried_sources(value: Value) -> Iterator[Value]:
+    """The sources of a body's input: the node's input, and the body's own output."""
     body = value.owner
     node = body.holder if body is not None else None
     if body is None or node is None or value not in body.inputs:
@@ -107,60 +107,60 @@ def fed_from(value: Value) -> Iterator[Value]:
 
 
 def is_iteration_number(value: Value) -> bool:
-    """Whether a value numbers the trips of a Loop."""
+    """Test whether a value is the iteration number of a Loop."""
     body = value.owner
     node = body.holder if body is not None else None
     return body is not None and node is not None and node.is_op("Loop") and value is body.inputs[0]
 
 
 class CallReads:
-    """Of which arguments the outputs of calls come, found once for each output of a function.
+    """The arguments on which outputs of calls depend, computed once for each.
 
     Args:
-        functions: those that are looked into.
+        functions: the functions to analyse.
     """
 
     def __init__(self, functions: Mapping[FunctionKey, Function]) -> None:
         self._functions = functions
-        self._known: dict[tuple[Function, int, bool], frozenset[tuple[int, bool]]] = {}
+        self._reads: dict[tuple[Function, int, bool], frozenset[tuple[int, bool]]] = {}
 
     def calls(self, node: Node) -> bool:
-        """Whether a node calls one of the functions."""
+        """Test whether a node calls one of the functions."""
         return node.op.function_key in self._functions
 
-    def of(self, asked: Asked, depth: int = 1) -> list[Asked]:
-        """What an output of a call comes from, in the order of the arguments.
+    def of(self, query: Query, depth: int = 1) -> list[Query]:
+        """The sources of an output of a call, in the order of the arguments.
 
         Args:
-            asked: what is asked about the output.
-            depth: how many calls stand in each other, with this one.
+            query: the query about the output.
+            depth: the nesting depth of the call.
         """
-        node = asked.value.producer
+        node = query.value.producer
         assert node is not None
         function = self._functions[node.op.function_key]
-        key = function, node.outputs.index(asked.value), asked.sizes
-        if key not in self._known:
+        key = function, node.outputs.index(query.value), query.sizes
+        if key not in self._reads:
             every = frozenset((i, False) for i in range(len(function.graph.inputs)))
-            self._known[key] = every  # what calls itself, or stands too deep
+            self._reads[key] = every  # the result of recursion or excessive depth
             if depth <= _DEEPEST:
-                given_out = Asked(function.graph.outputs[key[1]], asked.sizes)
-                self._known[key] = frozenset(self._inputs(function, given_out, depth))
-        arguments = [(node.input(index), sizes) for index, sizes in sorted(self._known[key])]
-        return [Asked(value, sizes) for value, sizes in arguments if value is not None]
+                output = Query(function.graph.outputs[key[1]], query.sizes)
+                self._reads[key] = frozenset(self._inputs(function, output, depth))
+        arguments = [(node.input(index), sizes) for index, sizes in sorted(self._reads[key])]
+        return [Query(value, sizes) for value, sizes in arguments if value is not None]
 
-    def _inputs(self, function: Function, wanted: Asked, depth: int) -> Iterator[tuple[int, bool]]:
+    def _inputs(self, function: Function, start: Query, depth: int) -> Iterator[tuple[int, bool]]:
         places = {value: index for index, value in enumerate(function.graph.inputs)}
-        stack, seen = [wanted], {wanted}
+        stack, visited = [start], {start}
         while stack:
-            asked = stack.pop()
-            value, node = asked.value, asked.value.producer
-            before: list[Asked] = []
+            query = stack.pop()
+            value, node = query.value, query.value.producer
+            before: list[Query] = []
             if value in places:
-                yield places[value], asked.sizes
+                yield places[value], query.sizes
             elif node is not None:
-                known = self.calls(node)
-                before = self.of(asked, depth + 1) if known else list(comes_from(asked))
+                is_call = self.calls(node)
+                before = self.of(query, depth + 1) if is_call else list(comes_from(query))
             elif value.constant is None:
-                before = [Asked(v, asked.sizes) for v in fed_from(value)]
-            stack += [a for a in before if a not in seen]
-            seen.update(before)
+                before = [Query(v, query.sizes) for v in carried_sources(value)]
+            stack += [a for a in before if a not in visited]
+            visited.update(before)

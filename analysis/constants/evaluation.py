@@ -1,4 +1,4 @@
-"""Computing a construct whose inputs and captured values are all known, by the exact reference."""
+"""Evaluation of constructs with constant inputs and captures, by the exact reference."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 _CONSTRUCTS = ("If", "Loop", "Scan")
 
 MAX_TRIPS = limit("construct_trips")
-"""The Loops of a construct make so many trips at most, all together, when it is computed."""
+"""The limit of iterations of all Loops in one evaluation of a construct."""
 
 STEP = 30_000
-"""Steps that the reference takes to run a node of a graph, whatever it computes."""
+"""The steps of the reference for any node of a graph."""
 
 _MOST_ELEMENTS = limit("construct_elements")
-"""No tensor inside of a construct has more elements when it is computed."""
+"""The limit of elements of a tensor inside a construct."""
 
 MAX_ALL_TRIPS = limit("all_construct_trips")
-"""The same for all times that one construct is computed, such as on each trip of a loop around."""
+"""The limit of iterations over all evaluations of a construct, as in a loop around it."""
 
 
 def construct_evaluator(node: Node, model: Model) -> ConstructEvaluator | None:
-    """What computes a construct or a call of a model function; None where it is neither, it draws
-    random numbers, or it holds what the reference does not know."""
+    """Make the evaluator of a construct or call. None for another node, one that draws random
+    numbers, or one that the reference does not support."""
     if not _may_evaluate(node, model):
         return None
     try:
@@ -49,12 +49,12 @@ def construct_evaluator(node: Node, model: Model) -> ConstructEvaluator | None:
 
 
 def is_call(node: Node, model: Model) -> bool:
-    """Whether a node calls a function of the model."""
+    """Test whether a node calls a function of the model."""
     return node.op.function_key in model.functions
 
 
 def _may_evaluate(node: Node, model: Model) -> bool:
-    """Whether a node is a construct or a call of a model function, free of random operators."""
+    """Test for a construct or a call without random operators."""
     key = node.op.function_key
     if not (node.is_op(*_CONSTRUCTS) or key in model.functions) or node.op.references:
         return False
@@ -65,43 +65,43 @@ def _may_evaluate(node: Node, model: Model) -> bool:
 
 
 class ConstructEvaluator:
-    """One construct as a model of its own, made once and run as often as wanted."""
+    """A construct as a model of its own, for many evaluations."""
 
     def __init__(self, node: Node, model: Model) -> None:
         self.node = node
         self.reads = reads_of(node)
         self._of_all = MAX_ALL_TRIPS
-        self._left = TripsLeft()
+        self._budget = TripBudget()
         from ...reference.interpreter.evaluator import Evaluator  # brings onnx's kernels
 
         proto = alone(node, model)
         watch = _Watch(node, model.functions)
-        self._evaluator = Evaluator(proto, operators=[bounded_loop(self._left)], watch=watch)
+        self._evaluator = Evaluator(proto, operators=[bounded_loop(self._budget)], watch=watch)
 
-    def evaluate(self, known: Mapping[Value, Tensor]) -> list[Tensor] | None:
-        """The outputs; None where one is no tensor, it fails, or it might run for too long, this
-        time or all times together."""
-        if not all(known[value].is_readable for value in self.reads):
+    def evaluate(self, constants: Mapping[Value, Tensor]) -> list[Tensor] | None:
+        """Compute the outputs. None where one is no tensor, the construct fails, or a limit is
+        exceeded."""
+        if not all(constants[value].is_readable for value in self.reads):
             return None
-        given = self._left.trips = min(MAX_TRIPS, self._of_all)
-        feeds = {f"i{i}": known[value].numpy() for i, value in enumerate(self.reads)}
+        budget = self._budget.trips = min(MAX_TRIPS, self._of_all)
+        feeds = {f"i{i}": constants[value].numpy() for i, value in enumerate(self.reads)}
         try:
             results = self._evaluator.run(feeds)
         except EvaluationError:
             return None
         finally:
-            self._of_all -= given - max(self._left.trips, 0)
+            self._of_all -= budget - max(self._budget.trips, 0)
         if any(result is None or isinstance(result, list) for result in results):
             return None
         return [Tensor(array=result) for result in results]
 
 
 class _Watch:
-    """Counts what the nodes inside of a construct compute.
+    """Counter of the work of nodes inside a construct.
 
     Args:
         place: the construct.
-        functions: the model's own, whose nodes are counted themselves.
+        functions: the model's own, whose nodes are counted one by one.
     """
 
     def __init__(self, place: Node, functions: Collection[FunctionKey]) -> None:
@@ -112,12 +112,12 @@ class _Watch:
     def __call__(
         self, proto: onnx.NodeProto, values: Sequence[Any], results: Sequence[Any] | None
     ) -> None:
-        """Count a node before it is run, and look at its results afterwards.
+        """Count a node before it runs, and check its results afterwards.
 
         Raises:
-            EvaluationError: it is too much, or runtimes may have other results.
+            EvaluationError: the work exceeds a limit, or runtimes may have other results.
         """
-        if id(proto) not in self._nodes:  # the message is kept so that its id stays its own
+        if id(proto) not in self._nodes:  # keeps the message alive and its id unique
             attributes = {a.name: a for a in proto.attribute}
             op = Operator(proto.op_type, attributes, proto.domain)
             self._nodes[id(proto)] = proto, Node(op, [None] * len(proto.input), proto.output)
@@ -135,7 +135,7 @@ class _Watch:
         return holds or node.op.function_key in self._functions
 
     def _work(self, node: Node, values: Sequence[Any]) -> float:
-        """The steps of a node; none where its bodies are counted themselves."""
+        """The steps of a node without its bodies, which are counted one by one."""
         arrays = [v for v in values if v is not None]
         if self._holds(node) or not all(isinstance(array, np.ndarray) for array in arrays):
             return EACH * sum(len(v) if isinstance(v, list) else v.size for v in arrays)
@@ -146,8 +146,8 @@ class _Watch:
 
 
 @dataclasses.dataclass
-class TripsLeft:
-    """The trips that all Loops together may still make."""
+class TripBudget:
+    """The budget of iterations of all Loops together."""
 
     trips: int = MAX_TRIPS
 
@@ -162,22 +162,22 @@ class TripsLeft:
             raise EvaluationError("it makes more trips than are computed beforehand")
 
 
-def counted_loop(left: TripsLeft) -> type[Loop]:
-    """The Loop of the reference, which counts its trips."""
+def counted_loop(budget: TripBudget) -> type[Loop]:
+    """Make a Loop of the reference that counts its iterations."""
     from ...reference.loop import Loop
 
     class CountedLoop(Loop):
         def _iterate(self, run: Any, *rest: Any) -> Any:
-            return super()._iterate(_Counted(run, left), *rest)  # type: ignore[arg-type]
+            return super()._iterate(_Counted(run, budget), *rest)  # type: ignore[arg-type]
 
     # The reference finds the operator by the name of the class.
     CountedLoop.__name__ = "Loop"
     return CountedLoop
 
 
-def bounded_loop(left: TripsLeft) -> type[Loop]:
+def bounded_loop(budget: TripBudget) -> type[Loop]:
     """Bound a Loop that stands alone: without an iteration, its open sizes are not known."""
-    base: Any = counted_loop(left)
+    base: Any = counted_loop(budget)
 
     class BoundedLoop(base):  # type: ignore[misc]
         def _element(self, body: Any, index: int) -> Any:
@@ -190,13 +190,13 @@ def bounded_loop(left: TripsLeft) -> type[Loop]:
 
 
 class _Counted:
-    """A body of a Loop that can be run only so often."""
+    """A body of a Loop with a budget of runs."""
 
-    def __init__(self, run: Any, left: TripsLeft) -> None:
+    def __init__(self, run: Any, budget: TripBudget) -> None:
         self.run = run
         self.body = run.body
-        self.left = left
+        self.budget = budget
 
     def __call__(self, inputs: Any) -> Any:
-        self.left.take()
+        self.budget.take()
         return self.run(inputs)

@@ -1,4 +1,4 @@
-"""Computing a node whose inputs are all known, with onnx's own reference for the operator."""
+"""Constant folding of nodes by onnx's own reference."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ..guarded_evaluation import Kernel, Message, computed, size_of
 from ..shapes.onnx_inference_cache import connected
 
 MAX_BYTES = limit("max_bytes")
-"""Folding makes no tensor larger than this, so that a model does not grow by being folded."""
+"""The limit of a folded tensor in bytes, so that folding does not inflate a model."""
 
 _DIGESTED = 1 << 10
-"""Results of more bytes are one where they are equal; each byte of them takes a step."""
+"""The size in bytes above which equal results are shared; each byte takes a step."""
 
 _MOST_SHARED = 1 << 10
-"""Kernels of nodes of more bytes, which hold constants, are not kept for other models."""
+"""The size in bytes above which a node, with constants inside, has its own kernel."""
 
 
 class Folder:
-    """Folds nodes of one model; kernels are made once for each operator.
+    """Folder of the nodes of one model, with one kernel for each operator.
 
     Args:
-        model: whose nodes are folded.
-        max_bytes: the largest tensor that is read or made.
+        model: the model of the nodes.
+        max_bytes: the limit of operands and results in bytes.
     """
 
     def __init__(self, model: Model, max_bytes: int = MAX_BYTES) -> None:
@@ -44,7 +44,7 @@ class Folder:
         self._equal: weakref.WeakValueDictionary[Hashable, Tensor] = weakref.WeakValueDictionary()
 
     def may_fold(self, node: Node) -> bool:
-        """Whether the node's operator is one to fold, whatever its inputs are."""
+        """Test whether the operator of a node may be folded, for any inputs."""
         if normal_domain(node.domain) or node.bodies or node.op.references:
             return False
         rules = rules_of(node.op)
@@ -53,14 +53,14 @@ class Folder:
     def fold(
         self, node: Node, tensors: Sequence[Tensor | None], opset: int | None = None
     ) -> list[Tensor] | None:
-        """The outputs of a node with these inputs; None where it is not to be folded.
+        """Fold a node; None where it may not be folded.
 
-        A node that fails on its inputs is left to fail at run time as before.
+        A node that fails on its inputs stays and fails at run time.
 
         Args:
             node: the node.
             tensors: one for each of its inputs.
-            opset: the version in which it is written, where that is not (yet) its graph's.
+            opset: its opset version where that is not (yet) its graph's.
         """
         if not all(t is None or self.reads(t) for t in tensors):
             return None
@@ -74,10 +74,11 @@ class Folder:
         if kernel is None:
             return None
         if not notes_of(tensors):
-            return self._computed(node, tensors, kernel, lambda: _as_written(node, root, version))
+            return self._computed(node, tensors, kernel, lambda: _node_message(node, root, version))
         _read_what_decides(node, tensors)
-        written = _as_written(node, root, version)  # the node may be gone when it is computed again
-        return self._computed(node, tensors, kernel, lambda: written)
+        # Made now, as the node may be removed before a recomputation.
+        message = _node_message(node, root, version)
+        return self._computed(node, tensors, kernel, lambda: message)
 
     def _computed(
         self, node: Node, tensors: Sequence[Tensor | None], kernel: Kernel, message: Message
@@ -89,17 +90,18 @@ class Folder:
             return None
         if any(not isinstance(a, np.ndarray) or size_of(a) > self.max_bytes for a in results):
             return None
-        held = self._held(results, node)
+        constants = self._share(results, node)
         notes = notes_of(tensors)
-        if held is None or not notes:
-            return held
+        if constants is None or not notes:
+            return constants
         compute = functools.partial(self._computed, node, kernel=kernel, message=message)
-        recipes = [Recipe(compute, tensors, index) for index in range(len(held))]
-        return [OpaqueTensor(t, notes, recipe) for t, recipe in zip(held, recipes, strict=True)]
+        recipes = [Recipe(compute, tensors, index) for index in range(len(constants))]
+        pairs = zip(constants, recipes, strict=True)
+        return [OpaqueTensor(tensor, notes, recipe) for tensor, recipe in pairs]
 
-    def _held(self, arrays: Sequence[Array], node: Node) -> list[Tensor] | None:
-        """Results as constants, the earlier one for what is equal to it; None where there would be
-        too many."""
+    def _share(self, arrays: Sequence[Array], node: Node) -> list[Tensor] | None:
+        """Convert results to constants, equal ones to an earlier one; None above the memory
+        limit."""
         governor, tensors = current(), []
         for array in arrays:
             size = size_of(array)
@@ -117,11 +119,11 @@ class Folder:
         return tensors
 
     def reads(self, tensor: Tensor) -> bool:
-        """Whether a tensor is one to compute with."""
+        """Test whether a tensor may be an operand."""
         return tensor.is_readable and not self.is_large(tensor)
 
     def is_large(self, tensor: Tensor) -> bool:
-        """Whether a tensor is over the size that is read or made."""
+        """Test whether a tensor is above the limit."""
         return tensor.size * 4 > self.max_bytes
 
     def _kernel(self, node: Node, root: Model | Function, opset: int) -> Kernel | None:
@@ -133,7 +135,7 @@ class Folder:
     def _make_kernel(self, node: Node, root: Model | Function, opset: int) -> Kernel | None:
         if not self.may_fold(node):
             return None
-        proto, opsets = _as_written(node, root, opset)
+        proto, opsets = _node_message(node, root, opset)
         make = _shared_kernel if proto.ByteSize() <= _MOST_SHARED else _shared_kernel.__wrapped__
         return make(proto.SerializeToString(deterministic=True), tuple(sorted(opsets.items())))
 
@@ -147,16 +149,16 @@ def _read_what_decides(node: Node, tensors: Sequence[Tensor | None]) -> None:
             tensor.read()
 
 
-def _as_written(
+def _node_message(
     node: Node, root: Model | Function, opset: int
 ) -> tuple[onnx.NodeProto, dict[str, int]]:
-    """The message of a node, and the opsets that it is written in."""
+    """The message of a node, and its opset imports."""
     return connected(node.op, node), {**root.opset_imports, node.domain: opset}
 
 
 @functools.lru_cache(maxsize=256)
 def _shared_kernel(text: bytes, opsets: tuple[tuple[str, int], ...]) -> Kernel | None:
-    """The kernel of a node as it is written, the same one whichever model asks for it."""
+    """The kernel of an encoded node, shared by all models."""
     from ...reference.interpreter.evaluator import operator_kernel  # brings onnx's kernels
 
     try:

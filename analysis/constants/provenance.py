@@ -1,4 +1,4 @@
-"""What a value that is not constant depends on, in the words a user needs."""
+"""Provenance: the sources of values that are not constant, described for users."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from onnx import TensorProto
 from ...facts.reason import Reason
 from ...ir import Model, Node, Value, normal_domain
 from ...ops.randomness import draws_random_numbers
-from .dependence import Asked, CallReads, comes_from, fed_from, is_iteration_number
+from .dependence import CallReads, Query, carried_sources, comes_from, is_iteration_number
 
 _MOST_NAMED = 3
 _MOST_SET = 16
-"""A list of so many whole numbers or truth values at most is taken for settings."""
+"""The most integers or truth values in a list that counts as a setting."""
 
 _WHOLE = tuple(n for kind, n in TensorProto.DataType.items() if "INT" in kind or kind == "BOOL")
 
 
 class Origin(NamedTuple):
-    """One source of what is not known.
+    """A source of an unknown value.
 
     Attributes:
         what: its description.
-        option: the option that makes it known; "" where there is none.
-        data: it is what the model computes with, which differs from run to run.
-        value: the input, where it is one.
+        option: the option that fixes it; "" where there is none.
+        data: true for data, which differs from run to run.
+        value: the input, if it is one.
         function: the function whose parameter it is, if it is one.
     """
 
@@ -39,90 +39,89 @@ class Origin(NamedTuple):
 
 
 def origins(value: Value, sizes: bool = False) -> Reason:
-    """Name the graph inputs and operators that keep a value from being known, with a way out.
+    """Describe the graph inputs and operators that decide a value, with a remedy.
 
     For example: "input 'n'; decide it with --set n=... (values= in Python)". The arguments are
     `depends_on`, `by_data`, `options`, and `functions`, whose parameters are among the origins.
 
     Args:
-        value: what is not known.
-        sizes: it is only its sizes that matter.
+        value: the unknown value.
+        sizes: ask only about its sizes.
     """
-    found = origins_of(value, sizes)
-    names = [origin.what for origin in found] or [f"value '{value.name}'"]
-    by_data = any(origin.data for origin in found)
-    options = list(dict.fromkeys(origin.option for origin in found))
+    sources = origins_of(value, sizes)
+    names = [origin.what for origin in sources] or [f"value '{value.name}'"]
+    by_data = any(origin.data for origin in sources)
+    options = list(dict.fromkeys(origin.option for origin in sources))
     if by_data or "" in options:
         options = []
     arguments = {
         "depends_on": names,
         "by_data": by_data,
         "options": options,
-        "functions": list(dict.fromkeys(o.function for o in found if o.function)),
+        "functions": list(dict.fromkeys(o.function for o in sources if o.function)),
     }
     text = listed(names) + ("; decided by data" if by_data else "")
     return Reason(text, "", arguments, options)
 
 
 def origins_of(value: Value, sizes: bool = False) -> list[Origin]:
-    """The sources that keep a value, or its sizes, from being known, each once, the nearest
-    first."""
-    return list(dict.fromkeys(_Walk().roots(Asked(value, sizes))))
+    """The sources of a value, or of its sizes, each once, nearest first."""
+    return list(dict.fromkeys(_Walk().roots(Query(value, sizes))))
 
 
 def listed(names: list[str]) -> str:
-    """Return the first names, and how many more there are."""
-    shown = ", ".join(names[:_MOST_NAMED])
+    """List the first names, and the number of others."""
+    text = ", ".join(names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{text} and {more} more" if more > 0 else text
 
 
 class _Walk:
     def __init__(self) -> None:
-        self.seen: set[Asked] = set()
+        self.visited: set[Query] = set()
         self._calls: CallReads | None = None
 
-    def roots(self, wanted: Asked) -> Iterator[Origin]:
-        """Walk against the data flow; what only gives its sizes is marked as such."""
-        stack = [wanted]
+    def roots(self, start: Query) -> Iterator[Origin]:
+        """Walk against the data flow, and mark values of which only sizes matter."""
+        stack = [start]
         while stack:
-            asked = stack.pop()
-            if asked in self.seen:
+            query = stack.pop()
+            if query in self.visited:
                 continue
-            self.seen.add(asked)
-            value, sizes = asked
+            self.visited.add(query)
+            value, sizes = query
             node = value.producer
             if value.constant is not None:
                 if not value.constant.is_readable and not sizes:
                     yield Origin(f"'{value.name}', external data in an unknown folder", "base_dir=")
             elif node is None:
-                outer = list(fed_from(value))
-                stack += [Asked(v, sizes) for v in reversed(outer)]
+                outer = list(carried_sources(value))
+                stack += [Query(v, sizes) for v in reversed(outer)]
                 if not outer and not is_iteration_number(value):
                     yield from _source(value, sizes)
             elif _is_opaque(node) or (draws_random_numbers(node) and not sizes):
                 random = "" if _is_opaque(node) else "random "
                 yield Origin(f"the {random}operator {node}")
             else:
-                before = self._before(asked)
+                before = self._before(query)
                 reads = [a.value.constant for a in before]
                 if all(tensor is not None and tensor.is_readable for tensor in reads):
                     yield Origin(f"the operator {node}")
                 stack += reversed(before)
 
-    def _before(self, asked: Asked) -> list[Asked]:
-        """One step against the data flow; that over a call leads to what the output comes from."""
-        node = asked.value.producer
+    def _before(self, query: Query) -> list[Query]:
+        """Take one step against the data flow; through a call, to the arguments of the output."""
+        node = query.value.producer
         root = node.graph.root if node is not None and node.graph is not None else None
         if node is not None and isinstance(root, Model) and root.functions:
             self._calls = self._calls or CallReads(root.functions)
             if self._calls.calls(node):
-                return self._calls.of(asked)
-        return list(comes_from(asked))
+                return self._calls.of(query)
+        return list(comes_from(query))
 
 
 def _is_opaque(node: Node) -> bool:
-    """Whether nothing is known of an operator: it is neither ONNX's nor a function."""
+    """Test for an unknown operator: neither ONNX's own nor a function."""
     assert node.graph is not None
     root = node.graph.root
     foreign = bool(normal_domain(node.domain)) and not node.bodies
@@ -130,7 +129,7 @@ def _is_opaque(node: Node) -> bool:
 
 
 def _source(value: Value, sizes: bool) -> Iterator[Origin]:
-    """What a value that nothing computes is; nothing where only its sizes matter and are told."""
+    """Describe a value without a producer, unless its declaration fixes the sizes in question."""
     graph = value.owner
     if sizes and value.shape is not None and all(isinstance(dim, int) for dim in value.shape):
         return
@@ -156,8 +155,8 @@ def _source(value: Value, sizes: bool) -> Iterator[Origin]:
 
 
 def is_setting(value: Value) -> bool:
-    """Whether an input is one that a caller may fix, rather than what the model computes with:
-    one element, or a short list of whole numbers or truth values."""
+    """Test whether an input is a setting instead of data. A setting is one element, or a short list
+    of integers or truth values."""
     whole, shape = value.elem_type in _WHOLE, value.shape
     if shape is None:
         return whole

@@ -1,1 +1,1 @@
-"""What may run although the original does not run it."""
+"""Safety of code that runs although the original does not run it."""

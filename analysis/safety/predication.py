@@ -1,7 +1,7 @@
-"""Whether all trips that a Loop may make can be written out, live or not, and what each one needs.
+"""Legality of predicating a Loop: unrolling all possible iterations, live or not.
 
-Every trip is run on what is known about its values: the iteration number is a constant, and a
-carried value is one that some earlier trip has left, since a trip that is not live leaves nothing.
+It runs each iteration on facts: the iteration number is a constant, and a loop-carried value comes
+from some earlier iteration, since one that is not live changes nothing.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from .select_legality import shown, unselectable
 from .speculation import Hazard, Speculation
 
 _SLICE_OPSET = 10
-"""From here on the bounds of Slice may be computed."""
+"""The first opset with computed bounds of Slice."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Trip:
-    """One trip of a Loop that is written out.
+    """An unrolled iteration of a Loop.
 
     Attributes:
-        certain: the Loop makes it in any case.
-        goes_on: if it is made, so is the next.
-        condition: the shape of the condition that it computes.
-        elem_types: the element types of the carried values that it gives.
+        certain: the Loop always makes it.
+        goes_on: the next iteration follows.
+        condition: the shape of its condition.
+        elem_types: the element types of its loop-carried values.
     """
 
     certain: bool
@@ -40,7 +40,7 @@ class Trip:
 
 @dataclasses.dataclass(frozen=True)
 class Prediction:
-    """The trips to write out, or why that cannot be done."""
+    """The iterations to unroll, or the obstacle."""
 
     trips: tuple[Trip, ...] = ()
     obstacle: str | None = None
@@ -50,9 +50,9 @@ def predict(speculation: Speculation, loop: Node, most: int) -> Prediction:
     """The trips that a Loop may make.
 
     Args:
-        speculation: runs the body on what is known.
+        speculation: runs the body on facts.
         loop: a Loop with a maximum of at least one trip.
-        most: that maximum.
+        most: the maximum.
     """
     prophet = _Prophet(speculation, loop)
     try:
@@ -87,9 +87,9 @@ class _Prophet:
         return Known(Fact()) if value is None else self.speculation.outside(value)
 
     def run_trip(self, number: int, last: bool) -> bool:
-        """Take in one trip; whether there may be another."""
+        """Run an iteration, and return whether there may be another."""
         if self._settled:
-            # It differs in nothing from the one before.
+            # It equals the one before.
             self.trips.append(self.trips[-1])
             return True
         results = self._results(number)
@@ -104,7 +104,7 @@ class _Prophet:
         if not last and holds is None and not self.certain:
             self._require_one_element(condition)
         same = all(alike(a, b) for a, b in zip(self.states, joined, strict=True))
-        # Two trips are compared first, as a size may be new on each trip.
+        # Two iterations are compared first, as a size may be new on each.
         steady = len(self.rows) > 1 and not self.trips[-2].certain
         self._settled = same and steady and not self.numbered and not self.certain
         self.states = joined
@@ -112,15 +112,15 @@ class _Prophet:
         return holds is not False
 
     def _results(self, number: int) -> list[Known]:
-        given = (iteration_number(self.body, number), given_condition(self.body, True))
-        arguments = [*(known(constant_fact(tensor)) for tensor in given), *self.states]
+        constants = (iteration_number(self.body, number), given_condition(self.body, True))
+        arguments = [*(known(constant_fact(tensor)) for tensor in constants), *self.states]
         try:
             return self.speculation.run(self.body, arguments, certain=self.certain)
         except Hazard as hazard:
             raise _Obstacle(f"its body cannot run when the Loop has ended: {hazard}") from hazard
 
     def _join(self, new: Sequence[Known]) -> list[Known]:
-        """Carried values after a trip that may not be live; a select must be able to choose."""
+        """Join loop-carried values after an iteration that may not be live, for a select."""
         for slot, one, other in zip(self.body.inputs[2:], new, self.states, strict=True):
             why = unselectable(one.fact, other.fact, self.opset)
             if why is not None:
@@ -133,7 +133,7 @@ class _Prophet:
             raise _Obstacle(f"its condition '{name}' may not hold one element after it has ended")
 
     def check_scan_outputs(self) -> None:
-        """Demand that rows of all trips can be stacked, and cut to those that are live."""
+        """Check that rows of all iterations can be stacked, then cut to the live ones."""
         if all(trip.certain for trip in self.trips):
             return
         first = len(self.states)
@@ -170,7 +170,7 @@ class _Prophet:
             )
 
     def _declared(self, position: int) -> Shape | None:
-        """The row of a scan output as the body declares it, where that is all numbers."""
+        """The shape of a scan output's row in the body's declaration, if constant."""
         declared = self.body.output_infos[position + 1].type
         fact = self.speculation.inference.symbols.fact(declared)
         numbers = fact.shape is not None and all(dim.value is not None for dim in fact.shape)
@@ -185,7 +185,7 @@ def _decided(condition: Fact) -> bool | None:
 
 
 def _joined(one: Known, other: Known) -> Known:
-    """What holds for either value; both have one type and shape."""
+    """Join two values of one type and shape."""
     content = one.fact.content if same_content(one.fact, other.fact) else None
     fact = Fact(one.fact.elem_type, one.fact.shape, content)
     joined = known(fact, join(one.bounds, other.bounds))

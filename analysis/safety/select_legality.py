@@ -1,4 +1,4 @@
-"""Whether a select can choose between two values: they must be tensors of one type and shape."""
+"""Legality of a select between two values: tensors of one type and shape."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _OLDEST_OPSET = 9
 
 
 def without_select(opset: int) -> str | None:
-    """Why nothing can be selected in an opset; None if something can."""
+    """The obstacle to any select in an opset; None if there is none."""
     if opset >= _OLDEST_OPSET:
         return None
     return f"opset {opset} has no Where; convert to opset {_OLDEST_OPSET} first"
 
 
 def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
-    """Why no select can choose between two values with these facts; None if one can.
+    """The obstacle to a select between two values with these facts; None if there is none.
 
     The answer continues a sentence that begins with the value: "'y' differs in shape: ...".
     """
@@ -37,5 +37,5 @@ def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
 
 
 def shown(shape: Shape) -> str:
-    """A shape as messages show it."""
+    """Format a shape for messages."""
     return f"[{', '.join(shown_dim(dim) for dim in shape)}]"

@@ -1,11 +1,9 @@
-"""What may run although its result is thrown away: the branch that is not taken, the trip after
-the last.
+"""Speculation: code that runs for a discarded result, as the other branch of an If.
 
-Such code must not fail where the original did not run it. What must be proven about the inputs of
-each operator that may run so stands in its class in `operators`; everything else is a hazard.
-Declarations inside the code count for nothing, as they speak of the runs that the original makes:
-facts are inferred from what is known outside, node by node, each proven safe before its outputs are
-believed.
+Such code must not fail where the original did not run it. The class of each operator in `ops`
+states the conditions on its inputs; every other operator is a hazard. Declarations inside the code
+do not count, as they describe the runs of the original: facts are inferred from those outside, node
+by node, after a proof that the node is safe.
 """
 
 from __future__ import annotations
@@ -24,23 +22,23 @@ from ...ops.randomness import draws_random_numbers
 from ..shapes.inference import ShapeInference
 
 _MOST_STEPS = limit("bound_steps")
-"""How far bounds of a value from outside are followed back."""
+"""The limit of steps back from a value outside for its bounds."""
 
 _MOST_CALLS = limit("speculated_calls")
-"""How many calls of functions are looked into."""
+"""The limit of analysed calls."""
 
 _DEEPEST = limit("call_depth")
-"""How deep in each other they are."""
+"""The limit of the nesting of analysed calls."""
 
 Environment = dict[Value, Known]
 
 
 class Hazard(Signal):
-    """A node may fail, or change what other nodes do, when it runs where it need not.
+    """A node that may fail or affect others when it runs speculatively.
 
     Attributes:
-        node: that node.
-        why: what could happen, as the rest of a sentence that begins with the node.
+        node: the node.
+        why: the hazard as a predicate of the node.
     """
 
     def __init__(self, node: Node, why: str) -> None:
@@ -50,11 +48,11 @@ class Hazard(Signal):
 
 
 class Speculation:
-    """Runs bodies of one model on what is known about values instead of on the values.
+    """Abstract interpreter that runs bodies of one model on facts.
 
     Args:
-        inference: facts about values outside of the bodies.
-        functions: the model's own functions, which are looked into.
+        inference: facts about values outside the bodies.
+        functions: the model's own functions, which are analysed.
     """
 
     def __init__(
@@ -69,11 +67,11 @@ class Speculation:
     def run(
         self, body: Graph, arguments: Sequence[Known] = (), *, certain: bool = False
     ) -> list[Known]:
-        """What a body gives out when it runs on values of which the arguments are known.
+        """Run a body on facts, and return those of its outputs.
 
         Args:
-            body: the graph; nothing in it is changed.
-            arguments: what is known about each of its inputs.
+            body: the graph; it stays unchanged.
+            arguments: facts about its inputs.
             certain: the original runs it too, so that it may fail.
 
         Raises:
@@ -86,8 +84,8 @@ class Speculation:
         return [self._known(value, environment) for value in body.outputs]
 
     def survey(self, nodes: Sequence[Node]) -> dict[Node, Hazard]:
-        """Which of some nodes may fail if they run although the original might not run them, and
-        why: those that they read come first, and what these read besides is known outside."""
+        """Find the hazards among nodes in topological order. All other values that they read are
+        outside."""
         environment: Environment = {}
         hazards: dict[Node, Hazard] = {}
         for node in nodes:
@@ -101,7 +99,7 @@ class Speculation:
         return hazards
 
     def outside(self, value: Value, steps: int = _MOST_STEPS) -> Known:
-        """What is known about a value of the model as it stands."""
+        """Facts about a value of the unchanged model."""
         if value in self._outside:
             return self._outside[value]
         fact = self.inference.fact(value)
@@ -125,15 +123,15 @@ class Speculation:
     def _known(self, value: Value | None, environment: Environment) -> Known:
         if value is None:
             return Known(UNKNOWN)
-        found = environment.get(value)
-        return self.outside(value) if found is None else found
+        entry = environment.get(value)
+        return self.outside(value) if entry is None else entry
 
     def run_node(self, node: Node, inputs: Sequence[Known], certain: bool) -> list[Known]:
-        """What a node gives when it runs on values of which this is known.
+        """Run a node on facts, and return those of its outputs.
 
         Args:
-            node: the node; nothing is changed.
-            inputs: what is known about each of its inputs.
+            node: the node; it stays unchanged.
+            inputs: facts about its inputs.
             certain: the original runs it too, so that it may fail.
 
         Raises:
@@ -156,7 +154,7 @@ class Speculation:
         if not certain:
             _prove_safe(node, inputs)
         if node.bodies:
-            # Only code that is certain to run holds any; what they give out is not looked into.
+            # Only certain code has bodies; these are not analysed.
             return [Known(UNKNOWN)] * len(node.outputs)
         facts = self.inference.infer(node, [argument.fact for argument in inputs])
         return known_outputs(node, inputs, facts)
@@ -179,9 +177,9 @@ class Speculation:
             self._depth -= 1
 
     def _over(self) -> str:
-        """Why a call is not looked into; "" where it is."""
+        """The reason not to analyse a call; "" where there is none."""
         if self._calls > _MOST_CALLS:
-            # Functions that call others twice are run as often as there are paths to them.
+            # A function runs once for each path to it, exponentially many.
             more = f"more often than {allowed('speculated_calls')}"
         elif self._depth >= _DEEPEST:
             more = f"deeper in each other than {allowed('call_depth')}"
@@ -196,14 +194,14 @@ def _all_alike(ones: Sequence[Known], others: Sequence[Known]) -> bool:
 
 def _symbols(values: Sequence[Known]) -> set[str]:
     """The symbols in shapes and contents."""
-    found: set[str] = set()
+    symbols: set[str] = set()
     for value in values:
         for dim in value.fact.shape or ():
-            found |= dim.symbols
+            symbols |= dim.symbols
         for element in () if value.fact.content is None else value.fact.content.reshape(-1):
             if isinstance(element, Dimension):
-                found |= element.symbols
-    return found
+                symbols |= element.symbols
+    return symbols
 
 
 def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:

@@ -1,4 +1,4 @@
-"""One construct as a model of its own."""
+"""Models of single constructs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def reads_of(node: Node) -> list[Value]:
 
 
 def alone(node: Node, model: Model) -> onnx.ModelProto:
-    """A construct as the only node of a model, whose inputs are all that it reads."""
+    """Make a model of one construct, whose inputs are all values that it reads."""
     assert node.graph is not None
     single = Model(onnx.ModelProto(ir_version=model.ir_version))
     single.opset_imports = dict(node.graph.root.opset_imports)

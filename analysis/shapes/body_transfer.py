@@ -1,4 +1,4 @@
-"""Facts across the borders of bodies: what If, Loop and their kin take in and give out."""
+"""Transfer functions of nodes with bodies: If, Loop, Scan and SequenceMap."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .loop_fixpoint import (
     stacked,
 )
 from .nonzero_trips import runs_certainly
-from .scan_elements import ToldElements
+from .scan_elements import InferredElements
 from .scan_transfer import scan_inputs, scan_outputs
 
 _ITERATION, _CONDITION = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
 
 def enter_body(inference: Inference, value: Value) -> None:
-    """Assume what holds for every input of a body on every trip."""
+    """Assume the facts of a body's inputs that hold in every iteration."""
     body = value.owner
     assert body is not None and body.holder is not None
     node = body.holder
@@ -41,12 +41,12 @@ def enter_body(inference: Inference, value: Value) -> None:
         facts = [_element_of(inference, value) for value in node.inputs]
     else:
         facts = [of_type_only(inference.symbols.fact(v.type)) for v in body.inputs]
-    for given, fact in zip(body.inputs, facts, strict=True):
-        inference.enter(given, fact)
+    for parameter, fact in zip(body.inputs, facts, strict=True):
+        inference.enter(parameter, fact)
 
 
 def leave_bodies(inference: Inference, node: Node) -> list[Fact]:
-    """What a node that holds bodies gives out."""
+    """The facts of the outputs of a node with bodies."""
     if node.op.references:
         return [UNKNOWN] * len(node.outputs)
     if node.is_op("If"):
@@ -67,23 +67,26 @@ def leave_bodies(inference: Inference, node: Node) -> list[Fact]:
 
 
 def _rows(inference: Inference, node: Node, results: Sequence[Fact], first: int) -> list[Fact]:
-    """Scan outputs. Where there may be no trips their sizes are those of the body only as far as
-    runtimes infer them: others are 0 then."""
+    """The facts of scan outputs. For a Loop that may make zero iterations, sizes are those of the
+    body only where runtimes infer them; other sizes are 0 then."""
     elements = results[first:]
     if not runs_certainly(node, lambda value: known(inference.fact(value))):
-        told = ToldElements(node, inference.model, inference)
+        inferred = InferredElements(node, inference.model, inference)
         elements = [
-            _told_sizes(inference, told, index, fact) for index, fact in enumerate(elements, first)
+            _sizes_at_zero_trips(inference, inferred, index, fact)
+            for index, fact in enumerate(elements, first)
         ]
     return [stacked(inference.symbols, fact, 0, None) for fact in elements]
 
 
-def _told_sizes(inference: Inference, told: ToldElements, index: int, fact: Fact) -> Fact:
+def _sizes_at_zero_trips(
+    inference: Inference, inferred: InferredElements, index: int, fact: Fact
+) -> Fact:
     """Return the facts of a scan output's element that hold with and without iterations."""
     numbers = [dim for dim in fact.shape or () if dim.value]
     if not fact.shape or not (numbers or any(dim.value is None for dim in fact.shape)):
         return fact
-    element = told.of(index) if numbers else None
+    element = inferred.of(index) if numbers else None
     sizes: Sequence[int] = () if element is None else element.shape
     if numbers and len(sizes) != len(fact.shape):
         return Fact(fact.elem_type)
@@ -96,7 +99,7 @@ def _told_sizes(inference: Inference, told: ToldElements, index: int, fact: Fact
 
 
 def _element_of(inference: Inference, value: Value | None) -> Fact:
-    """What SequenceMap hands to its body: one element of a sequence, or a tensor as it is."""
+    """The argument of SequenceMap's body: an element of a sequence, or a tensor itself."""
     fact = fact_of(inference, value)
     if fact.other is None:
         return fact.without_content()
@@ -104,14 +107,14 @@ def _element_of(inference: Inference, value: Value | None) -> Fact:
 
 
 def _sequence_of(element: Fact) -> onnx.TypeProto | None:
-    """A sequence of what a body gives out; sizes that have no name differ from trip to trip."""
+    """The type of a sequence of body outputs; unnamed sizes vary by iteration."""
     type_ = element.type_proto(private=False)
     return None if type_ is None else onnx.helper.make_sequence_type_proto(type_)
 
 
 def _loop_inputs(inference: Inference, node: Node) -> list[Fact]:
-    """The iteration number, the condition, and carried values as they are on every trip: the
-    weakest facts that the initial values imply and the body preserves."""
+    """The facts of a Loop body's inputs in every iteration. Loop-carried values have the strongest
+    facts that the initial values imply and the body preserves."""
     body = node.body("body")
     initial = [fact_of(inference, value).without_content() for value in node.inputs[2:]]
     fixed = [

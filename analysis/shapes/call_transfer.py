@@ -1,7 +1,7 @@
-"""What calls of a model's functions give out, found once for calls that are given the same.
+"""Transfer function of calls, cached for calls with equal arguments.
 
-A function that calls another twice, which calls a third twice, makes a call graph that joins again:
-to walk it call by call takes time exponential in its depth.
+A function that calls another twice, which calls a third twice, has a call graph with shared paths:
+a walk call by call takes time exponential in its depth.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Attributes = Mapping[str, onnx.AttributeProto]
 
 
 class CallFacts:
-    """The results of calls, by function, attributes and what is known of the arguments.
+    """The facts of calls by function, attributes and facts of the arguments.
 
     Args:
-        symbols: makes new symbols. A size that a call makes anew (how many elements are not zero)
-            is another one in every call, however alike the arguments are.
-        known: what other inferences have found out, to which this one adds.
+        symbols: makes new symbols. A new size in a call (the number of nonzero elements) differs in
+            every call, even for equal arguments.
+        cache: the results of other inferences, which this one extends.
     """
 
-    def __init__(self, symbols: Symbols, known: dict[Hashable, list[Fact]] | None = None) -> None:
+    def __init__(self, symbols: Symbols, cache: dict[Hashable, list[Fact]] | None = None) -> None:
         self._symbols = symbols
-        self._known = {} if known is None else known
+        self._cache = {} if cache is None else cache
 
     def of(
         self,
@@ -39,24 +39,24 @@ class CallFacts:
         inputs: Sequence[Fact],
         infer: Callable[[], list[Fact]],
     ) -> list[Fact]:
-        """The facts of a call's outputs; those of an earlier call of this kind, or inferred."""
+        """The facts of a call's outputs, from the cache or inferred."""
         attributes = tuple([m.SerializeToString() for m in op.attributes.values()])
         key = (function, attributes, tuple([fact_key(fact) for fact in inputs]))
-        if key not in self._known:
-            self._known[key] = infer()
-            return self._known[key]
-        given = {name for fact in inputs for dim in _dimensions(fact) for name in dim.symbols}
-        return self._renewed(self._known[key], given)
+        if key not in self._cache:
+            self._cache[key] = infer()
+            return self._cache[key]
+        names = {name for fact in inputs for dim in _dimensions(fact) for name in dim.symbols}
+        return self._with_new_symbols(self._cache[key], names)
 
-    def _renewed(self, facts: Sequence[Fact], given: set[str]) -> list[Fact]:
-        """The same facts with new symbols for those that the call itself made."""
+    def _with_new_symbols(self, facts: Sequence[Fact], arguments: set[str]) -> list[Fact]:
+        """The same facts with new symbols for those that the call made itself."""
         own = {name for fact in facts for dim in _dimensions(fact) for name in dim.symbols}
-        renamed = {name: self._symbols.fresh() for name in own - given if is_private(name)}
+        renamed = {name: self._symbols.fresh() for name in own - arguments if is_private(name)}
         return [_with(fact, renamed) for fact in facts] if renamed else list(facts)
 
 
 def fact_key(fact: Fact) -> Hashable:
-    """What tells a fact from others."""
+    """The key of a fact."""
     content = None
     if fact.content is not None:
         content = (fact.content.shape, tuple(map(_element_key, fact.content.reshape(-1))))
@@ -65,7 +65,7 @@ def fact_key(fact: Fact) -> Hashable:
 
 
 def _element_key(element: object) -> Hashable:
-    """True equals the size 1, and is not it."""
+    """The key of an element: True equals 1 in Python, but is a different element."""
     return isinstance(element, bool), element
 
 

@@ -1,7 +1,7 @@
-"""Types and shapes over the IR, on demand: only what leads to a question is looked at.
+"""Type and shape inference on demand: it visits only values that a query depends on.
 
-This is the one place that knows types: passes, conversion and verification ask it. Nodes are
-inferred by `nodes.py`, bodies by `bodies.py`, calls by `calls.py`; here is the way between them.
+Passes, conversion and verification all use it. `node_transfer.py`, `body_transfer.py` and
+`call_transfer.py` have the transfer functions; this file walks between them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .onnx_inference_cache import Memory, OnnxFacts
 
 _DEEPEST = limit("call_depth")
 _TOO_DEEP = f"takes calls deeper in each other than {allowed('call_depth')}; inline them first"
-"""Calls that stand deeper in each other are not looked into."""
+"""The remark for calls beyond the limit of nesting."""
 
 _TERMS = 16
-"""A node that is given sizes of so many terms takes twice as long as one that is given numbers."""
+"""The number of terms in input sizes that doubles the cost of a node."""
 
 _CALL = 10
-"""So many nodes count as much as looking into a call does."""
+"""The cost of analysing a call, in nodes."""
 
 _BODIED = ("If", "Loop", "Scan", "SequenceMap")
 
 
 class _Calling:
-    """The functions whose calls are looked into, innermost first; bodies around a call count."""
+    """The stack of analysed calls, innermost first; bodies around a call count."""
 
     def __init__(self, function: Function, call: Node, around: _Calling | None) -> None:
         self.function = function
@@ -48,7 +48,7 @@ class _Calling:
             holder = holder.graph.holder
 
     def forbids(self, function: Function) -> bool:
-        """Whether a call in it is not looked into: it stands too deep, or in itself."""
+        """Test whether a call is too deep or recursive."""
         if self.depth >= _DEEPEST:
             return True
         calling: _Calling | None = self
@@ -58,24 +58,21 @@ class _Calling:
 
 
 class ShapeInference:
-    """Facts about the values of one model, computed when asked for and then remembered.
+    """Facts about the values of one model, computed on demand and cached.
 
-    The model must not be changed in a way that changes values while it is in use; replacing a
-    value by an equal one is fine.
+    While it is in use, values of the model must not change, except for replacements by equal ones.
 
     Args:
         model: the model.
-        version_of: the opset version in which a node is written, where that may be another than
-            its model or function imports.
-        trusts_bodies: take what bodies declare for granted, too. It need not hold for every trip,
-            so nothing that is computed may follow from it.
-        memory: what inferences of the same model, or of models made of it, have found out about
-            nodes.
+        version_of: returns the opset version of a node, where that may differ from its imports.
+        trusts_bodies: trust declarations in bodies, too. They may not hold in every iteration, so
+            no computation may depend on them.
+        memory: results of inferences of the same model, or of models derived from it.
 
     Attributes:
         symbols: the symbols of all facts.
         version_of: the opset version in which a node is written.
-        attributes: what the call gives whose function is looked into.
+        attributes: the attributes of the analysed call.
     """
 
     def __init__(
@@ -92,33 +89,33 @@ class ShapeInference:
         self._trusts_bodies = trusts_bodies
         self._facts: dict[Value, Fact] = {}
         memory = Memory() if memory is None else memory
-        asked = OnnxFacts(model, self.symbols, version_of, memory)
-        self._nodes = NodeFacts(self.symbols, asked, memory)
+        onnx_facts = OnnxFacts(model, self.symbols, version_of, memory)
+        self._nodes = NodeFacts(self.symbols, onnx_facts, memory)
         shared = model.settled and version_of is version_of_root and not trusts_bodies
         self._calls = CallFacts(self.symbols, memory.calls if shared else None)
         self.attributes: Attributes = {}
-        # The functions whose calls are looked into.
+        # The analysed calls.
         self._calling: _Calling | None = None
 
     def fact(self, value: Value) -> Fact:
-        """What is known about a value."""
-        found = self._facts.get(value)
-        if found is None:
+        """The facts about a value."""
+        fact = self._facts.get(value)
+        if fact is None:
             self._require([value])
-            found = self._facts[value]
-        return found
+            fact = self._facts[value]
+        return fact
 
     def assume(self, value: Value, fact: Fact) -> None:
-        """Take a fact for granted: the hypothesis of a body, or what a rewrite just made."""
+        """Assume a fact: the hypothesis of a body, or the result of a rewrite."""
         self._facts[value] = fact
         self.symbols.remember(fact.shape)
-        if fact.shape and value.graph is self.model.graph:  # it is there whatever is fed
+        if fact.shape and value.graph is self.model.graph:  # it exists for any feeds
             self.symbols.magnitudes.exists(fact.shape)
 
     def enter(self, value: Value, fact: Fact) -> None:
-        """Take a fact about an input of a body for granted.
+        """Assume a fact about an input of a body.
 
-        The element type, where that is all that is open, is the same on every trip.
+        An open element type is that of the declaration, the same in every iteration.
         """
         fact = self._completed(value, fact)
         if not fact.elem_type and fact.shape is None and fact.other is None:
@@ -130,18 +127,18 @@ class ShapeInference:
         yield from self._facts.items()
 
     def trial(self) -> ShapeInference:
-        """A copy that knows the same and can be thrown away with what it assumes."""
+        """A copy for assumptions that may be discarded."""
         other = copy.copy(self)
         other._facts = _Layered(self._facts)
         return other
 
     def keep(self) -> None:
-        """Hand what a trial found over to where it was made, its assumptions having held."""
+        """Merge the facts of a trial into its original, after its assumptions have held."""
         assert isinstance(self._facts, _Layered)
         self._facts.below.update(self._facts)
 
     def inside(self, call: Node, function: Function, inputs: Sequence[Fact]) -> ShapeInference:
-        """What is known inside of a function for one call, given facts of the arguments."""
+        """Facts inside a function for one call."""
         inner = copy.copy(self)
         inner._facts = {}
         inner.attributes = {**function.defaults, **self._resolved(call.op).attributes}
@@ -159,7 +156,7 @@ class ShapeInference:
         return inner
 
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
-        """What a node without bodies gives out when it is given these facts."""
+        """Infer the outputs of a node without bodies from facts of its inputs."""
         function = self.model.functions.get(node.op.function_key) if self.model.functions else None
         if function is None:
             return self._nodes.of(node, inputs, self._resolved(node.op))
@@ -177,14 +174,14 @@ class ShapeInference:
         return self._calls.of(function, self._resolved(node.op), inputs, infer)
 
     def _resolved(self, op: Operator) -> Operator:
-        """An operator with the attributes that the call around it gives; without those that it
-        does not give, whose defaults hold. Unchanged where no call is looked into."""
+        """The operator with references resolved to attributes of the analysed call. Attributes that
+        the call lacks are omitted."""
         if not self._calling or not op.references:
             return op
         return op.for_call(self.attributes)
 
     def _require(self, values: Sequence[Value]) -> None:
-        """Compute facts, what they depend on first; without recursion along the data flow."""
+        """Compute facts in order of dependence, without recursion along the data flow."""
         facts, own = self._facts, dict.__contains__
         below = facts.below if isinstance(facts, _Layered) else _NOTHING
         stack = list(values)
@@ -221,20 +218,20 @@ class ShapeInference:
             facts = self.infer(node, inputs)
         for index, value in enumerate(node.outputs):
             if value is not None:
-                known = facts[index] if index < len(facts) else UNKNOWN
-                full = self._completed(value, known)
-                if node.is_op("Loop") and index >= len(node.inputs) - 2 and known.shape:
-                    # a size that only the declaration tells is 0 if there are no trips
-                    rank = full.shape is not None and len(full.shape) == len(known.shape)
-                    first = full.shape[:1] if full.shape and rank else known.shape[:1]
-                    full = dataclasses.replace(full, shape=(*first, *known.shape[1:]))
+                inferred = facts[index] if index < len(facts) else UNKNOWN
+                full = self._completed(value, inferred)
+                if node.is_op("Loop") and index >= len(node.inputs) - 2 and inferred.shape:
+                    # a size from the declaration alone is 0 at zero iterations
+                    rank = full.shape is not None and len(full.shape) == len(inferred.shape)
+                    first = full.shape[:1] if full.shape and rank else inferred.shape[:1]
+                    full = dataclasses.replace(full, shape=(*first, *inferred.shape[1:]))
                 self.assume(value, full)
 
     def _completed(self, value: Value, fact: Fact) -> Fact:
-        """Fill in from the declaration what could not be inferred.
+        """Complete a fact from the declaration.
 
-        Not inside bodies: what is declared there need not hold for every trip. Symbols that a
-        function declares are its own, and stand for other sizes in each call.
+        Not inside bodies, where declarations may not hold in every iteration. Symbols in
+        declarations of a function stand for other sizes in each call.
         """
         declared = UNKNOWN if value.info is None else self._declared(value)
         if declared is UNKNOWN:
@@ -267,7 +264,7 @@ _NOTHING: dict[Value, Fact] = {}
 
 
 class _Layered(dict[Value, Fact]):
-    """Facts on top of others that stay as they are."""
+    """Facts on top of others that stay unchanged."""
 
     def __init__(self, below: dict[Value, Fact]) -> None:
         super().__init__()
@@ -286,7 +283,7 @@ def _is_body_input(value: Value) -> bool:
 
 
 def _needs(value: Value) -> Sequence[Value | None]:
-    """What must be known before a value can be computed."""
+    """The values whose facts the inference of a value needs."""
     if value.constant is not None:
         return ()
     node = value.producer

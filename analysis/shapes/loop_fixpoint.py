@@ -1,4 +1,4 @@
-"""What holds of the values that a body carries from trip to trip."""
+"""Fixpoint of facts about loop-carried values."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ _MOST_ROUNDS = 4
 
 
 class Inference(Protocol):
-    """What is needed of the inference of a whole model (`inference.py`)."""
+    """The interface of a model's inference (`inference.py`)."""
 
     symbols: Symbols
     model: Model
 
     def version_of(self, node: Node, /) -> int:
-        """The opset version in which a node is written."""
+        """The opset version of a node."""
 
     def fact(self, value: Value) -> Fact:
-        """What is known about a value."""
+        """The facts about a value."""
 
     def enter(self, value: Value, fact: Fact) -> None:
-        """Take a fact about an input of a body for granted."""
+        """Assume a fact about an input of a body."""
 
     def trial(self) -> Inference:
-        """A copy that can be thrown away with what it assumes."""
+        """A copy for assumptions that may be discarded."""
 
     def keep(self) -> None:
-        """Hand what a trial found over to where it was made."""
+        """Merge the facts of a trial into its original."""
 
 
 def fact_of(inference: Inference, value: Value | None) -> Fact:
-    """What is known about an input that may be absent."""
+    """The facts about an input that may be absent."""
     return UNKNOWN if value is None else inference.fact(value)
 
 
@@ -70,14 +70,14 @@ def invariant(
 
 
 class Slot:
-    """One carried value; a size that varies is always called by the same symbol."""
+    """A loop-carried value; each varying size has one symbol."""
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self.varying: dict[int, Dimension] = {}
 
     def join(self, one: Fact, other: Fact) -> Fact:
-        """What holds for both."""
+        """Join two facts."""
         if one.other is not None or other.other is not None:
             type_ = agreed(one.other, other.other)
             if type_ is not None and 0 in (one.count, other.count):
@@ -110,7 +110,7 @@ def _same(one: Fact, other: Fact) -> bool:
 def after_any_trips(
     symbols: Symbols, initial: Sequence[Fact], results: Sequence[Fact]
 ) -> list[Fact]:
-    """Carried values when a loop ends: the initial ones, or what the last trip gave."""
+    """The facts of loop-carried values after a loop: initial values or last outputs."""
     return [
         outside(symbols, Slot(symbols).join(a, b), (a,))
         for a, b in zip(initial, results, strict=True)
@@ -118,16 +118,16 @@ def after_any_trips(
 
 
 def outside(symbols: Symbols, fact: Fact, visible: Sequence[Fact]) -> Fact:
-    """A fact of a body as seen around it: sizes that differ from trip to trip become new ones."""
+    """A fact of a body outside it: sizes that vary by iteration become new ones."""
     if fact.shape is None:
         return fact
-    known = {dim for other in visible for dim in other.shape or ()}
-    dims = [dim if dim in known or is_named(dim) else symbols.fresh() for dim in fact.shape]
+    dims_outside = {dim for other in visible for dim in other.shape or ()}
+    dims = [dim if dim in dims_outside or is_named(dim) else symbols.fresh() for dim in fact.shape]
     return Fact(fact.elem_type, tuple(dims), None, fact.other)
 
 
 def stacked(symbols: Symbols, element: Fact, axis: int, length: Dimension | None) -> Fact:
-    """What a body gave out on all trips together, along a new axis."""
+    """Stack a body's output over all iterations along a new axis."""
     each = outside(symbols, element, ())
     if each.shape is None:
         return Fact(element.elem_type)

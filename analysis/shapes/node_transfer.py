@@ -1,7 +1,7 @@
-"""What single nodes give out, from what is known about their inputs.
+"""Transfer functions of single nodes.
 
-The rules in `ops/` say what most operators do with shapes and with small integers, in a few
-microseconds; onnx says the element types, and all that the rules leave open.
+The rules in `ops/` infer shapes and small integers of most operators in a few microseconds; onnx
+infers element types and everything else.
 """
 
 from __future__ import annotations
@@ -25,56 +25,57 @@ _SHORTENED = (
 )
 
 _MOST_SHARED = 16
-"""Elements that are compared to find out whether two facts are the same: those of a shape."""
+"""The most elements of facts that are compared: those of a shape."""
 
 
 class NodeFacts:
-    """Infers nodes one by one; those that are alike and are given the same facts, once.
+    """Inference of single nodes, cached for equal nodes with equal facts.
 
     Args:
         symbols: the symbols of the facts.
-        asked: asks onnx.
-        memory: what is known of nodes.
+        onnx_facts: onnx's own inference.
+        memory: results for nodes.
     """
 
-    def __init__(self, symbols: Symbols, asked: OnnxFacts, memory: Memory | None = None) -> None:
+    def __init__(
+        self, symbols: Symbols, onnx_facts: OnnxFacts, memory: Memory | None = None
+    ) -> None:
         self._symbols = symbols
-        self._asked = asked
+        self._onnx_facts = onnx_facts
         memory = Memory() if memory is None else memory
         self._facts = memory.facts
         self._by_rule = memory.by_rule
         self._by_onnx: dict[Hashable, list[Fact]] = {}
 
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
-        """What a node gives out that is not If, Loop or Scan and calls no function of the model.
+        """Infer the outputs of a node that is no If, Loop, Scan or call.
 
         Args:
-            op: its operator, with the values of attributes that the call of its function gives.
+            op: its operator, with attributes of the analysed call.
         """
-        kind = self._asked.kind(node, op)
+        kind = self._onnx_facts.kind(node, op)
         if node.bodies or normal_domain(op.domain) or op is not node.op:
             return self._infer(node, inputs, op, kind)
         key = kind, *inputs
-        known = self._by_rule.get(key)
-        if known is None and not _reads_constants(node):
-            known = self._by_onnx.get(key)
-        if known is not None:
-            return known
-        made, asked, shortened = self._symbols.made, self._asked.times, times_shortened()
+        cached = self._by_rule.get(key)
+        if cached is None and not _reads_constants(node):
+            cached = self._by_onnx.get(key)
+        if cached is not None:
+            return cached
+        symbols, queries, shortened = self._symbols.made, self._onnx_facts.times, times_shortened()
         facts = [self.shared(fact) for fact in self._infer(node, inputs, op, kind)]
         if times_shortened() != shortened:
             current().refuse_sizes(node, _SHORTENED)
-        if self._symbols.made != made:
-            return facts  # a size is another one in each node
-        if self._asked.times == asked:
+        if self._symbols.made != symbols:
+            return facts  # a new size differs in each node
+        if self._onnx_facts.times == queries:
             self._by_rule[key] = facts
         elif not _reads_constants(node):  # which onnx may have read
             self._by_onnx[key] = facts
         return facts
 
     def shared(self, fact: Fact) -> Fact:
-        """The one fact that stands for all that say the same, so that nodes that are given the
-        same are known by that."""
+        """Intern a fact, so that equal facts are one object."""
         content, elements = fact.content, None
         if fact.other is not None or fact.count is not None:
             return fact
@@ -89,37 +90,37 @@ class NodeFacts:
             f.elem_type or f.other or not v for f, v in zip(inputs, node.inputs, strict=True)
         )
         if normal_domain(op.domain) or node.op.references:
-            told = None if node.op.references else rules_of(op).facts(node, inputs)
-            if told is not None:
-                return told
+            by_rule = None if node.op.references else rules_of(op).facts(node, inputs)
+            if by_rule is not None:
+                return by_rule
             if typed and not node.bodies and not op.references:
-                return self._asked.of(node, inputs, op)
+                return self._onnx_facts.of(node, inputs, op)
             return [UNKNOWN] * len(node.outputs)
         facts = self._by_rules(node, inputs, typed, kind)
         if typed and not node.bodies and not all(map(_is_complete, facts, node.outputs)):
-            asked = self._asked.of(node, inputs, op)
+            by_onnx = self._onnx_facts.of(node, inputs, op)
             facts = [
                 self._joined(node, inputs, index, pair)
-                for index, pair in enumerate(zip(facts, asked, strict=True))
+                for index, pair in enumerate(zip(facts, by_onnx, strict=True))
             ]
         return with_counts(node, inputs, facts)
 
     def _by_rules(self, node: Node, inputs: Sequence[Fact], typed: bool, kind: Kind) -> list[Fact]:
-        """What the rules tell of an operator of ONNX's own, with the element types."""
-        shapes = [self._held(shape) for shape in shapes_of(node, inputs, self._symbols) or []]
+        """Infer an operator of ONNX's own by rules, with element types."""
+        shapes = [self._bounded(shape) for shape in shapes_of(node, inputs, self._symbols) or []]
         shapes += [None] * (len(node.outputs) - len(shapes))
         if not typed or node.bodies or any(fact.other is not None for fact in inputs):
             return [Fact(0, shape) for _, shape in zip(node.outputs, shapes, strict=False)]
-        types = self._asked.elem_types(node, inputs, kind)
-        facts = [Fact(*known) for known in zip(types, shapes, strict=False)]
+        types = self._onnx_facts.elem_types(node, inputs, kind)
+        facts = [Fact(*pair) for pair in zip(types, shapes, strict=False)]
         if facts:
             facts[0] = _with_content(
                 facts[0], content_of(node, inputs, types[0], self._symbols.magnitudes)
             )
         return facts
 
-    def _held(self, shape: Shape | None) -> Shape | None:
-        """A shape as messages hold it: no tensor has larger sizes, so those are not known."""
+    def _bounded(self, shape: Shape | None) -> Shape | None:
+        """Replace sizes that no message can hold by new symbols."""
         if shape is None or all((dim.value or 0) <= _LARGEST for dim in shape):
             return shape
         return tuple([d if (d.value or 0) <= _LARGEST else self._symbols.fresh() for d in shape])
@@ -127,7 +128,7 @@ class NodeFacts:
     def _joined(
         self, node: Node, inputs: Sequence[Fact], index: int, facts: tuple[Fact, Fact]
     ) -> Fact:
-        """What a rule and onnx tell of one output."""
+        """Join the facts of a rule and of onnx about one output."""
         ours, theirs = facts
         shape = theirs.shape if ours.shape is None else ours.shape
         content = ours.content
@@ -141,7 +142,7 @@ def _reads_constants(node: Node) -> bool:
 
 
 def _with_content(fact: Fact, content: Content | None) -> Fact:
-    """A fact with the elements, which tell the shape too."""
+    """Add elements to a fact, and the shape that follows from them."""
     if content is None:
         return fact
     shape = fact.shape

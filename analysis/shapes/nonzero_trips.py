@@ -1,4 +1,4 @@
-"""Whether a Loop or Scan certainly runs its body at least once."""
+"""Loops and Scans that certainly run their body at least once."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ...facts.fact import Shape, decided
 from ...ir import Node, Value
 
 
-def runs_certainly(node: Node, known: Callable[[Value], Known]) -> bool:
-    """Whether there is a first trip, whatever is fed.
+def runs_certainly(node: Node, facts: Callable[[Value], Known]) -> bool:
+    """Test whether there is a first iteration for any feeds.
 
     Args:
         node: a Loop or Scan.
-        known: what is known about a value around it.
+        facts: returns facts about a value around it.
     """
     if node.is_op("Loop"):
-        return _is_positive(node.input(0), known) and _is_true(node.input(1), known)
+        return _is_positive(node.input(0), facts) and _is_true(node.input(1), facts)
     assert node.graph is not None
     if node.graph.root.opset() < 9:
         return False  # its batch may be empty, or all its sequence_lens 0
@@ -25,7 +25,7 @@ def runs_certainly(node: Node, known: Callable[[Value], Known]) -> bool:
     axes = node.attribute("scan_input_axes") or [0] * count
     scanned = node.inputs[len(node.inputs) - count :]
     return any(
-        _is_long(known(value).fact.shape, axis)
+        _is_long(facts(value).fact.shape, axis)
         for value, axis in zip(scanned, axes, strict=True)
         if value is not None
     )
@@ -37,15 +37,15 @@ def _is_long(shape: Shape | None, axis: int) -> bool:
     return shape[axis].less(1) is False
 
 
-def _is_positive(maximum: Value | None, known: Callable[[Value], Known]) -> bool:
+def _is_positive(maximum: Value | None, facts: Callable[[Value], Known]) -> bool:
     if maximum is None:
         return True
-    bounds = known(maximum).bounds
+    bounds = facts(maximum).bounds
     return bounds is not None and bounds.low.less(1) is False
 
 
-def _is_true(condition: Value | None, known: Callable[[Value], Known]) -> bool:
+def _is_true(condition: Value | None, facts: Callable[[Value], Known]) -> bool:
     if condition is None:
         return True
-    value = decided(known(condition).fact)
+    value = decided(facts(condition).fact)
     return value is not None and value.size == 1 and bool(value.all())

@@ -1,8 +1,8 @@
-"""What onnx infers of single nodes, asked once for nodes that are alike.
+"""Cache of onnx's inference of single nodes, one query for equal nodes.
 
-A call of `onnx.shape_inference.infer_node_outputs` takes tens of microseconds, most of it for the
-messages that go in and out. So the types that an operator gives out are asked once for each
-combination of element types, and shapes once for each combination of shapes.
+A call of `onnx.shape_inference.infer_node_outputs` takes tens of microseconds, mostly for
+conversion of messages. So there is one query of output types for each combination of element types,
+and one of shapes for each combination of shapes.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from ...ops import described
 from ...ops.versions import VersionOf, version_of_root
 
 _MAX_INPUT_BYTES = 1 << 16
-"""Constants up to this size are shown to onnx's inference, which may read shapes from them."""
+"""The largest constant in bytes for onnx's inference, which may read shapes from it."""
 
 _MOST_NUMBERS = 64
-"""Other constants than integers are scales, limits and depths: one number for each axis at most."""
+"""The most elements of other constants: scales, limits and depths have one for each axis."""
 
 Kind = tuple[Hashable, ...]
-"""What nodes have in common that give out the same, if they are given the same."""
+"""The key of nodes with equal outputs for equal inputs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """What was found out about nodes and holds wherever one like them is given the same, so that it
-    serves all inferences of one rewrite: none of it depends on what a symbol stands for.
+    """Results for nodes that hold for equal nodes with equal inputs. They serve all inferences of
+    one rewrite, as none depends on the meaning of a symbol.
 
     Attributes:
-        alike: the first operator that was like an operator.
-        first: the same by what operators have in common that are alike.
-        elem_types: the element types that nodes give out.
-        types: what onnx said of a node's outputs.
-        facts: the one fact that stands for all that say the same.
-        by_rule: what rules tell of a node, all sizes being made of those of its inputs.
-        calls: what calls of functions give out that do not change any more.
-        bound: such functions with what a call gives in the place of references to attributes.
-        following: of such functions, what follows from which of their inputs.
-        asking: such functions of a model, with the operators that ask for sizes, calls of those
-            among them that do.
+        alike: the first operator equal to an operator.
+        first: the first operator by the key of equal ones.
+        elem_types: the element types of outputs.
+        types: the types of outputs from onnx.
+        facts: the interned facts.
+        by_rule: the facts of rules, where all sizes derive from those of inputs.
+        calls: the outputs of calls of functions that do not change.
+        bound: such functions with references replaced by attributes of a call.
+        following: for such functions, the values that follow from each set of inputs.
+        asking: such functions of a model, with the operators that read sizes, including calls of
+            such functions.
     """
 
     alike: dict[Operator, Operator] = dataclasses.field(default_factory=dict)
@@ -62,21 +62,21 @@ class Memory:
     asking: list[tuple[object, Set[str]]] = dataclasses.field(default_factory=list)
 
     def without_calls(self) -> Memory:
-        """The same for other functions."""
+        """The results for other functions."""
         return dataclasses.replace(self, calls={}, bound={}, following={}, asking=[])
 
 
 class OnnxFacts:
-    """Asks onnx about nodes and remembers what it said.
+    """Queries of onnx's inference, cached.
 
     Args:
         model: the model of the nodes.
         symbols: the symbols of the facts.
-        version_of: the opset version in which a node is written.
-        memory: what is known of nodes.
+        version_of: returns the opset version of a node.
+        memory: results for nodes.
 
     Attributes:
-        times: how often shapes were asked for.
+        times: the number of queries for shapes.
     """
 
     def __init__(
@@ -94,29 +94,28 @@ class OnnxFacts:
         self.times = 0
 
     def elem_types(self, node: Node, inputs: Sequence[Fact], kind: Kind) -> tuple[int, ...]:
-        """The element types of a node's outputs, for tensors of any shape; 0 where onnx wants to
-        know more."""
-        given = tuple([fact.elem_type for fact in inputs])
-        key = kind, given
-        known = self._memory.elem_types.get(key)
-        if known is None:
-            found = self._ask(node, [Fact(elem_type) for elem_type in given], node.op, {})
-            types = found or [None] * len(node.outputs)
-            known = tuple([0 if t is None else t.tensor_type.elem_type for t in types])
-            self._memory.elem_types[key] = known
-        return known
+        """The element types of a node's outputs for any shapes; 0 where onnx needs them."""
+        input_types = tuple([fact.elem_type for fact in inputs])
+        key = kind, input_types
+        output_types = self._memory.elem_types.get(key)
+        if output_types is None:
+            answers = self._ask(node, [Fact(elem_type) for elem_type in input_types], node.op, {})
+            types = answers or [None] * len(node.outputs)
+            output_types = tuple([0 if t is None else t.tensor_type.elem_type for t in types])
+            self._memory.elem_types[key] = output_types
+        return output_types
 
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
-        """What onnx infers of a node without bodies from its operator, which may be another one
-        than its own, its inputs' types, and its constants; nothing of operators unknown to it."""
+        """Infer a node without bodies by onnx. It uses the types and constants of inputs, and an
+        operator that may differ from the node's own."""
         self.times += 1
         constants = _small_constants(node, op)
         if any(fact.other is not None for fact in inputs):
             answers = self._read(node, self._ask(node, inputs, op, constants))
         else:
-            given = tuple([(f.elem_type, f.shape, constants.get(i)) for i, f in enumerate(inputs)])
+            types = tuple([(f.elem_type, f.shape, constants.get(i)) for i, f in enumerate(inputs)])
             imports = tuple(_imports(node).items())
-            key = self.kind(node, op), self._ir_version, imports, given
+            key = self.kind(node, op), self._ir_version, imports, types
             if key not in self._answers:
                 if key not in self._memory.types:
                     self._memory.types[key] = self._ask(node, inputs, op, constants)
@@ -125,15 +124,15 @@ class OnnxFacts:
         return [answer.fact(self._symbols) for answer in answers]
 
     def kind(self, node: Node, op: Operator) -> Kind:
-        """What nodes without bodies have in common that give out the same, if they are given the
-        same: the first operator that is like theirs, its version, which outputs are left out."""
-        alike = self._memory.alike.get(op) or self._known_by_signature(op)
-        given, omitted = node.outputs, None
-        if None in given:
-            omitted = tuple([value is None for value in given])
-        return alike, self._version_of(node), len(given), omitted
+        """The key of nodes with equal outputs for equal inputs, none with bodies. It has the first
+        equal operator, its version and the omitted outputs."""
+        alike = self._memory.alike.get(op) or self._first_equal(op)
+        outputs, omitted = node.outputs, None
+        if None in outputs:
+            omitted = tuple([value is None for value in outputs])
+        return alike, self._version_of(node), len(outputs), omitted
 
-    def _known_by_signature(self, op: Operator) -> Operator:
+    def _first_equal(self, op: Operator) -> Operator:
         attributes = [m.SerializeToString(deterministic=True) for m in op.attributes.values()]
         signature = (op.op_type, op.domain, tuple(sorted(attributes)))
         self._memory.alike[op] = self._memory.first.setdefault(signature, op)
@@ -145,8 +144,7 @@ class OnnxFacts:
     def _ask(
         self, node: Node, inputs: Sequence[Fact], op: Operator, constants: dict[int, Tensor]
     ) -> list[onnx.TypeProto | None]:
-        """The types of a node's outputs; empty for an operator that nobody knows, or a node that
-        does not fit its operator."""
+        """Query the types of a node's outputs; empty for an unknown operator or an invalid node."""
         version, domain = self._version_of(node), normal_domain(node.domain)
         if not domain and ends_inference(op.op_type, op.attributes.values()):
             return []
@@ -163,7 +161,7 @@ class OnnxFacts:
                 onnx.defs.get_schema(op.op_type, version, domain),
                 proto,
                 {f"i{i}": type_ for i, type_ in enumerate(types) if type_ is not None},
-                {f"i{i}": shown_message(tensor) for i, tensor in constants.items()},
+                {f"i{i}": message_for_onnx(tensor) for i, tensor in constants.items()},
                 opset_imports=imports,
                 ir_version=self._ir_version,
             )
@@ -178,17 +176,17 @@ def _imports(node: Node) -> Mapping[str, int]:
 
 
 class _Answer:
-    """The type of one output: a fact, and the axes whose sizes are another one in each node."""
+    """The type of one output: a fact, and the axes whose sizes differ in each node."""
 
     __slots__ = ("_fact", "_open")
 
     def __init__(self, type_: onnx.TypeProto | None, symbols: Symbols) -> None:
         self._fact = UNKNOWN if type_ is None else symbols.fact(type_, inferred=True)
         dims = () if type_ is None else type_.tensor_type.shape.dim
-        self._open = {i for i, dim in enumerate(dims) if not _says_something(dim)}
+        self._open = {i for i, dim in enumerate(dims) if not _is_informative(dim)}
 
     def fact(self, symbols: Symbols) -> Fact:
-        """The fact, with new symbols for what onnx does not know."""
+        """The fact, with new symbols for unknown sizes."""
         shape = self._fact.shape
         if not self._open or shape is None:
             return self._fact
@@ -198,7 +196,7 @@ class _Answer:
         return Fact(self._fact.elem_type, tuple(dims))
 
 
-def _says_something(dim: onnx.TensorShapeProto.Dimension) -> bool:
+def _is_informative(dim: onnx.TensorShapeProto.Dimension) -> bool:
     return bool(dim.dim_param) or (dim.HasField("dim_value") and dim.dim_value >= 0)
 
 
@@ -211,7 +209,7 @@ def connected(op: Operator, node: Node) -> onnx.NodeProto:
 
 
 def _small_constants(node: Node, op: Operator) -> dict[int, Tensor]:
-    """The constants that a node reads from which onnx may read a shape."""
+    """The constant inputs of a node from which onnx may read a shape."""
     constants, rules = {}, described().get(op.qualname)
     for index, value in enumerate(node.inputs):
         tensor = value.constant if value is not None else None
@@ -229,8 +227,8 @@ def _may_tell_a_shape(tensor: Tensor, is_size: bool) -> bool:
     return is_size and tensor.size <= _MOST_NUMBERS
 
 
-def shown_message(tensor: Tensor) -> onnx.TensorProto:
-    """A constant as onnx is shown it."""
+def message_for_onnx(tensor: Tensor) -> onnx.TensorProto:
+    """The message of a constant for onnx."""
     message = Tensor(array=tensor.numpy()).message() if tensor.is_external else tensor.message()
     assert isinstance(message, onnx.TensorProto)
     return message

@@ -1,7 +1,7 @@
-"""Ranks without sizes: cheap enough to ask for at every node of a large graph.
+"""Rank inference without sizes, cheap enough for every node of a large graph.
 
-Most operators keep the rank of what they are given, or change it by as much as a constant or an
-attribute says. What the rules here leave open is left to whoever knows shapes.
+Most operators keep the rank of their inputs, or change it by a constant or an attribute. Shape
+inference decides where the rules do not.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from ...ops.ranks import RankAnswer, RankOf
 
 
 class Ranks:
-    """Ranks of the values of a model, remembered once found.
+    """Ranks of the values of a model, cached.
 
     Args:
-        model: the model; values inside its functions have the ranks of each call, so they are not
-            to be asked for.
-        beyond: tells the rank of a value about which the rules say nothing; None if it is open.
+        model: the model. Values inside its functions have no ranks of their own, as these vary by
+            call.
+        beyond: returns the rank of a value that the rules leave open; None if unknown.
     """
 
     def __init__(self, model: Model, beyond: Callable[[Value], int | None]) -> None:
         self._functions = model.functions
         self._beyond = beyond
-        self._known: dict[RankOf, int | None] = {RankOf(None): None}
+        self._ranks: dict[RankOf, int | None] = {RankOf(None): None}
 
     def of(self, value: Value) -> int | None:
-        """The rank of a tensor; None where it is not known."""
-        known, first = self._known, RankOf(value)
-        if first in known:
-            return known[first]
+        """The rank of a tensor; None where unknown."""
+        ranks, first = self._ranks, RankOf(value)
+        if first in ranks:
+            return ranks[first]
         waiting = [(first, self._answer(first))]
         answer: int | None = None
         while waiting:
@@ -39,17 +39,17 @@ class Ranks:
             try:
                 needed = rule.send(answer)
             except StopIteration as done:
-                answer = known[question] = done.value
+                answer = ranks[question] = done.value
                 waiting.pop()
                 continue
-            answer = known.get(needed)
-            if needed not in known:
+            answer = ranks.get(needed)
+            if needed not in ranks:
                 waiting.append((needed, self._answer(needed)))
-        return known[first]
+        return ranks[first]
 
     def forget(self, value: Value) -> None:
-        """Take note that more is known about a value than when it was asked for."""
-        self._known.pop(RankOf(value), None)
+        """Drop the rank of a value about which more is known now."""
+        self._ranks.pop(RankOf(value), None)
 
     def _answer(self, question: RankOf) -> RankAnswer:
         value = question.value

@@ -1,5 +1,5 @@
-"""Types of the scan outputs' elements of a Loop, from its body and from shape inference: without an
-iteration there is no element to look at."""
+"""Types of the elements of a Loop's scan outputs. At zero iterations they come from the body's
+declarations and shape inference, as there is no element."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
 from .alone import alone, reads_of
 from .loop_fixpoint import Inference
-from .onnx_inference_cache import shown_message
+from .onnx_inference_cache import message_for_onnx
 
 
 class ScanElement(NamedTuple):
-    """The type of one element, with 0 for sizes that nothing tells."""
+    """The type of one element, with 0 for unknown sizes."""
 
     elem_type: int
     shape: tuple[int, ...]
 
     def none(self) -> Tensor:
-        """No such elements, one after another: a leading 0, then the sizes of one."""
+        """Make an empty scan output: a leading 0, then the sizes of an element."""
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)
         return Tensor(array=np.empty((0, *self.shape), dtype))
 
 
-class ToldElements:
-    """The elements of the scan outputs of one Loop as runtimes infer them, before any trip.
+class InferredElements:
+    """The elements of a Loop's scan outputs, as runtimes infer them before any iteration.
 
     Args:
         loop: the node.
-        model: what holds the node.
+        model: the model of the node.
         inference: facts about the values that its body captures.
     """
 
@@ -72,7 +72,7 @@ class ToldElements:
             type_ = self._inference.fact(value).type_proto(private=False)
             tensor = value.constant
             if tensor is not None and tensor.size <= MOST_SHOWN and tensor.is_readable:
-                types_[f"i{index}"] = shown_message(tensor)
+                types_[f"i{index}"] = message_for_onnx(tensor)
             elif type_ is not None:
                 types_[f"i{index}"] = type_
         return types_
@@ -82,6 +82,6 @@ class ToldElements:
             proto = alone(self.loop, self.model)
             graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
             opsets = {o.domain: o.version for o in proto.opset_import}
-            fed = len(self.loop.body("body").inputs)
-            self._body = Body(types.SimpleNamespace(proto_=graph), opsets, fed)
+            input_count = len(self.loop.body("body").inputs)
+            self._body = Body(types.SimpleNamespace(proto_=graph), opsets, input_count)
         return self._body

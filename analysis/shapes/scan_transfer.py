@@ -1,4 +1,4 @@
-"""Facts across the borders of Scans: of one batch row below opset 9, of the whole from then on."""
+"""Transfer functions of Scans: by batch row below opset 9, of the whole from then on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .loop_fixpoint import Inference, after_any_trips, fact_of, invariant, stack
 
 
 def scan_inputs(inference: Inference, node: Node) -> list[Fact]:
-    """What a Scan hands to its body on every trip."""
+    """The facts of a Scan body's inputs in every iteration."""
     body, scan = node.body("body"), _Parts(inference, node)
     initial = [_without(fact, range(scan.batch)) for fact in scan.initial]
     rows = [
@@ -25,7 +25,7 @@ def scan_inputs(inference: Inference, node: Node) -> list[Fact]:
 
 
 def scan_outputs(inference: Inference, node: Node, results: Sequence[Fact]) -> list[Fact]:
-    """What a Scan gives out, its body giving these facts."""
+    """The facts of a Scan's outputs from those of its body's outputs."""
     scan, symbols = _Parts(inference, node), inference.symbols
     initial = [_without(fact, range(scan.batch)) for fact in scan.initial]
     carried = after_any_trips(symbols, initial, results[: len(initial)])
@@ -40,13 +40,13 @@ def scan_outputs(inference: Inference, node: Node, results: Sequence[Fact]) -> l
 
 
 class _Parts:
-    """What a Scan reads, and which of its axes its body does not see.
+    """The facts of a Scan's inputs, and the axes that its body does not see.
 
     Attributes:
-        batch: how many axes at the front are those of the batch: one below opset 9.
-        initial: the states that it begins with.
-        scanned: what it takes apart.
-        in_axes: along which axis, a batch not counted.
+        batch: the number of leading batch axes: one below opset 9.
+        initial: the initial states.
+        scanned: the scanned inputs.
+        in_axes: their axes without the batch.
     """
 
     def __init__(self, inference: Inference, node: Node) -> None:
@@ -58,28 +58,28 @@ class _Parts:
         self.in_axes: list[int] = node.attribute("scan_input_axes") or [0] * count
 
     def length(self) -> Dimension | None:
-        """How many trips it makes at most, if a symbol tells."""
+        """The maximum trip count, if a size has it."""
         return _size(self.scanned[0], self.in_axes[0] + self.batch * (self.in_axes[0] >= 0))
 
     def batch_size(self) -> Dimension | None:
-        """How many rows there are, if a symbol tells."""
+        """The batch size, if an input has it."""
         sizes = [_size(fact, 0) for fact in (*self.initial, *self.scanned)]
         return next((size for size in sizes if size is not None), None)
 
 
 def _size(fact: Fact, axis: int) -> Dimension | None:
-    # An axis that the value does not have is an error of the model, which only running it shows.
+    # An axis that the value lacks is an error of the model, which only a run reports.
     shape = fact.shape
     return shape[axis] if shape and -len(shape) <= axis < len(shape) else None
 
 
 def _without(fact: Fact, axes: Iterable[int]) -> Fact:
-    """A fact without some axes; of the type only where it does not have them."""
+    """A fact without some axes; of the type alone where it lacks them."""
     if fact.shape is None:
         return Fact(fact.elem_type)
     rank = len(fact.shape)
-    gone = list(axes)
-    if not all(-rank <= axis < rank for axis in gone):
+    removals = list(axes)
+    if not all(-rank <= axis < rank for axis in removals):
         return Fact(fact.elem_type)
-    left = [fact.shape[axis] for axis in range(rank) if axis not in {a % rank for a in gone}]
-    return Fact(fact.elem_type, tuple(left))
+    dims = [fact.shape[axis] for axis in range(rank) if axis not in {a % rank for a in removals}]
+    return Fact(fact.elem_type, tuple(dims))

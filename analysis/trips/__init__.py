@@ -1,1 +1,1 @@
-"""How many trips a Loop makes, and what its condition is on each."""
+"""Trip counts and bounds of Loops."""

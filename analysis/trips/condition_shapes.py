@@ -1,5 +1,5 @@
-"""The condition of a Loop's body where only shapes decide it, or lengths of sequences, such as
-"until the list of tokens has ten": facts are carried from trip to trip instead of values."""
+"""Loop conditions that shapes or lengths of sequences decide, as "until there are ten tokens". It
+carries facts from iteration to iteration instead of values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .body_inputs import given_condition, iteration_number
 
 
 class ConditionShapes:
-    """Follows what is known of the carried values from trip to trip.
+    """Abstract execution of a Loop on facts about loop-carried values.
 
     Attributes:
-        failure: why the condition is not known.
-        settled: always False; shapes that no longer change are not looked for.
+        failure: the reason why the condition is unknown.
+        settled: always False: there is no search for stable shapes.
     """
 
     settled = False
@@ -28,13 +28,13 @@ class ConditionShapes:
         self._carried = [UNKNOWN if v is None else self._around.fact(v) for v in loop.inputs[2:]]
 
     def step(self, trip: int) -> bool | None:
-        """Run one trip on facts; the condition after it, None where they do not decide it."""
+        """Run an iteration on facts, and return the condition; None where they do not decide it."""
         body = self.body
-        given = (iteration_number(body, trip), given_condition(body, True))
-        # A trial of its own for each trip: what holds inside the body changes with every one.
+        constants = (iteration_number(body, trip), given_condition(body, True))
+        # Each iteration needs its own trial: facts inside the body change with it.
         inside = self._around.trial()
         for value, fact in zip(
-            body.inputs, [*map(constant_fact, given), *self._carried], strict=True
+            body.inputs, [*map(constant_fact, constants), *self._carried], strict=True
         ):
             inside.assume(value, fact)
         holds = self._decided(body.outputs[0], inside)
@@ -43,30 +43,29 @@ class ConditionShapes:
         self._carried = [inside.fact(v) for v in body.outputs[1 : 1 + len(self._carried)]]
         return bool(holds.numpy().reshape(()))
 
-    def _decided(self, wanted: Value, inside: ShapeInference) -> Tensor | None:
-        """The elements of a value; where facts do not follow them, as for floats, computed from
-        values of which they do."""
-        known: dict[Value | None, Tensor | None] = {None: None}
-        stack = [wanted]
+    def _decided(self, target: Value, inside: ShapeInference) -> Tensor | None:
+        """The elements of a value from facts, or by folding, as for floats."""
+        tensors: dict[Value | None, Tensor | None] = {None: None}
+        stack = [target]
         while stack:
             value = stack[-1]
             node = value.producer
             tensor = value.constant or _from_facts(value, inside)
             inner = node is not None and node.graph is self.body and self.folder.may_fold(node)
             if tensor is None and node is not None and inner:
-                missing = [v for v in node.inputs if v is not None and v not in known]
+                missing = [v for v in node.inputs if v is not None and v not in tensors]
                 if missing:
                     stack += missing
                     continue
-                tensor = self._fold(node, value, known)
-            known[value] = tensor
+                tensor = self._fold(node, value, tensors)
+            tensors[value] = tensor
             stack.pop()
-        return known[wanted]
+        return tensors[target]
 
     def _fold(
-        self, node: Node, value: Value, known: dict[Value | None, Tensor | None]
+        self, node: Node, value: Value, elements: dict[Value | None, Tensor | None]
     ) -> Tensor | None:
-        tensors = [known[v] for v in node.inputs]
+        tensors = [elements[v] for v in node.inputs]
         if any(t is None and v is not None for t, v in zip(tensors, node.inputs, strict=True)):
             return None
         results = self.folder.fold(node, tensors)

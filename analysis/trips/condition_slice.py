@@ -1,4 +1,4 @@
-"""The condition of a Loop's body, computed from constants trip by trip."""
+"""Backward slices of Loop conditions, evaluated on constants iteration by iteration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import Node, Tensor, Value
 from ...ir.lazy import lazy_property
 from ..constants.call_results import CallResults
-from ..constants.dependence import Asked, CallReads
+from ..constants.dependence import CallReads, Query
 from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call
 from ..constants.folding import Folder
 from ..constants.provenance import origins
@@ -20,22 +20,22 @@ from .body_inputs import given_condition, iteration_number
 
 
 class ConditionSlice:
-    """The nodes of a body that its condition depends on, and their values from trip to trip.
+    """The backward slice of a body's condition, and its values in each iteration.
 
     Args:
         loop: the node.
         folder: computes the nodes.
-        wanted: follow this truth value of the body instead of its condition.
+        target: the truth value of the body to slice; its condition by default.
 
     Attributes:
-        obstacle: what keeps the condition from being computed; None if nothing does.
-        failure: why the condition could not be computed.
-        settled: the latest trip changed nothing that the condition depends on.
+        obstacle: the obstacle to evaluation; None if there is none.
+        failure: the reason of a failed evaluation.
+        settled: the latest iteration changed no value of the slice.
     """
 
-    def __init__(self, loop: Node, folder: Folder, wanted: Value | None = None) -> None:
+    def __init__(self, loop: Node, folder: Folder, target: Value | None = None) -> None:
         self.body = loop.body("body")
-        self.wanted = wanted or self.body.outputs[0]
+        self.target = target or self.body.outputs[0]
         self.folder = folder
         self.obstacle: str | None = None
         self.failure = ""
@@ -44,12 +44,12 @@ class ConditionSlice:
         self._updates: dict[Value, Value] = {}
         self._nodes: list[Node] = []
         self._inputs = {value: index for index, value in enumerate(self.body.inputs)}
-        self._counts = False  # whether the condition depends on the iteration number
+        self._counts = False  # true if the condition depends on the iteration number
         self._constructs: dict[Node, ConstructEvaluator] = {}
         self._calls = CallResults(folder, lambda: self._around)
-        self._wanted_of: dict[Node, set[Value]] = {}  # of calls that are given more than is known
+        self._outputs_of: dict[Node, set[Value]] = {}  # of calls with unknown arguments
         needed: set[Node] = set()
-        for value, before in self._behind().items():
+        for value, before in self._slice().items():
             self.obstacle = self._take(value, before, loop, needed)
             if self.obstacle is not None:
                 return
@@ -59,44 +59,44 @@ class ConditionSlice:
     def _around(self) -> ShapeInference:
         return ShapeInference(self.folder.model)
 
-    def _behind(self) -> dict[Value, list[Value]]:
-        """What the condition depends on, nearest first, each with what it is made of; a carried
-        value of its update too."""
+    def _slice(self) -> dict[Value, list[Value]]:
+        """The values of the slice, nearest first, each with its sources. A loop-carried value has
+        its update as a source."""
         reads = CallReads(self.folder.model.functions)
         updates = dict(zip(self.body.inputs[2:], self.body.outputs[1:], strict=False))
-        found: dict[Value, list[Value]] = {}
-        waiting = deque([self.wanted])
+        sources: dict[Value, list[Value]] = {}
+        waiting = deque([self.target])
         while waiting:
             value = waiting.popleft()
-            if value in found:
+            if value in sources:
                 continue
             node = value.producer if value.graph is self.body else None
             if value in updates:
-                found[value] = [updates[value]]
+                sources[value] = [updates[value]]
             elif node is None or value.constant is not None:
-                found[value] = []
+                sources[value] = []
             elif reads.calls(node):
-                asked = reads.of(Asked(value, False))
-                found[value] = [v for v, sizes in asked if not sizes]
+                queries = reads.of(Query(value, False))
+                sources[value] = [v for v, sizes in queries if not sizes]
             else:
-                found[value] = reads_of(node)
-            waiting += found[value]
-        return found
+                sources[value] = reads_of(node)
+            waiting += sources[value]
+        return sources
 
     def _take(
         self, value: Value, before: Sequence[Value], loop: Node, needed: set[Node]
     ) -> str | None:
-        """Take a value into the slice; why that cannot be computed, None if it can."""
+        """Add a value to the slice, and return the obstacle to its evaluation, if any."""
         if value.constant is not None:
             return None if value.constant.is_readable else origins(value)
         if value in self._inputs:
             return self._enter(loop, value, self._inputs[value])
         node = value.producer if value.graph is self.body else None
         if node is None:
-            return origins(self.wanted)
+            return origins(self.target)
         needed.add(node)
         if is_call(node, self.folder.model) and set(before) != set(reads_of(node)):
-            self._wanted_of.setdefault(node, set()).add(value)
+            self._outputs_of.setdefault(node, set()).add(value)
         elif node not in self._constructs:
             construct = construct_evaluator(node, self.folder.model)
             if construct is not None:
@@ -106,66 +106,66 @@ class ConditionSlice:
         return None
 
     def _enter(self, loop: Node, value: Value, index: int) -> str | None:
-        """Take in an input of the body, a carried one with what it starts from."""
+        """Add an input of the body; a loop-carried one with its initial value."""
         if index < 2:
             self._counts |= index == 0
             return None
         initial = loop.input(index)
         if initial is None or initial.constant is None or not initial.constant.is_readable:
-            return origins(self.wanted)
+            return origins(self.target)
         self._carried[value] = initial.constant
         self._updates[value] = self.body.outputs[index - 1]
         return None
 
     def step(self, trip: int) -> bool | None:
-        """Run one trip; the condition after it, None where a node could not be computed."""
-        known: dict[Value, Tensor] = dict(self._carried)
-        known[self.body.inputs[0]] = iteration_number(self.body, trip)
-        known[self.body.inputs[1]] = given_condition(self.body, True)
+        """Run an iteration, and return the condition; None where a node fails."""
+        elements: dict[Value, Tensor] = dict(self._carried)
+        elements[self.body.inputs[0]] = iteration_number(self.body, trip)
+        elements[self.body.inputs[1]] = given_condition(self.body, True)
         for node in self._nodes:
-            results = self._compute(node, known)
+            results = self._compute(node, elements)
             if results is None:
                 self.failure = f"{node} fails, or takes more trips than are counted beforehand"
                 return None
-            known.update(results)
-        carried = {v: new.constant or known[new] for v, new in self._updates.items()}
+            elements.update(results)
+        carried = {v: new.constant or elements[new] for v, new in self._updates.items()}
         self.settled = not self._counts and all(
             _is_same(tensor, self._carried[v]) for v, tensor in carried.items()
         )
         self._carried = carried
-        condition = self.wanted
-        tensor = condition.constant or known[condition]
+        condition = self.target
+        tensor = condition.constant or elements[condition]
         if tensor.size != 1:
             self.failure = f"'{condition.name}' has {tensor.size} elements"
             return None
         return bool(tensor.numpy().reshape(()))
 
-    def _compute(self, node: Node, known: dict[Value, Tensor]) -> dict[Value, Tensor] | None:
+    def _compute(self, node: Node, elements: dict[Value, Tensor]) -> dict[Value, Tensor] | None:
         construct = self._constructs.get(node)
         results: Sequence[Tensor] | None
         if construct is not None:
-            results = construct.evaluate({v: v.constant or known[v] for v in construct.reads})
-        elif node in self._wanted_of:
-            return self._call(node, known)
+            results = construct.evaluate({v: v.constant or elements[v] for v in construct.reads})
+        elif node in self._outputs_of:
+            return self._call(node, elements)
         else:
-            tensors = [None if v is None else v.constant or known[v] for v in node.inputs]
+            tensors = [None if v is None else v.constant or elements[v] for v in node.inputs]
             results = self.folder.fold(node, tensors)
         if results is None:
             return None
         pairs = zip(node.outputs, results, strict=False)
         return {value: tensor for value, tensor in pairs if value is not None}
 
-    def _call(self, node: Node, known: dict[Value, Tensor]) -> dict[Value, Tensor] | None:
-        """What is wanted of a call that is given more than is known."""
-        wanted = self._wanted_of[node]
-        elements = {v: v.constant or known.get(v) for v in node.inputs if v is not None}
+    def _call(self, node: Node, values: dict[Value, Tensor]) -> dict[Value, Tensor] | None:
+        """Compute the required outputs of a call with unknown arguments."""
+        outputs = self._outputs_of[node]
+        elements = {v: v.constant or values.get(v) for v in node.inputs if v is not None}
         reads = self.folder.reads
-        given = {
+        arguments = {
             v: tensor for v, tensor in elements.items() if tensor is not None and reads(tensor)
         }
-        found = self._calls.inside(node, wanted, given, lambda: self._around, 1)
+        results = self._calls.inside(node, outputs, arguments, lambda: self._around, 1)
         self._calls.forget()
-        return found if found.keys() == wanted else None
+        return results if results.keys() == outputs else None
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

@@ -1,17 +1,16 @@
-"""The constructs of a model, and the values that decide how each one runs."""
+"""The constructs of a model, and the values that decide their control flow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ...ir import Graph, Model, Node, Value
-from ..constants.dependence import Asked
+from ..constants.dependence import Query
 from .trip_count import always_holds
 
 
 def control_flow(model: Model) -> Iterator[Node]:
-    """Every node that holds graphs (Loop, Scan, If and the like), or is given one by the caller of
-    its function, outer before inner."""
+    """The nodes with graph attributes (Loop, Scan, If and others), outer before inner."""
     for root in model.roots():
         yield from _holders(root.graph)
 
@@ -24,22 +23,21 @@ def _holders(graph: Graph) -> Iterator[Node]:
             yield from _holders(inner)
 
 
-def deciding(node: Node) -> list[Asked]:
-    """What the number of trips, or the choice of the branch, depends on: the elements of values,
-    or their sizes."""
+def deciding(node: Node) -> list[Query]:
+    """The values whose elements or sizes decide the trip count or the branch."""
     if node.is_op("Scan") and "body" in node.bodies:
         return _deciding_length(node)
-    return [Asked(value, False) for value in _read_to_decide(node)]
+    return [Query(value, False) for value in _read_to_decide(node)]
 
 
-def _deciding_length(scan: Node) -> list[Asked]:
-    """The lengths of rows, which are the first input at opset 8, and the first of what is read: the
-    last input is read where the function around tells how many are."""
+def _deciding_length(scan: Node) -> list[Query]:
+    """The values that decide a Scan: sequence lengths at opset 8, and the first scanned input. The
+    last input stands for it where num_scan_inputs is an attribute of the enclosing function."""
     many = 1 if scan.op.references else scan.attribute("num_scan_inputs", 0)
     scanned = scan.inputs[-many:][:1]
     lengths = scan.inputs[:1] if len(scan.inputs) > len(scan.body("body").inputs) else []
-    found = [Asked(value, False) for value in lengths if value is not None]
-    return [*found, *(Asked(value, True) for value in scanned if value is not None)]
+    queries = [Query(value, False) for value in lengths if value is not None]
+    return [*queries, *(Query(value, True) for value in scanned if value is not None)]
 
 
 def _read_to_decide(node: Node) -> list[Value]:

@@ -1,6 +1,6 @@
-"""How often a Loop runs at most, where only a part of what ends it is known before run time.
+"""Upper bounds of trip counts, from a part of a Loop's condition.
 
-A loop `while go and i < n` whose `go` run time decides makes no more trips than `i < n` allows.
+A loop `while go and i < n` with a dynamic `go` makes no more trips than `i < n` allows.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from .condition_slice import ConditionSlice
 from .trip_count import AbsentCond, whole_number
 
 NO_MAXIMUM = 1 << 31
-"""Loops that have no maximum are written with the largest integer there is; what would take so many
-trips or more is none."""
+"""The least trip count that counts as none: exporters write the largest integer for no maximum."""
 
 MAXIMUM_UNKNOWN = Message("maximum-unknown", "its maximum depends on {cause}")
 UNBOUNDED = Message("unbounded", "it has no maximum, so its copies cannot be counted")
@@ -29,15 +28,15 @@ PART_UNKNOWN = Message(
 
 
 class Part(NamedTuple):
-    """A truth value of a body, and what it has to be for the Loop to go on."""
+    """A truth value of a body, and its required value for the Loop to continue."""
 
     value: Value
     holds: bool
 
 
 class Maximum(NamedTuple):
-    """The most trips that a Loop can make, or why nothing bounds them; `exceeded` where a part of
-    its condition still holds after the limit."""
+    """The bound of a trip count, or the reason why there is none. `exceeded` where a part of the
+    condition still holds after the limit."""
 
     trips: int | None
     reason: str = ""
@@ -45,47 +44,47 @@ class Maximum(NamedTuple):
 
 
 def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "keep") -> Maximum:
-    """The most trips that a Loop can make.
+    """Bound the trip count of a Loop.
 
     Args:
         loop: the node.
         folder: computes parts of the condition.
-        limit: parts of the condition are followed for so many trips.
-        absent_cond: how to read a Loop without an initial condition.
+        limit: the limit of evaluated iterations.
+        absent_cond: the meaning of an absent initial condition.
     """
-    given = loop.input(0)
-    known = _number(given)
-    found = [] if known is None else [known]
+    operand = loop.input(0)
+    number = _number(operand)
+    bounds = [] if number is None else [number]
     reasons: list[Reason] = []
     exceeded = False
-    if loop.input(1) is not None or given is None or absent_cond == "honour":
+    if loop.input(1) is not None or operand is None or absent_cond == "honour":
         for part in parts(loop.body("body").outputs[0]):
             condition = ConditionSlice(loop, folder, part.value)
             if condition.obstacle is not None:
                 reasons.append(Reason.of(condition.obstacle))
                 continue
-            trips = _most(condition, part.holds, min([*found, limit]))
+            trips = _most(condition, part.holds, min([*bounds, limit]))
             if trips is not None and trips <= limit:
-                found.append(trips)
+                bounds.append(trips)
             exceeded |= trips is not None and trips > limit
-    if found:
-        return Maximum(min(found))
+    if bounds:
+        return Maximum(min(bounds))
     if exceeded:
         return Maximum(None, f"it may make more than {limit} trips", exceeded)
-    if given is not None and given.constant is None:
-        return Maximum(None, MAXIMUM_UNKNOWN(origins(given)))
+    if operand is not None and operand.constant is None:
+        return Maximum(None, MAXIMUM_UNKNOWN(origins(operand)))
     ways = [why for why in reasons if not why.arguments.get("by_data")]
     return Maximum(None, PART_UNKNOWN(ways[0]) if ways else UNBOUNDED())
 
 
 def parts(condition: Value) -> Iterator[Part]:
-    """The truth values of the same graph that must all be as said for a condition to hold."""
-    stack, seen = [Part(condition, True)], set()
+    """Split a condition into its conjuncts in the same graph."""
+    stack, visited = [Part(condition, True)], set()
     while stack:
         part = stack.pop()
-        if part in seen:
+        if part in visited:
             continue
-        seen.add(part)
+        visited.add(part)
         node = part.value.producer
         inner = node is not None and node.graph is condition.graph
         if node is None or not inner or not _passes_on(node, part.holds):
@@ -96,7 +95,7 @@ def parts(condition: Value) -> Iterator[Part]:
 
 
 def _passes_on(node: Node, holds: bool) -> bool:
-    """Whether a node's output is as said only if all its inputs are."""
+    """Test whether a node's output holds only if all its inputs do."""
     if node.is_op("Cast"):
         source = node.inputs[0]
         return source is not None and source.elem_type == TensorProto.BOOL
@@ -109,13 +108,13 @@ def _number(value: Value | None) -> int | None:
 
 
 def _most(condition: ConditionSlice, holds: bool, limit: int) -> int | None:
-    """After how many trips a part of the condition ends the Loop: more than the limit where it
-    still holds then, None where it never does or cannot be computed."""
+    """Count the trips until a part of the condition ends the Loop. The result exceeds the limit
+    where the part still holds then, and is None where it never ends or fails."""
     for trip in range(limit):
-        found = condition.step(trip)
-        if found is None:
+        value = condition.step(trip)
+        if value is None:
             return None
-        if found != holds:
+        if value != holds:
             return trip + 1
         if condition.settled:
             return None

@@ -1,8 +1,8 @@
-"""How often a Loop runs, where constants decide it.
+"""Trip counts of Loops that constants decide.
 
-The trip count follows from three things together (operator specification, Loop): the maximum M, the
-initial condition, and the condition that the body computes. The last is found by running only those
-nodes of the body that it depends on; where their values are not known, by following the shapes.
+The trip count follows from the maximum M, the initial condition, and the condition that the body
+computes (operator specification, Loop). The last is evaluated on the backward slice of the body;
+where values are unknown, on shapes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .condition_shapes import ConditionShapes
 from .condition_slice import ConditionSlice
 
 AbsentCond = Literal["keep", "ignore", "honour"]
-"""What to make of a Loop without an initial condition whose body computes one that may be false:
-the specification says to ignore it, onnxruntime stops there."""
+"""The meaning of an absent initial condition where the body computes one that may be false. The
+specification ignores it; onnxruntime stops there."""
 
 COUNT_UNKNOWN = Message("trip-count-unknown", "trip count depends on {cause}")
 START_UNKNOWN = Message("initial-condition-unknown", "its initial condition depends on {cause}")
@@ -35,12 +35,12 @@ ENDLESS = Message("endless", "it never ends: it has no maximum and its condition
 
 @dataclasses.dataclass(frozen=True)
 class TripCount:
-    """A decided number of trips, or the reason why it is not decided.
+    """A trip count, or the reason why it is unknown.
 
     Attributes:
-        count: the number of trips; None where it is not decided.
-        reason: why it is not decided.
-        exceeded: the condition still holds after the limit, so a larger one might decide it.
+        count: the trip count; None where unknown.
+        reason: the reason why it is unknown.
+        exceeded: the condition still holds after the limit; a larger one may decide it.
     """
 
     count: int | None
@@ -59,8 +59,8 @@ def trip_count(
     Args:
         loop: the node.
         folder: computes nodes of the condition.
-        limit: give up when a computed condition still holds after so many trips.
-        absent_cond: how to read a Loop without an initial condition.
+        limit: the limit of evaluated iterations.
+        absent_cond: the meaning of an absent initial condition.
     """
     most, first = whole_number(loop.input(0)), whole_number(loop.input(1))
     decided = _by_inputs(loop, most, first)
@@ -75,7 +75,7 @@ def trip_count(
 
 
 def _by_inputs(loop: Node, most: int | None, first: int | None) -> TripCount | None:
-    """What the maximum and the initial condition say by themselves; None if nothing."""
+    """The trip count from the maximum and the initial condition alone; None if open."""
     mistyped, start = _mistyped(loop), loop.input(1)
     if mistyped is not None:
         return TripCount(None, mistyped)
@@ -83,12 +83,12 @@ def _by_inputs(loop: Node, most: int | None, first: int | None) -> TripCount | N
         return TripCount(0)
     if start is not None and first is None:
         return TripCount(None, START_UNKNOWN(origins(start)))
-    # What the body computes is about further trips.
+    # The condition of the body concerns further trips.
     return TripCount(1) if most == 1 else None
 
 
 def _by_maximum(loop: Node, most: int | None) -> TripCount:
-    """The trips of a Loop that nothing but its maximum ends."""
+    """The trip count of a Loop that only its maximum ends."""
     maximum = loop.input(0)
     if maximum is None:
         return TripCount(None, ENDLESS())
@@ -101,8 +101,7 @@ _IGNORE = "--passes 'straighten{absent_cond=ignore}'"
 
 
 def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
-    """The trips of a Loop without an initial condition, where its condition holds on each trip
-    and so changes nothing."""
+    """The trip count of a Loop whose absent initial condition does not matter."""
     if most is not None and most <= limit:
         computed = _count_by_condition(loop, folder, most, limit)
         if computed.count == most:
@@ -116,7 +115,7 @@ def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int)
 
 
 def always_holds(body: Graph) -> bool:
-    """Whether the body's condition is certainly true: a true constant, or the one it was given."""
+    """Test whether the body's condition is a true constant or its own input."""
     condition = behind_identities(body.outputs[0])
     if condition is body.inputs[1]:
         return True
@@ -124,14 +123,14 @@ def always_holds(body: Graph) -> bool:
 
 
 def is_ambiguous(loop: Node) -> bool:
-    """Whether the condition that a Loop's body computes may count or not."""
+    """Test whether runtimes may ignore the condition of a Loop's body."""
     if loop.input(1) is not None or "body" not in loop.bodies:
         return False
     return not always_holds(loop.body("body"))
 
 
 def behind_identities(value: Value) -> Value:
-    """What a chain of Identity nodes copies."""
+    """The source of a chain of Identity nodes."""
     while value.producer is not None and value.producer.is_op("Identity"):
         source = value.producer.inputs[0]
         if source is None:
@@ -141,7 +140,7 @@ def behind_identities(value: Value) -> Value:
 
 
 def whole_number(value: Value | None) -> int | None:
-    """The integer or truth value that a constant of one element is; None for another one."""
+    """The integer or truth value of a constant with one element; None for others."""
     constant = None if value is None else value.constant
     if constant is None or constant.size != 1 or constant.elem_type not in _WHOLE:
         return None
@@ -149,15 +148,15 @@ def whole_number(value: Value | None) -> int | None:
 
 
 def _mistyped(loop: Node) -> str | None:
-    """Why the constants that should decide the trips are none; the specification fixes both."""
-    for position, what, wanted in (
+    """The fault of a constant maximum or initial condition of the wrong type or size."""
+    for position, what, required in (
         (0, "maximum", onnx.TensorProto.INT64),
         (1, "initial condition", onnx.TensorProto.BOOL),
     ):
         value = loop.input(position)
         if value is None or value.constant is None:
             continue
-        if value.constant.elem_type != wanted:
+        if value.constant.elem_type != required:
             name = onnx.TensorProto.DataType.Name(value.constant.elem_type).lower()
             return f"its {what} '{value.name}' is {name}, which the specification does not allow"
         if value.constant.size != 1:
@@ -166,31 +165,31 @@ def _mistyped(loop: Node) -> str | None:
 
 
 _MOST_FOLLOWED = 1000
-"""Shapes are followed for so many trips at most: each costs as much as inferring the body."""
+"""The limit of iterations on shapes: each costs an inference of the body."""
 
 
 class _Condition(Protocol):
-    """What tells, trip by trip, whether a body's condition holds."""
+    """An evaluator of a body's condition, iteration by iteration."""
 
     failure: str
     settled: bool
 
     def step(self, trip: int) -> bool | None:
-        """Run one trip; whether the condition holds after it, None if that is not known."""
+        """Run an iteration, and return the condition; None if unknown."""
 
 
 def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
-    known = ConditionSlice(loop, folder)
-    if known.obstacle is None:
-        computed = _count(known, loop, most, limit)
-        if not known.failure:
+    slice_ = ConditionSlice(loop, folder)
+    if slice_.obstacle is None:
+        computed = _count(slice_, loop, most, limit)
+        if not slice_.failure:
             return computed
     else:
-        computed = TripCount(None, CONDITION_UNKNOWN(known.obstacle))
+        computed = TripCount(None, CONDITION_UNKNOWN(slice_.obstacle))
     followed = min(limit, _MOST_FOLLOWED)
-    found = _count(ConditionShapes(loop, folder), loop, most, followed)
-    if found.count is not None or (found.exceeded and followed == limit):
-        return found
+    by_shapes = _count(ConditionShapes(loop, folder), loop, most, followed)
+    if by_shapes.count is not None or (by_shapes.exceeded and followed == limit):
+        return by_shapes
     return computed
 
 
@@ -211,6 +210,6 @@ def _count(condition: _Condition, loop: Node, most: int | None, limit: int) -> T
             return TripCount(most)
     maximum = loop.input(0)
     if maximum is not None and most is None:
-        # Where the condition would stop is known, but the maximum may stop it before.
+        # The condition's trip count is known, but the maximum may be lower.
         return TripCount(None, COUNT_UNKNOWN(origins(maximum)))
     return TripCount(trips)

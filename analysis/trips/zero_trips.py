@@ -1,4 +1,4 @@
-"""What the elements of a scan output are when a Loop makes no trips, so that none is at hand."""
+"""Elements of scan outputs of Loops that make no trips."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ from ...ir.lazy import lazy_property
 from ...reference.signature import is_static
 from ..shapes.inference import ShapeInference
 from ..shapes.nonzero_trips import runs_certainly
-from ..shapes.scan_elements import ScanElement, ToldElements
+from ..shapes.scan_elements import InferredElements, ScanElement
 
 
 class ScanElements:
-    """The elements of the scan outputs of one Loop, where it makes no trips.
+    """The elements of one Loop's scan outputs at zero trips.
 
     Args:
         loop: the node.
-        model: what holds the node.
-        inference: facts about its values; made anew where it is not given.
+        model: the model of the node.
+        inference: facts about its values; new ones by default.
     """
 
     def __init__(self, loop: Node, model: Model, inference: ShapeInference | None = None) -> None:
         self.loop = loop
         self.model = model
         self._inference = ShapeInference(model) if inference is None else inference
-        self._told = ToldElements(loop, model, self._inference)
+        self._inferred = InferredElements(loop, model, self._inference)
 
     def of(self, index: int) -> ScanElement | None:
-        """The element of a scan output; None where runtimes may differ about it.
+        """The element of a scan output; None where runtimes may differ.
 
-        A runtime takes what the body declares and what shape inference finds, which knows the types
-        and constants that the body captures; a size that it does not find is 0. What is carried
-        into the first trip is not asked but for its element type. A size that is known here, or
-        that the model declares of its output, and that inference does not find is in doubt: a
-        runtime that folds constants may find it.
+        A runtime uses the body's declarations, and shape inference from the types and constants of
+        captured values; a size that it does not infer is 0. Of initial values only the element type
+        counts. A size that is known here, or declared for the output, and not inferred there is in
+        doubt: a runtime that folds constants may infer it.
 
         Args:
             index: the position among the body's outputs.
         """
-        element, result = self._told.of(index), self._body_output(index)
+        element, result = self._inferred.of(index), self._body_output(index)
         if element is None:
             elem_type = self._inference.fact(result).elem_type
             element = ScanElement(elem_type, ()) if elem_type else None
@@ -55,12 +54,11 @@ class ScanElements:
         return element
 
     def stays(self, index: int, element: ScanElement) -> bool:
-        """Whether a scan output has these elements without a trip, too, once the body reads what is
-        carried into it from around it."""
+        """Test whether a scan output keeps these elements once the body captures initial values."""
         return _agrees(element.shape, self._inference.fact(self._body_output(index)).shape)
 
     def has_trip(self) -> bool:
-        """Whether the Loop certainly makes a trip."""
+        """Test whether the Loop certainly makes a trip."""
         return runs_certainly(self.loop, lambda value: known(self._inference.fact(value)))
 
     def _body_output(self, index: int) -> Value:
@@ -71,12 +69,12 @@ class ScanElements:
 
     @lazy_property
     def _before_trips(self) -> ShapeInference:
-        """What is known in the body of nothing but what it declares of its inputs."""
+        """Facts in the body from the declarations of its inputs alone."""
         body, fact = self.loop.body("body"), self._inference.symbols.fact
         return self._inference.within(body, [fact(value.type) for value in body.inputs])
 
     def _declared(self, index: int) -> Iterator[Shape | None]:
-        """The sizes of one element that graph outputs declare which are the scan output."""
+        """The element sizes in declarations of graph outputs that equal the scan output."""
         outputs, position = self.loop.outputs, index - 1
         waiting = [outputs[position]] if position < len(outputs) else []
         for value in waiting:
@@ -89,12 +87,14 @@ class ScanElements:
             waiting += [u.output() for u in users if isinstance(u, Node) and u.is_op("Identity")]
 
 
-def _agrees(told: tuple[int, ...], shape: Shape | None) -> bool:
-    """Whether sizes that inference finds, 0 for others, are all numbers among the known ones."""
+def _agrees(inferred: tuple[int, ...], shape: Shape | None) -> bool:
+    """Test whether inferred sizes (0 if unknown) include all constant sizes of a shape."""
     if shape is None:
         return True
-    pairs = zip(told, shape, strict=True)
-    return len(told) == len(shape) and all(size or dim.value in (None, 0) for size, dim in pairs)
+    pairs = zip(inferred, shape, strict=True)
+    return len(inferred) == len(shape) and all(
+        size or dim.value in (None, 0) for size, dim in pairs
+    )
 
 
 def scanned_element(loop: Node, index: int, model: Model) -> ScanElement | None:
@@ -103,13 +103,12 @@ def scanned_element(loop: Node, index: int, model: Model) -> ScanElement | None:
 
 
 def declare_elements(loop: Node, model: Model) -> str:
-    """Declare the sizes that the scan outputs of a Loop have when it makes no trips.
+    """Declare the sizes of a Loop's scan outputs at zero trips.
 
-    For a rewrite that is about to change what the body reads: what follows from that are these
-    sizes.
+    A rewrite that changes the inputs of the body calls it first, as these determine the sizes.
 
     Returns:
-        Why that cannot be said, nothing being declared then; empty where it is done.
+        The obstacle, without any declaration; empty on success.
     """
     body, elements = loop.body("body"), ScanElements(loop, model)
     infos = list(body.output_infos)
@@ -132,7 +131,7 @@ def declare_elements(loop: Node, model: Model) -> str:
 
 
 def in_doubt(result: Value) -> str:
-    """Why a Loop stays whose scan output may be of several sizes where it makes no trips."""
+    """The message for a Loop with uncertain sizes of a scan output at zero trips."""
     return (
         f"there may be no trips, and the sizes of its scan output '{result.name}' are not certain"
         " then; declare them in the body"

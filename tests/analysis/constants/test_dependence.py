@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.dependence import Asked, CallReads, comes_from, fed_from
+from straightline.analysis.constants.dependence import CallReads, Query, carried_sources, comes_from
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
@@ -39,13 +39,13 @@ def values():
     ],
 )
 def test_one_step(values, name, sizes, wanted):
-    found = comes_from(Asked(values[name], sizes))
+    found = comes_from(Query(values[name], sizes))
     assert [f"{'sizes of ' * asked.sizes}{asked.value.name}" for asked in found] == wanted
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("i", ["n"]), ("c", ["q", "d"]), ("v", ["x", "w"])])
 def test_what_a_body_is_fed(values, name, wanted):
-    assert [value.name for value in fed_from(values[name])] == wanted
+    assert [value.name for value in carried_sources(values[name])] == wanted
 
 
 def test_of_which_arguments_an_output_of_a_call_comes():
@@ -62,8 +62,8 @@ def test_of_which_arguments_an_output_of_a_call_comes():
     reads = CallReads(model.functions)
     (call,) = model.graph.nodes()
     assert reads.calls(call)
-    found = {v.name: reads.of(Asked(v, False)) for v in call.outputs}
+    found = {v.name: reads.of(Query(v, False)) for v in call.outputs}
     told = {k: [f"{'sizes of ' * a.sizes}{a.value.name}" for a in v] for k, v in found.items()}
     assert told == {"r": ["x", "z"], "s": ["sizes of x", "n", "sizes of z"], "t": ["x", "n", "z"]}
-    sizes = reads.of(Asked(call.outputs[0], True))
+    sizes = reads.of(Query(call.outputs[0], True))
     assert [asked for asked in sizes if not asked.sizes] == []

@@ -4,7 +4,7 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.analysis.shapes.scan_elements import ScanElement, ToldElements
+from straightline.analysis.shapes.scan_elements import InferredElements, ScanElement
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 
@@ -29,4 +29,4 @@ def test_inference_knows_what_is_captured_and_nothing_of_states(node, output, el
     }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
-    assert ToldElements(loop, model, ShapeInference(model)).of(2) == element
+    assert InferredElements(loop, model, ShapeInference(model)).of(2) == element
