@@ -19,7 +19,7 @@ from straightline.passes import Remark
 from straightline.runtimes.workers import RuntimeFailure
 from straightline.verification.mismatch import MismatchError
 from straightline.verification.proof.definedness import UndefinedError
-from straightline.verification.proof.equality.equality import Difference
+from straightline.verification.proof.equality.equality import Mismatch
 from straightline.verification.runs.verdict import Verdict
 from straightline.version_converter import ConversionError
 from straightline.version_converter.errors import Failure
@@ -40,7 +40,7 @@ OF_THEIR_OWN: dict[type[straightline.Error], tuple[Any, ...]] = {
     ConversionError: ("2 nodes cannot", [Failure("a/b", "Loop", 13, 14, "no reason")] * 2),
     Hazard: (None, "may fail"),
     UndefinedError: (SimpleNamespace(node=NODE), "the divisor may be 0"),
-    Difference: ("Add is not known to be Sub", None, None),
+    Mismatch: ("Add is not known to be Sub", None, None),
 }
 """What constructors take that take something else than a message."""
 

@@ -59,21 +59,21 @@ _TAKING_PARTS = ("Gather", "Split")
 _FAULTS = {
     ENDS: "it may never end",
     ONE_ELEMENT: "its condition or trip count may not hold exactly one element",
-    SAME_SIZES: "the sizes of what it reads or stacks may differ",
+    SAME_SIZES: "the sizes of its scan inputs or of the elements of an output may differ",
     IS_SIZE: "a length may be negative",
-    IS_PART: "a length may be larger than what it is a part of",
-    HAS_RANK: "an operand may have another rank than the operator takes",
-    AS_DECLARED: "it declares other sizes of an output than it gives",
+    IS_PART: "a length may exceed the size of the axis",
+    HAS_RANK: "an operand may have a rank that the operator does not accept",
+    AS_DECLARED: "an output may have other sizes than it declares",
 }
-"""What could go wrong where a demand that is no operator does not hold."""
+"""Reasons of failure for demands that are no operators."""
 
 
 class UndefinedError(OpenError):
-    """A node of the rewrite may fail where the original gives outputs.
+    """Signal that a node of the rewrite may fail where the original has outputs.
 
     Attributes:
-        obligation: the node, and what it is applied to.
-        fault: what could go wrong.
+        obligation: the node and its operands.
+        fault: the reason why it may fail.
     """
 
     def __init__(self, obligation: Obligation, fault: str) -> None:
@@ -84,14 +84,14 @@ class UndefinedError(OpenError):
 
 
 class Definedness:
-    """Compares the nodes of two models that may fail.
+    """Comparison of the nodes of two models that may fail.
 
     Args:
-        comparison: what has found their outputs equal.
-        before: those of the original.
+        comparison: the comparison of their outputs.
+        before: obligations of the original.
 
     Attributes:
-        positive: numbers of trips that are taken to be 1 or more.
+        positive: trip counts that are taken to be 1 or more.
     """
 
     def __init__(self, comparison: Comparison, before: Log) -> None:
@@ -109,16 +109,16 @@ class Definedness:
         self._loops: list[Guard] | None = None
 
     def require(self, after: Iterable[Obligation]) -> None:
-        """See that each node of the rewrite gives a result wherever the original does.
+        """Prove that no node of the rewrite fails where the original does not.
 
         Raises:
             UndefinedError: one of them may fail there.
         """
-        done: set[Hashable] = set()
+        visited: set[Hashable] = set()
         for each in after:
             key = each.head, each.args, tuple([guard.key for guard in each.guards])
-            if key not in done:
-                done.add(key)
+            if key not in visited:
+                visited.add(key)
                 self._require(each)
 
     def _require(self, obligation: Obligation) -> None:
@@ -135,7 +135,7 @@ class Definedness:
             raise UndefinedError(obligation, fault)
 
     def _fault(self, obligation: Obligation) -> str:
-        """What could go wrong, with the names that the node has for its inputs."""
+        """Reason why a node may fail, with the names of its inputs."""
         if obligation.head.op is None:
             return _FAULTS[obligation.head.name]
         fault = self._safety.fault(obligation.head, obligation.args, obligation.width)
@@ -144,35 +144,35 @@ class Definedness:
         return fault
 
     def _holds(self, demand: Demand, around: set[Hashable]) -> bool:
-        """Whether the original demands the same, at least as often."""
-        taken = self._trips_taken(demand, around)
-        if taken is None:
+        """Test whether the original has the same demand, at least as often."""
+        positive = self._trips_taken(demand, around)
+        if positive is None:
             return False
-        self.positive |= taken
+        self.positive |= positive
         return True
 
     def _trips_taken(self, demand: Demand, around: set[Hashable]) -> set[Dimension] | None:
-        """The numbers of trips that must be 1 or more for the original to demand the same wherever
-        the rewrite does; None where it may not."""
-        found = None
+        """Trip counts that must be positive for the original to have a demand. None if the original
+        may lack it."""
+        first = None
         for guards in self._promised.get(demand, ()):
-            taken = self._taken(guards, around, demand[1])
-            if taken == set():
-                return taken
-            found = taken if found is None else found
-        return found
+            trips = self._taken(guards, around, demand[1])
+            if trips == set():
+                return trips
+            first = trips if first is None else first
+        return first
 
     def _taken(
         self, guards: Guards, around: set[Hashable], operands: Sequence[Term | None]
     ) -> set[Dimension] | None:
-        """The same for one node of the original.
+        """Those trip counts for one node of the original.
 
         Args:
-            guards: what is around that node.
-            around: the keys of what is around the node of the rewrite.
-            operands: what it is applied to.
+            guards: guards of that node.
+            around: keys of the guards of the node in the rewrite.
+            operands: operands of the node.
         """
-        found = set()
+        trips = set()
         for guard in guards:
             if guard.key in around:
                 continue
@@ -181,16 +181,16 @@ class Definedness:
             if (guard.trips - 1).less(0) is not False:
                 if not _is_linear(guard.trips):
                     return None
-                found.add(guard.trips)
-        return found
+                trips.add(guard.trips)
+        return trips
 
     def _is_steady(self, operands: Sequence[Term | None], level: int) -> bool:
-        """Whether operands are the same on all trips of a loop."""
+        """Test whether operands are loop-invariant."""
         free = self.terms.symbols.free
         return not any(operand is not None and level in free(operand) for operand in operands)
 
     def _is_made(self, obligation: Obligation, around: set[Hashable]) -> bool:
-        """Whether the original makes a tensor of the sizes that are asked for."""
+        """Test whether the original has a tensor of the same sizes."""
         if obligation.head.name == "Expand" and not _is_one(obligation.args[0]):
             return False
         elements = self._elements(obligation)
@@ -200,7 +200,7 @@ class Definedness:
         )
 
     def _elements(self, obligation: Obligation) -> list[tuple[Head, tuple[Term]]]:
-        """The demands that each size of a tensor that is made is one."""
+        """Demands that each size of a new tensor is not negative."""
         place = _MAKING.get(obligation.head.name)
         sizes = None if place is None else obligation.args[place]
         count = sizes.fact.shape[0].value if sizes is not None and sizes.fact.shape else None
@@ -212,7 +212,7 @@ class Definedness:
         return [(head, (self.terms.view(part, ()),)) for part in parts]
 
     def _later(self, obligation: Obligation) -> list[Demand]:
-        """The same rank of an operand, as later versions of its operator demand it."""
+        """Demands of the same rank in the form of later versions of the operator."""
         if obligation.head.name != HAS_RANK:
             return []
         name, since, position, ranks = obligation.head.key
@@ -225,8 +225,7 @@ class Definedness:
         return [(head, obligation.args) for head in heads]
 
     def _is_row_by_row(self, obligation: Obligation, around: set[Hashable]) -> bool:
-        """Whether a loop of the original computes row by row what a node of the rewrite computes of
-        all rows."""
+        """Test whether a loop of the original computes the rows of a node."""
         result = obligation.result
         if result is None or result.fact.shape is None or result.head.name in ("void", "constant"):
             return False
@@ -239,15 +238,15 @@ class Definedness:
                 demand = _demand_of(self.terms, part, obligation.args[0])
                 if demand is None or demand[0].name not in (obligation.head.name, IS_PART):
                     continue
-                taken = self._trips_taken(demand, around | {guard.key})
+                positive = self._trips_taken(demand, around | {guard.key})
                 first = self._taken((guard,), around, ())
-                if taken is not None and first is not None:
-                    self.positive |= taken | first
+                if positive is not None and first is not None:
+                    self.positive |= positive | first
                     return True
         return False
 
     def _loops_of_before(self) -> list[Guard]:
-        """The loops of the original that a number of trips ends, each number once."""
+        """Loops of the original that a trip count ends."""
         if self._loops is None:
             guards = {
                 guard.key: guard
@@ -259,7 +258,7 @@ class Definedness:
         return self._loops
 
     def _has_twin(self, obligation: Obligation, around: set[Hashable]) -> bool:
-        """Whether the original has the same operator on operands that are found equal."""
+        """Test whether the original has the same operator on equal operands."""
         if self._by_head is None:
             self._by_head = {}
             for each in self._before:
@@ -277,11 +276,11 @@ class Definedness:
         return False
 
     def _is_twin(self, twin: Obligation, obligation: Obligation, around: set[Hashable]) -> bool:
-        """Whether a node of the original has equal operands, and runs as often: under the same
-        guards, or under those that correspond to the ones around the node of the rewrite."""
-        taken = self._taken(twin.guards, around, twin.args)
-        if taken is not None and self._is_equal(twin, obligation, ((), ())):
-            self.positive |= taken
+        """Test whether a node of the original has equal operands and runs as often. Its guards are
+        the same, or correspond to those of the rewrite."""
+        positive = self._taken(twin.guards, around, twin.args)
+        if positive is not None and self._is_equal(twin, obligation, ((), ())):
+            self.positive |= positive
             return True
         guards = twin.guards, obligation.guards
         return bool(guards[0]) and _alike(*guards) and self._is_equal(twin, obligation, guards)
@@ -289,12 +288,12 @@ class Definedness:
     def _is_equal(
         self, twin: Obligation, obligation: Obligation, guards: tuple[Guards, Guards]
     ) -> bool:
-        """Whether the operands of two nodes are found equal, whenever their guards let them run."""
+        """Test whether two nodes have equal operands whenever their guards hold."""
         one, other = self._wrapped(twin, guards[0]), self._wrapped(obligation, guards[1])
         return self.comparison.holds(one, other)
 
     def _wrapped(self, obligation: Obligation, guards: Guards) -> Term:
-        """A term that is equal for nodes with equal operands, whenever they run."""
+        """Term that is equal for nodes with equal operands under their guards."""
         terms = self.terms
         head = terms.heads.own("operands", (obligation.head, len(obligation.args)))
         term = terms.keep(head, obligation.args, Fact())
@@ -302,35 +301,35 @@ class Definedness:
             if guard.condition is not None:
                 both = terms.heads.own("operands", ("if", guard.holds))
                 term = terms.keep(both, (guard.condition, term), Fact())
-            elif guard.collected is not None:
-                term = guard.collected(term)
+            elif guard.scan_output is not None:
+                term = guard.scan_output(term)
         return term
 
 
 def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
-    """What a node demands, in each of the forms in which another one may demand it."""
+    """Demands of a node, in each of their forms."""
     head, args, result = obligation.head, obligation.args, obligation.result
-    found = [(head, args)]
+    demands = [(head, args)]
     if result is None or not args or args[0] is None:
-        return found
+        return demands
     if head.name == "Gather" and _is_one(args[1]) and args[1] is not None:
-        found.append((head, (args[0], terms.view(args[1], ()))))
+        demands.append((head, (args[0], terms.view(args[1], ()))))
     if head.name in _DIVIDING:
-        found.append((terms.heads.own("quotient"), args))
+        demands.append((terms.heads.own("quotient"), args))
     if head.name in ("Squeeze", "Split"):
-        found.append((terms.heads.own(head.name, _listed(terms, obligation)), args[:1]))
+        demands.append((terms.heads.own(head.name, _listed(terms, obligation)), args[:1]))
     renamed = head.name in _RENAMED and result.head.op is not None
     if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
-        found.append((result.head, result.args))  # as it is spelled at another opset
+        demands.append((result.head, result.args))  # as it is spelled at another opset
     if head.name in _TAKING_PARTS:
         part = _demand_of(terms, result, args[0])
         if part is not None and part[0].name == IS_PART:
-            found.append(part)
-    return found
+            demands.append(part)
+    return demands
 
 
 def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
-    """What must hold for a term to be there: of a part of a tensor, that the tensor is so large."""
+    """Demand that a slice exists: the tensor is large enough."""
     while term.head.name == "view" and term.args[0] is not None:
         term = term.args[0]
     if term.is_op("Gather") and _is_one(term.args[1]) and term.args[1] is not None:
@@ -341,7 +340,7 @@ def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
 
 
 def _listed(terms: Terms, obligation: Obligation) -> Hashable:
-    """The axes of a Squeeze, or the axis and the sizes of a Split, however an opset spells them."""
+    """Axes of a Squeeze, or axis and sizes of a Split, from attributes or inputs."""
     head, args = obligation.head, obligation.args
     name = "axes" if head.name == "Squeeze" else "split"
     listed = terms.numbers(args[1]) if len(args) > 1 else head.attribute(name)
@@ -351,18 +350,18 @@ def _listed(terms: Terms, obligation: Obligation) -> Hashable:
 
 
 def _is_one(term: Term | None) -> bool:
-    """Whether a tensor holds one element."""
+    """Test whether a tensor has one element."""
     shape = None if term is None else term.fact.shape
     return shape is not None and all(dim.value == 1 for dim in shape)
 
 
 def _alike(one: Guards, other: Guards) -> bool:
-    """Whether the guards are of the same kinds, one by one."""
+    """Test whether guards are of the same kinds, one by one."""
     kinds = [[(guard.is_loop, guard.holds) for guard in guards] for guards in (one, other)]
     return kinds[0] == kinds[1]
 
 
 def _is_linear(trips: Dimension) -> bool:
-    """Whether one size alone tells that there is no trip."""
+    """Test whether one size alone makes the trip count 0."""
     products = [product for product in trips.terms if product]
     return len(products) == 1 and len(products[0]) == 1

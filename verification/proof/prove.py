@@ -29,7 +29,7 @@ from ...limits import governed
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
 from .definedness import Definedness, UndefinedError
-from .equality.equality import Comparison, Difference
+from .equality.equality import Comparison, Mismatch
 from .execution.compile_graph import Compiler, Operation, subgraphs_of
 from .execution.inputs import input_terms, narrower, overridable, require_same_defaults
 from .execution.node_checker import InvalidError
@@ -38,7 +38,7 @@ from .execution.symbolic_execution import Execution, TracedExecution
 from .explanation import needed, places, users
 from .result import Proof
 from .terms.budget import Budget, OpenError
-from .terms.constants import Places, key_of
+from .terms.constants import WeightFiles, key_of
 from .terms.exact_operators import assumed
 from .terms.op_semantics import BODIES
 from .terms.printing import applied, shown
@@ -86,7 +86,7 @@ def prove(
     loaded: bool = False,
     messages: Sequence[onnx.ModelProto] = (),
 ) -> Proof:
-    """Whether two models give equal outputs for every input.
+    """Prove that two models give equal outputs for every input, or leave it open.
 
     Both are run on symbols by the reference semantics, and what they give out is compared as terms.
 
@@ -97,10 +97,10 @@ def prove(
         shapes: sizes that the caller fixed, by input, None for one that is open; the claim is about
             inputs of these sizes.
         base_dir: the folder of the external data of models given in memory.
-        budget: what the proof may cost.
-        brief: give up where the proof takes long for models of their size.
-        loaded: the caller has just loaded the original, which is then not checked once more.
-        messages: both models as messages, where the caller has them.
+        budget: limit of what the proof may cost.
+        brief: stop if the proof takes long for models of their size.
+        loaded: whether the caller has just loaded the original, which is then not checked again.
+        messages: both models as messages, if the caller has them.
 
     Raises:
         LoadError: a model cannot be read.
@@ -130,7 +130,7 @@ def prove(
 
 
 class _Side(NamedTuple):
-    """One of two models: as the caller has it, as a message, and the folder of its data."""
+    """One of two models, its message, and the folder of its data."""
 
     source: ModelSource
     proto: onnx.ModelProto
@@ -151,7 +151,7 @@ class _Side(NamedTuple):
 
 
 class _Question:
-    """Two models that are to be compared."""
+    """Two models to be compared."""
 
     def __init__(
         self,
@@ -169,15 +169,15 @@ class _Question:
         self.spent = 0
         self.trace: Trace | None = None
         self.made: list[Terms | Comparison] = []
-        self.places: Places | None = Places()
+        self.places: WeightFiles | None = WeightFiles()
 
     def release(self) -> None:
-        """Free the terms, once the answer is there."""
-        for made in self.made:
-            made.release()
+        """Free the terms after the answer."""
+        for holder in self.made:
+            holder.release()
 
     def limit_to_size(self) -> None:
-        """Lower the budget to what a proof of models of this size may take."""
+        """Lower the budget to what a proof of models of this size may cost."""
         nodes = sum(map(_node_count, self.protos))
         self.budget = self.whole = Budget(
             min(self.budget.terms, BRIEF_TERMS + BRIEF_TERMS_PER_NODE * nodes),
@@ -185,7 +185,7 @@ class _Question:
         )
 
     def answer(self) -> Proof:
-        """The answer; weights in files are read only where it may depend on their content."""
+        """Answer to the question; reads weights in files only if it depends on their content."""
         answer = self._answer()
         if self.places is not None and self.places.in_doubt and not answer.proved:
             self.places, self.trace = None, None
@@ -211,13 +211,13 @@ class _Question:
             answer = self._by_definition(answer)
         if isinstance(answer, UndefinedError):
             return self._undefined(answer)
-        return self._open(answer) if isinstance(answer, Difference) else answer
+        return self._open(answer) if isinstance(answer, Mismatch) else answer
 
     def _by_definition(
-        self, first: Proof | Difference | UndefinedError
-    ) -> Proof | Difference | UndefinedError:
-        """Compare the models with their loops run by definition; where that takes too long, what
-        a symbolic iteration showed is the answer."""
+        self, first: Proof | Mismatch | UndefinedError
+    ) -> Proof | Mismatch | UndefinedError:
+        """Comparison with loops run by their definition. If that takes too long, the answer is that
+        of a symbolic iteration."""
         few, spent = self.loop_steps, self.spent
         share = 1 if self.budget.steps < 0 else GENERAL_SHARE
         self.loop_steps = MOST_STEPS
@@ -228,15 +228,14 @@ class _Question:
             return first
         return answer
 
-    def _attempt(self) -> Proof | Difference | UndefinedError:
-        """Compare the models; where they are not known to be equal, what differs first, or which
-        node of the rewrite may fail."""
+    def _attempt(self) -> Proof | Mismatch | UndefinedError:
+        """Comparison of the models: a proof, the first mismatch, or a node that may fail."""
         self.used: set[str] = set()
         self.assumptions = narrower(self.protos[0], self.protos[1], self.bound, self.shapes)
         begin = self.budget.steps
         try:
             counts = self._all_readings()
-        except Difference as difference:
+        except Mismatch as difference:
             return difference
         except UndefinedError as error:
             return error
@@ -251,11 +250,11 @@ class _Question:
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions)
 
-    def _open(self, difference: Difference) -> Proof:
-        """What differs, and where: the question is asked once more, and it is recorded which nodes
-        give which terms."""
-        again = self._asked_again()
-        difference = again if isinstance(again, Difference) else difference
+    def _open(self, difference: Mismatch) -> Proof:
+        """Answer that the terms differ, with the nodes that computed them. The comparison runs
+        again to record these."""
+        again = self._ask_again()
+        difference = again if isinstance(again, Mismatch) else difference
         one, other = difference.before, difference.after
         return Proof(
             "open",
@@ -266,9 +265,8 @@ class _Question:
             needed=needed(one, other, users(one, other, difference.compared)),
         )
 
-    def _asked_again(self) -> OpenError | None:
-        """What an open question ends with where it is recorded which nodes give which terms; None
-        where it took too long to be asked once more."""
+    def _ask_again(self) -> OpenError | None:
+        """End of an open comparison that runs again with provenance; None if too long."""
         if self.spent * GENERAL_SHARE > self.whole.steps:
             return None
         self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
@@ -279,8 +277,9 @@ class _Question:
         return None
 
     def _undefined(self, error: UndefinedError) -> Proof:
-        """Which node of the rewrite may fail, and where: the question is asked once more."""
-        again = self._asked_again()
+        """Answer that a node of the rewrite may fail, with its path. The comparison runs again to
+        record it."""
+        again = self._ask_again()
         error = again if isinstance(again, UndefinedError) else error
         node = error.obligation
         return Proof(
@@ -293,50 +292,52 @@ class _Question:
         )
 
     def _fault(self) -> str:
-        """What stands against a comparison before anything is run; empty where nothing does."""
+        """Reason against any comparison; empty if there is none."""
         before, after = map(Signature.of, self.protos)
         problems = mismatches(before, after, self.bound)
         problems = problems or output_mismatches(before, after)
         return f"the signatures differ: {'; '.join(problems)}" if problems else ""
 
     def _all_readings(self) -> dict[str, int]:
-        """Compare the models; once more where a Loop that is given no condition computes one, which
-        the specification ignores and onnxruntime heeds: they must be equal in either reading."""
+        """Comparison in both readings of a Loop without a condition input. The specification
+        ignores the condition of its body and onnxruntime heeds it, so the models must be equal in
+        either reading."""
         self.heeded = self.two_readings = False
         try:
             counts = self._all_cases()
             if self.two_readings:
                 self.heeded = True
                 self._all_cases()
-        except Difference as found:
+        except Mismatch as found:
             if not self.two_readings:
                 raise
             how = "heeded, as in onnxruntime" if self.heeded else "ignored, as specified"
             reason = f"{found}, where a condition of a Loop that is given none is {how}"
-            raise Difference(reason, found.before, found.after, found.compared) from found
+            raise Mismatch(reason, found.before, found.after, found.compared) from found
         return counts
 
     def _all_cases(self) -> dict[str, int]:
-        """Compare the models where loops make at least one trip, then where one of them makes none,
-        as far as that is another case."""
+        """Comparison with at least one iteration of each loop, then in each case without one."""
         first: dict[str, int] | None = None
         waiting: list[dict[str, Dimension]] = [{}]
         for _ in range(MOST_CASES):
-            given = waiting.pop()
-            counts, positive = self._case(given)
+            sizes = waiting.pop()
+            counts, positive = self._case(sizes)
             first = counts if first is None else first
-            waiting += [given | none_of(trips) for trips in sorted(positive, key=str)]
+            waiting += [
+                sizes | size_without_iteration(trips) for trips in sorted(positive, key=str)
+            ]
             if not waiting:
                 return first
         raise OpenError("too many loops may make no trip, each of which is a case of its own")
 
-    def _case(self, given: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
-        """Compare the models where some sizes are known.
+    def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
+        """Comparison where some sizes are known.
 
         Returns:
             The number of terms of each output, and what is taken to be at least 1.
         """
-        terms = self.terms = Terms(self.budget, given)
+        terms = self.terms = Terms(self.budget, sizes)
         self.made.append(terms)
         terms.trace, terms.heeded = self.trace, self.heeded
         terms.loop_steps = self.loop_steps
@@ -367,7 +368,7 @@ class _Question:
         return _counts(names, one), positive
 
     def _run(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
-        """The outputs of a model, and its nodes that may fail."""
+        """Outputs of a model, and its nodes that may fail."""
         try:
             return self._executed(side, inputs)
         except InvalidError as error:
@@ -376,32 +377,32 @@ class _Question:
 
     def _executed(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
         proto = self.protos[side]
-        made = Execution if self.trace is None else TracedExecution
+        kind = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
-        execution = made(self.terms, name, self.sides[side].folder, types)
+        execution = kind(self.terms, name, self.sides[side].folder, types)
         program = Compiler(self.terms.heads, proto, self.operations).main
         free = overridable(proto)
-        given: list[Term | None] = []
+        arguments: list[Term | None] = []
         fixed = {place for place, _ in program.constants}
         by_place = dict(program.constants)
         for name, place in zip(program.names, program.inputs, strict=True):
             default = place in fixed and name not in free
             if name in free and name not in self.bound:
                 self.defaults[side][name] = execution.constant(by_place[place])
-            given.append(execution.constant(by_place[place]) if default else inputs[name])
+            arguments.append(execution.constant(by_place[place]) if default else inputs[name])
         self.folded.append(execution.folded)
-        return execution.run(program, given), execution.log
+        return execution.run(program, arguments), execution.log
 
 
 def _invalid(fault: str, side: int) -> Proof:
-    """The answer where a model is none: against the rewrite only if the original is one."""
+    """Answer for an invalid model: against the rewrite only if the original is valid."""
     if side:
         return Proof("refuted", f"the rewrite is not a valid model: {fault}")
     return Proof("open", f"the original is not a valid model: {fault}")
 
 
-def none_of(trips: Dimension) -> dict[str, Dimension]:
-    """The size for which a loop makes no trip.
+def size_without_iteration(trips: Dimension) -> dict[str, Dimension]:
+    """Size for which a loop has no iteration.
 
     Raises:
         OpenError: that is not one size.
@@ -421,7 +422,7 @@ def _node_count(model: onnx.ModelProto) -> int:
 
 
 def _holds_bodies(model: onnx.ModelProto) -> bool:
-    """Whether a node has bodies that must fit it; functions may be given some, too."""
+    """Test whether a node has bodies that must fit it; calls of functions may have some, too."""
     nodes = model.graph.node
     if any(node.op_type in BODIES for node in nodes):
         return True
@@ -429,7 +430,7 @@ def _holds_bodies(model: onnx.ModelProto) -> bool:
 
 
 def _may_iterate(model: onnx.ModelProto) -> bool:
-    """Return whether a model or one of its functions holds nodes with bodies."""
+    """Test whether a model or one of its functions holds nodes with bodies."""
     graphs = [model.graph, *model.functions]
     return any(node.op_type in BODIES for graph in graphs for node in graph.node)
 
@@ -444,11 +445,11 @@ def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Arr
 
 
 def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
-    """How many terms each output adds to those of the outputs before it."""
-    seen: set[Term | None] = {None}
+    """Number of terms that each output adds to those of the outputs before it."""
+    visited: set[Term | None] = {None}
     counts = {}
     for name, root in zip(names, roots, strict=True):
-        before = len(seen)
-        reach(root, seen)
-        counts[name] = len(seen) - before
+        before = len(visited)
+        reach(root, visited)
+        counts[name] = len(visited) - before
     return counts

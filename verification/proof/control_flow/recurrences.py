@@ -156,7 +156,7 @@ def recur(loop: Recurrence) -> list[Value]:
             execution.forget(loop.start)
             return untouched(loop, outputs) if ended.trips == 0 else recur(ended)
     assert guard is not None
-    guard.collected = functools.partial(_collect, loop, name, states, again, outputs)
+    guard.scan_output = functools.partial(_collect, loop, name, states, again, outputs)
     _demand_end(loop, guard)
     return _results(loop, name, states, again, outputs)
 
@@ -188,9 +188,9 @@ def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
 def _demand_end(loop: Recurrence, guard: Guard) -> None:
     """Demand that a loop ends if nothing but run time ends it."""
     terms = loop.execution.terms
-    assert guard.collected is not None
+    assert guard.scan_output is not None
     if loop.trips is None or (loop.trips.value or 0) > MOST_TRIPS:
-        every = guard.collected(terms.constant(np.array(True)))
+        every = guard.scan_output(terms.constant(np.array(True)))
         loop.execution.demand(terms.heads.own(ENDS), (every,), loop.step)
 
 

@@ -23,7 +23,7 @@ from .prefix_sums import PrefixSums
 from .slice_pushdown import SlicePushdown
 
 
-class Difference(OpenError):
+class Mismatch(OpenError):
     """Signal that two terms could not be proved equal.
 
     Attributes:
@@ -130,7 +130,7 @@ class Comparison:
         """Prove an output of both models equal.
 
         Raises:
-            Difference: they are not known to be equal.
+            Mismatch: they are not known to be equal.
         """
         self._ask(before, after)
         needed: dict[Pair, list[Pair]] = {}
@@ -139,14 +139,14 @@ class Comparison:
             one, other = self._stack.pop()
             pairs = self._compared(one, other)
             if pairs is None:
-                raise Difference(_reason(output, one, other), one, other, needed)
+                raise Mismatch(_reason(output, one, other), one, other, needed)
             needed[one, other] = pairs
             for pair in reversed(pairs):
                 self._ask(*pair)
         pair_of_itself = circular_pair(needed, self.induction.earlier)
         if pair_of_itself is not None:
             one, other = pair_of_itself
-            raise Difference(_reason(output, one, other), one, other, needed)
+            raise Mismatch(_reason(output, one, other), one, other, needed)
 
     def holds(self, before: Term, after: Term) -> bool:
         """Test whether two terms are provably equal. If they are not, the attempt leaves nothing
@@ -155,7 +155,7 @@ class Comparison:
         self._trial = set()
         try:
             self.require(before, after, "")
-        except Difference:
+        except Mismatch:
             self._stack.clear()
             self._partners = partners
             self.induction.positive = positive
@@ -170,7 +170,7 @@ class Comparison:
         if one is other:
             return
         if one is None or other is None:
-            raise Difference("a value is absent in one of the models", one, other)
+            raise Mismatch("a value is absent in one of the models", one, other)
         pair = one, other
         if pair in self._asked or (self._trial is not None and pair in self._trial):
             return

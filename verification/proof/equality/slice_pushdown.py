@@ -22,14 +22,14 @@ Steps = Generator["tuple[Term, int, Dimension, Dimension]", Term, Term]
 
 
 class SlicePushdown:
-    """Moves parts inward.
+    """Pushes slices through operators to their operands.
 
     Args:
-        terms: where terms are made.
+        terms: the terms of both models.
 
     Attributes:
-        chosen: the operators that were computed of some rows instead of all, or in another shape,
-            and whose bits depend on the kernel.
+        chosen: operators applied to some rows instead of all, or in another shape, whose bits
+            depend on the kernel.
     """
 
     def __init__(self, terms: Terms) -> None:
@@ -38,7 +38,7 @@ class SlicePushdown:
         self.chosen: set[str] = set()
 
     def of(self, term: Term, axis: int, start: Dimension, size: Dimension) -> Term:
-        """The part of a term, moved inward as far as the rules go; without recursion."""
+        """Slice of a term, pushed down as far as rules apply; without recursion."""
         memo = self._known
         first = (term, axis, start, size)
         running: list[tuple[tuple[Term, int, Dimension, Dimension], Steps]] = []
@@ -60,8 +60,8 @@ class SlicePushdown:
         return answer
 
     def settled(self, term: Term) -> Term:
-        """A term in the one form in which it is compared: its outermost part, if it is one, is
-        moved inward, and axes of length 1 in front are left to a view."""
+        """Normal form for the comparison. The outermost slice is pushed down, and leading unit axes
+        become a view."""
         late = LATE_RULES.get(term.head.name)
         if late is not None and term.index == 0:
             results = late(self._terms, term.head, term.args)
@@ -78,8 +78,8 @@ class SlicePushdown:
         return self.of(x, term.head.key, element(start.fact), element(size.fact))
 
     def reshaped(self, term: Term) -> set[str]:
-        """The operator that `settled` applies in another shape, where that may be another kernel:
-        one that takes each element by itself sees as many elements as before."""
+        """Operator that `settled` applies in another shape, if that may be another kernel. An
+        elementwise operator has as many elements as before."""
         while term.head.name == "view" and term.args[0] is not None:
             term = term.args[0]
         moves = term.head.name in LATE_RULES and term.head.name not in ELEMENTWISE
@@ -88,7 +88,7 @@ class SlicePushdown:
         return {term.head.name}
 
     def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
-        """What a part is made of, asked for part by part, as a generator: so nothing recurs."""
+        """Generator that requests slices of operands and returns the slice."""
         part = self._terms.narrow(x, axis, start, size)
         if part.head.name != "narrow":
             return part
@@ -103,7 +103,7 @@ class SlicePushdown:
         return (yield from self._of_head(x, axis, start, size, part))
 
     def _of_head(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
-        """Of what no part is itself: as its head says."""
+        """Slice of an operator's output, by its head."""
         terms, name, shape = self._terms, x.head.name, x.shape
         new = (*shape[:axis], size, *shape[axis + 1 :])
         if name == "view":
@@ -155,7 +155,7 @@ class SlicePushdown:
         return self._terms.rebuild(x, tuple(args))
 
     def _of_view(self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term) -> Steps:
-        """Of a view: where the axis is one of what is viewed, with as many elements before it."""
+        """Slice of a view, if it is a slice of its operand."""
         inner, shape = x.args[0], x.shape
         assert inner is not None
         below = inner.fact.shape or ()
@@ -181,7 +181,7 @@ class SlicePushdown:
         return self._terms.rebuild(x, (inner, self._terms.sizes(new)))
 
     def _of_range(self, x: Term, start: Dimension, size: Dimension) -> Term | None:
-        """Of a Range of integers: the numbers themselves."""
+        """Slice of an integer Range: its numbers."""
         first, _, step = (None if a is None else element(a.fact) for a in x.args)
         if first is None or step is None or size.value is None or size.value > 1024:
             return None
@@ -190,7 +190,7 @@ class SlicePushdown:
 
 
 def next_of(steps: Steps, answer: Term | None) -> Term | tuple[Term, int, Dimension, Dimension]:
-    """What a rule asks for next, or its result."""
+    """Next request of a rule, or its result."""
     try:
         return next(steps) if answer is None else steps.send(answer)
     except StopIteration as stop:
@@ -201,11 +201,11 @@ def next_of(steps: Steps, answer: Term | None) -> Term | tuple[Term, int, Dimens
 def axis_below(
     shape: Shape, below: Shape, axis: int, start: Dimension, size: Dimension
 ) -> tuple[int, Dimension, Dimension] | None:
-    """Where a part of a view is in what is viewed: the axis, the start and the size; None where it
-    is no part along one axis.
+    """Axis, start and size of a slice of a view in its operand. None if it is no slice along one
+    axis.
 
-    It is an axis with as many elements before it and behind it; or that of which the axis is the
-    first part; or the first of those that are joined in it.
+    The axis of the operand has as many elements before and after it; or the axis of the view is the
+    first part of it; or the view merges it with the axes after it.
     """
     before, behind = product(shape[:axis]), product(shape[axis + 1 :])
     for own, whole in enumerate(below):

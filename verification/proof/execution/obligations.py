@@ -24,28 +24,28 @@ HAS_RANK = "has the rank"
 
 @dataclasses.dataclass(eq=False)
 class Guard:
-    """A condition or a loop around a node.
+    """Condition or loop around a node.
 
     Attributes:
-        key: the same for two guards under which a node runs as often.
-        level: how many loops are around the loop; -1 for a condition.
-        trips: the trips of a loop that makes its first one if this is 1 or more; None where run
-            time decides on the first trip.
-        collected: makes of a term of the body the tensor of it from all trips.
+        key: equal for two guards under which a node runs equally often.
+        level: number of loops around the loop; -1 for a condition.
+        trips: trip count of a loop whose first iteration runs if this is 1 or more; None if only
+            run time decides on it.
+        scan_output: function from a term of the body to its scan output.
         condition: the condition; None for a loop.
-        holds: whether it holds or its opposite does.
+        holds: whether the condition holds or its negation.
     """
 
     key: Hashable
     level: int = -1
     trips: Dimension | None = None
-    collected: Callable[[Term], Term] | None = None
+    scan_output: Callable[[Term], Term] | None = None
     condition: Term | None = None
     holds: bool = True
 
     @property
     def is_loop(self) -> bool:
-        """Whether it is a loop."""
+        """True for a loop."""
         return self.level >= 0
 
 
@@ -53,16 +53,16 @@ Guards = tuple[Guard, ...]
 
 
 class Obligation(NamedTuple):
-    """An operator on operands that may fail.
+    """Operator on operands that may fail.
 
     Attributes:
-        head: the operator, or the name of another demand (`ENDS` and the like).
+        head: the operator, or the name of another demand (`ENDS` and others).
         args: its operands.
-        width: how many outputs its node has.
-        guards: what is around it.
+        width: number of outputs of its node.
+        guards: conditions and loops around the node.
         node: the node.
-        result: its first output; None where it is not of use.
-        path: where the node stands, in words; empty unless that is traced.
+        result: its first output; None if of no use.
+        path: path of the node; empty if not recorded.
     """
 
     head: Head
@@ -77,13 +77,13 @@ class Obligation(NamedTuple):
 Log = list[Obligation]
 
 
-def moved(log: Log, start: int, outer: int, guards: Guards) -> Log:
-    """Obligations of a call of a function, for another call of it.
+def relocate(log: Log, start: int, outer: int, guards: Guards) -> Log:
+    """Obligations of a function call, for another call of it.
 
     Args:
         log: the obligations.
-        start: the first of them.
-        outer: how many guards were around the first call.
-        guards: what is around the other call.
+        start: index of the first of them.
+        outer: number of guards around the first call.
+        guards: guards around the other call.
     """
     return [each._replace(guards=guards + each.guards[outer:]) for each in log[start:]]

@@ -20,7 +20,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Program, Step
 from .node_checker import LEFT_OUT, require_valid
-from .obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, moved
+from .obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, relocate
 from .safety import Safety
 
 Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Sequence[Value]"]
@@ -277,7 +277,7 @@ class Execution:
         missing = [None] * (len(program.inputs) - len(args))
         results = self.run(program, [*args, *missing])
         if self.drawn == before:
-            self._calls[key] = results, moved(self.log, start, len(self.guards), ())
+            self._calls[key] = results, relocate(self.log, start, len(self.guards), ())
             self._noted[key, self.guards] = start
         return results
 
@@ -286,7 +286,7 @@ class Execution:
         if (call, self.guards) not in self._noted:
             self._noted[call, self.guards] = len(self.log)
             self.terms.budget.step(len(log))
-            self.log += moved(log, 0, 0, self.guards)
+            self.log += relocate(log, 0, 0, self.guards)
 
 
 def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:

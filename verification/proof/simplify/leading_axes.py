@@ -17,8 +17,8 @@ from ..terms.term_manager import Terms, late_rule
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """The shape that shapes broadcast to (ONNX, "Broadcasting in ONNX"); None where that depends on
-    sizes that are not known."""
+    """Shape that shapes broadcast to (ONNX, "Broadcasting in ONNX"). None if that depends on
+    unknown sizes."""
     if any(shape is None for shape in shapes):
         return None
     ranked = [shape for shape in shapes if shape is not None]
@@ -35,8 +35,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 
 @late_rule(*sorted(ELEMENTWISE))
 def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """An operator whose operands broadcast, on operands without axes of length 1 in front; None
-    where there are none."""
+    """Rewrite an operator that broadcasts to operands without leading unit axes."""
     bare = _bare(tuple([None if arg is None else arg.fact.shape for arg in args]), args)
     if bare is None:
         return None
@@ -52,7 +51,7 @@ def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
 
 
 def _bare(shapes: tuple[Shape | None, ...], args: Args) -> list[Shape | None] | None:
-    """The shapes of operands without axes of length 1 in front; None if none has any."""
+    """Shapes of operands without leading unit axes; None if none has any."""
     bare_shapes, spare = list(shapes), False
     for index, shape in enumerate(shapes):
         if shape is None:
@@ -64,7 +63,7 @@ def _bare(shapes: tuple[Shape | None, ...], args: Args) -> list[Shape | None] | 
 
 
 def ones_in_front(shape: Shape) -> int:
-    """How many axes of length 1 a shape begins with."""
+    """Number of leading unit axes."""
     count = 0
     while count < len(shape) and shape[count].value == 1:
         count += 1
@@ -83,7 +82,7 @@ _PASSING = [
 
 @late_rule(*[name for name in _PASSING if name not in _OF_ANOTHER_FORM])
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Operators that pass axes on, without axes of length 1 in front that are among these."""
+    """Rewrite an operator that passes axes on to one without leading unit axes."""
     form = _with(terms, head, args, canonical(terms, head, args))
     if form[0] is not terms.apply(head, args)[0]:
         return form
@@ -109,7 +108,7 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
 def _with(
     terms: Terms, head: Head, args: Sequence[Term | None], changed: Mapping[str | int, Any]
 ) -> Sequence[Term | None]:
-    """An operator with other attributes, by name, and other inputs, by position."""
+    """Operator with other attributes, by name, and other inputs, by position."""
     operands, attributes = list(args), {}
     for key, value in changed.items():
         if isinstance(key, str):
@@ -122,8 +121,8 @@ def _with(
 
 @late_rule("MatMul")
 def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """MatMul of matrices: a vector is a matrix of one row or column (numpy.matmul), and there are
-    no axes of length 1 before the matrices."""
+    """Rewrite MatMul to matrices without leading unit axes. A vector is a matrix of one row or
+    column (numpy.matmul)."""
     one, other = args
     assert one is not None and other is not None
     fact = terms.facts_of(head, args)[0]

@@ -23,13 +23,13 @@ ELEMENTWISE = frozenset([name for name, rules in described().items() if rules.el
 
 
 def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:
-    """The axes of arguments that an axis of a result follows; None where that is not known.
+    """Axes of the arguments that an axis of an output follows; None if unknown.
 
     Args:
         terms: the terms.
         head: an operator.
         args: its arguments.
-        axis: of the first output.
+        axis: axis of the first output.
     """
     if speaks_of_no_axis(head, args):
         return None
@@ -37,7 +37,7 @@ def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:
 
 
 def canonical(terms: Terms, head: Head, args: Args) -> Mapping[str | int, Any]:
-    """Attributes and arguments of an operator in the form in which terms are compared."""
+    """Attributes and arguments of an operator in their canonical form."""
     return {} if speaks_of_no_axis(head, args) else canonical_of(*_node(terms, head, args))
 
 

@@ -26,7 +26,7 @@ MOST_READ = 1 << 14
 """A constant with more elements is not held in memory because it was looked at once."""
 
 
-class Places:
+class WeightFiles:
     """Large constants in files, identified by their position in a file, not by content. So a proof
     reads no weights to see that a model has kept them.
 

@@ -2,7 +2,7 @@
 
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact
-from straightline.verification.proof.equality.equality import Difference, circular_pair
+from straightline.verification.proof.equality.equality import Mismatch, circular_pair
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
 
@@ -23,10 +23,10 @@ def test_an_output_that_one_model_leaves_out_is_absent_there():
 def test_a_difference_leaves_a_proof_open():
     terms = Terms(Budget())
     one, other = (terms.leaf("input", name, Fact(1)) for name in "xy")
-    difference = Difference("why", one, other)
+    difference = Mismatch("why", one, other)
     assert isinstance(difference, OpenError) and str(difference) == "why"
     assert (difference.before, difference.after) == (one, other)
-    assert Difference("absent", None, other).before is None
+    assert Mismatch("absent", None, other).before is None
 
 
 A, B, C, D = (("a", "a"), ("b", "b"), ("c", "c"), ("d", "d"))

@@ -1,4 +1,4 @@
-"""Places that are clamped, and other small numbers: a rule gives what the reference does."""
+"""WeightFiles that are clamped, and other small numbers: a rule gives what the reference does."""
 
 import attacked_rules
 import pytest

@@ -1,4 +1,4 @@
-"""Places in tensors: a node that fails for certain is not equal to one that does not."""
+"""WeightFiles in tensors: a node that fails for certain is not equal to one that does not."""
 
 from proofs import assert_open, assert_proved
 
