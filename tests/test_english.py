@@ -32,7 +32,6 @@ OPEN = {
     "passes/conformance.py",
     "passes/context.py",
     "passes/manager",
-    "passes/recurrences",
     "passes/utils",
     "passes/vectorize",
     "report",

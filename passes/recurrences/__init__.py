@@ -1,1 +1,1 @@
-"""Recurrences as the operators that compute them: GRU, LSTM, RNN, CumSum and others."""
+"""Idiom recognition of recurrences, and expansion of RNN, GRU and LSTM."""

@@ -1,4 +1,4 @@
-"""The activations that RNN, GRU and LSTM have, and how their attributes write them."""
+"""The activations of RNN, GRU and LSTM, and their attributes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...ir import Node
 from .weights import Unfit
 
 Function = tuple[str, float, float]
-"""The name of an activation, and its two parameters, 0 where it has none."""
+"""The name of an activation, and its two parameters, 0 for a missing one."""
 
 _PARAMETERS: dict[str, tuple[float, ...]] = {
     "Sigmoid": (),
@@ -24,60 +24,62 @@ _PARAMETERS: dict[str, tuple[float, ...]] = {
     "Elu": (1.0,),
     "HardSigmoid": (0.2, 0.5),
 }
-"""The activations that the operators have, with what their parameters are if they are left out."""
+"""The activations of the operators, with the defaults of their parameters."""
 
 _DISPUTED = ("Affine", "ScaledTanh", "ThresholdedRelu")
-"""Left out, the parameters of these are 0 in onnxruntime."""
+"""The activations whose parameters default to 0 in onnxruntime."""
 
 _DEFAULTS = {"GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "RNN": ("Tanh",)}
 
 OVERFLOWING = "Softplus"
-"""onnxruntime's kernels of RNN, GRU and LSTM compute it as log (1 + exp (x)), which is infinite for
-x above 88; its operator Softplus is not."""
+"""The activation that overflows in onnxruntime's kernels of RNN, GRU and LSTM.
+
+They compute log (1 + exp (x)), which is infinite for x above 88, unlike its operator Softplus.
+"""
 
 LINEAR: Function = ("Affine", 1.0, 0.0)
 """No activation."""
 
 
 _LOSING_NAN = ("Relu", "HardSigmoid")
-"""Of these an RNN of onnxruntime makes 0 of NaN. GRU and LSTM clamp whatever they activate."""
+"""The activations that turn NaN into 0 in onnxruntime's RNN; GRU and LSTM clamp all operands."""
 
 
 def loses_nan(op_type: str, functions: Sequence[Function]) -> bool:
-    """Whether onnxruntime's kernel may make a number of a NaN."""
+    """Test whether onnxruntime's kernel may turn a NaN into a number."""
     return op_type != "RNN" or any(kind in _LOSING_NAN for kind, *_ in functions)
 
 
 def is_supported(kind: str) -> bool:
-    """Whether the operators have an activation."""
+    """Test whether the operators support an activation."""
     return kind in _PARAMETERS
 
 
 def attributes_of(op_type: str, functions: Sequence[Function]) -> dict[str, Any]:
-    """The attributes that write activations; none where they are those that the operator takes."""
+    """The attributes for activations; empty for the operator's defaults."""
     names = tuple(kind for kind, *_ in functions)
     if names == _DEFAULTS[op_type]:
         return {}
     attributes: dict[str, Any] = {"activations": list(names)}
     for name, position in (("activation_alpha", 1), ("activation_beta", 2)):
-        given = [f[position] for f in functions if len(_PARAMETERS[f[0]]) >= position]
-        if given:
-            attributes[name] = given
+        values = [f[position] for f in functions if len(_PARAMETERS[f[0]]) >= position]
+        if values:
+            attributes[name] = values
     return attributes
 
 
 def functions_of(node: Node) -> list[Function]:
-    """The activations of a node, those of one direction after those of the other.
+    """The activations of a node, direction by direction.
 
     Raises:
-        Unfit: they are not known; the message ends a sentence that begins with the node.
+        Unfit: unknown activations; the message continues a sentence about the node.
     """
     directions = len(directions_of(node))
     names = node.attribute("activations") or _DEFAULTS[node.op_type] * directions
     if len(names) != len(_DEFAULTS[node.op_type]) * directions:
         raise Unfit(f"has {len(names)} activations for {directions} directions")
     kinds = {kind.lower(): kind for kind in _PARAMETERS}
-    given = [list(node.attribute(f"activation_{name}") or ()) for name in ("alpha", "beta")]
+    parameters = [list(node.attribute(f"activation_{name}") or ()) for name in ("alpha", "beta")]
     functions: list[Function] = []
     for name in names:
         text = name.decode() if isinstance(name, bytes) else str(name)
@@ -86,25 +88,25 @@ def functions_of(node: Node) -> list[Function]:
             raise Unfit(f"has the activation {text}, which ONNX does not know")
         own = [0.0, 0.0]
         for position, default in enumerate(_PARAMETERS[kind]):
-            if kind in _DISPUTED and not given[position]:
+            if kind in _DISPUTED and not parameters[position]:
                 raise Unfit(
                     f"leaves out parameters of {kind}, for which runtimes take others than ONNX"
                     " says; write activation_alpha and activation_beta"
                 )
-            own[position] = float(given[position].pop(0)) if given[position] else default
+            own[position] = float(parameters[position].pop(0)) if parameters[position] else default
         functions.append((kind, own[0], own[1]))
     return functions
 
 
 def directions_of(node: Node) -> tuple[bool, ...]:
-    """For each direction of a node whether it goes backward.
+    """The directions of a node, each true for backward.
 
     Raises:
-        Unfit: there is no such direction.
+        Unfit: an unknown direction.
     """
-    given = node.attribute("direction", b"forward")
-    text = given.decode() if isinstance(given, bytes) else str(given)
-    known = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-    if text not in known:
+    attribute = node.attribute("direction", b"forward")
+    text = attribute.decode() if isinstance(attribute, bytes) else str(attribute)
+    directions = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+    if text not in directions:
         raise Unfit(f"has the direction {text}, which ONNX does not know")
-    return known[text]
+    return directions[text]

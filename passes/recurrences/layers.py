@@ -1,4 +1,4 @@
-"""What a node RNN, GRU or LSTM says, read into one form."""
+"""One layout for the operands and attributes of RNN, GRU and LSTM."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .functions import Function, directions_of, functions_of
 from .weights import Unfit
 
 OLDEST_OPSET = 7
-"""Below, the operators have other outputs."""
+"""The first opset whose operators have these outputs."""
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-"""How many gates they have."""
+"""The number of gates of each operator."""
 
 (
     INPUT,
@@ -28,25 +28,25 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
     CELL,
     PEEPHOLES,
 ) = range(8)
-"""Their inputs."""
+"""The positions of their operands."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """What a node says.
+    """The operands and attributes of a node.
 
     Attributes:
         node: the node.
-        elem_type: the element type of all but the lengths.
-        backward: for each direction whether it goes from the last element to the first.
-        functions: for each direction its activations.
+        elem_type: the element type of all operands but the lengths.
+        backward: for each direction, true if it runs from the last element to the first.
+        functions: the activations of each direction.
         hidden: the width of a state.
-        length: the number of steps; None where only run time tells.
+        length: the number of steps; None if known only at run time.
         batch: the number of rows.
-        clip: what is activated lies between this number and its negative, if it is given.
-        batch_first: whether rows are the first axis of what is fed, and steps the second.
-        coupled: whether the forget gate is one less the input gate.
-        reset_after: whether the reset gate comes after the product with the state.
+        clip: the limit of the magnitude of activation operands, if any.
+        batch_first: true if rows are the first axis of the input, and steps the second.
+        coupled: true if the forget gate is one minus the input gate.
+        reset_after: true if the reset gate comes after the product with the state.
     """
 
     node: Node
@@ -63,25 +63,25 @@ class Layer:
 
     @property
     def gates(self) -> int:
-        """How many gates there are."""
+        """The number of gates."""
         return GATES[self.node.op_type]
 
     @property
     def states(self) -> tuple[int, ...]:
-        """Where among the inputs the initial states are."""
+        """The positions of the initial states among the inputs."""
         return (HIDDEN, CELL) if self.node.op_type == "LSTM" else (HIDDEN,)
 
     @property
     def peepholes(self) -> Value | None:
-        """By what the cell is multiplied before gates see it."""
+        """The peephole weights of the cell; None without them."""
         return self.node.input(PEEPHOLES)
 
 
 def read_layer(node: Node, inference: ShapeInference) -> Layer:
-    """What a node says.
+    """Read the operands and attributes of a node.
 
     Raises:
-        Unfit: that cannot be told; the message ends a sentence that begins with the node.
+        Unfit: undecided attributes; the message continues a sentence about the node.
     """
     assert node.graph is not None
     if node.graph.root.opset() < OLDEST_OPSET:
@@ -92,9 +92,9 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
     backward, functions = directions_of(node), functions_of(node)
     each = len(functions) // len(backward)
     batch_first, clip = bool(node.attribute("layout", 0)), node.attribute("clip")
-    fact = inference.fact(_given(node, INPUT))
+    fact = inference.fact(_required_input(node, INPUT))
     length, batch = _sizes(fact.shape, batch_first)
-    elem_type = fact.elem_type or inference.fact(_given(node, RECURRENT)).elem_type
+    elem_type = fact.elem_type or inference.fact(_required_input(node, RECURRENT)).elem_type
     if not elem_type:
         raise Unfit(
             "is of an element type that is not known; declare it, or inline the function around it"
@@ -114,7 +114,7 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
     )
 
 
-def _given(node: Node, index: int) -> Value:
+def _required_input(node: Node, index: int) -> Value:
     value = node.input(index)
     if value is None:
         raise Unfit(f"lacks its input {index}")
@@ -122,7 +122,7 @@ def _given(node: Node, index: int) -> Value:
 
 
 def _sizes(shape: Shape | None, batch_first: bool) -> tuple[int | None, Dimension | None]:
-    """How many steps, and how many rows."""
+    """The number of steps, and the number of rows."""
     if shape is None or len(shape) != 3:
         return None, None
     rows, steps = (shape[0], shape[1]) if batch_first else (shape[1], shape[0])
@@ -131,9 +131,9 @@ def _sizes(shape: Shape | None, batch_first: bool) -> tuple[int | None, Dimensio
 
 def _hidden(node: Node, inference: ShapeInference) -> int:
     """The width of a state."""
-    shape = inference.fact(_given(node, RECURRENT)).shape
-    known = shape[-1].value if shape else None
-    hidden = node.attribute("hidden_size") if known is None else known
+    shape = inference.fact(_required_input(node, RECURRENT)).shape
+    width = shape[-1].value if shape else None
+    hidden = node.attribute("hidden_size") if width is None else width
     if not hidden or hidden < 0:
         raise Unfit("has states of a width that is not known; write its attribute hidden_size")
     return int(hidden)

@@ -1,7 +1,7 @@
-"""Weights, wherever they stand in a model and whatever is done to them on the way.
+"""Slices and sums of weight matrices, as arrays or as nodes.
 
-What is constant is moved about here, so that no node is left of it; for what only run time tells,
-nodes are made that run once, outside of the loop.
+Constant weights are computed here, without nodes; for run-time weights, emitted nodes run once,
+outside of the loop.
 """
 
 from __future__ import annotations
@@ -18,26 +18,25 @@ from ...ops.builder import Builder
 
 
 class Unfit(Signal):
-    """Something is not of the form that is looked for; the message ends a sentence that begins with
-    the state."""
+    """A mismatch with a pattern; the message continues a sentence about the state."""
 
 
 Block = Array | Value
-"""A part of a weight: known, or made by nodes."""
+"""A part of a weight: constant, or the output of nodes."""
 
 
 class Matrix(NamedTuple):
-    """A part of a matrix, by which a row is multiplied from the right.
+    """A part of a matrix that multiplies a row from the right.
 
     Attributes:
-        value: the weight that it is a part of, of rank 2 behind some axes of size 1.
+        value: the whole weight, of rank 2 after some axes of size 1.
         whole: the two sizes of the weight.
-        rows: how many rows the part has.
-        width: how many columns.
+        rows: the number of rows of the part.
+        width: the number of its columns.
         row: its first row.
         column: its first column.
-        transposed: whether the rows are columns of the weight.
-        leading: how many axes of size 1 the weight has before the two.
+        transposed: true if the rows are columns of the weight.
+        leading: the number of axes of size 1 before the two.
     """
 
     value: Value
@@ -50,11 +49,11 @@ class Matrix(NamedTuple):
     leading: int = 0
 
     def columns(self, start: int, stop: int) -> Matrix:
-        """Some of its columns."""
+        """The part of some columns."""
         return self._part(self.rows, stop - start, self.row, self.column + start)
 
     def some_rows(self, start: int, stop: int) -> Matrix:
-        """Some of its rows."""
+        """The part of some rows."""
         return self._part(stop - start, self.width, self.row + start, self.column)
 
     def _part(self, rows: int, width: int, row: int, column: int) -> Matrix:
@@ -63,7 +62,7 @@ class Matrix(NamedTuple):
         )
 
     def transpose(self) -> Matrix:
-        """The matrix with rows for columns."""
+        """The transposed matrix."""
         return Matrix(
             self.value,
             self.whole,
@@ -77,11 +76,11 @@ class Matrix(NamedTuple):
 
 
 class Weights:
-    """Puts weights together.
+    """Arithmetic on weights, by numpy or by nodes.
 
     Args:
-        emit: makes nodes for what is not constant.
-        same: what stands for a value of the body that is the same on every trip.
+        emit: the builder of nodes for run-time weights.
+        same: the outside value of a loop-invariant value of the body.
         dtype: the element type.
     """
 
@@ -94,7 +93,7 @@ class Weights:
         self._blocks: dict[Value, Block] = {}
 
     def block(self, value: Value) -> Block:
-        """The elements of a value, if they are known before run time; else the value outside."""
+        """The elements of a constant value; the value outside for others."""
         if value not in self._blocks:
             self._blocks[value] = self._find(value)
         return self._blocks[value]
@@ -109,7 +108,7 @@ class Weights:
         return operand.value
 
     def transpose(self, matrix: Matrix) -> Block:
-        """A matrix as the operators take it: a row for each of its columns."""
+        """The transposed matrix, the operators' form of weights."""
         block = self.squeeze(self.block(matrix.value), matrix.leading)
         rows, columns = (1, 0) if matrix.transposed else (0, 1)
         block = self.part(block, matrix.row, matrix.rows, rows, matrix.whole)
@@ -121,7 +120,7 @@ class Weights:
         return block.T
 
     def squeeze(self, block: Block, leading: int) -> Block:
-        """A block without so many first axes of size 1."""
+        """Squeeze `leading` first axes of size 1 from a block."""
         if not leading:
             return block
         if isinstance(block, Value):
@@ -129,7 +128,7 @@ class Weights:
         return block.reshape(block.shape[leading:])
 
     def part(self, block: Block, start: int, size: int, axis: int, whole: Sequence[int]) -> Block:
-        """So many elements along an axis of a block whose shape is `whole`."""
+        """Slice `size` elements along an axis of a block of shape `whole`."""
         if size == whole[axis]:
             return block
         if not isinstance(block, Value):
@@ -138,26 +137,26 @@ class Weights:
         return self.emit.add("Slice", [block, *bounds], f"{block.name}_part")
 
     def scale(self, block: Block, factor: float) -> Block:
-        """A block times a number.
+        """Multiply a block by a number.
 
         Raises:
-            Unfit: the element type does not hold the number.
+            Unfit: a number out of range of the element type.
         """
         if factor == 1.0:
             return block
         with np.errstate(over="ignore", under="ignore"):
-            held = np.asarray(factor, self.dtype)
-        if not np.isfinite(held) or not held:
+            scalar = np.asarray(factor, self.dtype)
+        if not np.isfinite(scalar) or not scalar:
             raise Unfit(f"is multiplied by {factor:g}, which its element type does not hold")
         if not isinstance(block, Value):
-            return np.asarray(block * held)
+            return np.asarray(block * scalar)
         if factor == -1.0:
             return self.emit.add("Neg", [block], f"{block.name}_negated")
-        scale = self.emit.constant(held, "factor")
+        scale = self.emit.constant(scalar, "factor")
         return self.emit.add("Mul", [block, scale], f"{block.name}_scaled")
 
     def add(self, one: Block | None, other: Block) -> Block:
-        """The sum of two blocks, the first of which may be missing."""
+        """Add two blocks, of which the first may be missing."""
         if one is None:
             return other
         if isinstance(one, Value) or isinstance(other, Value):
@@ -165,14 +164,14 @@ class Weights:
         return np.asarray(one + other)
 
     def zeros(self, *shape: int) -> Block:
-        """Nothing."""
+        """A block of zeros."""
         return np.zeros(shape, self.dtype)
 
     def concat(self, blocks: Sequence[Block], axis: int) -> Block:
-        """Blocks side by side along an axis; neighbours that are known become one."""
+        """Concatenate blocks along an axis; constant neighbours merge."""
         merged: list[Block] = []
-        for made, run in itertools.groupby(blocks, lambda block: isinstance(block, Value)):
-            if made:
+        for dynamic, run in itertools.groupby(blocks, lambda block: isinstance(block, Value)):
+            if dynamic:
                 merged += run
             else:
                 merged.append(np.concatenate([b for b in run if not isinstance(b, Value)], axis))
@@ -181,7 +180,7 @@ class Weights:
         return self.emit.concat([self.value(block) for block in merged], axis, "weights")
 
     def value(self, block: Block, label: str = "weights") -> Value:
-        """A block as a value."""
+        """Convert a block to a value."""
         if isinstance(block, Value):
             return block
         return self.emit.constant(np.ascontiguousarray(block, self.dtype), label)

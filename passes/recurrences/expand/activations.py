@@ -17,12 +17,12 @@ _ALPHA = ("LeakyRelu", "Elu", "ThresholdedRelu", "HardSigmoid")
 
 
 class Activations:
-    """Applies activations to what gates add up.
+    """Emitter of activations.
 
     Args:
-        emit: adds the nodes.
+        emit: the builder of the nodes.
         elem_type: the element type of the values.
-        clip: the bound of what is activated, if there is one.
+        clip: the limit of the magnitude of operands, if any.
     """
 
     def __init__(self, emit: Builder, elem_type: int, clip: float | None) -> None:
@@ -32,14 +32,14 @@ class Activations:
         self._numbers: dict[float, Value] = {}
 
     def number(self, number: float) -> Value:
-        """A constant, made once."""
+        """Emit a constant, once for each number."""
         if number not in self._numbers:
             array = np.array(number).astype(self._dtype)
             self._numbers[number] = self.emit.constant(array, "number")
         return self._numbers[number]
 
     def clip(self, value: Value) -> Value:
-        """A value within the bounds of what is activated."""
+        """Clip an operand to the limit."""
         if self._clip is None:
             return value
         bounds = -self._clip, self._clip
@@ -48,10 +48,10 @@ class Activations:
         return self.emit.add("Clip", [value, *map(self.number, bounds)], "clipped")
 
     def apply(self, function: Function, value: Value, label: str) -> Value:
-        """What an activation makes of a value.
+        """Emit an activation of a value.
 
         Raises:
-            Unfit: the opset has nothing for it.
+            Unfit: no operator for it in the opset.
         """
         kind, alpha, beta = function
         if kind == "Affine":
@@ -73,7 +73,7 @@ class Activations:
         return self.emit.add("Add", [scaled, self.number(beta)], label)
 
     def _above(self, value: Value, least: float, label: str) -> Value:
-        """What is more than a number, else 0."""
+        """Emit a ThresholdedRelu as a select: the value above a threshold, else 0."""
         if self.emit.opset < _WHERE:
             raise Unfit(f"has the activation ThresholdedRelu; convert to opset {_WHERE} first")
         is_above = self.emit.add("Greater", [value, self.number(least)], "is_above")

@@ -1,4 +1,4 @@
-"""Take RNN, GRU and LSTM apart, into the operators of their cells.
+"""Expand RNN, GRU and LSTM into the operators of their cells.
 
                                      xs = Transpose <perm = [1, 0, 2]> (x)
                                      fed = Add (MatMul (xs, w'), b')
@@ -8,8 +8,7 @@ y, h = RNN (x, w, r, b, , h0)   ->   fed_0, fed_1 = Split <axis = 1> (Reshape (f
                                      y = Transpose (Reshape (Concat <axis = 1> (h_0, h_1)))
                                      h = Unsqueeze (h_1)
 
-Where only run time tells how many steps there are, or they are too many to be written out, a Scan
-makes them.
+A Scan runs the steps where their number is unknown or over the limit of copies.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ _AS_SCAN = Message("written-as-scan", "is a Scan now: {cause}")
 
 @dataclasses.dataclass(frozen=True)
 class ExpandRecurrences(Pass):
-    """Take RNN, GRU and LSTM apart, into the operators of their cells.
+    """Expand RNN, GRU and LSTM into the operators of their cells.
 
     Options:
-        straight: make no Scan; leave what would need one.
-        max_trips: write out no more steps than that; no limit by default.
-        max_nodes: how many nodes the whole rewrite may add.
+        straight: emit no Scan, and leave nodes that would need one.
+        max_trips: the limit of unrolled steps; no limit by default.
+        max_nodes: the limit of nodes that the whole rewrite may add.
     """
 
     name: ClassVar[str] = "expand-recurrences"
@@ -56,18 +55,18 @@ class ExpandRecurrences(Pass):
     max_nodes: int = DEFAULT_MAX_NODES
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Take apart all that can be."""
+        """Expand all nodes without an obstacle."""
         return Expander(self, model, context, Folder(model)).expand()
 
 
 class Expander:
-    """Takes apart the nodes of a model.
+    """Expander of the nodes of a model.
 
     Args:
-        options: says how.
-        model: is changed in place.
-        context: the rewrite.
-        folder: computes weights; equal ones of all models for which it does are one.
+        options: the options of the pass.
+        model: the model, changed in place.
+        context: the context of the pass.
+        folder: the folder of weights, shared by equal weights of all its models.
     """
 
     def __init__(
@@ -81,20 +80,20 @@ class Expander:
         self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
 
     def expand(self) -> bool:
-        """Take apart all nodes that can be; says whether there were any."""
+        """Expand all nodes without an obstacle, and return whether there were any."""
         changed = False
         for graph in list(self.model.graphs()):
             nodes = graph.nodes_of(*self.options.works_on)
             weights = {value for node in nodes for value in node.inputs}
-            kept = set(graph.initializers).difference(weights) if nodes else set()
+            others = set(graph.initializers).difference(weights) if nodes else set()
             rewritten = [node for node in nodes if self.visit(graph, node)]
             if rewritten:
-                merge_equal(graph, kept, same_key)
+                merge_equal(graph, others, same_key)
                 changed = True
         return changed
 
     def visit(self, graph: Graph, node: Node) -> bool:
-        """Take a node apart, or say why not."""
+        """Expand a node, or add a remark with the obstacle."""
         path, of = node.path, self.expansion(node)
         reason = of if isinstance(of, str) else self.not_straight(of)
         if isinstance(of, str) or not (reason is None or self.may_be_scanned(of)):
@@ -114,7 +113,7 @@ class Expander:
         return True
 
     def expansion(self, node: Node) -> Expansion | str:
-        """A node that can be taken apart, or why it cannot."""
+        """The expansion of a node, or the obstacle to it."""
         try:
             return Expansion(read_layer(node, self.inference), self.folder.fold)
         except Unfit as why:
@@ -123,18 +122,18 @@ class Expander:
             return str(error)
 
     def may_be_scanned(self, of: Expansion) -> bool:
-        """Whether a Scan may make the steps."""
+        """Test whether a Scan may run the steps."""
         return not self.options.straight and of.emit.opset >= OLDEST_SCAN
 
     def not_straight(self, of: Expansion) -> str | None:
-        """Why the steps cannot be written out; None if they can."""
+        """The obstacle to unrolled steps; None without one."""
         steps = of.layer.length
         if steps is None:
             return LENGTH_UNKNOWN(origins(of.input(INPUT), sizes=True))
         return self.budget.refuses_trips(steps, straight_cost(of, steps))
 
     def reporter(self, node: Node, steps: int) -> Callable[[int], None]:
-        """What tells how far a node is written out."""
+        """The progress callback of a node."""
 
         def report(step: int) -> None:
             self.context.instrumentation.report_step(f"writing out {node.label}", step, steps)

@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM taken apart: what is the same in all steps stands once, before them.
+"""Expansion of RNN, GRU and LSTM: shared computation runs once, before the steps.
 
 y, h = RNN (x, w, r, b, , h0)   ->   all = MatMul (x by rows, w')
                                      fed = Add (all, b')
@@ -7,7 +7,7 @@ y, h = RNN (x, w, r, b, , h0)   ->   all = MatMul (x by rows, w')
                                      h_1 = Tanh (Add (fed_1, MatMul (h_0, r')))
                                      y = Transpose (Reshape (Concat (h_0, h_1)))
 
-Rows that have ended keep their states, and zeros stand behind their results.
+Rows past their end keep their states, and zeros pad their outputs.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Direction:
 
     Args:
         expansion: the node.
-        number: which direction.
+        number: the index of the direction.
 
     Attributes:
-        backward: whether it goes from the last element to the first.
+        backward: true if it runs from the last element to the first.
         step: the graph of a step.
     """
 
@@ -49,64 +49,68 @@ class Direction:
         self.backward = layer.backward[number]
         self.step = step_graph(layer, layer.functions[number])
 
-    def project(self, given: Value) -> Value:
-        """What the input adds to all gates, for all steps."""
+    def project(self, source: Value) -> Value:
+        """Emit the input projection: the input's contribution to all gates and steps."""
         emit, of = self.expansion.emit, self.expansion
         weight = emit.transpose(of.part(WEIGHTS, self.number), (1, 0), "w")
-        products = emit.add("MatMul", [given, weight], "products")
+        products = emit.add("MatMul", [source, weight], "products")
         bias = self._bias()
         return products if bias is None else emit.add("Add", [products, bias], "fed")
 
     def _bias(self) -> Value | None:
-        """What is added to the sums of all gates; not what a reset gate is multiplied with."""
+        """Emit the bias of all gates, without the operand of a reset gate."""
         of, layer = self.expansion, self.expansion.layer
         if layer.node.input(BIAS) is None:
             return None
-        fed, kept = of.halves(self.number)
+        bias, recurrent = of.halves(self.number)
         if layer.node.op_type == "GRU" and layer.reset_after:
-            gates = of.emit.split(kept, [2 * layer.hidden, layer.hidden], 0, ("b_gates", "b_new"))
+            gates = of.emit.split(
+                recurrent, [2 * layer.hidden, layer.hidden], 0, ("b_gates", "b_new")
+            )
             zeros = of.constant(np.zeros(layer.hidden), "zeros")
-            kept = of.emit.concat([gates[0], zeros], 0, "b_kept")
-        return of.emit.add("Add", [fed, kept], "b")
+            recurrent = of.emit.concat([gates[0], zeros], 0, "b_kept")
+        return of.emit.add("Add", [bias, recurrent], "b")
 
     @lazy_property
     def weights(self) -> list[Value]:
-        """What the step is given beside the states and what is fed."""
+        """The weights of the step, in the order of its inputs."""
         of, layer, hidden = self.expansion, self.expansion.layer, self.expansion.layer.hidden
-        found = {"r": of.emit.transpose(of.part(RECURRENT, self.number), (1, 0), "r")}
+        values = {"r": of.emit.transpose(of.part(RECURRENT, self.number), (1, 0), "r")}
         names = weight_names(layer)
         if "r_new" in names:
             labels = ("r", "r_new")
-            parts = of.emit.split(found["r"], [2 * hidden, hidden], 1, labels)
-            found = dict(zip(labels, parts, strict=True))
+            parts = of.emit.split(values["r"], [2 * hidden, hidden], 1, labels)
+            values = dict(zip(labels, parts, strict=True))
         if "b_new" in names:
-            kept = of.halves(self.number)[1]
-            found["b_new"] = of.emit.split(kept, [2 * hidden, hidden], 0, ("b_gates", "b_new"))[1]
+            recurrent = of.halves(self.number)[1]
+            values["b_new"] = of.emit.split(
+                recurrent, [2 * hidden, hidden], 0, ("b_gates", "b_new")
+            )[1]
         if layer.peepholes is not None:
-            seen = ("p_in", "p_out", "p_forget")
-            parts = of.emit.split(of.part(PEEPHOLES, self.number), [hidden] * 3, 0, seen)
-            found.update(zip(seen, parts, strict=True))
-        return [found[name] for name in names]
+            peepholes = ("p_in", "p_out", "p_forget")
+            parts = of.emit.split(of.part(PEEPHOLES, self.number), [hidden] * 3, 0, peepholes)
+            values.update(zip(peepholes, parts, strict=True))
+        return [values[name] for name in names]
 
     def template(self, into: Graph, fold: Fold | None) -> Template:
-        """Its step, to be copied."""
+        """The template of its step."""
         return Template(self.step, into, fold=fold, keep_infos=False)
 
 
 class Expansion:
-    """A node that is to be taken apart.
+    """A node to expand.
 
     Args:
         layer: the node.
-        fold: computes what is constant.
+        fold: the folder of constants.
 
     Attributes:
-        emit: adds nodes to its graph.
+        emit: the builder of its graph.
         directions: its directions.
 
     Raises:
-        Unfit: the opset cannot say it; the message ends a sentence that begins with the node.
-        RewriteError: it can, but not of the element type.
+        Unfit: unsupported by the opset; the message continues a sentence about the node.
+        RewriteError: unsupported for the element type.
     """
 
     def __init__(self, layer: Layer, fold: Fold) -> None:
@@ -134,34 +138,34 @@ class Expansion:
         if why is not None:
             raise Unfit(f"has an input that {why}")
 
-    # What is known of it -------------------------------------------------------------------------
+    # Facts ---------------------------------------------------------------------------------------
 
     @property
     def rows(self) -> int | None:
-        """The number of rows; None where only run time tells."""
+        """The number of rows; None if known only at run time."""
         return None if self.layer.batch is None else self.layer.batch.value
 
     def is_used(self, index: int) -> bool:
-        """Whether something reads or names an output."""
+        """Test for a reader or an external name of an output."""
         outputs = self.layer.node.outputs
         value = outputs[index] if index < len(outputs) else None
         return value is not None and (value.pinned or self.graph.is_used(value))
 
-    # What all forms share ------------------------------------------------------------------------
+    # Parts shared by all forms -------------------------------------------------------------------
 
     def constant(self, array: Array, label: str) -> Value:
-        """A constant of the node's element type."""
+        """Emit a constant of the node's element type."""
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.layer.elem_type)
         return self.emit.constant(array.astype(dtype), label)
 
     def input(self, index: int) -> Value:
-        """An input that is there."""
+        """An input that must be present."""
         value = self.layer.node.input(index)
         assert value is not None
         return value
 
     def part(self, index: int, number: int) -> Value:
-        """What an input holds for a direction, whose axis is the first."""
+        """The part of an input for a direction, along its first axis."""
         if index not in self._parts:
             self._parts[index] = self._apart(self.input(index), 0)
         return self._parts[index][number]
@@ -184,23 +188,22 @@ class Expansion:
         """The initial states of a direction.
 
         Args:
-            number: which direction.
-            whole: all rows; where they are zeros one stands for all otherwise.
+            number: the index of the direction.
+            whole: emit all rows; otherwise one row of zeros stands for all.
         """
-        found = []
+        states = []
         for index in self.layer.states:
             if self.layer.node.input(index) is None:
-                found.append(self.zeros((self.layer.hidden,), whole))
+                states.append(self.zeros((self.layer.hidden,), whole))
                 continue
             if index not in self._parts:
                 axis = 1 if self.layer.batch_first else 0
                 self._parts[index] = self._apart(self.input(index), axis)
-            found.append(self._parts[index][number])
-        return found
+            states.append(self._parts[index][number])
+        return states
 
     def zeros(self, sizes: tuple[int, ...], whole: bool) -> Value:
-        """Zeros for each row, which is the first axis; one row stands for all of them, unless they
-        are wanted whole."""
+        """Emit zeros with rows as the first axis: all rows if `whole`, else one."""
         rows = self.rows if whole and self.rows is not None else 1
         shape = (rows, *sizes)
         if shape not in self._zeros:
@@ -209,7 +212,7 @@ class Expansion:
         return self._for_all_rows(zeros, len(sizes)) if whole and self.rows is None else zeros
 
     def _for_all_rows(self, value: Value, others: int) -> Value:
-        """What one row holds, for all rows."""
+        """Expand one row to all rows."""
         emit, place = self.emit, 0 if self.layer.batch_first else 1
         shape = emit.once("Shape", [self.input(INPUT)], "shape")
         count = emit.slice(shape, place, place + 1, "rows")
@@ -217,12 +220,12 @@ class Expansion:
         return emit.add("Expand", [value, sizes], value.name)
 
     def stack(self, values: Sequence[Value], axis: int, label: str) -> Value:
-        """Values of all directions along a new axis."""
+        """Stack the values of all directions along a new axis."""
         rows = [self.emit.unsqueeze(value, axis, f"{value.name}_row") for value in values]
         return self.emit.concat(rows, axis, label)
 
     def last_states(self, states: Sequence[Sequence[Value]]) -> list[Value | None]:
-        """The outputs for the last states, given by direction."""
+        """Emit the outputs for the last states, from the states by direction."""
         node, axis = self.layer.node, 1 if self.layer.batch_first else 0
         return [
             self.stack(column, axis, node.output(index).name) if self.is_used(index) else None

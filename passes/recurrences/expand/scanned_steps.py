@@ -16,12 +16,12 @@ from ..layers import INPUT, LENGTHS
 from .expansion import Direction, Expansion
 
 OLDEST_SCAN = 9
-"""Below, a Scan is another operator."""
+"""The first opset of this form of Scan."""
 
 
 def emit_scans(of: Expansion) -> list[Value | None]:
-    """The outputs, by Scans."""
-    scans = [_Scanned(of, direction) for direction in of.directions]
+    """Emit the outputs by Scans."""
+    scans = [_StepScan(of, direction) for direction in of.directions]
     axis = 2 if of.layer.batch_first else 1
     whole = None
     if of.is_used(0):
@@ -30,7 +30,7 @@ def emit_scans(of: Expansion) -> list[Value | None]:
     return [whole, *of.last_states([scan.outputs[: len(of.layer.states)] for scan in scans])]
 
 
-class _Scanned:
+class _StepScan:
     """The Scan of one direction.
 
     Attributes:
@@ -45,33 +45,33 @@ class _Scanned:
         states = of.initial(direction.number, whole=True)
         if self.ends is not None:
             states.append(self._first_number())
-        fed = direction.project(of.input(INPUT))
+        projection = direction.project(of.input(INPUT))
         names = ["h", "c"][: len(of.layer.states)] + ["step"] * (self.ends is not None)
         labels = [f"{name}_last" for name in names] + ["hs"] * of.is_used(0)
         scan = add_holder(
-            of.graph, Operator("Scan"), self._attributes(), ["body"], [*states, fed], labels
+            of.graph, Operator("Scan"), self._attributes(), ["body"], [*states, projection], labels
         )
         self._fill(of.graph.add_body(scan, "body", empty_header("step")), names)
         self.outputs = [scan.output(index) for index in range(len(labels))]
 
     def _attributes(self) -> dict[str, int | list[int]]:
         attributes: dict[str, int | list[int]] = {"num_scan_inputs": 1}
-        given_out = self.of.is_used(0)
+        emits = self.of.is_used(0)
         if self.of.layer.batch_first:
             attributes["scan_input_axes"] = [1]
-            attributes |= {"scan_output_axes": [1]} if given_out else {}
+            attributes |= {"scan_output_axes": [1]} if emits else {}
         if self.direction.backward:
             attributes["scan_input_directions"] = [1]
-            attributes |= {"scan_output_directions": [1]} if given_out else {}
+            attributes |= {"scan_output_directions": [1]} if emits else {}
         return attributes
 
     def _ends(self) -> Value | None:
-        """Where rows end, as a column; None where all go to the end."""
+        """The ends of rows, as a column; None without lengths."""
         lengths = self.of.layer.node.input(LENGTHS)
         return None if lengths is None else self.of.emit.unsqueeze(lengths, 1, "ends")
 
     def _first_number(self) -> Value:
-        """Which step is the first."""
+        """Emit the number of the first step."""
         emit, of = self.of.emit, self.of
         if not self.direction.backward:
             return emit.constant(np.array(0, np.int32), "first")
@@ -90,27 +90,27 @@ class _Scanned:
             declaration(name, fact.type_proto(private=False))
             for name, fact in zip(names, types, strict=True)
         ]
-        given = [body.add_input(name, info) for name, info in zip(names, infos, strict=True)]
+        inputs = [body.add_input(name, info) for name, info in zip(names, infos, strict=True)]
         width = Dimension.constant(layer.gates * layer.hidden)
-        fed = Fact(layer.elem_type, (rows, width)).type_proto(private=False)
-        given.append(body.add_input("fed", declaration("fed", fed)))
-        results = self._results(body, given)
+        type_ = Fact(layer.elem_type, (rows, width)).type_proto(private=False)
+        inputs.append(body.add_input("fed", declaration("fed", type_)))
+        results = self._results(body, inputs)
         set_own_outputs(body, results, [*infos, infos[0]][: len(results)])
 
-    def _results(self, body: Graph, given: list[Value]) -> list[Value]:
-        """The states after a step, and what is given out of it."""
+    def _results(self, body: Graph, inputs: list[Value]) -> list[Value]:
+        """Emit the states after a step, and its output."""
         count, emit = len(self.of.layer.states), Builder(body)
-        old, fed = given[:count], given[-1]
+        old, projection = inputs[:count], inputs[-1]
         template = self.direction.template(body, self.of.fold)
-        new = shown = template.instantiate([*old, fed, *self.weights])
+        new = visible = template.instantiate([*old, projection, *self.weights])
         if self.ends is not None:
-            alive = emit.add("Less", [given[count], self.ends], "alive")
+            alive = emit.add("Less", [inputs[count], self.ends], "alive")
             zero = self.of.constant(np.zeros(()), "zero")
-            shown = [emit.add("Where", [alive, new[0], zero], "shown")]
+            visible = [emit.add("Where", [alive, new[0], zero], "shown")]
             new = [
                 emit.add("Where", [alive, one, other], "chosen")
                 for one, other in zip(new, old, strict=True)
             ]
             step = emit.constant(np.array(-1 if self.direction.backward else 1, np.int32), "by")
-            new.append(emit.add("Add", [given[count], step], "next"))
-        return [*new, shown[0]] if self.of.is_used(0) else new
+            new.append(emit.add("Add", [inputs[count], step], "next"))
+        return [*new, visible[0]] if self.of.is_used(0) else new

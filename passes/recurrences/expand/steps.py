@@ -1,7 +1,7 @@
 """One step of RNN, GRU or LSTM: a graph that computes the next states.
 
 h = Gru (fed, h0, r, r_new) {
-    zr, new = Split <axis = 1> (fed)        fed is what the input adds to all gates, biases included
+    zr, new = Split <axis = 1> (fed)        fed is the input projection of all gates, with biases
     za = MatMul (h0, r)
     zs = Add (zr, za)
     ...
@@ -23,7 +23,7 @@ from .activations import Activations
 
 
 def weight_names(layer: Layer) -> list[str]:
-    """What stays the same in all steps of a direction: products of the state, and what is added."""
+    """The names of the loop-invariant weights of a step: matrices of the state, and biases."""
     names = ["r"]
     if layer.node.op_type == "GRU" and not layer.reset_after:
         names.append("r_new")
@@ -35,15 +35,15 @@ def weight_names(layer: Layer) -> list[str]:
 
 
 def step_graph(layer: Layer, functions: Sequence[Function]) -> Graph:
-    """The graph of a step: of the states, what is fed, and the weights in their order, the states.
+    """Build the graph of a step: the next states from states, input projection and weights.
 
     Args:
         layer: the node.
         functions: the activations of the direction.
 
     Raises:
-        Unfit: the opset has nothing for an activation.
-        RewriteError: it has, but not for the element type.
+        Unfit: an activation without an operator in the opset.
+        RewriteError: an activation unsupported for the element type.
     """
     around = layer.node.graph
     assert around is not None
@@ -51,15 +51,15 @@ def step_graph(layer: Layer, functions: Sequence[Function]) -> Graph:
     scratch.opset_imports = dict(around.root.opset_imports)
     type_ = onnx.helper.make_tensor_type_proto(layer.elem_type, None)
 
-    def given(name: str) -> Value:
+    def add_input(name: str) -> Value:
         return scratch.graph.add_input(name, declaration(name, type_))
 
-    states = [given(name) for name, _ in zip("hc", layer.states, strict=False)]
-    fed = given("fed")
+    states = [add_input(name) for name, _ in zip("hc", layer.states, strict=False)]
+    projection = add_input("fed")
     step = _Step(
-        layer, functions, scratch.graph, {name: given(name) for name in weight_names(layer)}
+        layer, functions, scratch.graph, {name: add_input(name) for name in weight_names(layer)}
     )
-    new = _STEPS[layer.node.op_type](step, fed, *states)
+    new = _STEPS[layer.node.op_type](step, projection, *states)
     scratch.graph.set_outputs(new, [declaration(value.name, type_) for value in new])
     return scratch.graph
 
@@ -88,57 +88,57 @@ class _Step:
         return self.emit.add("Sub", [self.activations.number(1.0), value], label)
 
     def product(self, state: Value, weight: str) -> Value:
-        """What a state adds to gates."""
+        """Emit a state's contribution to the gates."""
         return self.emit.add("MatMul", [state, self.weights[weight]], "kept")
 
     def parts(self, value: Value, counts: Sequence[int], labels: Sequence[str]) -> list[Value]:
-        """Gates apart, so many in each part."""
+        """Split gates into parts, each of a number of gates."""
         return self.emit.split(value, [n * self.layer.hidden for n in counts], 1, labels)
 
     def apply(self, index: int, total: Value, label: str) -> Value:
-        """An activation of what a gate adds up."""
+        """Emit the activation of a gate's sum."""
         return self.activations.apply(self.functions[index], self.activations.clip(total), label)
 
-    def rnn(self, fed: Value, h: Value) -> list[Value]:
-        total = self.add(fed, self.product(h, "r"), "total")
+    def rnn(self, projection: Value, h: Value) -> list[Value]:
+        total = self.add(projection, self.product(h, "r"), "total")
         return [self.apply(0, total, "h")]
 
-    def gru(self, fed: Value, h: Value) -> list[Value]:
-        gates, new = self.parts(fed, (2, 1), ("fed_gates", "fed_new"))
+    def gru(self, projection: Value, h: Value) -> list[Value]:
+        gates, new = self.parts(projection, (2, 1), ("fed_gates", "fed_new"))
         if self.layer.reset_after:
-            kept, inner = self.parts(self.product(h, "r"), (2, 1), ("kept_gates", "kept_new"))
+            product, inner = self.parts(self.product(h, "r"), (2, 1), ("kept_gates", "kept_new"))
             if "b_new" in self.weights:
                 inner = self.add(inner, self.weights["b_new"], "inner")
         else:
-            kept = self.product(h, "r")
-        both = self.apply(0, self.add(gates, kept, "total"), "gates")
+            product = self.product(h, "r")
+        both = self.apply(0, self.add(gates, product, "total"), "gates")
         update, reset = self.parts(both, (1, 1), ("update", "reset"))
         if self.layer.reset_after:
             inner = self.mul(reset, inner, "reset_state")
         else:
             inner = self.product(self.mul(reset, h, "reset_state"), "r_new")
         candidate = self.apply(1, self.add(new, inner, "total_new"), "candidate")
-        taken = self.mul(self.one_less(update, "rest"), candidate, "taken")
-        return [self.add(taken, self.mul(update, h, "stays"), "h")]
+        fresh = self.mul(self.one_less(update, "rest"), candidate, "taken")
+        return [self.add(fresh, self.mul(update, h, "stays"), "h")]
 
-    def lstm(self, fed: Value, h: Value, c: Value) -> list[Value]:
-        total = self.add(fed, self.product(h, "r"), "total")
+    def lstm(self, projection: Value, h: Value, c: Value) -> list[Value]:
+        total = self.add(projection, self.product(h, "r"), "total")
         names = ("total_in", "total_out", "total_forget", "total_new")
         into, out, forget, new = self.parts(total, (1, 1, 1, 1), names)
-        taken = self.apply(0, self.add_peephole(into, c, "p_in"), "taken")
+        input_gate = self.apply(0, self.add_peephole(into, c, "p_in"), "taken")
         if self.layer.coupled:
-            keeps = self.one_less(taken, "keeps")
+            keeps = self.one_less(input_gate, "keeps")
         else:
             keeps = self.apply(0, self.add_peephole(forget, c, "p_forget"), "keeps")
-        fresh = self.mul(taken, self.apply(1, new, "candidate"), "fresh")
+        fresh = self.mul(input_gate, self.apply(1, new, "candidate"), "fresh")
         cell = self.add(self.mul(keeps, c, "stays"), fresh, "c")
         opened = self.apply(0, self.add_peephole(out, cell, "p_out"), "opened")
-        # What is clipped are the sums of the gates, not the cell.
-        shown = self.activations.apply(self.functions[2], cell, "shown")
-        return [self.mul(opened, shown, "h"), cell]
+        # The clip applies to the sums of the gates, not to the cell.
+        activated = self.activations.apply(self.functions[2], cell, "shown")
+        return [self.mul(opened, activated, "h"), cell]
 
     def add_peephole(self, total: Value, cell: Value, weight: str) -> Value:
-        """A sum of a gate with what it sees of the cell."""
+        """Add the peephole term to the sum of a gate."""
         if weight not in self.weights:
             return total
         return self.add(total, self.mul(self.weights[weight], cell, "peep"), "total_peep")

@@ -12,26 +12,26 @@ from ..layers import INPUT, LENGTHS
 from .expansion import Direction, Expansion
 
 _AROUND = 32
-"""So many nodes of a direction at most stand around the steps."""
+"""The maximum number of nodes of a direction around the steps."""
 _CHOSEN = 2
-"""So many nodes choose between new and old states in a step."""
+"""The number of selects between new and old states in a step."""
 
 
 def straight_cost(of: Expansion, steps: int) -> int:
-    """How many nodes it takes at most."""
-    chosen = 0 if of.layer.node.input(LENGTHS) is None else _CHOSEN
-    return sum(_AROUND + steps * (len(d.step) + chosen) for d in of.directions)
+    """The maximum number of nodes of the unrolled steps."""
+    selects = 0 if of.layer.node.input(LENGTHS) is None else _CHOSEN
+    return sum(_AROUND + steps * (len(d.step) + selects) for d in of.directions)
 
 
 def unroll_steps(
     of: Expansion, steps: int, report: Callable[[int], None] = lambda _: None
 ) -> list[Value | None]:
-    """The outputs, by copies of the cell.
+    """Emit the outputs by copies of the cell.
 
     Args:
         of: the node.
-        steps: how many steps there are.
-        report: told of each step before it is copied.
+        steps: the number of steps.
+        report: the callback before each copy.
     """
     return _Straight(of, steps, report).run()
 
@@ -53,47 +53,47 @@ class _Straight:
         return [whole, *self.of.last_states([states for _, states in results])]
 
     def by_rows(self) -> Value:
-        """The input with its rows as the first axis; the only step is no axis."""
-        given, steps_first = self.of.input(INPUT), not self.of.layer.batch_first
+        """Emit the input with rows as the first axis; a single step has no axis."""
+        source, steps_first = self.of.input(INPUT), not self.of.layer.batch_first
         if self.steps == 1:
-            return self.emit.squeeze(given, 0 if steps_first else 1, "by_rows")
-        return self.emit.transpose(given, (1, 0, 2) if steps_first else (0, 1, 2), "by_rows")
+            return self.emit.squeeze(source, 0 if steps_first else 1, "by_rows")
+        return self.emit.transpose(source, (1, 0, 2) if steps_first else (0, 1, 2), "by_rows")
 
     def direction(self, direction: Direction, by_rows: Value) -> tuple[list[Value], list[Value]]:
-        """The hidden states of all steps, in the order of the input, and the last states."""
+        """Emit the hidden states of all steps, in input order, and the last states."""
         states = self.of.initial(direction.number, whole=not self.steps or self._has_fixed_ends)
         if not self.steps:
             return [], states
         template = direction.template(self.of.graph, self.of.fold)
-        fed, hidden = self.projections(direction, by_rows), list[Value]()
+        projections, hidden = self.projections(direction, by_rows), list[Value]()
         for step in self.in_order(direction):
             self.report(step)
             if self.live_rows(step) is not False:
                 suffix = (
                     f"_{step}" if len(self.of.directions) == 1 else f"_{direction.number}_{step}"
                 )
-                new = template.instantiate([*states, fed[step], *direction.weights], suffix)
+                new = template.instantiate([*states, projections[step], *direction.weights], suffix)
                 states = self.select(step, new, states)
             hidden.append(states[0])
         return hidden[::-1] if direction.backward else hidden, states
 
     def in_order(self, direction: Direction) -> Sequence[int]:
-        """The steps, the first one first."""
+        """The steps in the order of execution."""
         steps = range(self.steps)
         return steps[::-1] if direction.backward else steps
 
     def projections(self, direction: Direction, by_rows: Value) -> list[Value]:
-        """What the input adds to the gates, by step."""
-        fed, width = direction.project(by_rows), self.of.layer.gates * self.of.layer.hidden
+        """Emit the input projection of each step."""
+        projection, width = direction.project(by_rows), self.of.layer.gates * self.of.layer.hidden
         if self.steps == 1:
-            return [fed]
+            return [projection]
         shape = self.emit.vector((0, self.steps * width), "shape")
-        flat = self.emit.add("Reshape", [fed, shape], "fed_flat")
+        flat = self.emit.add("Reshape", [projection, shape], "fed_flat")
         labels = [f"fed_{step}" for step in range(self.steps)]
         return self.emit.split(flat, [width] * self.steps, 1, labels)
 
     def every(self, hidden: Sequence[Sequence[Value]]) -> Value:
-        """The output of all hidden states, given by direction."""
+        """Emit the output of all hidden states, from the states by direction."""
         layer, name = self.of.layer, self.of.layer.node.output().name
         sizes = self.steps, len(hidden), layer.hidden
         if sizes[:2] == (1, 1) and self.live is None:
@@ -117,18 +117,18 @@ class _Straight:
         return constant is not None and constant.is_readable
 
     def _live(self) -> Array | Value | None:
-        """For each row which steps are its own; None where all are."""
+        """The flags of live steps, by row; None where all are live."""
         if self.lengths is None or not self.steps:
             return None
         numbers = np.arange(self.steps, dtype=np.int32)[None]
         if self.lengths.constant is not None and self.lengths.constant.is_readable:
-            known: Array = numbers < self.lengths.constant.numpy().reshape(-1, 1)
-            return None if known.all() else known
+            live: Array = numbers < self.lengths.constant.numpy().reshape(-1, 1)
+            return None if live.all() else live
         ends = self.emit.unsqueeze(self.lengths, 1, "ends")
         return self.emit.add("Less", [self.emit.constant(numbers, "steps"), ends], "alive")
 
     def live_rows(self, step: int) -> Value | bool:
-        """Which rows a step is of; True where of all, False where of none."""
+        """The flags of rows that are live in a step; True for all, False for none."""
         if self.live is None:
             return True
         if isinstance(self.live, Value):
@@ -140,7 +140,7 @@ class _Straight:
 
     @lazy_property
     def columns(self) -> list[Value]:
-        """For each step which rows it is of, where run time tells."""
+        """The run-time flags of live rows, by step."""
         assert isinstance(self.live, Value)
         if self.steps == 1:
             return [self.live]
@@ -148,7 +148,7 @@ class _Straight:
         return self.emit.split(self.live, [1] * self.steps, 1, labels)
 
     def select(self, step: int, new: list[Value], old: list[Value]) -> list[Value]:
-        """The states after a step: new ones in the rows that it is of."""
+        """Select the states after a step: new ones in live rows."""
         column = self.live_rows(step)
         if isinstance(column, bool):
             return new
@@ -158,7 +158,7 @@ class _Straight:
         ]
 
     def mask(self, whole: Value) -> Value:
-        """All hidden states by rows, with zeros behind the end of each row."""
+        """Replace hidden states past the end of each row by zeros."""
         if self.live is None:
             return whole
         alive = self.live

@@ -1,4 +1,4 @@
-"""Gates as affine forms: what is multiplied by which matrix, and what is addends."""
+"""Affine forms of gates: products with matrices, and addends."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .polynomials import Atoms, Carried, Monomial, Product, Sum
 
 @dataclasses.dataclass(frozen=True)
 class Affine:
-    """What an activation of a cell is applied to; each part comes with a factor.
+    """The operand of an activation in a cell; each part has a factor.
 
     Attributes:
-        addends: what is addends and does not depend on the states.
-        inputs: what does not depend on the states, times matrices.
-        recurrent: the matrices that the hidden state is multiplied by.
-        rest: what is none of these.
+        addends: state-independent terms.
+        inputs: state-independent factors, times matrices.
+        recurrent: the matrices that multiply the hidden state.
+        rest: all other terms.
     """
 
     addends: tuple[tuple[float, Monomial], ...]
@@ -25,7 +25,7 @@ class Affine:
     rest: Sum
 
     def negate(self) -> Affine:
-        """The same with the opposite sign."""
+        """The form with the opposite sign."""
         return Affine(
             tuple((-factor, source) for factor, source in self.addends),
             tuple((-factor, source, matrix) for factor, source, matrix in self.inputs),
@@ -35,12 +35,12 @@ class Affine:
 
 
 def affine(atoms: Atoms, total: Sum, hidden: Monomial) -> Affine:
-    """A sum as an affine form.
+    """Decompose a sum into an affine form.
 
     Args:
-        atoms: what the sum is made of.
+        atoms: the atoms of the sum.
         total: the sum.
-        hidden: what counts as the hidden state.
+        hidden: the monomial of the hidden state.
     """
     addends, inputs, recurrent, rest = [], [], [], {}
     for monomial, factor in total.terms.items():
@@ -57,17 +57,17 @@ def affine(atoms: Atoms, total: Sum, hidden: Monomial) -> Affine:
 
 
 def require_affine(atoms: Atoms, form: Affine) -> None:
-    """Require that a sum is an affine form and nothing else.
+    """Require an affine form without other terms.
 
     Raises:
-        Unfit: it holds more.
+        Unfit: the form has other terms.
     """
     for monomial in form.rest.terms:
         raise Unfit(f"is not an activation of an affine form: it adds {describe(atoms, monomial)}")
 
 
 def describe(atoms: Atoms, monomial: Monomial) -> str:
-    """A monomial in words."""
+    """Describe a monomial in words."""
     words = []
     for index in monomial:
         atom = atoms[index]

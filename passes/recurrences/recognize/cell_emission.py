@@ -1,4 +1,4 @@
-"""Recurrent cells as operators: GRU, LSTM or RNN with its weights, input and outputs."""
+"""Emission of recurrent cells as GRU, LSTM or RNN, with weights, input and outputs."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ from .sink_products import read_hoisted
 from .symbolic_cell import Interpretation
 
 _TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
-"""onnxruntime has no kernels for others."""
+"""The element types with kernels in onnxruntime."""
 
 TESTED_ULPS = 16
-"""By so many units in the last place results differ at most in the tests, which have states within
-some units of 0. What grows without bounds or is chaotic makes more of any rounding."""
+"""The maximum difference of outputs in the tests, in units in the last place.
+
+The tests have states within some units of 0; unbounded or chaotic states amplify any rounding.
+"""
 
 
 def emit_cell(of: Interpretation, cell: Cell) -> Replacement:
-    """Make the operator for a cell.
+    """Emit the operator for a cell.
 
     Raises:
-        Unfit: it cannot be made.
+        Unfit: the operator cannot compute it.
     """
     return _Emission(of, cell).run()
 
@@ -61,7 +63,7 @@ class _Emission:
         self._vectors: dict[Value, Value] = {}
 
     def run(self) -> Replacement:
-        """The operator and what comes of it."""
+        """Emit the operator and its replacements of states."""
         hidden = self.cell.hidden
         x, w = self._input()
         self._require_states_everywhere()
@@ -120,7 +122,7 @@ class _Emission:
         return self.weights.concat(list(blocks), 0)
 
     def _whole(self, block: Block) -> Value:
-        """A weight with an axis for the one direction."""
+        """Add an axis for the single direction to a weight."""
         if isinstance(block, Value):
             return self.emit.unsqueeze(block, 0, block.name)
         return self.weights.value(block[None])
@@ -133,7 +135,7 @@ class _Emission:
         return self.weights.zeros(self.size, self.size) if total is None else total
 
     def _input(self) -> tuple[Value, Block]:
-        """What is fed trip by trip, and what that is multiplied by; notes what is added else."""
+        """The input sequence and its weights; records other addends as biases."""
         blocks: list[dict[tuple[Free, ...], Block]] = []
         widths: dict[tuple[Free, ...], int] = {}
         self._selected: set[tuple[Free, ...]] = set()
@@ -145,7 +147,7 @@ class _Emission:
                 widths[source] = width
             blocks.append(own)
         if not widths:
-            # The operators want an input, so there is one of zeros.
+            # The operators require an input: zeros.
             return self.sequence.nothing(self.weights.dtype), self.weights.zeros(
                 len(blocks) * self.size, 1
             )
@@ -163,7 +165,7 @@ class _Emission:
         return self.sequence.pad_steps(self.emit.concat(parts, 2, "fed")), self._joined(rows)
 
     def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:
-        """What is fed for a gate: sources, by what they are multiplied, how wide they are."""
+        """Yield the inputs of a gate: sources, their weights, their widths."""
         for factor, monomial, matrix in gate.inputs:
             block = self.weights.scale(self.weights.transpose(matrix), factor)
             yield self._frees(monomial), block, matrix.rows
@@ -192,17 +194,19 @@ class _Emission:
             )
 
     def _require_finite(self, frees: tuple[Free, ...]) -> None:
-        """Require that a product is finite for whatever is fed: 0 times it must be 0."""
+        """Require a product that is finite for all inputs: 0 times it must be 0."""
         if self.of.finiteness.holds([free.value for free in frees]):
             return
         names = " and ".join(dict.fromkeys(f"'{free.value.name}'" for free in frees))
         self._refuse_to_spread(f"adds {names}, which")
 
     def _require_states_everywhere(self) -> None:
-        """Require that gates see all of the states or none: 0 times a state is NaN where that is
-        infinite, or NaN."""
-        seen = [bool(gate.recurrent) for gate in self.cell.gates]
-        if not all(seen):
+        """Require gates that read all of the states or none.
+
+        0 times an infinite or NaN state is NaN.
+        """
+        recurrent = [bool(gate.recurrent) for gate in self.cell.gates]
+        if not all(recurrent):
             self._refuse_to_spread("has a gate that does not depend on it, where")
         if any(self.cell.peepholes) and not all(self.cell.peepholes):
             self._refuse_to_spread("has a gate without a peephole, where")
@@ -220,7 +224,7 @@ class _Emission:
         return tuple([atom for atom in atoms if isinstance(atom, Free)])
 
     def _identity(self, factor: float, start: int, width: int) -> Block:
-        """What takes columns of a source as they are."""
+        """The weight that selects columns of a source."""
         if not width:
             return np.full((self.size, 1), factor, self.weights.dtype)
         return np.eye(self.size, width, start, dtype=self.weights.dtype) * np.array(
@@ -228,7 +232,7 @@ class _Emission:
         )
 
     def _bias(self) -> Value | None:
-        """What is added to the products, of the input first."""
+        """Emit the biases, of the input first."""
         inner = [()] * len(self.biases)
         last = [*inner[1:], self.cell.reset_bias]
         if not any([*self.biases, *last]):
@@ -241,7 +245,7 @@ class _Emission:
         return self._whole(self._joined(self._vector(terms) for terms in self.cell.peepholes))
 
     def _vector(self, terms: Sequence[tuple[float, Monomial]]) -> Block:
-        """A sum of what is the same on every trip, as wide as the state."""
+        """A sum of loop-invariant terms, as wide as the state."""
         total: Block | None = None
         for factor, monomial in terms:
             blocks = [self._element(free) for free in self._frees(monomial)]
@@ -259,7 +263,7 @@ class _Emission:
         return one * other
 
     def _flat(self, value: Value, outside: Value) -> Value:
-        """What a value is outside of the loop, as a vector."""
+        """Reshape the outside value of a loop-invariant value to a vector."""
         if len(self.of.shape(value)) == 1:
             return outside
         if value not in self._vectors:
@@ -268,7 +272,7 @@ class _Emission:
         return self._vectors[value]
 
     def _element(self, free: Free) -> Block:
-        """Something that is added, as a vector as wide as the state."""
+        """An addend as a vector as wide as the state."""
         if self.sequence.varies((free,)):
             raise Unfit(f"needs '{free.value.name}' to be the same on every trip and in each row")
         block = self.weights.block(free.value)
@@ -288,7 +292,7 @@ _LOSES_NAN = "of which onnxruntime may make a number of a NaN, and keep_nan is s
 
 
 def raise_cell(recurrence: Recurrence) -> Replacement | str:
-    """A GRU, an LSTM or an RNN, or why it is none."""
+    """Replace a recurrence by a GRU, an LSTM or an RNN, or return the obstacle."""
     reasons = []
     for state in recurrence.states:
         if recurrence.fact(state.given).other is not None:
@@ -309,10 +313,12 @@ def raise_cell(recurrence: Recurrence) -> Replacement | str:
 
 
 def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
-    """Find that the operator is not slower, where costs are asked; many of one step always are.
+    """Require an operator that is not slower, for a pass with costs.
+
+    Many operators of one step are always slower than a single one.
 
     Raises:
-        Unfit: it may be.
+        Unfit: the operator may be slower.
     """
     one_step = any(node.is_op(*ONE_STEP) for node in recurrence.nodes)
     if recurrence.trips.costs == "none" or one_step:
@@ -320,8 +326,8 @@ def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
     shape = recurrence.fact(cell.hidden.given).shape
     size = None if shape is None else product(shape).value
     if not operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
-        told = "so many as only run time tells" if size is None else str(size)
+        numbers = "so many as only run time tells" if size is None else str(size)
         raise Unfit(
             f"could be computed by {cell.op_type}, which may be slower in onnxruntime for states"
-            f" of {told} numbers"
+            f" of {numbers} numbers"
         )

@@ -1,4 +1,4 @@
-"""Which cell the states of a recurrence are: RNN, GRU or LSTM."""
+"""Matching of a recurrence's states with the cells of RNN, GRU and LSTM."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .symbolic_cell import Interpretation
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """What an operator computes on each trip.
+    """The cell that an operator computes in each iteration.
 
     Attributes:
         op_type: the operator.
-        hidden: the state that it gives out.
+        hidden: the state that is its output.
         cell: the other state of an LSTM.
-        gates: what its activations are applied to, in its own order.
+        gates: the operands of its activations, in its own order.
         functions: its activations, in its own order.
-        reset_after: a GRU's `linear_before_reset`: what the reset gate is multiplied by is a
-            product of matrices.
-        reset_bias: what is added to that product.
-        peepholes: what the cell is multiplied by in the gates of an LSTM, in its own order.
+        reset_after: a GRU's `linear_before_reset`: the reset gate multiplies a product of
+            matrices.
+        reset_bias: the addends of that product.
+        peepholes: the peephole weights in the gates of an LSTM, in its own order.
     """
 
     op_type: str
@@ -40,10 +40,10 @@ class Cell:
 
 
 def find_cell(of: Interpretation) -> Cell:
-    """The cell that the states of a recurrence are.
+    """Match the states of a recurrence with a cell.
 
     Raises:
-        Unfit: they are none.
+        Unfit: no cell matches.
     """
     states = of.recurrence.states
     results = {state: of.result(state.result) for state in states}
@@ -70,11 +70,11 @@ def find_cell(of: Interpretation) -> Cell:
 
 def _rnn(atoms: Atoms, state: State, result: Sum) -> Cell | None:
     hidden = (atoms.index(Carried(state)),)
-    found = _single(atoms, result)
-    if isinstance(found, Activation):
-        form = affine(atoms, found.argument, hidden)
+    atom = _single(atoms, result)
+    if isinstance(atom, Activation):
+        form = affine(atoms, atom.argument, hidden)
         require_affine(atoms, form)
-        return Cell("RNN", state, None, (form,), (found.function,))
+        return Cell("RNN", state, None, (form,), (atom.function,))
     form = affine(atoms, result, hidden)
     if not form.rest.terms and form.recurrent:
         return Cell("RNN", state, None, (form,), (LINEAR,))
@@ -82,7 +82,7 @@ def _rnn(atoms: Atoms, state: State, result: Sum) -> Cell | None:
 
 
 def _single(atoms: Atoms, total: Sum) -> object:
-    """The atom that a sum is; None where it is more."""
+    """The only atom of a sum; None for other sums."""
     if len(total.terms) != 1:
         return None
     ((monomial, factor),) = total.terms.items()
@@ -94,8 +94,8 @@ def _single(atoms: Atoms, total: Sum) -> object:
 
 def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
     hidden = (atoms.index(Carried(state)),)
-    gate, candidate, kept = _blend(atoms, result, hidden)
-    update = _gate(atoms, gate, hidden, not kept)
+    gate, candidate, keeps = _blend(atoms, result, hidden)
+    update = _gate(atoms, gate, hidden, not keeps)
     form = affine(atoms, candidate.argument, hidden)
     resets = _resets(atoms, form.rest)
     reset = atoms[resets]
@@ -123,25 +123,28 @@ def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
 
 
 def _blend(atoms: Atoms, result: Sum, hidden: Monomial) -> tuple[Activation, Activation, bool]:
-    """The gate and the candidate of gate * a + (1 - gate) * b, one of which is the state, and
-    whether the gate is what keeps the state."""
+    """Match a blend by a gate: gate * a + (1 - gate) * b, where a or b is the state.
+
+    Returns:
+        the gate, the candidate, and true if the gate keeps the state.
+    """
     singles = [m for m in result.terms if len(m) == 1]
     if sorted(result.terms.values()) == [-1.0, 1.0, 1.0] and len(singles) == 1:
         (whole,) = singles
         pairs = {factor: m for m, factor in result.terms.items() if len(m) == 2}
         if set(pairs) == {1.0, -1.0}:
             other = _other(pairs[-1.0], whole[0])
-            taken = None if other is None else _other(pairs[1.0], other)
-            if other is not None and taken is not None:
-                gate, kept = atoms[other], whole != hidden
-                candidate = atoms[whole[0] if kept else taken]
-                state = (taken,) if kept else whole
+            rest = None if other is None else _other(pairs[1.0], other)
+            if other is not None and rest is not None:
+                gate, keeps = atoms[other], whole != hidden
+                candidate = atoms[whole[0] if keeps else rest]
+                state = (rest,) if keeps else whole
                 if (
                     state == hidden
                     and isinstance(gate, Activation)
                     and isinstance(candidate, Activation)
                 ):
-                    return gate, candidate, kept
+                    return gate, candidate, keeps
     terms = ", ".join(describe(atoms, monomial) for monomial in result.terms)
     raise Unfit(
         f"is neither an activation nor a blend of itself and one by a gate: it adds {terms}"
@@ -149,14 +152,14 @@ def _blend(atoms: Atoms, result: Sum, hidden: Monomial) -> tuple[Activation, Act
 
 
 def _other(pair: Monomial, one: int) -> int | None:
-    """The other of two atoms that are multiplied."""
+    """The other factor of a product of two atoms."""
     if len(pair) != 2 or one not in pair:
         return None
     return pair[1] if pair[0] == one else pair[0]
 
 
 def _gate(atoms: Atoms, gate: Activation, hidden: Monomial, opposite: bool) -> Affine:
-    """What a gate is an activation of; for the opposite gate, of one less it."""
+    """The operand of a gate's activation; negated for the opposite gate."""
     form = affine(atoms, gate.argument, hidden)
     require_affine(atoms, form)
     return _opposite(gate, form) if opposite else form
@@ -169,13 +172,13 @@ def _opposite(gate: Activation, form: Affine) -> Affine:
 
 
 def _resets(atoms: Atoms, rest: Sum) -> int:
-    """The reset gate: the activation that is in all that a candidate adds besides inputs."""
+    """The reset gate: the activation in all terms of a candidate besides inputs."""
     common: set[int] | None = None
     for monomial in rest.terms:
         atom = atoms.alone(monomial)
         inner = atom.source if isinstance(atom, Product) else monomial
-        found = {index for index in inner if isinstance(atoms[index], Activation)}
-        common = found if common is None else common & found
+        activations = {index for index in inner if isinstance(atoms[index], Activation)}
+        common = activations if common is None else common & activations
     if common is None or len(common) != 1:
         words = " and ".join(describe(atoms, monomial) for monomial in rest.terms)
         raise Unfit(f"has no reset gate in its candidate: that adds {words or 'none'}")
@@ -183,7 +186,7 @@ def _resets(atoms: Atoms, rest: Sum) -> int:
 
 
 def _without(total: Sum, index: int) -> Sum:
-    """A sum divided by an atom that is in each of its terms."""
+    """Divide a sum by an atom that is in each of its terms."""
     terms: dict[Monomial, float] = {}
     for monomial, factor in total.terms.items():
         rest = list(monomial)
@@ -207,7 +210,7 @@ def _lstm(atoms: Atoms, results: dict[State, Sum]) -> Cell:
     gate, function = out
     carried, own = (atoms.index(Carried(hidden)),), atoms.index(Carried(cell))
     forget, into, candidate = _cell_gates(atoms, results[cell], own)
-    if not forget.told.function == into.told.function == gate.function:
+    if not forget.activation.function == into.activation.function == gate.function:
         raise Unfit("has gates of different activations")
     forms, peepholes = [], []
     inside, after = Sum({(own,): 1.0}), results[cell]
@@ -231,7 +234,7 @@ def _lstm(atoms: Atoms, results: dict[State, Sum]) -> Cell:
 
 
 def _out(atoms: Atoms, hidden: Sum, cell: Sum) -> tuple[Activation, Function] | None:
-    """The output gate and what is applied to the cell, of a hidden state that is their product."""
+    """Match a hidden state with the output gate times an activation of the cell."""
     ((monomial, factor), *more) = hidden.terms.items() or [((), 0.0)]
     if more or factor != 1.0 or len(monomial) != 2:
         return None
@@ -243,9 +246,9 @@ def _out(atoms: Atoms, hidden: Sum, cell: Sum) -> tuple[Activation, Function] | 
 
 
 class Gate(NamedTuple):
-    """A gate: an activation, or one less it."""
+    """A gate: an activation, or one minus it."""
 
-    told: Activation
+    activation: Activation
     opposite: bool = False
 
 
@@ -253,23 +256,23 @@ def _cell_gates(atoms: Atoms, result: Sum, own: int) -> tuple[Gate, Gate, Activa
     """The forget gate, the input gate and the candidate of an LSTM."""
     singles = [m for m in result.terms if len(m) == 1]
     factors = sorted(result.terms.values())
-    found = None
+    gates = None
     if factors == [1.0, 1.0] and not singles:
-        found = _separate(atoms, result, own)
+        gates = _separate(atoms, result, own)
     if factors == [-1.0, 1.0, 1.0] and len(singles) == 1:
-        found = _coupled(atoms, result, own, singles[0][0])
-    if found is None:
+        gates = _coupled(atoms, result, own, singles[0][0])
+    if gates is None:
         terms = ", ".join(describe(atoms, monomial) for monomial in result.terms)
         raise Unfit(f"has a cell that is no blend by gates: it adds {terms}")
-    return found
+    return gates
 
 
 def _separate(atoms: Atoms, result: Sum, own: int) -> tuple[Gate, Gate, Activation] | None:
-    """f * c + i * g."""
+    """Match f * c + i * g."""
     one, other = result.terms
     keeping, taking = (one, other) if own in one else (other, one)
-    kept = _other(keeping, own)
-    forget = None if kept is None else atoms[kept]
+    keeper = _other(keeping, own)
+    forget = None if keeper is None else atoms[keeper]
     if not isinstance(forget, Activation) or len(taking) != 2 or own in taking:
         return None
     into, candidate = (atoms[index] for index in taking)
@@ -283,25 +286,25 @@ def _separate(atoms: Atoms, result: Sum, own: int) -> tuple[Gate, Gate, Activati
 def _coupled(
     atoms: Atoms, result: Sum, own: int, whole: int
 ) -> tuple[Gate, Gate, Activation] | None:
-    """c + i * (g - c), or g + f * (c - g)."""
+    """Match a coupled update: c + i * (g - c) or g + f * (c - g)."""
     (opposite,) = (m for m, factor in result.terms.items() if factor == -1.0)
-    (taken,) = (m for m, factor in result.terms.items() if factor == 1.0 and len(m) != 1)
+    (blend,) = (m for m, factor in result.terms.items() if factor == 1.0 and len(m) != 1)
     shared = _other(opposite, whole)
-    rest = None if shared is None else _other(taken, shared)
+    rest = None if shared is None else _other(blend, shared)
     if shared is None or rest is None or own not in (whole, rest):
         return None
     gate, candidate = atoms[shared], atoms[rest if whole == own else whole]
     if not isinstance(gate, Activation) or not isinstance(candidate, Activation):
         return None
-    told_input = whole == own
-    return Gate(gate, told_input), Gate(gate, not told_input), candidate
+    is_input = whole == own
+    return Gate(gate, is_input), Gate(gate, not is_input), candidate
 
 
 def _peephole(
     atoms: Atoms, form: Affine, cell: Sum
 ) -> tuple[Affine, tuple[tuple[float, Monomial], ...]]:
-    """An affine form without what is added of the cell, and by what that is multiplied there."""
-    rest, found = form.rest, []
+    """Split an affine form into the part without the cell, and the peephole weights."""
+    rest, peephole = form.rest, []
     smallest = min(cell.terms, key=lambda monomial: (len(monomial), monomial))
     for monomial, factor in form.rest.terms.items():
         weight = list(monomial)
@@ -313,7 +316,7 @@ def _peephole(
             continue
         factor /= cell.terms[smallest]
         rest = rest - (Sum({tuple(weight): factor}) * cell)
-        found.append((factor, tuple(weight)))
+        peephole.append((factor, tuple(weight)))
     form = dataclasses.replace(form, rest=rest)
     require_affine(atoms, form)
-    return form, tuple(found)
+    return form, tuple(peephole)

@@ -1,4 +1,4 @@
-"""Sums side by side: what a value is made of, column by column."""
+"""Rows of symbolic sums: the value of each column."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from ..weights import Unfit
 from .polynomials import Atoms, Sum
 
 Part = tuple[Sum, int]
-"""A sum and how many columns it has; 0 where it is the same for all columns."""
+"""A sum and its number of columns; 0 for a sum that is equal in all columns."""
 
 Row = tuple[Part, ...]
 
 
 def map_parts(row: Row, make: Callable[[Sum], Sum]) -> Row:
-    """Something made of each part."""
+    """Map the sum of each part."""
     return tuple([(make(total), width) for total, width in row])
 
 
 def is_broad(row: Row) -> bool:
-    """Whether a row is the same for all columns."""
+    """Test whether a row is equal in all columns."""
     return len(row) == 1 and not row[0][1]
 
 
 def cut(atoms: Atoms, row: Row, start: int, stop: int) -> Row:
-    """Some columns of a row.
+    """Cut some columns of a row.
 
     Raises:
-        Unfit: there are not so many, or they are not followed.
+        Unfit: columns out of range, or of a state.
     """
     if is_broad(row):
         return row
@@ -46,7 +46,7 @@ def cut(atoms: Atoms, row: Row, start: int, stop: int) -> Row:
 
 
 def align(atoms: Atoms, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
-    """Two rows cut at the same columns.
+    """Cut two rows at the same columns.
 
     Raises:
         Unfit: one has more columns than the other.
@@ -58,9 +58,12 @@ def align(atoms: Atoms, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
     ends = [list(itertools.accumulate(width for _, width in row)) for row in (one, other)]
     if ends[0][-1] != ends[1][-1]:
         raise Unfit("is made of parts that are not of one width")
-    found, start = [], 0
+    triples, start = [], 0
     for stop in sorted({*ends[0], *ends[1]}):
-        ((left, _),), ((right, _),) = cut(atoms, one, start, stop), cut(atoms, other, start, stop)
-        found.append((left, right, stop - start))
+        ((one_part, _),), ((other_part, _),) = (
+            cut(atoms, one, start, stop),
+            cut(atoms, other, start, stop),
+        )
+        triples.append((one_part, other_part, stop - start))
         start = stop
-    return found
+    return triples

@@ -1,7 +1,7 @@
-"""Values that are certainly finite: no infinity and no NaN, whatever the model is fed.
+"""Values that are certainly finite: no infinity and no NaN, whatever the inputs.
 
-An infinity or a NaN times 0 is NaN. So what an operator selects by a weight of ones and zeros must
-be finite, or the columns that are not selected become NaN, too.
+An infinity or a NaN times 0 is NaN. A weight of ones and zeros selects columns of a finite operand
+only; otherwise the other columns become NaN, too.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ...vectorize.induction_variables import is_invariant
 from ...vectorize.loop_view import Repetition
 
 _DEEPEST = 24
-"""So far a value is followed back."""
+"""The maximum depth of the search through producers."""
 
 Magnitudes = Sequence[float]
 """The largest magnitude of each input of a node."""
 
 
 class Finiteness:
-    """The largest magnitude that values have at run time.
+    """Upper bounds of the magnitudes of values at run time.
 
     Args:
-        repetition: the Loop or Scan whose body holds them.
+        repetition: the Loop or Scan around the body of the values.
         fact: the type and shape of a value.
     """
 
@@ -37,28 +37,28 @@ class Finiteness:
         self._outside = {one.given: one.source for one in repetition.scanned}
         states = [state for state in repetition.states if is_invariant(state)]
         self._outside |= {state.given: state.initial for state in states}
-        self._known: dict[Value, float | None] = {}
+        self._magnitudes: dict[Value, float | None] = {}
 
     def alias(self, value: Value, source: Value) -> None:
-        """Let a value be elements of another one."""
+        """Record that a value holds elements of another one."""
         self._outside[value] = source
 
     def holds(self, factors: Sequence[Value]) -> bool:
-        """Whether a product of values is certainly finite, element by element."""
+        """Test whether an elementwise product is certainly finite."""
         magnitudes = [self.magnitude(value) for value in factors]
         most = _largest(self._fact(factors[0]).elem_type)
         finite = [number for number in magnitudes if number is not None]
         return most is not None and len(finite) == len(factors) and math.prod(finite) <= most
 
     def magnitude(self, value: Value, depth: int = 0) -> float | None:
-        """The largest magnitude of a value's elements; None where it may be no finite number."""
-        if value not in self._known:
-            self._known[value] = None  # a circle of states has no bound
-            found = self._find(value, depth) if depth < _DEEPEST else None
+        """The largest magnitude of a value's elements; None if they may not be finite."""
+        if value not in self._magnitudes:
+            self._magnitudes[value] = None  # a cycle of states has no bound
+            number = self._find(value, depth) if depth < _DEEPEST else None
             most = _largest(self._fact(value).elem_type)
-            known = found is not None and most is not None and found <= most
-            self._known[value] = found if known else None
-        return self._known[value]
+            finite = number is not None and most is not None and number <= most
+            self._magnitudes[value] = number if finite else None
+        return self._magnitudes[value]
 
     def _find(self, value: Value, depth: int) -> float | None:
         if value.constant is not None:
@@ -71,11 +71,11 @@ class Finiteness:
         node = value.producer
         if node is None or node.domain or node.op_type not in _RULES:
             return None
-        given = node.inputs[_FIRST_DATA.get(node.op_type, 0) :]
-        given = given[:1] if node.op_type in _OF_FIRST else given
-        found = [None if v is None else self.magnitude(v, depth + 1) for v in given]
-        magnitudes = [number for number in found if number is not None]
-        if len(magnitudes) < len(given):
+        operands = node.inputs[_FIRST_DATA.get(node.op_type, 0) :]
+        operands = operands[:1] if node.op_type in _OF_FIRST else operands
+        bounds = [None if v is None else self.magnitude(v, depth + 1) for v in operands]
+        magnitudes = [number for number in bounds if number is not None]
+        if len(magnitudes) < len(operands):
             return None
         if node.op_type == "MatMul":
             shape = None if node.inputs[0] is None else self._fact(node.inputs[0]).shape
@@ -85,8 +85,10 @@ class Finiteness:
 
 
 def _largest(elem_type: int) -> float | None:
-    """The largest number of an element type, half of it for floats, so that rounding is no matter;
-    None where the type is another one."""
+    """The largest number of an element type, halved for floats to absorb rounding.
+
+    None for other element types.
+    """
     if elem_type == _TYPES.BOOL:
         return 1.0
     if elem_type not in (*_WHOLE, *_FLOATS):
@@ -122,10 +124,10 @@ _OF_FIRST = (*_MOVED, "Cast")
 _FIRST_DATA = {"Where": 1}
 _BOUNDED = ("Sigmoid", "Tanh", "Softmax", "HardSigmoid", "Softsign", "Sin", "Cos")
 _RULES: dict[str, Callable[[Magnitudes], float]] = {
-    **dict.fromkeys((*_MOVED, "Cast", "Neg", "Abs", "Relu"), lambda given: given[0]),
+    **dict.fromkeys((*_MOVED, "Cast", "Neg", "Abs", "Relu"), lambda magnitudes: magnitudes[0]),
     **dict.fromkeys(("Concat", "Max", "Min", "Where"), max),
     **dict.fromkeys(("Add", "Sub", "Sum"), sum),
     **dict.fromkeys(("Mul", "MatMul"), math.prod),
-    **dict.fromkeys(_BOUNDED, lambda given: 1.0),
+    **dict.fromkeys(_BOUNDED, lambda magnitudes: 1.0),
 }
-"""By operator, the magnitude of its outputs by those of its inputs."""
+"""The magnitude of an operator's outputs from those of its inputs."""

@@ -1,4 +1,4 @@
-"""Nodes RNN, GRU and LSTM that compute a single step: what their results are made of."""
+"""Symbolic rules of RNN, GRU and LSTM nodes that compute a single step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .symbolic_cell import Interpretation, Rule
 
 
 class _Step:
-    """One node, and what its gates are made of."""
+    """One node, and the symbolic sums of its gates."""
 
     def __init__(self, of: Interpretation, node: Node) -> None:
         self.of = of
@@ -70,7 +70,7 @@ class _Step:
         return self._columns(BIAS, part)
 
     def peephole(self, part: int, cell: Sum) -> Sum:
-        """What a gate adds of the cell."""
+        """The peephole term of a gate."""
         return self._columns(PEEPHOLES, part) * cell
 
     def _columns(self, index: int, part: int) -> Sum:
@@ -81,7 +81,7 @@ class _Step:
         return row[0][0]
 
     def apply(self, function: Function, total: Sum) -> Sum:
-        """An activation."""
+        """Apply an activation."""
         return self.of.atoms.of(Activation(*function, total))
 
     def rnn(self) -> list[Sum]:
@@ -110,13 +110,13 @@ class _Step:
         into, out, forget, candidate = (
             self.input_part(index) + self.recurrent_part(index, self.hidden) for index in range(4)
         )
-        taken = self.apply(gate, into + self.peephole(0, cell))
+        into_gate = self.apply(gate, into + self.peephole(0, cell))
         if self.node.attribute("input_forget", 0):
-            keeps = number(1.0) - taken
+            keeps = number(1.0) - into_gate
         else:
             keeps = self.apply(gate, forget + self.peephole(2, cell))
-        kept = keeps * cell
-        new = kept + taken * self.apply(function, candidate)
+        old = keeps * cell
+        new = old + into_gate * self.apply(function, candidate)
         opened = self.apply(gate, out + self.peephole(1, new))
         return [opened * self.apply(last, new), new]
 

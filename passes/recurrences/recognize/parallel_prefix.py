@@ -1,7 +1,7 @@
-"""What an associative operator makes of the rows up to each, in as many steps as the number of
-rows has binary digits.
+"""Parallel prefix: all prefix reductions of rows, in a logarithmic number of steps.
 
-After the step of distance k row t holds what the operator makes of the rows t - 2k + 1 to t:
+After the step of distance k, row t holds the reduction of the rows t - 2k + 1 to t:
+
 
     y = Concat <axis = 0> (x[:k], Op (x[:-k], x[k:]))
 """
@@ -19,8 +19,10 @@ from ...scans.layout import add_holder, declaration
 
 _END = np.iinfo(np.int64).max
 _MOST_ROWS = 1 << 40
-"""No machine has room for more. The steps for them take 0.1 ms under onnxruntime where there are
-few rows, as 30 to 50 trips of a Loop do."""
+"""The limit of rows that fit a machine's memory.
+
+For few rows, all its steps take 0.1 ms in onnxruntime, like 30 to 50 iterations of a Loop.
+"""
 
 _DISTANCES = tuple([1 << digit for digit in range(63)])
 
@@ -33,16 +35,16 @@ def parallel_prefix(
     most: int | None,
     straight: bool = False,
 ) -> Value:
-    """What an associative operator makes of the rows up to each.
+    """Emit the reduction of each prefix of rows by an associative operator.
 
     Args:
-        emit: makes the nodes.
-        op: takes two rows, the earlier one first, and gives one like them.
-        rows: one row at least, along the first axis.
-        row: what is known of one.
-        most: how many there are at most; None where only run time tells. Then a Loop makes the
-            steps, which are few.
-        straight: whether there may be no Loop; then there are steps for all lengths.
+        emit: the builder of the nodes.
+        op: the operator on two rows, the earlier one first.
+        rows: the rows along the first axis, at least one.
+        row: the fact of one row.
+        most: the maximum number of rows; None if known only at run time. Then a Loop runs the few
+            steps.
+        straight: emit steps for all lengths instead of a Loop.
     """
     if most is None and not straight:
         return _by_loop(emit, op, rows, row)
@@ -56,7 +58,7 @@ def parallel_prefix(
 
 
 def _step(emit: Builder, op: Operator, rows: Value, here: Value, back: Value) -> Value:
-    """One step; where its distance is the number of rows or more, nothing changes."""
+    """Emit one step; no change for a distance of the number of rows or more."""
     zero = emit.vector((0,), "zero")
     head = emit.add("Slice", [rows, zero, here, zero], "head")
     early = emit.add("Slice", [rows, zero, back, zero], "early")
@@ -72,19 +74,19 @@ def _by_loop(emit: Builder, op: Operator, rows: Value, row: Fact) -> Value:
     needed = emit.add("Cast", [needed], "needed", to=onnx.TensorProto.INT64)
     steps = emit.reduce("ReduceSum", needed, (0,), "steps")
     holds = emit.constant(np.array(True), "holds")
-    given = [steps, holds, rows]
-    loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], given, [f"{rows.name}_all"])
+    inputs = [steps, holds, rows]
+    loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], inputs, [f"{rows.name}_all"])
     body = emit.graph.add_body(loop, "body", empty_header("doubling"))
-    told = onnx.helper.make_tensor_value_info("holds", onnx.TensorProto.BOOL, ())
+    flag = onnx.helper.make_tensor_value_info("holds", onnx.TensorProto.BOOL, ())
     number = onnx.helper.make_tensor_value_info("step", onnx.TensorProto.INT64, ())
-    step, condition = body.add_input("step", number), body.add_input("holds", told)
+    step, condition = body.add_input("step", number), body.add_input("holds", flag)
     every = declaration("rows", _rows_type(row))
     before = body.add_input("rows", every)
     inside = Builder(body, opset=emit.opset)
     distance = inside.add("Gather", [distances, step], "distance")
     here = inside.unsqueeze(distance, 0, "here")
     after = _step(inside, op, before, here, inside.add("Neg", [here], "back"))
-    body.set_outputs([condition, after], [told, every])
+    body.set_outputs([condition, after], [flag, every])
     return loop.output()
 
 

@@ -1,6 +1,6 @@
-"""What one element of a state is made of: sums of products of things that are not looked into.
+"""Polynomials over opaque atoms: the symbolic value of an element of a state.
 
-Multiplied out, (1 - z) * c + z * h and c + z * (h - c) are the same, whatever nodes compute them.
+Expanded, (1 - z) * c + z * h and c + z * (h - c) are equal, whatever nodes compute them.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from ...vectorize.loop_view import State
 from ..weights import Matrix, Unfit
 
 MOST_TERMS = 24
-"""No cell has as many; what has more is none."""
+"""The limit of terms: no cell has as many."""
 
 _DEEPEST = 12
-"""So many activations and products of matrices may stand inside each other."""
+"""The limit of nested activations and products of matrices."""
 
 Monomial = tuple[int, ...]
-"""Atoms that are multiplied, by number, in order; the empty one is the number 1."""
+"""A product of atoms, by sorted numbers; the empty one is 1."""
 
 Columns = tuple[int, int]
 
 
 class Carried(NamedTuple):
-    """A state as the trip is given it."""
+    """A loop-carried state at the start of an iteration."""
 
     state: State
 
 
 class Free(NamedTuple):
-    """What does not depend on the states, or some of its columns.
+    """A state-independent value, or some of its columns.
 
     Attributes:
-        value: it.
-        width: how many columns the value has; 0 where it is the same for all columns.
-        columns: from where to before where; None for all.
+        value: the value.
+        width: its number of columns; 0 if it is equal in all columns.
+        columns: the first column and the end; None for all.
     """
 
     value: Value
@@ -45,7 +45,7 @@ class Free(NamedTuple):
 
 
 class Product(NamedTuple):
-    """Something times a matrix."""
+    """A monomial times a matrix."""
 
     source: Monomial
     matrix: Matrix
@@ -58,7 +58,7 @@ class Activation(NamedTuple):
         kind: its name, as the attribute `activations` of RNN writes it.
         alpha: its first parameter; 0 where it has none.
         beta: its second one.
-        argument: what it is applied to.
+        argument: its operand.
     """
 
     kind: str
@@ -92,7 +92,7 @@ class Sum:
 
     @property
     def number(self) -> float | None:
-        """The number that it is; None if it holds more."""
+        """The value of a constant sum; None for other sums."""
         if not self.terms:
             return 0.0
         return self.terms.get(()) if len(self.terms) == 1 else None
@@ -104,7 +104,7 @@ class Sum:
         return Sum(terms)
 
     def times(self, factor: float) -> Sum:
-        """It, times a number."""
+        """Multiply by a number."""
         return Sum({monomial: own * factor for monomial, own in self.terms.items()})
 
     def __sub__(self, other: Sum) -> Sum:
@@ -112,9 +112,9 @@ class Sum:
 
     def __mul__(self, other: Sum) -> Sum:
         terms: dict[Monomial, float] = {}
-        for left, one in self.terms.items():
-            for right, another in other.terms.items():
-                product = tuple(sorted(left + right))
+        for monomial, one in self.terms.items():
+            for other_monomial, another in other.terms.items():
+                product = tuple(sorted(monomial + other_monomial))
                 terms[product] = terms.get(product, 0.0) + one * another
         return Sum(terms)
 
@@ -128,7 +128,7 @@ class Sum:
 
 
 def number(value: float) -> Sum:
-    """A number."""
+    """A constant sum."""
     return Sum({(): value})
 
 
@@ -148,32 +148,32 @@ class Atoms:
         """The number of an atom.
 
         Raises:
-            Unfit: it is nested too deeply.
+            Unfit: an atom nested too deeply.
         """
-        found = self._numbers.get(atom)
-        if found is None:
+        position = self._numbers.get(atom)
+        if position is None:
             depth = self._depth(atom)
             if depth > _DEEPEST:
                 raise Unfit(f"nests more than {_DEEPEST} activations and products of matrices")
-            found = self._numbers[atom] = len(self._atoms)
+            position = self._numbers[atom] = len(self._atoms)
             self._atoms.append(atom)
             self._depths.append(depth)
-        return found
+        return position
 
     def of(self, atom: Atom) -> Sum:
-        """An atom alone."""
+        """The sum of one atom."""
         return Sum({(self.index(atom),): 1.0})
 
     def alone(self, monomial: Monomial) -> Atom | None:
-        """The one atom of a monomial; None where it has none or several."""
+        """The only atom of a monomial; None for none or several."""
         return self._atoms[monomial[0]] if len(monomial) == 1 else None
 
     def free(self, monomial: Monomial) -> bool:
-        """Whether a monomial does not depend on the states, and is no product of matrices."""
+        """Test for a state-independent monomial without products of matrices."""
         return all(isinstance(self._atoms[index], Free) for index in monomial)
 
     def holds_product(self, total: Sum) -> bool:
-        """Whether something is multiplied by a matrix, outside of activations."""
+        """Test for a product with a matrix, outside of activations."""
         return any(isinstance(self._atoms[i], Product) for terms in total.terms for i in terms)
 
     def _depth(self, atom: Atom) -> int:
@@ -186,10 +186,10 @@ class Atoms:
         return 1 + max((self._depths[index] for index in inner), default=0)
 
     def cut(self, total: Sum, start: int, stop: int) -> Sum:
-        """Some columns of a sum.
+        """Cut some columns of a sum.
 
         Raises:
-            Unfit: it holds a state, of which single columns are not followed.
+            Unfit: the sum holds a state, whose columns are not separated.
         """
         terms: dict[Monomial, float] = {}
         for monomial, factor in total.terms.items():

@@ -41,18 +41,17 @@ class RaiseRecurrences(Pass):
     """Replace recurrences in Loops and Scans by the operators that compute them.
 
     Attributes:
-        exact: only where that gives the same bits; what else could be raised is offered in the
-            remarks, also of what is unrolled then.
-        straight: only straight lines, and of fewer nodes than copies of the body would be.
-        max_bytes: the largest value of all trips that is made, where sizes are known.
-        row_bytes: the largest value of one iteration that is made for all of them, where only run
-            time tells how many there are.
-        max_identity: how many columns of what is added to gates an operator may multiply by ones
-            and zeros, since it takes nothing without a weight.
-        costs: leave cells of which the operator would be slower there, and add up in any order.
-        spread_nan: make operators that multiply by weights of ones and zeros what may be infinite
-            or NaN, which then becomes NaN in other gates and columns, too.
-        keep_nan: leave cells, since onnxruntime's GRU, LSTM and RNN may make a number of a NaN.
+        exact: replace only bit-exactly; remarks offer the other replacements, also for unrolled
+            nodes.
+        straight: emit only straight-line code of fewer nodes than copies of the body.
+        max_bytes: the size limit of a batched value of known size.
+        row_bytes: the size limit of one iteration of a batched value with an unknown trip count.
+        max_identity: the limit of columns of an addend that an operator multiplies by ones and
+            zeros, since it has no addends without a weight.
+        costs: the target where cells stay if the operator is slower, and sums may be reordered.
+        spread_nan: allow operators that multiply values that may be infinite or NaN by ones and
+            zeros, which spreads NaN to other gates and columns.
+        keep_nan: leave cells, since onnxruntime's GRU, LSTM and RNN may turn a NaN into a number.
     """
 
     exact: bool = False
@@ -71,17 +70,17 @@ class RaiseRecurrences(Pass):
     adds: ClassVar[tuple[str, ...]] = ("RNN", "GRU", "LSTM", "Loop")
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Raise inner constructs before the ones around them."""
+        """Raise inner constructs before outer ones."""
         inference = context.inference(model)
-        known = Speculation(inference, model.functions).outside
+        facts = Speculation(inference, model.functions).outside
         changed = False
         for graph in reversed(list(model.graphs())):
             for node in graph.nodes_of(*self.works_on):
-                changed |= self._visit(graph, node, inference, known, context)
+                changed |= self._visit(graph, node, inference, facts, context)
         return changed
 
     def _inexact(self) -> str:
-        """The pipeline that makes the operators that are only offered otherwise."""
+        """The pipeline that emits the operators that remarks offer."""
         fields = {field.name: field.default for field in dataclasses.fields(self)}
         options = {"exact": "false"} | {
             name: str(value).lower()
@@ -95,7 +94,7 @@ class RaiseRecurrences(Pass):
         graph: Graph,
         node: Node,
         inference: ShapeInference,
-        known: Callable[[Value], Known],
+        facts: Callable[[Value], Known],
         context: PassContext,
     ) -> bool:
         path, repetition = node.path, read(node)
@@ -104,7 +103,7 @@ class RaiseRecurrences(Pass):
             context.kept(self, node, repetition)
             return False
         try:
-            certain = runs_certainly(node, known)
+            certain = runs_certainly(node, facts)
             raising = _Raising(graph, repetition, inference, certain, self)
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, f"it {reason}")
@@ -120,13 +119,13 @@ class RaiseRecurrences(Pass):
             context.offers[node.op] = offer
             context.kept(self, node, offer)
             return False
-        raising.put_in_place()
+        raising.replace()
         context.rewritten(self, node, path, f"is now {raising.what}")
         return True
 
 
 def _raisers() -> tuple[Raiser, ...]:
-    """What a recurrence may be, in the order in which it is tried; loaded once there is a loop."""
+    """The raisers in the order of trial, imported on the first loop."""
     from .cell_emission import raise_cell
     from .scan_reductions import raise_accumulation
 
@@ -134,10 +133,10 @@ def _raisers() -> tuple[Raiser, ...]:
 
 
 class _Raising:
-    """A Loop or Scan with operators in its place, made beside it.
+    """Operators that replace a Loop or Scan, emitted in a scratch graph.
 
     Raises:
-        Unbatchable: that cannot be done.
+        Unbatchable: no operator replaces it.
     """
 
     def __init__(
@@ -176,33 +175,33 @@ class _Raising:
                 for one in repetition.stacked
             ),
         ]
-        _leave_out(trips.emit.graph, self._results)
+        _drop_unread(trips.emit.graph, self._results)
 
     @property
     def what(self) -> str:
-        """What the recurrences are, in words."""
+        """The operators, in words."""
         return " and ".join(raised.what for raised in self._trips.replacements)
 
     def is_exact(self) -> bool:
-        """Whether the operators give the bits that the trips give."""
+        """Test for bit-exact operators."""
         return all(raised.exact for raised in self._trips.replacements)
 
     def is_shorter(self) -> bool:
-        """Whether there are fewer nodes than in copies of the body for all trips."""
+        """Test for fewer nodes than copies of the body for all iterations."""
         most = self._trips.feeding.most_trips()
         return most is None or len(self._trips.emit.graph) < most * len(self._repetition.body)
 
-    def put_in_place(self) -> None:
-        """Put the operators in the place of the Loop or Scan."""
+    def replace(self) -> None:
+        """Replace the Loop or Scan by the operators."""
         node = self._repetition.node
-        placed = copied(self._trips.feeding, self._results, self._graph)
-        pass_on_facts(self._trips.feeding, placed)
-        replace_outputs(self._graph, node, placed[: len(node.outputs)])
+        copies = copied(self._trips.feeding, self._results, self._graph)
+        pass_on_facts(self._trips.feeding, copies)
+        replace_outputs(self._graph, node, copies[: len(node.outputs)])
 
 
-def _leave_out(graph: Graph, results: Sequence[Value | None]) -> None:
-    """Let operators compute only the outputs that something reads."""
+def _drop_unread(graph: Graph, results: Sequence[Value | None]) -> None:
+    """Drop outputs of operators without a reader."""
     leave_out_unread(graph, results)
     for node in graph.nodes_of("RNN", "GRU", "LSTM"):
-        read = [v if v is not None and graph.is_used(v) else None for v in node.outputs]
-        graph.set_node_outputs(node, read)
+        outputs = [v if v is not None and graph.is_used(v) else None for v in node.outputs]
+        graph.set_node_outputs(node, outputs)

@@ -1,4 +1,4 @@
-"""A body of which most is computed for all trips at once, and the circles of states in it."""
+"""A batched body, and the recurrences of states in it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ from ...vectorize.nested_control_flow import compute_nested
 
 @dataclasses.dataclass(frozen=True)
 class Replacement:
-    """What an operator makes of the states of a recurrence.
+    """The values of a recurrence's states, computed by an operator.
 
     Attributes:
         what: the operator, as a remark calls it.
-        exact: whether it gives the bits that the trips give.
-        every: for each state what all trips give on, the trips first; a state may be missing of
-            which only the last value is there.
-        final: for each state what makes the value that the last trip gives on, which is the initial
-            one where there is no trip; a state may be missing whose last value is to be taken from
-            `every`.
-        aliases: values of the body that are what a state is on the next trip, with that state; axes
-            of size 1 apart.
+        exact: true if it is bit-exact.
+        every: for each state, its batched values, iterations first; a state may be missing if only
+            its last value is known.
+        final: for each state, the emitter of its last value, which is the initial one without
+            iterations; a state may be missing if its last value is in `every`.
+        aliases: values of the body that equal a state in the next iteration, with that state, up to
+            axes of size 1.
     """
 
     what: str
@@ -48,13 +47,13 @@ class Replacement:
 
 @dataclasses.dataclass(frozen=True)
 class Recurrence:
-    """States of one Loop or Scan that depend on each other in a circle.
+    """Loop-carried states of one Loop or Scan on a dependence cycle.
 
     Attributes:
         states: the states, in the order of the Loop or Scan.
-        nodes: the nodes of the body in that circle, in order.
-        trips: computes what does not depend on them for all trips at once.
-        certain: whether there is a first trip, whatever is fed.
+        nodes: the nodes of the body on that cycle, in order.
+        trips: the batch interpreter of values that do not depend on them.
+        certain: true if there is a first iteration for all inputs.
     """
 
     states: tuple[State, ...]
@@ -69,59 +68,55 @@ class Recurrence:
 
     @property
     def inference(self) -> ShapeInference:
-        """Facts about the model's values."""
+        """The facts of the model's values."""
         return self.trips.inference
 
     @property
     def emit(self) -> Builder:
-        """Makes nodes in the graph that will take the place of the Loop or Scan."""
+        """The builder of the graph that replaces the Loop or Scan."""
         return self.trips.emit
 
     def fact(self, value: Value) -> Fact:
-        """What is known of a value of the body on one trip."""
+        """The fact of a value of the body in one iteration."""
         return self.trips.inference.fact(value)
 
     def free(self, value: Value) -> Operand:
-        """A value that does not depend on the states: for all trips, or the same on every trip.
+        """The operand of a state-independent value: batched, or loop-invariant.
 
         Raises:
-            Unbatchable: it does, or cannot be computed for all trips at once.
+            Unbatchable: the value depends on the states, or cannot be batched.
         """
         return self.trips.operand(value)
 
 
 Raiser = Callable[[Recurrence], "Replacement | str"]
-"""Makes an operator of a recurrence, or says why it is none, in words that complete "it is no
-GRU: ...". It may leave nodes behind that nothing reads."""
+"""The replacement of a recurrence, or an obstacle that completes "it is no GRU: ...".
+
+It may emit nodes without a reader.
+"""
 
 
 class AllTrips(Batcher):
-    """All trips at once, with operators for the recurrences among the states.
+    """A batch interpreter with operators for the recurrences among the states.
 
     Args:
         repetition: the Loop or Scan.
-        inference: facts about the model's values.
-        bounds: how large values of all iterations may be.
-        certain: whether there is a first trip, whatever is fed.
-        raisers: what is tried on a recurrence, in this order.
-        max_identity: how many columns of an input may be multiplied by ones and zeros, as an
-            operator must whose gates are given to it.
-        straight: whether no Loop may be made.
-        costs: whose costs decide whether an operator is made.
-        spread_nan: whether an infinity or NaN may spread to other gates and columns.
-        keep_nan: whether cells of which an operator may lose a NaN stay.
+        inference: the facts of the model's values.
+        bounds: the size limits of batched values.
+        certain: true if there is a first iteration for all inputs.
+        raisers: the raisers, in the order of trial.
+        max_identity: the limit of columns of an input that an operator multiplies by ones and
+            zeros.
+        straight: emit no Loop.
+        costs: the target whose costs decide for or against an operator.
+        spread_nan: allow an infinity or NaN to spread to other gates and columns.
+        keep_nan: leave cells whose operator may lose a NaN.
 
     Attributes:
-        max_identity: as given.
-        straight: as given.
-        costs: as given.
-        spread_nan: as given.
-        keep_nan: as given.
-        made: the operators that were made, and what comes of them.
+        replacements: the emitted operators, with the values of their states.
 
     Raises:
-        Unbatchable: something stands in the way; the message ends a sentence that begins with the
-            Loop or Scan.
+        Unbatchable: an obstacle; the message continues a sentence about the Loop or Scan.
     """
 
     def __init__(
@@ -151,14 +146,14 @@ class AllTrips(Batcher):
         self._solve_all()
 
     def placeholder(self, name: str, operand: Operand) -> Value:
-        """A value that the body might have, for what is known of it for all trips."""
+        """Add a placeholder value of the body for a batched operand."""
         value = Value(name)
         self.operands[value] = operand
         self.inference.assume(value, operand.fact)
         return value
 
     def varies(self, value: Value) -> bool:
-        """Whether a value depends on what the body is given anew on each trip."""
+        """Test for a value that varies between iterations."""
         return value in self._varying or value.producer in self._varying
 
     @lazy_property
@@ -168,8 +163,10 @@ class AllTrips(Batcher):
         return body.dependents([v for v in body.inputs if v not in same])
 
     def count_along(self, source: Value, axis: int) -> None:
-        """Count the trips of a Scan along an axis that is certainly as long as its first one, so
-        that nothing of what is scanned is computed for its length alone."""
+        """Read a Scan's trip count from an axis as long as its first one.
+
+        Otherwise a scan input might be computed for its length alone.
+        """
         if self.repetition.maximum is not None:
             return
         first = self.repetition.scanned[0]
@@ -182,18 +179,18 @@ class AllTrips(Batcher):
         self.feeding.trips = count
 
     def final(self, state: State) -> Value:
-        """What the last trip gave on, or the initial state where there was none."""
-        found = self._finals.get(state)
-        if found is not None:
-            return found()
+        """Emit the state after the last iteration, or the initial one without iterations."""
+        emit_final = self._finals.get(state)
+        if emit_final is not None:
+            return emit_final()
         self._join(state.given)
         return super().final(state)
 
     # States --------------------------------------------------------------------------------------
 
     def _solve_all(self) -> None:
-        """Find the states, those first that others are made of."""
-        graph = Dependences(self.repetition, (), self._known_states()).graph
+        """Solve the states, in the order of their dependences."""
+        graph = Dependences(self.repetition, (), self._enter_known_states()).graph
         positions = {state: index for index, state in enumerate(self.repetition.states)}
         places = {node: index for index, node in enumerate(self.repetition.body.nodes())}
         for members in self._components(graph):
@@ -209,85 +206,86 @@ class AllTrips(Batcher):
                 self.compute(first)
 
     def _components(self, graph: nx.DiGraph[Vertex]) -> list[set[Vertex]]:
-        """What depends on each other, those first that others are made of. Mostly all states that
-        are not known stand in one circle; then nothing else need be put in order."""
-        found = list(nx.strongly_connected_components(graph))
-        open_ones = [members for members in found if any(map(self._is_open, members))]
+        """The strongly connected components, in the order of their dependences.
+
+        Mostly all open states are in one component; then no order of the others is needed.
+        """
+        components = list(nx.strongly_connected_components(graph))
+        open_ones = [members for members in components if any(map(self._is_open, members))]
         if len(open_ones) <= 1:
             return open_ones
-        condensed = nx.condensation(graph, found)
+        condensed = nx.condensation(graph, components)
         return [condensed.nodes[c]["members"] for c in nx.topological_sort(condensed)]
 
     def _is_open(self, vertex: Vertex) -> bool:
         return isinstance(vertex, State) and vertex.given not in self.operands
 
-    def _known_states(self) -> list[State]:
-        """Enter the states that are known from the start: those that never change, and counters."""
-        known = []
+    def _enter_known_states(self) -> list[State]:
+        """Enter and return invariant states and induction variables."""
+        states = []
         for state in self.repetition.states:
             if is_invariant(state):
                 self.enter_invariant(state)
-                known.append(state)
+                states.append(state)
                 continue
-            found = counter(state, self.repetition, self.feeding)
-            if found is not None:
-                self.enter_state(state, *found)
-                known.append(state)
-        return known
+            values = counter(state, self.repetition, self.feeding)
+            if values is not None:
+                self.enter_state(state, *values)
+                states.append(state)
+        return states
 
     def _solve(self, states: tuple[State, ...], nodes: tuple[Node, ...]) -> None:
-        """Let an operator compute some states."""
+        """Replace some states by an operator."""
         recurrence = Recurrence(states, nodes, self, self.extent.certain)
-        raised = self._raised(recurrence)
-        self.replacements.append(raised)
-        self._finals.update(raised.final)
-        for value, state in raised.aliases.items():
-            if state in raised.every:
-                self.operands[value] = self._reshaped(raised.every[state], state, value)
-        for state, every in raised.every.items():
+        replacement = self._raise(recurrence)
+        self.replacements.append(replacement)
+        self._finals.update(replacement.final)
+        for value, state in replacement.aliases.items():
+            if state in replacement.every:
+                self.operands[value] = self._reshaped(replacement.every[state], state, value)
+        for state, every in replacement.every.items():
             fact = self.inference.fact(state.initial).without_content()
             self.operands[state.result] = Operand(every, True, fact)
             self._solved[state.given] = state, every
 
-    def _join(self, given: Value) -> bool:
-        """Enter a state that an operator computes: what is given to each trip begins with the
-        initial one. Seldom is it asked for."""
-        if given not in self._solved:
+    def _join(self, slot: Value) -> bool:
+        """Enter a solved state on demand: its values before each iteration, initial one first."""
+        if slot not in self._solved:
             return False
-        state, every = self._solved.pop(given)
+        state, every = self._solved.pop(slot)
         first = self.emit.unsqueeze(self.feeding.same(state.initial).value, 0, "first")
-        self.enter_state(state, self.emit.concat([first, every], 0, given.name))
+        self.enter_state(state, self.emit.concat([first, every], 0, slot.name))
         return True
 
     def _reshaped(self, every: Value, state: State, value: Value) -> Operand:
-        """The values of a state in the shape of another one, which differs by axes of size 1."""
+        """Reshape the values of a state to another shape, up to axes of size 1."""
         own, other = self.inference.fact(state.initial), self.inference.fact(value)
-        gone, new = (
+        old, new = (
             tuple([1 + axis for axis, dim in enumerate(fact.shape or ()) if dim == 1])
             for fact in (own, other)
         )
-        if gone != new:
-            every = self.emit.squeeze(every, gone, value.name) if gone else every
+        if old != new:
+            every = self.emit.squeeze(every, old, value.name) if old else every
             every = self.emit.unsqueeze(every, new, value.name) if new else every
         return Operand(every, True, other.without_content())
 
-    def _raised(self, recurrence: Recurrence) -> Replacement:
+    def _raise(self, recurrence: Recurrence) -> Replacement:
         names = " and ".join(f"'{state.given.name}'" for state in recurrence.states)
         reasons: list[str] = []
         for raiser in self._raisers:
-            raised = raiser(recurrence)
-            if isinstance(raised, Replacement):
-                return raised
-            reasons.append(raised)
+            outcome = raiser(recurrence)
+            if isinstance(outcome, Replacement):
+                return outcome
+            reasons.append(outcome)
         raise Unbatchable(f"carries {names}, which no operator computes: {'; '.join(reasons)}")
 
     # Values --------------------------------------------------------------------------------------
 
     def operand(self, value: Value) -> Operand:
-        """What stands for a value; what it is made of is computed when it is first asked for."""
-        found = self.operands.get(value)
-        if found is not None:
-            return found
+        """The operand of a value; its producers are computed on first use."""
+        match = self.operands.get(value)
+        if match is not None:
+            return match
         stack = [value]
         while stack:
             node = self._missing(stack[-1])
@@ -302,7 +300,7 @@ class AllTrips(Batcher):
         return super().operand(value)
 
     def compute_node(self, node: Node) -> None:
-        """Compute a node; what an Identity gives is what it is given."""
+        """Compute a node; an Identity passes its operand on."""
         source = node.inputs[0] if node.is_op("Identity") else None
         if source is None:
             super().compute_node(node)

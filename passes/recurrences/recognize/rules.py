@@ -1,4 +1,4 @@
-"""What each operator makes of sums of products: a rule for each that may stand in a cell."""
+"""Symbolic rules of the operators in cells, over rows of sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .polynomials import Activation, Sum, number
 from .symbolic_cell import Interpretation, Rule
 
 
-def _given(node: Node, index: int) -> Value:
+def _required_input(node: Node, index: int) -> Value:
     value = node.input(index)
     if value is None:
         raise Unfit(f"holds {node} without its input {index}")
@@ -20,31 +20,31 @@ def _given(node: Node, index: int) -> Value:
 
 
 def _identity(of: Interpretation, node: Node) -> list[Row]:
-    return [of.row(_given(node, 0))]
+    return [of.row(_required_input(node, 0))]
 
 
 def _elementwise(make: Callable[[Sum, Sum], Sum]) -> Rule:
     def rule(of: Interpretation, node: Node) -> list[Row]:
-        pairs = of.pair(_given(node, 0), _given(node, 1))
+        pairs = of.pair(_required_input(node, 0), _required_input(node, 1))
         return [tuple([(make(one, other), width) for one, other, width in pairs])]
 
     return rule
 
 
 def _sum(of: Interpretation, node: Node) -> list[Row]:
-    row = of.row(_given(node, 0))
+    row = of.row(_required_input(node, 0))
     for index in range(1, len(node.inputs)):
-        pairs = of.align(row, of.row(_given(node, index)))
+        pairs = of.align(row, of.row(_required_input(node, index)))
         row = tuple([(one + other, width) for one, other, width in pairs])
     return [row]
 
 
-def _negated(of: Interpretation, node: Node) -> list[Row]:
-    return [map_parts(of.row(_given(node, 0)), lambda total: total.times(-1.0))]
+def _negate(of: Interpretation, node: Node) -> list[Row]:
+    return [map_parts(of.row(_required_input(node, 0)), lambda total: total.times(-1.0))]
 
 
-def _divided(of: Interpretation, node: Node) -> list[Row]:
-    pairs = of.pair(_given(node, 0), _given(node, 1))
+def _divide(of: Interpretation, node: Node) -> list[Row]:
+    pairs = of.pair(_required_input(node, 0), _required_input(node, 1))
     return [tuple([(_quotient(of, one, other, node), width) for one, other, width in pairs])]
 
 
@@ -56,11 +56,11 @@ def _quotient(of: Interpretation, one: Sum, other: Sum, node: Node) -> Sum:
 
 
 def _reciprocal(of: Interpretation, node: Node) -> list[Row]:
-    return [map_parts(of.row(_given(node, 0)), lambda total: _inverse(of, total, node))]
+    return [map_parts(of.row(_required_input(node, 0)), lambda total: _inverse(of, total, node))]
 
 
 def _inverse(of: Interpretation, total: Sum, node: Node) -> Sum:
-    """1 / (1 + exp(x)), which is the sigmoid of -x."""
+    """Match 1 / (1 + exp(x)), which is the sigmoid of -x."""
     rest = total - number(1.0)
     if len(rest.terms) == 1:
         ((monomial, factor),) = rest.terms.items()
@@ -70,20 +70,20 @@ def _inverse(of: Interpretation, total: Sum, node: Node) -> Sum:
     raise Unfit(f"divides by what is not 1 + exp(x): it holds {node}")
 
 
-def _activated(kind: str, *parameters: tuple[str, float]) -> Rule:
-    """An activation whose parameters are attributes with these defaults."""
+def _activation(kind: str, *parameters: tuple[str, float]) -> Rule:
+    """The rule of an activation whose parameters are attributes with these defaults."""
 
     def rule(of: Interpretation, node: Node) -> list[Row]:
         values = [float(node.attribute(name, default)) for name, default in parameters]
-        return [of.apply(of.row(_given(node, 0)), kind, *values)]
+        return [of.apply(of.row(_required_input(node, 0)), kind, *values)]
 
     return rule
 
 
-def _clipped(of: Interpretation, node: Node) -> list[Row]:
-    """Between 0 and 1 it is a HardSigmoid, from 0 on a Relu."""
+def _clip(of: Interpretation, node: Node) -> list[Row]:
+    """Match a Clip from 0 to 1 as HardSigmoid, from 0 on as Relu."""
     bounds = [_bound(of, node, name, index) for name, index in (("min", 1), ("max", 2))]
-    row = of.row(_given(node, 0))
+    row = of.row(_required_input(node, 0))
     if bounds == [0.0, None]:
         return [of.apply(row, "Relu")]
     if bounds != [0.0, 1.0]:
@@ -97,9 +97,9 @@ def _hard(of: Interpretation, total: Sum) -> Sum:
 
 
 def _bound(of: Interpretation, node: Node, name: str, index: int) -> float | None:
-    given = node.attribute(name)
-    if given is not None:
-        return float(given)
+    attribute = node.attribute(name)
+    if attribute is not None:
+        return float(attribute)
     value = node.input(index)
     if value is None:
         return None
@@ -109,33 +109,33 @@ def _bound(of: Interpretation, node: Node, name: str, index: int) -> float | Non
     return row[0][0].number
 
 
-def _largest(of: Interpretation, node: Node) -> list[Row]:
-    """Max with 0 is a Relu."""
+def _max(of: Interpretation, node: Node) -> list[Row]:
+    """Match a Max with 0 as Relu."""
     if len(node.inputs) == 2:
-        rows = [of.row(_given(node, index)) for index in (0, 1)]
+        rows = [of.row(_required_input(node, index)) for index in (0, 1)]
         for row, other in (rows, rows[::-1]):
             if is_broad(other) and other[0][0].number == 0.0:
                 return [of.apply(row, "Relu")]
     raise Unfit(f"is not an activation of an affine form: it holds {node}")
 
 
-def _chosen(of: Interpretation, node: Node) -> list[Row]:
-    """Where by the mask of the states gives one of its branches on the trips that count."""
-    taken = None if of.mask is None else of.mask.operand(node)
-    if taken is None:
+def _select(of: Interpretation, node: Node) -> list[Row]:
+    """Pass on the operand of a masked Where in live iterations."""
+    value = None if of.mask is None else of.mask.operand(node)
+    if value is None:
         raise Unfit(f"is chosen by {node}, which is no mask that keeps it")
-    return [of.row(taken)]
+    return [of.row(value)]
 
 
 # Products ----------------------------------------------------------------------------------------
 
 
 def _matmul(of: Interpretation, node: Node) -> list[Row]:
-    left, right = _given(node, 0), _given(node, 1)
-    column = of.transposed or (len(of.shape(right)) == 1 and len(of.shape(left)) == 2)
+    one, other = _required_input(node, 0), _required_input(node, 1)
+    column = of.transposed or (len(of.shape(other)) == 1 and len(of.shape(one)) == 2)
     if column:
-        return [of.multiply(of.row(right), of.matrix(left).transpose())]
-    return [of.multiply(of.row(left), of.matrix(right))]
+        return [of.multiply(of.row(other), of.matrix(one).transpose())]
+    return [of.multiply(of.row(one), of.matrix(other))]
 
 
 def _gemm(of: Interpretation, node: Node) -> list[Row]:
@@ -143,9 +143,9 @@ def _gemm(of: Interpretation, node: Node) -> list[Row]:
     source, weight = (1, 0) if of.transposed else (0, 1)
     if flips[source]:
         raise Unfit(f"holds {node}, which turns what is no weight")
-    matrix = of.matrix(_given(node, weight))
+    matrix = of.matrix(_required_input(node, weight))
     matrix = matrix.transpose() if flips[weight] != of.transposed else matrix
-    product = of.multiply(of.row(_given(node, source)), matrix)
+    product = of.multiply(of.row(_required_input(node, source)), matrix)
     alpha, beta = (float(node.attribute(name, 1.0)) for name in ("alpha", "beta"))
     row = map_parts(product, lambda total: total.times(alpha))
     addend = node.input(2)
@@ -158,16 +158,16 @@ def _gemm(of: Interpretation, node: Node) -> list[Row]:
 # Movement ----------------------------------------------------------------------------------------
 
 
-def _along(of: Interpretation, node: Node, axis: int, value: Value) -> None:
-    """Require that an axis is that of the elements."""
+def _require_elements_axis(of: Interpretation, node: Node, axis: int, value: Value) -> None:
+    """Require the axis of the elements."""
     rank = len(of.shape(value))
     if axis % rank != of.axis(rank):
         raise Unfit(f"is cut or joined along its batch by {node}")
 
 
 def _split(of: Interpretation, node: Node) -> list[Row]:
-    value = _given(node, 0)
-    _along(of, node, node.attribute("axis", 0), value)
+    value = _required_input(node, 0)
+    _require_elements_axis(of, node, node.attribute("axis", 0), value)
     sizes = node.attribute("split")
     if sizes is None and node.input(1) is not None:
         sizes = of.numbers(node.input(1))
@@ -181,16 +181,16 @@ def _split(of: Interpretation, node: Node) -> list[Row]:
 
 
 def _slice(of: Interpretation, node: Node) -> list[Row]:
-    value = _given(node, 0)
+    value = _required_input(node, 0)
     if node.attribute("starts") is not None:
         bounds = [node.attribute(name) for name in ("starts", "ends", "axes")]
     else:
-        given = [node.input(index) for index in (1, 2, 3, 4)]
-        bounds = [None if v is None else of.numbers(v) for v in given]
+        operands = [node.input(index) for index in (1, 2, 3, 4)]
+        bounds = [None if v is None else of.numbers(v) for v in operands]
     starts, ends, axes, *steps = bounds
     if len(starts) != 1 or (steps and steps[0] not in (None, [1])):
         raise Unfit(f"is cut by {node} along several axes or in steps")
-    _along(of, node, axes[0] if axes else 0, value)
+    _require_elements_axis(of, node, axes[0] if axes else 0, value)
     width = of.width(value)
     start, stop, _ = slice(starts[0], ends[0]).indices(width)
     return [of.cut(of.row(value), start, stop)]
@@ -199,16 +199,16 @@ def _slice(of: Interpretation, node: Node) -> list[Row]:
 def _concat(of: Interpretation, node: Node) -> list[Row]:
     parts: list[tuple[Sum, int]] = []
     for index in range(len(node.inputs)):
-        value = _given(node, index)
-        _along(of, node, node.attribute("axis"), value)
+        value = _required_input(node, index)
+        _require_elements_axis(of, node, node.attribute("axis"), value)
         row, width = of.row(value), of.width(value)
         parts += [(row[0][0], width)] if is_broad(row) else row
     return [tuple(parts)]
 
 
-def _reshaped(of: Interpretation, node: Node) -> list[Row]:
-    """Axes of size 1 come and go; that the batch stays is looked at for what depends on states."""
-    value = _given(node, 0)
+def _reshape(of: Interpretation, node: Node) -> list[Row]:
+    """Match changes of axes of size 1; the batch axes must stay."""
+    value = _required_input(node, 0)
     one, other = of.shape(value), of.shape(node.output())
     if not one or not other or of.lead_of(one) != of.lead_of(other):
         raise Unfit(f"is given another shape by {node}")
@@ -222,30 +222,30 @@ RULES: dict[str, Rule] = {
     "Add": _elementwise(Sum.__add__),
     "Sub": _elementwise(Sum.__sub__),
     "Mul": _elementwise(Sum.__mul__),
-    "Div": _divided,
+    "Div": _divide,
     "Reciprocal": _reciprocal,
     "Sum": _sum,
-    "Neg": _negated,
+    "Neg": _negate,
     "MatMul": _matmul,
     "Gemm": _gemm,
     "Split": _split,
     "Slice": _slice,
     "Concat": _concat,
-    "Squeeze": _reshaped,
-    "Unsqueeze": _reshaped,
-    "Reshape": _reshaped,
-    "Sigmoid": _activated("Sigmoid"),
-    "Tanh": _activated("Tanh"),
-    "Relu": _activated("Relu"),
-    "Exp": _activated("Exp"),
-    "Softsign": _activated("Softsign"),
-    "Softplus": _activated("Softplus"),
-    "LeakyRelu": _activated("LeakyRelu", ("alpha", 0.01)),
-    "ThresholdedRelu": _activated("ThresholdedRelu", ("alpha", 1.0)),
-    "Elu": _activated("Elu", ("alpha", 1.0)),
-    "HardSigmoid": _activated("HardSigmoid", ("alpha", 0.2), ("beta", 0.5)),
-    "Clip": _clipped,
-    "Max": _largest,
-    "Where": _chosen,
+    "Squeeze": _reshape,
+    "Unsqueeze": _reshape,
+    "Reshape": _reshape,
+    "Sigmoid": _activation("Sigmoid"),
+    "Tanh": _activation("Tanh"),
+    "Relu": _activation("Relu"),
+    "Exp": _activation("Exp"),
+    "Softsign": _activation("Softsign"),
+    "Softplus": _activation("Softplus"),
+    "LeakyRelu": _activation("LeakyRelu", ("alpha", 0.01)),
+    "ThresholdedRelu": _activation("ThresholdedRelu", ("alpha", 1.0)),
+    "Elu": _activation("Elu", ("alpha", 1.0)),
+    "HardSigmoid": _activation("HardSigmoid", ("alpha", 0.2), ("beta", 0.5)),
+    "Clip": _clip,
+    "Max": _max,
+    "Where": _select,
 }
-"""By the name of the operator; what has no rule is no part of a cell."""
+"""The rules by operator; an operator without a rule is no part of a cell."""

@@ -1,12 +1,11 @@
-"""A state to which every trip adds: sums, products, the largest or smallest so far, and, or.
+"""Reductions over iterations: sums, products, maxima, minima, conjunctions, disjunctions.
 
 s = s0                                     rows = Concat (s0, v)
 for t: s = s + v[t], y[t] = s       ->     sums = CumSum (rows), y = sums[1:], s = sums[-1]
 
-The initial state is the first row, so that there is one even where there are no trips. CumSum adds
-one row after the other, as the Loop did, and so gives the same bits. For the other operators there
-is none that gives all results; steps of doubling distance do. Where only the last result is asked
-for, it is a reduction.
+The initial state is the first row, so that there is one even without iterations. CumSum adds the
+rows in the order of the Loop, so it is bit-exact. The other operators have no cumulative form; a
+parallel prefix computes all their values. Where only the last value is read, a reduction suffices.
 """
 
 from __future__ import annotations
@@ -31,25 +30,28 @@ from .recurrence import Recurrence, Replacement
 _TYPES = onnx.TensorProto
 _FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE, _TYPES.FLOAT16)
 _COMMON = (*_FLOATS, _TYPES.INT32, _TYPES.INT64)
-"""Element types for which runtimes have kernels of CumSum, ReduceMax and ReduceMin."""
+"""The element types with kernels of CumSum, ReduceMax and ReduceMin in runtimes."""
 
 
 _MOST_BYTES = 256
-"""Steps of doubling distance move all rows several times each: for states of 64 floats they are 2
-to 6 times as fast as a Loop (200 to 4,000 trips, onnxruntime), for 256 floats as slow."""
+"""The size limit of a state for a parallel prefix, which moves rows several times.
+
+For states of 64 floats it is 2 to 6 times as fast as a Loop (200 to 4,000 iterations, onnxruntime),
+for 256 floats as slow.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """A way to accumulate.
+    """A kind of reduction.
 
     Attributes:
-        op_type: the operator that takes two rows.
-        rounds: whether other bits may come out for floats.
-        what: the operator that gives the last result, as a remark calls it.
-        last: makes the last result of all rows.
-        types: the element types for which it does that well in every runtime: onnxruntime has no
-            kernels for others, and makes integers floats to multiply them.
+        op_type: the operator on two rows.
+        rounds: true if another order may change bits of floats.
+        what: the operator of the last value, as a remark calls it.
+        last: the emitter of the last value from all rows.
+        types: the element types with exact kernels in every runtime: onnxruntime has no kernels
+            for others, and multiplies integers as floats.
     """
 
     op_type: str
@@ -64,30 +66,32 @@ def _reduction(op_type: str) -> Callable[[Builder, Value, int], Value]:
 
 
 def _extreme(op_type: str) -> Callable[[Builder, Value, int], Value]:
-    """The largest or smallest element, or NaN where there is one: onnxruntime's reductions may
-    lose it, while Max and Min hand it on."""
+    """The emitter of a maximum or minimum that keeps NaN.
+
+    onnxruntime's reductions may lose a NaN, while Max and Min propagate it.
+    """
 
     def last(emit: Builder, rows: Value, elem_type: int) -> Value:
-        found = emit.reduce(op_type, rows, (0,), "last")
+        largest = emit.reduce(op_type, rows, (0,), "last")
         if elem_type not in _FLOATS:
-            return found
+            return largest
         flags = emit.add("Cast", [emit.add("IsNaN", [rows], "nan")], "nan", to=_TYPES.FLOAT)
         count = emit.reduce("ReduceSum", flags, (0,), "nans")
         any_nan = emit.add("Cast", [count], "any_nan", to=_TYPES.BOOL)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         nan = emit.constant(np.array(np.nan, dtype), "nan")
-        return emit.add("Where", [any_nan, nan, found], "last")
+        return emit.add("Where", [any_nan, nan, largest], "last")
 
     return last
 
 
 def _flags(op_type: str) -> Callable[[Builder, Value, int], Value]:
-    """Of truth values, by way of numbers."""
+    """The emitter of a reduction of truth values, as numbers."""
 
     def last(emit: Builder, rows: Value, elem_type: int) -> Value:
         numbers = emit.add("Cast", [rows], "numbers", to=_TYPES.INT32)
-        found = emit.reduce(op_type, numbers, (0,), "last_number")
-        return emit.add("Cast", [found], "last", to=_TYPES.BOOL)
+        largest = emit.reduce(op_type, numbers, (0,), "last_number")
+        return emit.add("Cast", [largest], "last", to=_TYPES.BOOL)
 
     return last
 
@@ -112,12 +116,12 @@ _KINDS = {
 
 @dataclasses.dataclass(frozen=True)
 class _Accumulation:
-    """A state and what every trip adds to it.
+    """A state and the terms that every iteration adds to it.
 
     Attributes:
         state: the state.
-        kind: how it is added.
-        terms: what is added, in this order, and whether it is subtracted.
+        kind: the kind of reduction.
+        terms: the terms in order, each with true if subtracted.
     """
 
     state: State
@@ -126,25 +130,25 @@ class _Accumulation:
 
 
 def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
-    """Make reductions of a state to which every trip adds what does not depend on it."""
-    found = _read(recurrence)
-    if isinstance(found, str):
-        return f"it is no accumulation: {found}"
-    state, kind, emit = found.state, found.kind, recurrence.emit
+    """Replace a state by a reduction, if every iteration adds state-independent terms."""
+    accumulation = _read(recurrence)
+    if isinstance(accumulation, str):
+        return f"it is no accumulation: {accumulation}"
+    state, kind, emit = accumulation.state, accumulation.kind, recurrence.emit
     fact = recurrence.inference.fact(state.initial).without_content()
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
     recurrence.trips.require_room(recurrence.nodes[-1], fact)
-    if _may_reorder(recurrence, found, fact):
-        return _sums(recurrence, found, fact)
+    if _may_reorder(recurrence, accumulation, fact):
+        return _sums(recurrence, accumulation, fact)
     first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
-    rows = emit.concat([first, _added(recurrence, found, fact)], 0, state.given.name)
+    rows = emit.concat([first, _emit_terms(recurrence, accumulation, fact)], 0, state.given.name)
     exact = not (kind.rounds and fact.elem_type in _FLOATS)
     if kind is _SUM and _has_cumsum(fact.elem_type, emit.opset):
         joined = emit.running_sum(rows, f"{state.given.name}_sums")
-        exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(found.terms) == 1)
-        return _of_all(recurrence, joined, "CumSum", exact)
-    if kind.last is None or fact.elem_type not in kind.types or _is_asked_for(recurrence):
+        exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(accumulation.terms) == 1)
+        return _replace_all(recurrence, joined, "CumSum", exact)
+    if kind.last is None or fact.elem_type not in kind.types or _is_every_read(recurrence):
         if not _is_small(fact):
             return (
                 f"it is a running {kind.op_type}, which no operator gives, and steps of doubling"
@@ -155,30 +159,36 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
         straight = recurrence.trips.straight
         joined = parallel_prefix(emit, Operator(kind.op_type), rows, fact, most, straight)
         what = f"{kind.op_type} in steps of doubling distance"
-        return _of_all(recurrence, joined, what, exact)
+        return _replace_all(recurrence, joined, what, exact)
     last = kind.last(emit, rows, fact.elem_type)
-    return Replacement(_told(kind.what, exact), exact, {}, {state: lambda: last})
+    return Replacement(_describe(kind.what, exact), exact, {}, {state: lambda: last})
 
 
-def _may_reorder(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> bool:
-    """Whether it is a sum that may be made in any order."""
-    if recurrence.trips.costs == "none" or found.kind is not _SUM:
+def _may_reorder(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact) -> bool:
+    """Test for a sum that may be reordered."""
+    if recurrence.trips.costs == "none" or accumulation.kind is not _SUM:
         return False
     return fact.elem_type in _FLOATS and _has_cumsum(fact.elem_type, recurrence.emit.opset)
 
 
-def _sums(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Replacement:
-    """The sums of all rows, to which what was there before is added last; it is one node where
-    that is 0, and two where it is not."""
-    emit, state, rows = recurrence.emit, found.state, _added(recurrence, found, fact)
+def _sums(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact) -> Replacement:
+    """Replace the state by sums of all rows, and add the initial state last.
+
+    One node for an initial state of 0, else two.
+    """
+    emit, state, rows = (
+        recurrence.emit,
+        accumulation.state,
+        _emit_terms(recurrence, accumulation, fact),
+    )
     sums = emit.running_sum(rows, state.result.name)
     total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
     initial = state.initial.constant
     if initial is None or np.any(initial.numpy()):
         before = recurrence.trips.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
-    what = "CumSum" if _is_asked_for(recurrence) else "ReduceSum"
-    return Replacement(_told(what, exact=False), False, {state: sums}, {state: lambda: total})
+    what = "CumSum" if _is_every_read(recurrence) else "ReduceSum"
+    return Replacement(_describe(what, exact=False), False, {state: sums}, {state: lambda: total})
 
 
 def _is_small(fact: Fact) -> bool:
@@ -188,16 +198,16 @@ def _is_small(fact: Fact) -> bool:
     return size * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize <= _MOST_BYTES
 
 
-def _of_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Replacement:
-    """All values of a state, the initial one first."""
+def _replace_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Replacement:
+    """Replace all values of a state, from rows with the initial one first."""
     (state,), feeding, emit = recurrence.states, recurrence.trips.feeding, recurrence.emit
     every = feeding.cut(joined, [1], [np.iinfo(np.int64).max], [0])
     last = emit.add("Gather", [joined, feeding.trips], "last", axis=0)
     final = emit.squeeze(last, 0, state.result.name)
-    return Replacement(_told(what, exact), exact, {state: every}, {state: lambda: final})
+    return Replacement(_describe(what, exact), exact, {state: every}, {state: lambda: final})
 
 
-def _told(what: str, exact: bool) -> str:
+def _describe(what: str, exact: bool) -> str:
     return what if exact else f"{what}, up to rounding"
 
 
@@ -205,11 +215,11 @@ def _has_cumsum(elem_type: int, opset: int) -> bool:
     return elem_type in _COMMON and takes("CumSum", 0, elem_type, opset)
 
 
-# What is added -----------------------------------------------------------------------------------
+# Terms -------------------------------------------------------------------------------------------
 
 
 def _read(recurrence: Recurrence) -> _Accumulation | str:
-    """A state that one kind of operator leads to its next value, or what stands in the way."""
+    """Match a state whose next value one kind of operator computes, or return the obstacle."""
     if len(recurrence.states) > 1:
         return "states depend on each other"
     (state,) = recurrence.states
@@ -232,8 +242,8 @@ def _read(recurrence: Recurrence) -> _Accumulation | str:
     return _Accumulation(state, kind, tuple(reversed(terms)))
 
 
-def _is_asked_for(recurrence: Recurrence) -> bool:
-    """Whether anything reads the values of more than the last trip."""
+def _is_every_read(recurrence: Recurrence) -> bool:
+    """Test for readers of values before the last iteration."""
     (state,) = recurrence.states
     body, circle = recurrence.repetition.body, set(recurrence.nodes)
     values = {state.given, *(v for node in recurrence.nodes for v in node.outputs if v)}
@@ -245,20 +255,20 @@ def _is_asked_for(recurrence: Recurrence) -> bool:
     )
 
 
-def _added(recurrence: Recurrence, found: _Accumulation, fact: Fact) -> Value:
-    """What every trip adds, in the shape of the state, the trips first."""
+def _emit_terms(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact) -> Value:
+    """Emit the terms of every iteration, in the shape of the state, iterations first."""
     emit, total = recurrence.emit, None
-    for value, subtracted in found.terms:
-        row = _spread(recurrence, recurrence.free(value), found.state, fact)
+    for value, subtracted in accumulation.terms:
+        row = _broadcast(recurrence, recurrence.free(value), accumulation.state, fact)
         if subtracted:
             row = emit.add("Neg", [row], f"{value.name}_less")
-        total = row if total is None else emit.add(found.kind.op_type, [total, row], "added")
+        total = row if total is None else emit.add(accumulation.kind.op_type, [total, row], "added")
     assert total is not None
     return total
 
 
-def _spread(recurrence: Recurrence, operand: Operand, state: State, fact: Fact) -> Value:
-    """A value for all trips in the shape of a state, to which it broadcasts."""
+def _broadcast(recurrence: Recurrence, operand: Operand, state: State, fact: Fact) -> Value:
+    """Broadcast a batched value to the shape of a state."""
     emit, feeding, shape = recurrence.emit, recurrence.trips.feeding, operand.fact.shape
     if shape is None or fact.shape is None:
         raise Unbatchable(f"adds '{operand.value.name}', whose rank is not known")

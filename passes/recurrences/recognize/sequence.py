@@ -1,8 +1,8 @@
-"""What is fed to an operator and what it gives, in its form [trips, batch, elements].
+"""Inputs and outputs of an operator in its form [trips, batch, elements].
 
-An operator must not be given a sequence without elements or a batch without rows: onnxruntime
-aborts on it, or gives zeros for the initial state. Where there may be none, there is one of zeros
-instead, of which nothing is left in the results.
+An operator must not receive a sequence without elements or a batch without rows: onnxruntime aborts
+on it, or returns zeros for the initial state. Where there may be none, zeros pad it to one, and the
+outputs are cut again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .symbolic_cell import Interpretation
 
 
 class Sequence3:
-    """Values of a body on all trips, and a state, in the form of an operator.
+    """Batched values of a body, and a state, in the form of an operator.
 
     Args:
-        of: what the values are made of.
+        of: the symbolic values of the body.
         hidden: the state.
 
     Attributes:
-        backward: whether all that is fed is read from its end, so that the operator can do it.
+        backward: true if all inputs are read from the end, so that the operator can do it.
     """
 
     def __init__(self, of: Interpretation, hidden: State) -> None:
@@ -62,7 +62,7 @@ class Sequence3:
 
     @lazy_property
     def batch(self) -> Value:
-        """How many rows there are, a vector of one int64."""
+        """The number of rows, int64 of shape [1]."""
         if self.batch_axis is None:
             return self.emit.vector((1,), "k")
         size = self.shape[self.batch_axis].value
@@ -76,14 +76,14 @@ class Sequence3:
         return self.recurrence.trips.feeding.same(value).value
 
     def _is(self, count: Value) -> Value:
-        """1 where there are none, else 0, a vector of one int64."""
+        """Emit 1 for a count of 0, else 0, int64 of shape [1]."""
         none = self.emit.once("Equal", [count, self.emit.vector((0,), "k")], "none")
         return self.emit.once("Cast", [none], "missing", to=onnx.TensorProto.INT64)
 
-    # What is fed ---------------------------------------------------------------------------------
+    # Inputs --------------------------------------------------------------------------------------
 
     def varies(self, frees: Sequence[Free]) -> bool:
-        """Whether a product differs from trip to trip or from row to row."""
+        """Test for a product that varies between iterations or rows."""
         return any(self._varies(free.value) for free in frees)
 
     def _varies(self, value: Value) -> bool:
@@ -93,14 +93,14 @@ class Sequence3:
         return self._varying[value]
 
     def turn(self, sources: Iterable[Sequence[Free]]) -> None:
-        """Find out whether all that is to be fed is read from its end."""
+        """Set `backward` if all inputs are read from the end."""
         operands = [self.recurrence.free(free.value) for frees in sources for free in frees]
         values = [operand.value for operand in operands if operand.batched]
         reversals = self.recurrence.trips.feeding.reversals
         self.backward = bool(values) and all(value in reversals for value in values)
 
     def input(self, frees: Sequence[Free]) -> Value:
-        """A product of what does not depend on states, [trips, batch, elements]."""
+        """Emit a product of state-independent values, [trips, batch, elements]."""
         values = [self._rows(free) for free in frees]
         value = functools.reduce(self._multiplied, values)
         if self.batch_axis is None or any(
@@ -114,7 +114,7 @@ class Sequence3:
         return self.emit.add("Mul", [one, other], "product")
 
     def _rows(self, free: Free) -> Value:
-        """Some columns of a value, [trips, batch or 1, elements]."""
+        """Emit some columns of a value, [trips, batch or 1, elements]."""
         trips = self.recurrence.trips
         operand, shape = self.recurrence.free(free.value), self.of.shape(free.value)
         value = trips.feeding.every(operand, free.value.name)
@@ -127,7 +127,7 @@ class Sequence3:
         return self.emit.add("Slice", [value, *bounds], f"{free.value.name}_part")
 
     def _flat(self, value: Value, shape: Shape, first: int) -> Value:
-        """A value with a batch axis and one of elements behind its first axes."""
+        """Reshape a value to one batch axis and the elements after its first axes."""
         rank, label = len(shape), value.name
         axes = self._batch_axes(shape)
         if rank < 2:
@@ -138,15 +138,15 @@ class Sequence3:
         if self.of.axis(rank) != rank - 1:
             perm = [*range(first + rank - 2), first + rank - 1, first + rank - 2]
             value = self.emit.transpose(value, perm, label)
-        # Turned, the batch stands where the elements stood.
+        # Transposed, the batch axis takes the place of the elements.
         batch = axes[0] if axes else 0
         if axes and self.of.axis(rank) != rank - 1 and batch == rank - 1:
             batch = rank - 2
-        gone = tuple(first + index for index in range(rank - 1) if index != batch)
-        return self.emit.squeeze(value, gone, label) if gone else value
+        drop = tuple(first + index for index in range(rank - 1) if index != batch)
+        return self.emit.squeeze(value, drop, label) if drop else value
 
     def initial(self, state: State) -> Value:
-        """The initial state, [1, batch, elements]."""
+        """Emit the initial state, [1, batch, elements]."""
         if state not in self._initial:
             value = self._flat(self._same(state.initial), self.of.shape(state.given), 0)
             value = self.emit.unsqueeze(value, 0, state.given.name)
@@ -155,7 +155,7 @@ class Sequence3:
         return self._initial[state]
 
     def pad_steps(self, value: Value) -> Value:
-        """What is fed, with one element where there is none."""
+        """Pad an input without elements to one."""
         if self._none is None and self._empty is None:
             return value
         return self._pad(value, self._none, self._empty)
@@ -167,7 +167,7 @@ class Sequence3:
         return self.emit.add("Pad", [value, pads], value.name)
 
     def counts(self, mask: Mask) -> Value:
-        """1 where a trip counts in a row and else 0, [trips, batch, 1] of int64."""
+        """Emit 1 for live iterations of a row, else 0, [trips, batch, 1] of int64."""
         if self.of.width(mask.value) != 1:
             raise Unfit(f"is kept by '{mask.value.name}', which tells elements of a row apart")
         value = self.input([Free(mask.value, 0)])
@@ -176,16 +176,16 @@ class Sequence3:
         return self.pad_steps(self.emit.add("Cast", [value], "counted", to=onnx.TensorProto.INT64))
 
     def nothing(self, dtype: np.dtype[np.generic]) -> Value:
-        """Zeros to be fed where there is nothing else, one for each row."""
+        """Emit an input of zeros, one for each row."""
         zero = self.emit.constant(np.zeros((1, 1, 1), dtype), "zero")
         ends = [self.trips, self.batch, self.emit.vector((1,), "k")]
         shape = self.emit.concat(ends, 0, "shape")
         return self.pad_steps(self.emit.add("Expand", [zero, shape], "fed"))
 
-    # What is given -------------------------------------------------------------------------------
+    # Outputs -------------------------------------------------------------------------------------
 
     def every(self, value: Value) -> Value:
-        """The states of all trips, of [trips, batch, elements]."""
+        """Emit the states of all iterations from [trips, batch, elements]."""
         starts, ends, axes = [], [], []
         for missing, size, axis in ((self._none, self.trips, 0), (self._empty, self.batch, 1)):
             if missing is not None:
@@ -203,7 +203,7 @@ class Sequence3:
         return self.recurrence.trips.feeding.reversed(value) if self.backward else value
 
     def last(self, state: State, value: Value) -> Value:
-        """The last state, of the operator's output [1, batch, elements]."""
+        """Emit the last state from the operator's output [1, batch, elements]."""
         if self._empty is not None:
             bounds = [self.emit.vector((0,), "k"), self.batch, self.emit.vector((1,), "k")]
             value = self.emit.add("Slice", [value, *bounds], value.name)
@@ -217,7 +217,7 @@ class Sequence3:
         return self.emit.add("Where", inputs, state.result.name)
 
     def _shaped(self, value: Value, first: int) -> Value:
-        """[batch, elements] behind some axes in the shape of the state."""
+        """Reshape [batch, elements] after some axes to the shape of the state."""
         rank = len(self.shape)
         if rank == 1:
             return self.emit.squeeze(value, first, value.name)
@@ -225,6 +225,6 @@ class Sequence3:
         batch = self.batch_axis
         if transposed:
             value = self.emit.transpose(value, [*range(first), first + 1, first], value.name)
-        kept = {self.axis, batch if batch is not None else (rank - 1 if transposed else 0)}
-        new = tuple(first + index for index in range(rank) if index not in kept)
+        axes = {self.axis, batch if batch is not None else (rank - 1 if transposed else 0)}
+        new = tuple(first + index for index in range(rank) if index not in axes)
         return self.emit.unsqueeze(value, new, value.name) if new else value

@@ -1,6 +1,6 @@
-"""Products that were moved out of the loop: the operator multiplies by weights itself.
+"""Sinking of hoisted products: the operator multiplies by weights itself.
 
-What a trip reads of x W + b is what it reads of x, times W, plus b.
+An element of x W + b is an element of x, times W, plus b.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from .column_sums import Row, map_parts
 from .symbolic_cell import Interpretation
 
 _MATRIX = 2
-"""The rank of one."""
+"""The rank of a matrix."""
 
 _Reader = Callable[[Value, int], Operand]
-"""The elements of a value along an axis, for all trips."""
+"""The batched elements of a value along an axis."""
 
 _DEEPEST = 16
-"""So far what is read is followed back."""
+"""The maximum depth of the search through producers."""
 
 
 def read_hoisted(of: Interpretation, value: Value) -> Row | None:
-    """What a value of the body is made of that is an element of a product made outside.
+    """The row of a value that is an element of a hoisted product.
 
     Returns:
-        None where it is none.
+        None for other values.
     """
-    found = None if of.transposed else _read(of, value)
-    if found is None:
+    site = None if of.transposed else _read(of, value)
+    if site is None:
         return None
-    source, elements = found
+    source, elements = site
     row = elements.row(source, 0)
     return row if any(of.atoms.holds_product(total) for total, _ in row) else None
 
 
 def _read(of: Interpretation, value: Value) -> tuple[Value, _Elements] | None:
-    """What a value is an element of, and how others are read like it."""
+    """The source of an element, and the reader of elements at the same position."""
     repetition = of.recurrence.repetition
     scanned = of.scanned.get(value)
     if scanned is not None:
@@ -53,7 +53,7 @@ def _read(of: Interpretation, value: Value) -> tuple[Value, _Elements] | None:
     if source is None or index is None or source.graph is repetition.body or of.shape(index):
         return None
     axis = node.attribute("axis", 0) % len(of.shape(source))
-    return source, _Elements(of, axis, index, lambda s, at: _gathered(of, node, index, s, at))
+    return source, _Elements(of, axis, index, lambda s, at: _gather(of, node, index, s, at))
 
 
 def _element_of(of: Interpretation, scanned: Scanned) -> _Reader:
@@ -61,8 +61,8 @@ def _element_of(of: Interpretation, scanned: Scanned) -> _Reader:
     return lambda source, axis: elements(dataclasses.replace(scanned, source=source, axis=axis))
 
 
-def _gathered(of: Interpretation, node: Node, index: Value, source: Value, axis: int) -> Operand:
-    """The elements of a value along an axis, as the node takes them along its own."""
+def _gather(of: Interpretation, node: Node, index: Value, source: Value, axis: int) -> Operand:
+    """Emit the elements of a value along an axis, as a Gather node reads them."""
     trips, shape = of.recurrence.trips, of.shape(source)
     operand, own = trips.feeding.same(source), node.attribute("axis", 0) % len(shape)
     if axis != own:
@@ -71,25 +71,25 @@ def _gathered(of: Interpretation, node: Node, index: Value, source: Value, axis:
         fact = Fact(operand.fact.elem_type, tuple([shape[number] for number in perm]))
         operand = Operand(trips.emit.transpose(operand.value, perm, source.name), False, fact)
     fact = Fact(of.recurrence.fact(source).elem_type, shape[:axis] + shape[axis + 1 :])
-    given = [operand, of.recurrence.free(index)]
-    ((read, _),) = trips.apply_rule(node, given, [fact])
+    operands = [operand, of.recurrence.free(index)]
+    ((read, _),) = trips.apply_rule(node, operands, [fact])
     return read
 
 
 class _Elements:
-    """What the trips read of values outside, along one axis.
+    """The elements of outside values that iterations read along one axis.
 
     Args:
-        of: what values are made of.
+        of: the symbolic values of the body.
         axis: the axis.
-        how: what tells this reading from others.
-        operand: reads elements of a value.
+        key: the identity of this read.
+        operand: the reader of elements of a value.
     """
 
-    def __init__(self, of: Interpretation, axis: int, how: Hashable, operand: _Reader) -> None:
+    def __init__(self, of: Interpretation, axis: int, key: Hashable, operand: _Reader) -> None:
         self.of = of
         self.axis = axis
-        self.how = how
+        self.key = key
         self.operand = operand
         self._rules = {
             "MatMul": self._matmul,
@@ -99,13 +99,13 @@ class _Elements:
             "Identity": self._identity,
             "Reshape": self._reshape,
             "Slice": self._slice,
-            "Squeeze": self._narrower,
-            "Unsqueeze": self._narrower,
+            "Squeeze": self._reshape_units,
+            "Unsqueeze": self._reshape_units,
             "Transpose": self._transpose,
         }
 
     def row(self, source: Value, depth: int) -> Row:
-        """What an element is made of."""
+        """The row of an element."""
         node = source.producer
         if node is not None and depth < _DEEPEST and not node.domain and not node.op.references:
             rule = self._rules.get(node.op_type)
@@ -114,27 +114,27 @@ class _Elements:
                 row = rule(node, inputs, source, depth + 1)
                 if row is not None:
                     return row
-        return self._as_it_is(source)
+        return self._opaque(source)
 
-    def _as_it_is(self, source: Value) -> Row:
-        key = self.axis, self.how, source
+    def _opaque(self, source: Value) -> Row:
+        key = self.axis, self.key, source
         if key not in self.of.placeholders:
-            made = self.of.recurrence.trips.placeholder(
+            stand = self.of.recurrence.trips.placeholder(
                 source.name, self.operand(source, self.axis)
             )
-            self.of.placeholders[key] = made
-            self.of.finiteness.alias(made, source)
+            self.of.placeholders[key] = stand
+            self.of.finiteness.alias(stand, source)
             self.of.recurrence.trips.count_along(source, self.axis)
         return self.of.row(self.of.placeholders[key])
 
     def _factor(self, value: Value, depth: int) -> Row:
-        """What an element is made of that is to be multiplied; a product is taken as it is."""
+        """The row of a factor; opaque if it is a product itself."""
         row = self.row(value, depth)
         twice = any(self.of.atoms.holds_product(total) for total, _ in row)
-        return self._as_it_is(value) if twice else row
+        return self._opaque(value) if twice else row
 
     def _is_read(self, value: Value, source: Value) -> bool:
-        """Whether a value has the axis, as long as the value has that is made of it."""
+        """Test whether an operand has the axis, with the size of the result's."""
         one, other = self._shapes(value, source)
         return len(one) == len(other) and one[self.axis] == other[self.axis]
 
@@ -142,7 +142,7 @@ class _Elements:
         return self.of.shape(value), self.of.shape(source)
 
     def _addend(self, value: Value, source: Value, depth: int) -> Row | None:
-        """What an element of something added is made of; None where it is read in another way."""
+        """The row of an addend; None if it is read along another axis."""
         if self._is_read(value, source):
             return self.row(value, depth)
         one, other = self._shapes(value, source)
@@ -157,13 +157,13 @@ class _Elements:
         return self.of.multiply(self._factor(one, depth), self.of.matrix(other))
 
     def _gemm(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        product = None if self.axis else self._product(node, inputs[0], inputs[1], depth)
-        if product is None or len(inputs) == 2:
-            return product
-        return self._with_addend(node, product, self._addend(inputs[2], source, depth))
+        rows = None if self.axis else self._product(node, inputs[0], inputs[1], depth)
+        if rows is None or len(inputs) == 2:
+            return rows
+        return self._with_addend(node, rows, self._addend(inputs[2], source, depth))
 
     def _product(self, node: Node, factor: Value, weight: Value, depth: int) -> Row | None:
-        """What a Gemm or MatMul makes of rows, before it adds to them."""
+        """The product of a Gemm or MatMul, without addends."""
         if node.attribute("transA", 0):
             return None
         matrix = self.of.matrix(weight)
@@ -197,7 +197,7 @@ class _Elements:
         return self.of.cut(self.row(inputs[0], depth), start, start + widths[index])
 
     def _slice(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        """Some columns."""
+        """Cut some columns."""
         last = len(self.of.shape(source)) - 1
         bounds = [integers(self.of.recurrence.fact(value)) for value in inputs[1:]]
         numbers = [int(bound[0]) for bound in bounds if bound is not None and bound.size == 1]
@@ -213,13 +213,13 @@ class _Elements:
         return self.row(inputs[0], depth)
 
     def _reshape(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        """A Gemm or MatMul of a matrix whose rows are all rows of a value, end to end."""
-        narrower = self._narrower(node, inputs, source, depth)
+        """Match a Gemm or MatMul of a value flattened to a matrix."""
+        narrower = self._reshape_units(node, inputs, source, depth)
         product = inputs[0].producer
         if narrower is not None or product is None or not product.is_op("Gemm", "MatMul"):
             return narrower
         joined, weight, *addends = product.inputs
-        before = self._before_reshape(joined)
+        before = self._reshape_source(joined)
         if before is None or weight is None or len(addends) > 1:
             return None
         if joined is None or not self._is_flattened(before, joined, source):
@@ -230,8 +230,10 @@ class _Elements:
         same = len(self.of.shape(addends[0])) < _MATRIX
         return self._with_addend(product, result, self.of.row(addends[0]) if same else None)
 
-    def _narrower(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        """Axes of size 1 that come or go between what is read and the elements."""
+    def _reshape_units(
+        self, node: Node, inputs: list[Value], source: Value, depth: int
+    ) -> Row | None:
+        """Match changes of axes of size 1 between the read axis and the elements."""
         one, other = self._shapes(inputs[0], source)
         first = self.axis + 1
         if min(len(one), len(other)) <= first or one[:first] != other[:first]:
@@ -241,20 +243,20 @@ class _Elements:
         return self.row(inputs[0], depth) if same else None
 
     def _transpose(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        """The same elements along another axis."""
+        """Follow the elements along another axis."""
         rank = len(self.of.shape(source))
         perm = list(node.attribute("perm", range(rank - 1, -1, -1)))
         axis = perm.pop(self.axis)
         if perm != sorted(perm) or rank - 1 in (axis, self.axis):
             return None
-        return _Elements(self.of, axis, self.how, self.operand).row(inputs[0], depth)
+        return _Elements(self.of, axis, self.key, self.operand).row(inputs[0], depth)
 
-    def _before_reshape(self, value: Value | None) -> Value | None:
+    def _reshape_source(self, value: Value | None) -> Value | None:
         node = None if value is None else value.producer
         return node.inputs[0] if node is not None and node.is_op("Reshape") else None
 
     def _is_flattened(self, before: Value, joined: Value, source: Value) -> bool:
-        """Whether two values differ by their last axes only, and the first was made a matrix."""
+        """Test whether two values differ in the last axis only, and one was flattened."""
         one, flat, other = (self.of.shape(value) for value in (before, joined, source))
         if len(flat) != _MATRIX or len(one) != len(other) or self.axis >= len(one) - 1:
             return False

@@ -1,7 +1,7 @@
-"""What the values of a body are made of: sums of products of states, activations and weights.
+"""Symbolic values of a body: sums of products of states, activations and weights.
 
-The nodes in the circle are followed in order, one rule for each operator. A value is a row: sums
-side by side, each as wide as told, so that what is fused, joined or cut apart comes out alike.
+The interpreter visits the nodes of the cycle in order, with one rule for each operator. A value is
+a row of sums with widths, so that fused, joined and split forms become equal.
 """
 
 from __future__ import annotations
@@ -22,53 +22,55 @@ from .polynomials import Activation, Atoms, Carried, Free, Product, Sum, number
 from .recurrence import Recurrence
 
 _DEEPEST = 16
-"""So far what does not depend on the states is followed back."""
+"""The maximum depth of the search through state-independent producers."""
 
 _LARGEST_NUMBER = 1 << 16
-"""Constants of more elements are not searched for being the same number everywhere."""
+"""The size limit of constants that are tested for equal elements."""
 
 _PRODUCTS = ("MatMul", "Gemm")
 _MOVEMENTS = ("Identity", "Split", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape")
 AFFINE = frozenset((*_PRODUCTS, *_MOVEMENTS, "Add", "Sub", "Neg"))
-"""What does not depend on the states is looked into where it is one of these: the operator that the
-recurrence becomes multiplies by weights itself."""
+"""The operators whose state-independent outputs are expanded.
+
+The operator that replaces the recurrence multiplies by weights itself.
+"""
 
 Rule = Callable[["Interpretation", Node], list[Row]]
-"""What the outputs of a node are made of, one for each."""
+"""The rows of a node's outputs."""
 
 HoistedReader = Callable[["Interpretation", Value], Row | None]
 
 
 class Interpretation:
-    """The values of one recurrence.
+    """The symbolic values of one recurrence.
 
     Args:
-        recurrence: the states and the nodes that they go through.
-        rules: what is known of operators, by name.
-        hoisted: what a value is made of that was computed for all trips before the loop.
-        transposed: whether columns stand for rows: [hidden, batch].
+        recurrence: the states and the nodes between them.
+        rules: the rules of operators, by name.
+        read_hoisted: the row of a value that was computed before the loop.
+        transposed: true if columns stand for rows: [hidden, batch].
 
     Attributes:
-        atoms: what the sums are made of.
-        recurrence: as given.
+        atoms: the atoms of the sums.
+        recurrence: the recurrence.
         scanned: the inputs of the body that are scanned.
-        mask: what keeps the states on some trips, if anything does; what is told of values that
-            follow from it holds for the other trips.
-        placeholders: values that stand for what is read outside, by what that is.
+        mask: the mask that keeps the states in some iterations, if any; rows of values after it
+            hold for the other iterations.
+        placeholders: the values for reads of outside values, by read.
         finiteness: the values that are certainly finite.
-        transposed: as given.
+        transposed: true for columns as rows.
     """
 
     def __init__(
         self,
         recurrence: Recurrence,
         rules: Mapping[str, Rule],
-        hoisted: HoistedReader,
+        read_hoisted: HoistedReader,
         transposed: bool,
     ) -> None:
         self.recurrence = recurrence
         self._rules = rules
-        self._hoisted = hoisted
+        self._read_hoisted = read_hoisted
         self.transposed = transposed
         self.atoms = Atoms()
         self._rows: dict[Value, Row] = {}
@@ -76,7 +78,7 @@ class Interpretation:
         self._whole: dict[Sum, Value] = {}
         self._unfit: dict[Value | None, str] = {}
         self._depth = 0
-        self._seen: set[Node] = set()
+        self._visited: set[Node] = set()
         self.placeholders: dict[Hashable, Value] = {}
         self.finiteness = Finiteness(recurrence.repetition, recurrence.fact)
         self.mask = find_mask(recurrence)
@@ -93,10 +95,10 @@ class Interpretation:
             self._visit(node)
 
     def result(self, value: Value) -> Sum:
-        """What a value is made of that a trip gives on.
+        """The sum of a value at the end of an iteration.
 
         Raises:
-            Unfit: that is not known.
+            Unfit: no sum describes it.
         """
         row = self.row(value)
         if len(row) != 1:
@@ -104,12 +106,12 @@ class Interpretation:
         return row[0][0]
 
     def aliases(self, state: State) -> list[Value]:
-        """The values of the circle that are what a state is on the next trip."""
+        """The values of the cycle that equal a state in the next iteration."""
         if self.mask is not None:
             return mask_aliases(state)
         total = self.result(state.result)
-        made = (value for node in self.recurrence.nodes for value in node.outputs)
-        rows = ((value, self._rows.get(value, ())) for value in made if value is not None)
+        values = (value for node in self.recurrence.nodes for value in node.outputs)
+        rows = ((value, self._rows.get(value, ())) for value in values if value is not None)
         return [value for value, row in rows if len(row) == 1 and row[0][0] == total]
 
     # Shapes --------------------------------------------------------------------------------------
@@ -128,11 +130,11 @@ class Interpretation:
         return lead(shape, self.transposed)
 
     def axis(self, rank: int) -> int:
-        """The axis along which the elements of a state stand."""
+        """The axis of a state's elements."""
         return rank - 2 if self.transposed and rank > 1 else rank - 1
 
     def width(self, value: Value) -> int:
-        """How many elements stand along that axis."""
+        """The number of elements along that axis."""
         shape = self.shape(value)
         if self.transposed and len(shape) == 1 and shape[0] != 1:
             raise Unfit(f"is made of '{value.name}', which stands along its batch")
@@ -155,7 +157,7 @@ class Interpretation:
 
     def _interpret(self, node: Node) -> list[Row]:
         for value in node.inputs:
-            if value in self._unfit:  # what was met first is the reason
+            if value in self._unfit:  # the first obstacle is the reason
                 raise Unfit(self._unfit[value])
         rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
         if rule is None:
@@ -167,7 +169,7 @@ class Interpretation:
         return rows
 
     def _require_fit(self, node: Node, value: Value, row: Row) -> None:
-        """No state is broadcast, and nothing along more than the batch axis of the states."""
+        """Require values that are not broadcast beyond the batch axes of the states."""
         shape = self.shape(value)
         batch = self.lead_of(shape)
         free = node not in self._circle
@@ -179,10 +181,10 @@ class Interpretation:
             raise Unfit(f"is broadcast by {node}")
 
     def row(self, value: Value) -> Row:
-        """What a value is made of.
+        """The row of a value.
 
         Raises:
-            Unfit: that is not known.
+            Unfit: no row describes it.
         """
         if value in self._unfit:
             raise Unfit(self._unfit[value])
@@ -191,42 +193,42 @@ class Interpretation:
         return self._rows[value]
 
     def _free(self, value: Value) -> Row:
-        """What a value is made of that does not depend on the states."""
-        known = self._number(value)
-        if known is not None:
-            return ((number(known), 0),)
-        self._look_into(value.producer)
+        """The row of a state-independent value."""
+        constant = self._number(value)
+        if constant is not None:
+            return ((number(constant), 0),)
+        self._expand_products(value.producer)
         if value in self._rows:
             return self._rows[value]
-        before = self._hoisted(self, value)
+        before = self._read_hoisted(self, value)
         if before is None:
-            return (self._as_it_is(value),)
+            return (self._opaque(value),)
         self._remember(value, before)
         return before
 
-    def _as_it_is(self, value: Value) -> Part:
+    def _opaque(self, value: Value) -> Part:
         width = self.width(value)
         width = 0 if width == 1 else width
         return self.atoms.of(Free(value, width)), width
 
     def _remember(self, value: Value, row: Row) -> None:
-        """Keep what stands for a product where that is multiplied once more."""
+        """Record the value of a product, for a product of two matrices."""
         if len(row) == 1:
             self._whole[row[0][0]] = value
 
-    def _look_into(self, node: Node | None) -> None:
-        """Find out of which products the outputs of a node outside of the circle are made."""
+    def _expand_products(self, node: Node | None) -> None:
+        """Expand the outputs of a node outside of the cycle into products."""
         inside = node is not None and node.graph is self.recurrence.repetition.body
         if node is None or not inside or node.op_type not in AFFINE or self._depth >= _DEEPEST:
             return
-        if node in self._circle or node in self._seen:
+        if node in self._circle or node in self._visited:
             return
-        self._seen.add(node)
+        self._visited.add(node)
         self._depth += 1
         try:
             rows = self._interpret(node)
         except (Unfit, Unbatchable):
-            rows = []  # then they are taken as they are
+            rows = []  # opaque
         self._depth -= 1
         for value, row in zip(node.outputs, rows, strict=False):
             if value is not None and any(self.atoms.holds_product(total) for total, _ in row):
@@ -234,7 +236,7 @@ class Interpretation:
                 self._remember(value, row)
 
     def _number(self, value: Value) -> float | None:
-        """The number that a constant holds everywhere."""
+        """The number that all elements of a constant equal; None for other values."""
         tensor = value.constant
         if tensor is None or not 0 < tensor.size <= _LARGEST_NUMBER or not tensor.is_readable:
             return None
@@ -244,7 +246,7 @@ class Interpretation:
         return float(array[0])
 
     def matrix(self, value: Value) -> Matrix:
-        """A value as a matrix that is the same on every trip."""
+        """The matrix of a loop-invariant value."""
         node = value.producer
         inside = node is not None and node.graph is self.recurrence.repetition.body
         if inside and node is not None and node.is_op("Transpose") and node not in self._circle:
@@ -255,7 +257,7 @@ class Interpretation:
         return self.weight(value, 0)
 
     def weight(self, value: Value, leading: int) -> Matrix:
-        """The same of a value with so many axes of size 1 before the two."""
+        """The matrix of a value with `leading` axes of size 1 before the two."""
         shape = self.shape(value)
         if value in self._rows or (value.producer is not None and value.producer in self._circle):
             raise Unfit(f"is multiplied by '{value.name}', which depends on it")
@@ -267,18 +269,18 @@ class Interpretation:
         return Matrix(value, (rows, columns), rows, columns, leading=leading)
 
     def multiply(self, row: Row, matrix: Matrix) -> Row:
-        """A row times a matrix.
+        """Multiply a row by a matrix.
 
         Raises:
-            Unfit: the sizes do not fit each other.
+            Unfit: mismatched sizes.
         """
         total, first = Sum({}), 0
         row = tuple([(part, width or 1) for part, width in row])
         if sum(width for _, width in row) != matrix.rows:
             raise Unfit(f"is multiplied by '{matrix.value.name}', whose size does not fit")
         for part, width in row:
-            if part in self._whole:  # a product of two matrices is computed before
-                part, _ = self._as_it_is(self._whole[part])
+            if part in self._whole:  # a product of two matrices runs before
+                part, _ = self._opaque(self._whole[part])
             own = matrix.some_rows(first, first + width)
             first += width
             for source, factor in part.terms.items():
@@ -288,26 +290,26 @@ class Interpretation:
         return ((total, matrix.width),)
 
     def apply(self, row: Row, kind: str, alpha: float = 0.0, beta: float = 0.0) -> Row:
-        """A function of each element."""
+        """Apply a function to each element."""
         return map_parts(row, lambda total: self.atoms.of(Activation(kind, alpha, beta, total)))
 
     def numbers(self, value: Value | None) -> list[int]:
-        """The elements of an input such as axes, which must be known."""
-        found = None if value is None else integers(self.recurrence.fact(value))
-        if found is None:
+        """The elements of a constant input such as axes."""
+        array = None if value is None else integers(self.recurrence.fact(value))
+        if array is None:
             raise Unfit("is cut or joined where only run time tells")
-        return [int(element) for element in found.reshape(-1)]
+        return [int(element) for element in array.reshape(-1)]
 
     def pair(self, one: Value, other: Value) -> list[tuple[Sum, Sum, int]]:
-        """Two values, column by column."""
+        """Align two values, column by column."""
         return align(self.atoms, self.row(one), self.row(other))
 
     def align(self, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
-        """Two rows, column by column."""
+        """Align two rows, column by column."""
         return align(self.atoms, one, other)
 
     def cut(self, row: Row, start: int, stop: int) -> Row:
-        """Some columns of a row."""
+        """Cut some columns of a row."""
         return cut(self.atoms, row, start, stop)
 
 
