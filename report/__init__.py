@@ -1,4 +1,4 @@
-"""A page to look at: two models side by side, and what was done on the way from one to the other.
+"""Reports: a page with two models side by side and the rewrites between them.
 
 >>> from straightline import ir, report, rewrite
 >>> model = ir.parse('''<ir_version: 10, opset_import: ["": 21]>

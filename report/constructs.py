@@ -1,4 +1,4 @@
-"""The control flow of a model: how often each Loop or Scan runs, and what it carries."""
+"""The control flow of a model: trip counts and loop-carried state."""
 
 from __future__ import annotations
 
@@ -13,35 +13,34 @@ from ..ir import Graph, Model, Node, Value
 from .model_data import Place
 
 MOST_CONSTRUCTS = 500
-"""So many constructs of one model at most are described."""
+"""The most described constructs of one model."""
 _MOST_TRIED = 200
-"""So many trips at most are tried of a condition that is computed."""
+"""The limit of evaluated iterations of a condition."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Carried:
-    """A state of a Loop or Scan: what it starts as, what a trip calls it, what a trip makes of it,
-    and what is given out in the end."""
+    """Loop-carried state: the initial value, the body's input, its update, and the final output."""
 
     initial: str
     inside: str
-    made: str
+    update: str
     result: str
 
 
 @dataclasses.dataclass(frozen=True)
 class ConstructData:
-    """A Loop, Scan, If or other node that holds graphs.
+    """A Loop, Scan, If or other node with bodies.
 
     Attributes:
-        place: where it stands.
+        place: the place of the node.
         operator: its operator.
-        path: its place as remarks name it.
-        runs: how often, or which branch, and what decides that.
-        carried: its states.
-        read: what is read a part each trip, with what a trip calls it.
-        stacked: what each trip adds a part to, with what a trip calls that.
-        captured: what its bodies read from around.
+        path: its path as in remarks.
+        runs: the trip count or branch, or the values that decide it.
+        carried: its loop-carried state.
+        read: the scanned inputs, each with the body's input.
+        stacked: the scan outputs, each with the body's output.
+        captured: the captured values of its bodies.
     """
 
     place: Place
@@ -55,61 +54,61 @@ class ConstructData:
 
 
 def constructs_of(model: Model, most: int = MOST_CONSTRUCTS) -> tuple[list[ConstructData], int]:
-    """The constructs of a model, outer before inner, and how many more there are."""
-    found = list(control_flow(model))
-    places = _places(model, found[:most])
+    """The constructs of a model, outer before inner, and the number of others."""
+    nodes = list(control_flow(model))
+    places = _places(model, nodes[:most])
     folder = Folder(model)
-    return [_describe(node, places[node], folder) for node in found[:most]], len(found[most:])
+    return [_describe(node, places[node], folder) for node in nodes[:most]], len(nodes[most:])
 
 
 def _places(model: Model, nodes: Sequence[Node]) -> dict[Node, Place]:
-    wanted, places = set(nodes), {}
+    selection, places = set(nodes), {}
     for number, graph in enumerate(model.graphs()):
         for index, node in enumerate(graph.nodes()):
-            if node in wanted:
+            if node in selection:
                 places[node] = (number, index)
     return places
 
 
 def _describe(node: Node, place: Place, folder: Folder) -> ConstructData:
-    found = ConstructData(
+    data = ConstructData(
         place, node.op.qualname, node.path, _runs(node, folder), captured=_captured(node)
     )
     if "body" not in node.bodies or node.op.references:
-        return found
+        return data
     body = node.body("body")
     if node.is_op("Loop"):
         states = len(node.inputs) - 2
         return dataclasses.replace(
-            found,
+            data,
             carried=_carried(node.inputs[2:], body.inputs[2:], body.outputs[1:], node, states),
             stacked=_stacked(node, body.outputs[1 + states :], states),
         )
     if node.is_op("Scan"):
-        given = node.inputs if len(node.inputs) == len(body.inputs) else node.inputs[1:]
+        arguments = node.inputs if len(node.inputs) == len(body.inputs) else node.inputs[1:]
         states = len(body.inputs) - int(node.attribute("num_scan_inputs", 0))
         return dataclasses.replace(
-            found,
-            carried=_carried(given[:states], body.inputs, body.outputs, node, states),
-            read=tuple(_pairs(given[states:], body.inputs[states:])),
+            data,
+            carried=_carried(arguments[:states], body.inputs, body.outputs, node, states),
+            read=tuple(_pairs(arguments[states:], body.inputs[states:])),
             stacked=_stacked(node, body.outputs[states:], states),
         )
-    return found
+    return data
 
 
 def _carried(
     initial: Sequence[Value | None],
     inside: Sequence[Value],
-    made: Sequence[Value],
+    updates: Sequence[Value],
     node: Node,
     states: int,
 ) -> tuple[Carried, ...]:
-    rows = zip(initial, inside, made, node.outputs[:states], strict=False)
+    rows = zip(initial, inside, updates, node.outputs[:states], strict=False)
     return tuple([Carried(*map(_name, row)) for row in rows])
 
 
-def _stacked(node: Node, made: Sequence[Value], states: int) -> tuple[tuple[str, str], ...]:
-    return tuple(_pairs(node.outputs[states:], made))
+def _stacked(node: Node, elements: Sequence[Value], states: int) -> tuple[tuple[str, str], ...]:
+    return tuple(_pairs(node.outputs[states:], elements))
 
 
 def _pairs(outside: Sequence[Value | None], inside: Sequence[Value]) -> Iterator[tuple[str, str]]:
@@ -155,7 +154,7 @@ def _count(trips: int) -> str:
 
 
 def _rows(scan: Node) -> str:
-    """How often a Scan runs, which the size of what it reads tells."""
+    """The trip count of a Scan, from the size of a scanned input."""
     inputs = int(scan.attribute("num_scan_inputs", 0))
     if not inputs:
         return "not known how often"

@@ -1,4 +1,4 @@
-"""What a report tells, as plain data: models go in, JSON comes out."""
+"""The data of reports: models in, JSON out."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ..verification.runs.verdict import Verdict
 
 MOST_REMARKS = 1000
-"""So many rows of what was rewritten at most are told; what is left is told in full."""
+"""The most rows of rewritten constructs; remaining constructs have no limit."""
 
 Again = Callable[[Sequence[str]], str]
-"""The command that was given with options added, to be pasted."""
+"""Extends the present command by options."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Side:
         name: what it is called.
         model: its graphs.
         constructs: its control flow.
-        more_constructs: how many constructs are not described.
-        stored: the bytes of its files, where it comes from files.
+        more_constructs: the number of constructs without a description.
+        stored: the size of its files in bytes, if any.
     """
 
     name: str
@@ -49,14 +49,14 @@ class Side:
 
     @classmethod
     def of(cls, model: Model, name: str, stored: int | None = None) -> Side:
-        """A model with its control flow."""
-        found, more = constructs_of(model)
-        return cls(name, describe(model), tuple(found), more, stored)
+        """Make the side of a model."""
+        constructs, more = constructs_of(model)
+        return cls(name, describe(model), tuple(constructs), more, stored)
 
 
 @dataclasses.dataclass(frozen=True)
 class RemarkRow:
-    """A remark, and how often it was made."""
+    """A remark and its number of occurrences."""
 
     pass_name: str
     operator: str
@@ -68,7 +68,7 @@ class RemarkRow:
 
 @dataclasses.dataclass(frozen=True)
 class OutputRow:
-    """An output with what was found of it: "proved", "equal", "different", "not deterministic"."""
+    """An output and its status: "proved", "equal", "different", "not deterministic"."""
 
     name: str
     status: str
@@ -77,14 +77,14 @@ class OutputRow:
 
 @dataclasses.dataclass(frozen=True)
 class VerdictData:
-    """Whether the models give the same outputs.
+    """The verdict of the verification.
 
     Attributes:
         status: "proved", "equal", "different" or "not verified".
-        reason: one sentence that says why.
-        ran: what ran the models, on how many samples.
+        reason: the reason in one sentence.
+        ran: the runtime and the number of samples.
         outputs: each output.
-        notes: what could not be covered.
+        notes: the limits of the verification.
         seconds: time spent.
     """
 
@@ -98,16 +98,16 @@ class VerdictData:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Two models, and what was told of the way from one to the other.
+    """Two models, and the results of the rewrite between them.
 
     Attributes:
         before: the original.
         after: its rewrite.
-        origins: where nodes of the rewrite come from.
+        origins: the origins of nodes of the rewrite.
         differences: the models compared.
         remarks: what was rewritten and why anything stays.
-        more_remarks: how many rows are not told.
-        hints: commands that were tried, with what each decides.
+        more_remarks: the number of omitted rows.
+        hints: tested commands, with the constructs that each decides.
         timings: the time of each pass.
         verdict: what a comparison of the outputs found.
     """
@@ -123,10 +123,10 @@ class Report:
     verdict: VerdictData | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON takes it: names are short and nodes are lists, since there are many.
+        """The report as JSON. Names are short and nodes are lists, since there are many.
 
-        A node is `[operator, name, inputs, outputs, graphs, origin]`, an origin
-        `[kind, graph, node, end, others]`; what is empty at the end is left out.
+        A node is `[operator, name, inputs, outputs, graphs, origin]`, an origin `[kind, graph,
+        node, end, others]`; empty items at the end are omitted.
         """
         return {
             "before": _side(self.before, {}),
@@ -153,19 +153,19 @@ def gather(
     again: Again | None = None,
     base_dir: BaseDir = None,
 ) -> Report:
-    """All that a report of two models tells.
+    """Gather the data of a report of two models.
 
     Args:
-        before: the original; it is only read.
-        after: its rewrite; it is only read.
-        names: what they are called.
+        before: the original; unchanged.
+        after: its rewrite; unchanged.
+        names: their names.
         stored: the bytes of their files, where there are files.
-        remarks: what was rewritten, what is left and why.
+        remarks: remarks about rewritten and remaining constructs.
         timings: the time of each pass.
-        hints: what would decide what is left.
+        hints: options that decide remaining constructs.
         verdict: what a comparison of the outputs found.
         again: makes a command of the options of a hint.
-        base_dir: the folder of the external data of models in memory.
+        base_dir: the base folder of external data of models in memory.
     """
     models = _model(before, base_dir), _model(after, base_dir)
     one = Side.of(models[0], names[0], stored[0])
@@ -193,22 +193,22 @@ def of_outcome(
     stored: tuple[int | None, int | None] = (None, None),
     again: Again | None = None,
 ) -> Report:
-    """All that a report tells of a rewrite or conversion, that is, of what `transform` gives.
+    """Gather the data of a report from an outcome of `transform`.
 
     Args:
-        outcome: what was made.
-        names: what the models are called.
+        outcome: the outcome.
+        names: the names of the models.
         stored: the bytes of their files, where there are files.
         again: makes a command of the options of a hint.
     """
     rewriting = outcome.rewriting
-    told = [remark for remark in outcome.remarks if remark.action != "kept"]
+    remarks = [remark for remark in outcome.remarks if remark.action != "kept"]
     return gather(
         rewriting.original,
         outcome.ir,
         names=names,
         stored=stored,
-        remarks=[*outcome.left, *told],
+        remarks=[*outcome.left, *remarks],
         timings=outcome.timings,
         hints=outcome.hints,
         verdict=outcome.verdict,
@@ -227,16 +227,16 @@ def _hint(hint: Hint, again: Again | None) -> dict[str, Any]:
 
 
 def _rows(remarks: Iterable[Remark]) -> tuple[tuple[RemarkRow, ...], int]:
-    """The same said many times is one row."""
+    """Count equal remarks as one row."""
     counted = Counter(remarks)
-    rows, done, more = [], 0, 0
+    rows, rewritten, more = [], 0, 0
     for remark, count in counted.items():
-        done += remark.action == "rewritten"
-        if remark.action == "rewritten" and done > MOST_REMARKS:
+        rewritten += remark.action == "rewritten"
+        if remark.action == "rewritten" and rewritten > MOST_REMARKS:
             more += 1
             continue
-        said = remark.op_type, remark.path, remark.action, remark.reason
-        rows.append(RemarkRow(remark.pass_name, *said, count))
+        fields = remark.op_type, remark.path, remark.action, remark.reason
+        rows.append(RemarkRow(remark.pass_name, *fields, count))
     return tuple(rows), more
 
 
@@ -244,9 +244,9 @@ def _verdict(verdict: Verdict) -> VerdictData:
     proof = verdict.proof
     rows = [OutputRow(o.name, o.status, o.largest) for o in verdict.outputs]
     if verdict.proved and proof is not None:
-        seen = {row.name: row for row in rows}
+        by_name = {row.name: row for row in rows}
         rows = [
-            OutputRow(name, "proved", seen[name].detail if name in seen else _terms(count))
+            OutputRow(name, "proved", by_name[name].detail if name in by_name else _terms(count))
             for name, count in proof.outputs.items()
         ]
     where = ", ".join(verdict.runtimes)
@@ -265,7 +265,7 @@ def _terms(count: int) -> str:
     return f"both models compute the same {count} term{'s' * (count != 1)}"
 
 
-def _side(side: Side, found: dict[Place, Origin]) -> dict[str, Any]:
+def _side(side: Side, origins_of: dict[Place, Origin]) -> dict[str, Any]:
     model = side.model
     graphs = [
         {
@@ -277,7 +277,8 @@ def _side(side: Side, found: dict[Place, Origin]) -> dict[str, Any]:
             "count": graph.count,
             "function": graph.is_function,
             "nodes": [
-                _node(node, found.get((number, index))) for index, node in enumerate(graph.nodes)
+                _node(node, origins_of.get((number, index)))
+                for index, node in enumerate(graph.nodes)
             ],
         }
         for number, graph in enumerate(model.graphs)

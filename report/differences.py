@@ -1,4 +1,4 @@
-"""What two models differ in, in a few tables."""
+"""Differences between two models, in a few tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap")
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A thing with what it is in the one and in the other model; "" where it is not there."""
+    """An entry and its values in both models; "" where it is absent."""
 
     name: str
     before: str
@@ -27,12 +27,12 @@ class Differences:
     """Two models side by side.
 
     Attributes:
-        sizes: nodes, graphs, constants and their bytes; all of them, changed or not.
-        control_flow: each operator of control flow that one of them has, with its number.
-        operators: every operator with its numbers, those that changed most first.
-        versions: opsets and the version of the file format that differ.
-        inputs: inputs that differ in type, or that only one model has.
-        outputs: the same for outputs.
+        sizes: nodes, graphs, constants and their bytes, changed or not.
+        control_flow: the operators of control flow in either model, with their counts.
+        operators: all operators with their counts, the largest changes first.
+        versions: different opsets and versions of the file format.
+        inputs: inputs of different types, or of one model only.
+        outputs: outputs of different types, or of one model only.
     """
 
     sizes: tuple[Change, ...]
@@ -44,17 +44,17 @@ class Differences:
 
     @property
     def changed_operators(self) -> tuple[Change, ...]:
-        """The operators of which one model has more than the other."""
+        """The operators with different counts."""
         return tuple([row for row in self.operators if row.before != row.after])
 
     @property
     def none(self) -> bool:
-        """Whether nothing differs that is told here."""
+        """Test for models without any difference here."""
         changed = (*self.sizes, *self.operators, *self.versions, *self.inputs, *self.outputs)
         return all(row.before == row.after for row in changed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The differences as JSON takes them."""
+        """The differences as JSON."""
         return {"none": self.none, **dataclasses.asdict(self)}
 
 
@@ -64,13 +64,13 @@ def differences(
     stored: tuple[int | None, int | None] = (None, None),
     memory: tuple[PeakMemory | None, PeakMemory | None] = (None, None),
 ) -> Differences:
-    """What two models differ in.
+    """Compare two models.
 
     Args:
-        before: one of them.
+        before: one model.
         after: the other one.
         stored: the bytes of their files, where there are files.
-        memory: the peak memory of their values, where that was found out.
+        memory: the peak memory of their values, if known.
     """
     operators = _counts(before.counts, after.counts)
     return Differences(

@@ -1,4 +1,4 @@
-"""A model as plain data: graphs, nodes and names, as the page of a report draws them."""
+"""Models as plain data for the page of a report: graphs, nodes and names."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ..ir.io.name_authority import Names, assign_names
 from .texts import attributes_text, notes_of, tensor_bytes, type_text
 
 MOST_NODES = 50_000
-"""So many nodes of one model at most are described; of the rest the page says how many they are."""
+"""The most described nodes of one model; the page counts the others."""
 
 Place = tuple[int, int]
-"""Where a node is: the number of its graph, and its own number there."""
+"""The place of a node: the number of its graph, and its own number there."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OperatorData:
-    """What nodes share that came of one another.
+    """An operator, shared by nodes.
 
     Attributes:
-        name: the operator, with its domain where that is not ONNX's own.
-        attributes: as text, long ones cut.
-        notes: doc string and metadata, such as an exporter left them.
+        name: the operator, with any domain but ONNX's own.
+        attributes: the attributes as text, truncated.
+        notes: the doc string and metadata from an exporter.
     """
 
     name: str
@@ -40,10 +40,10 @@ class NodeData:
 
     Attributes:
         operator: the number of its operator in `ModelData.operators`.
-        name: its own name, "" where it has none.
-        inputs: names, "" for one that is absent.
-        outputs: names, "" for one that is omitted.
-        graphs: the numbers of the graphs that it holds, or of the function that it calls.
+        name: its own name; may be empty.
+        inputs: names; "" for an absent one.
+        outputs: names; "" for an omitted one.
+        graphs: the numbers of its bodies, or of the function that it calls.
     """
 
     operator: int
@@ -71,14 +71,14 @@ class GraphData:
     """The main graph, a body of a node, or a function.
 
     Attributes:
-        title: what it is: "main graph", "body", "then_branch", or a function's name.
-        path: where it is, as remarks name places; "" for the main graph.
+        title: "main graph", "body", "then_branch", or a function's name.
+        path: its path as in remarks; "" for the main graph.
         inputs: the inputs.
         outputs: the outputs.
         constants: the initializers that no caller can override.
-        nodes: the nodes in order, as far as there is room.
-        count: how many nodes there are.
-        is_function: whether it is a function, which calls share.
+        nodes: the nodes in order, up to the limit.
+        count: the number of nodes.
+        is_function: true for a function, which calls share.
     """
 
     title: str
@@ -97,13 +97,13 @@ class ModelData:
 
     Attributes:
         graphs: all graphs, the main one first, outer before inner.
-        operators: every operator with attributes that nodes have, each once.
-        counts: how often each operator stands in the model.
+        operators: the operators with their attributes, each once.
+        counts: the number of nodes by operator.
         opsets: the version of each domain.
         ir_version: the version of the file format.
         nodes: the number of nodes in all graphs.
         constants: the number of initializers and Constant nodes in all graphs.
-        weights: the bytes of what they hold; what several share counts once.
+        weights: the size of their elements in bytes; shared ones count once.
     """
 
     graphs: tuple[GraphData, ...]
@@ -116,24 +116,24 @@ class ModelData:
     weights: int
 
     def places(self) -> Iterator[tuple[Place, NodeData]]:
-        """Every node that is described, with its place."""
+        """The described nodes with their places."""
         for number, graph in enumerate(self.graphs):
             for index, node in enumerate(graph.nodes):
                 yield (number, index), node
 
 
 def describe(model: Model, most: int = MOST_NODES) -> ModelData:
-    """A model as data, under the names that it is written with.
+    """Describe a model under its names in the file.
 
     Args:
-        model: is only read.
-        most: describe so many nodes at most, those of outer graphs first.
+        model: the model; unchanged.
+        most: the limit of described nodes, outer graphs first.
     """
     return _Describer(model, most).model_data()
 
 
 class _Describer:
-    """Describes the graphs of one model, sharing what they share."""
+    """Describer of the graphs of one model, with shared operators."""
 
     def __init__(self, model: Model, most: int) -> None:
         self.model = model
@@ -189,8 +189,8 @@ class _Describer:
         return NodeData(
             self.operator(node.op),
             self.names[node],
-            self.named(node.inputs),
-            self.named(node.outputs),
+            self.names_of(node.inputs),
+            self.names_of(node.outputs),
             tuple(graphs),
         )
 
@@ -201,20 +201,20 @@ class _Describer:
             number = self.numbers[op] = self.operators.setdefault(data, len(self.operators))
         return number
 
-    def named(self, values: Sequence[Value | None]) -> tuple[str, ...]:
+    def names_of(self, values: Sequence[Value | None]) -> tuple[str, ...]:
         return tuple(["" if v is None else self.names[v] for v in values])
 
     def values(self, values: Sequence[Value]) -> tuple[ValueData, ...]:
         return tuple([ValueData(self.names[v], _type_of(v.type, v.constant)) for v in values])
 
     def outputs(self, graph: Graph) -> tuple[ValueData, ...]:
-        """What a graph gives out; in an interface the slot has the name."""
-        found = []
+        """The outputs of a graph; those of an interface have the names of slots."""
+        rows = []
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
             name = info.name if graph.is_interface else self.names[value]
             type_ = info.type if info.HasField("type") else value.type
-            found.append(ValueData(name, _type_of(type_, value.constant)))
-        return tuple(found)
+            rows.append(ValueData(name, _type_of(type_, value.constant)))
+        return tuple(rows)
 
 
 def _type_of(declared: onnx.TypeProto | None, constant: Tensor | None) -> str:

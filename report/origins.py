@@ -1,10 +1,9 @@
-"""Which node of the original a node of the rewritten model comes from, as far as names tell.
+"""Origins of rewritten nodes in the original, inferred from names.
 
-A rewrite names what it makes after what it was made of: a copy of a body's node for trip 3 is
-called like it with `_3` behind, one of a function's node with the label of the call behind. What
-takes a node's place takes the name of its output, and what helps it a name that begins so. So a
-name that is found in the original says where a node comes from; a node without such a name has no
-known origin, and none is guessed.
+A rewrite derives names from the original: a copy of a body's node in iteration 3 gets the suffix
+`_3`, a copy of a function's node the label of the call. A replacement of a node takes the name of
+its output, and its helpers take names with that prefix. So a name in the original identifies the
+origin of a node; a node without such a name has none.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ Kind = Literal["same", "copy", "instead", "for"]
 
 _NUMBERS = re.compile(r"\d+(?:_\d+)*")
 _MOST_PARTS = 12
-"""So many ends of a name are tried, the shortest first."""
+"""The most suffixes of a name to try, the shortest first."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Where a node comes from.
+    """The origin of a node.
 
     Attributes:
-        kind: "same" where the original has a node of this name and operator, "copy" where its name
-            is one of the original's with an end that passes append, "instead" where another
-            operator now gives what a node of the original gave, "for" where the name only begins
-            with one of the original's, of a node or of an input of its bodies.
-        place: of the node in the original.
-        end: what was appended to the name, such as "_3" for trip 3.
-        others: how many other nodes of the original it may come from just as well.
+        kind: "same" for a node of this name and operator in the original, "copy" for one of its
+            names with a suffix of passes, "instead" for another operator with the same output,
+            "for" for a name that only begins with one of the original's, of a node or of an input
+            of its bodies.
+        place: the place of the node in the original.
+        end: the suffix of the name, such as "_3" for iteration 3.
+        others: the number of other possible origins.
     """
 
     kind: Kind
@@ -45,30 +44,29 @@ class Origin:
 
 
 def origins(before: ModelData, after: ModelData) -> dict[Place, Origin]:
-    """The origin of each node of a rewritten model that has a known one."""
-    known = _Known(before)
-    found = {}
+    """The known origins of the nodes of a rewritten model."""
+    original = _Original(before)
+    result = {}
     for place, node in after.places():
-        origin = known.origin(node, after.operators[node.operator].name)
+        origin = original.origin(node, after.operators[node.operator].name)
         if origin is not None:
-            found[place] = origin
-    return found
+            result[place] = origin
+    return result
 
 
-class _Known:
-    """The nodes of the original by their names and those of what they give; those that hold bodies
-    also by the inputs of these."""
+class _Original:
+    """The nodes of the original by their names, output names, and inputs of their bodies."""
 
     def __init__(self, before: ModelData) -> None:
         self.model = before
-        self.named: dict[str, dict[str, list[Place]]] = {}  # by operator, the first one first
+        self.by_name: dict[str, dict[str, list[Place]]] = {}  # by operator, the first one first
         self.counts: Counter[str] = Counter()
         self.inner: dict[str, Place] = {}
         self.calls: set[str] = set()
         for place, node in before.places():
             operator = before.operators[node.operator].name
             for name in dict.fromkeys(filter(None, (*node.outputs, node.name))):
-                self.named.setdefault(name, {}).setdefault(operator, []).append(place)
+                self.by_name.setdefault(name, {}).setdefault(operator, []).append(place)
                 self.counts[name] += 1
             if node.graphs:
                 self.calls.add(node.label)
@@ -77,44 +75,44 @@ class _Known:
                     self.inner.setdefault(value.name, place)
 
     def origin(self, node: NodeData, operator: str) -> Origin | None:
-        """Where a node comes from: what has its very name goes first, then the same operator."""
+        """Find the origin of a node: by its exact name first, then by the same operator."""
         names = list(dict.fromkeys(filter(None, (*node.outputs, node.name))))
         for alike in (True, False):
             for name in names:
-                found = self._of(name, "", operator, alike)
-                if found is not None:
-                    return found
+                match = self._of(name, "", operator, alike)
+                if match is not None:
+                    return match
         for alike in (True, False):
             for name in names:
-                for start, end in self._parted(name):
+                for start, end in self._splits(name):
                     if self._is_appended(end[1:]):
-                        found = self._of(start, end, operator, alike)
-                        if found is not None:
-                            return found
-        return next(filter(None, map(self._helped, names)), None)
+                        match = self._of(start, end, operator, alike)
+                        if match is not None:
+                            return match
+        return next(filter(None, map(self._prefix_origin, names)), None)
 
-    def _helped(self, name: str) -> Origin | None:
-        """The node for which something was made whose name begins with one of its own."""
-        for start, end in self._parted(name):
-            known = self.named.get(start)
-            if known:
-                return Origin("for", next(iter(known.values()))[0], end, self.counts[start] - 1)
+    def _prefix_origin(self, name: str) -> Origin | None:
+        """Find the node whose name is a prefix of another one's."""
+        for start, end in self._splits(name):
+            nodes = self.by_name.get(start)
+            if nodes:
+                return Origin("for", next(iter(nodes.values()))[0], end, self.counts[start] - 1)
             if start in self.inner:
                 return Origin("for", self.inner[start], end)
         return None
 
     def _of(self, name: str, end: str, operator: str, alike: bool) -> Origin | None:
-        known = self.named.get(name, {})
-        same = known.get(operator, ())
+        nodes = self.by_name.get(name, {})
+        same = nodes.get(operator, ())
         if alike:
             kind: Kind = "copy" if end else "same"
             return Origin(kind, same[0], end, len(same) - 1) if same else None
-        places = next((places for other, places in known.items() if other != operator), None)
+        places = next((places for other, places in nodes.items() if other != operator), None)
         others = self.counts[name] - len(same) - 1
         return None if places is None else Origin("instead", places[0], end, others)
 
-    def _parted(self, name: str) -> Iterator[tuple[str, str]]:
-        """A name parted before its last words, the shortest end first."""
+    def _splits(self, name: str) -> Iterator[tuple[str, str]]:
+        """Split a name before its last words, the shortest suffix first."""
         position = len(name)
         for _ in range(_MOST_PARTS):
             position = name.rfind("_", 0, position)
@@ -123,7 +121,7 @@ class _Known:
             yield name[:position], name[position:]
 
     def _is_appended(self, end: str) -> bool:
-        """Whether an end is a number of a copy, or the label of a call that was inlined."""
+        """Test for a suffix of passes: the number of a copy, or the label of an inlined call."""
         if _NUMBERS.fullmatch(end):
             return True
         parts = end.split("_")

@@ -1,4 +1,4 @@
-"""The page of a report: one HTML file that needs nothing but itself."""
+"""The page of a report: a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCRIPTS = (
 
 @takes(report=Report)
 def page(report: Report) -> str:
-    """The whole page. It loads nothing, and its policy lets no other script run."""
+    """Render the page. It loads nothing, and its policy forbids other scripts."""
     scripts = [_asset(name) for name in (*_LIBRARIES, *_SCRIPTS)]
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return Template(_asset("page.html")).substitute(
@@ -55,13 +55,13 @@ def write(
     """Write the page of a report, whole or not at all.
 
     Args:
-        path: where to.
-        report: what `gather` made of two models.
-        taken: files that must stay as they are.
-        force: overwrite also what is no report.
+        path: the path of the file.
+        report: the data from `gather`.
+        taken: files that must stay.
+        force: overwrite also a file that is no report.
 
     Raises:
-        SaveError: the file cannot be written, or something would be lost.
+        SaveError: the file cannot be written, or another one would be lost.
     """
     with replacing(place_of(Path(path), taken, force=force)) as (temporary,):
         temporary.write_text(page(report), encoding="utf-8")
@@ -69,11 +69,11 @@ def write(
 
 @takes(path=PATH)
 def place_of(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> Path:
-    """The file that a report may be written to; nothing is touched.
+    """Choose the file of a report, without writing.
 
     Raises:
-        SaveError: the path is no place for a file, is one of `taken`, or holds something else than
-            a report.
+        SaveError: the path is no place for a file, is one of `taken`, or has other content than a
+            report.
     """
     return marked_place(path, taken, _MARK, "a report", force)
 
@@ -89,9 +89,9 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
-def _embedded(found: Any) -> str:
-    """JSON that no name in it can end, or make a part of the page."""
-    text = json.dumps(found, allow_nan=False, separators=(",", ":"))
+def _embedded(data: Any) -> str:
+    """Encode JSON without characters that end the script or start a tag."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text

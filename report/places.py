@@ -1,4 +1,4 @@
-"""Where a page or a picture may be written, so that nothing else is lost."""
+"""Paths of pages and pictures, without loss of other files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..ir.file_reader import open_regular
 from ..ir.io.write_target import place_beside
 
 
-def marked_place(path: Path, taken: Iterable[Path], mark: str, what: str, force: bool) -> Path:
-    """The file that something may be written to that is known by a mark at its beginning.
+def marked_place(path: Path, others: Iterable[Path], mark: str, what: str, force: bool) -> Path:
+    """Choose a file to write, which may overwrite only files with a mark.
 
     Raises:
-        SaveError: the path is no place for a file, is one of `taken`, or holds something else.
+        SaveError: the path is no place for a file, is one of `others`, or has other content.
     """
-    file = place_beside(path, taken)
+    file = place_beside(path, others)
     if force or not file.exists() or not file.stat().st_size:
         return file
     with open_regular(file) as opened:

@@ -1,4 +1,4 @@
-"""The control flow of a model as a picture: boxes inside boxes, in light and dark."""
+"""Pictures of control flow: nested boxes, in light and dark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .places import marked_place
 from .texts import cut
 
 MOST_BOXES = 300
-"""So many boxes at most are drawn."""
+"""The most boxes in a picture."""
 
 _MARK = "straightline control flow"
 _LINE, _PAD, _GAP, _CHAR = 20, 10, 8, 7.3
@@ -39,7 +39,7 @@ text{fill:#e7eaed}.soft{fill:#9aa5b0}rect{fill:#1d2125;stroke:#5c6670}.paper{fil
 
 @dataclasses.dataclass(frozen=True)
 class _Box:
-    """Lines of text and the boxes below them."""
+    """A box: lines of text and the boxes below them."""
 
     kind: str
     lines: tuple[str, ...]
@@ -55,27 +55,27 @@ class _Box:
         return cls(kind, tuple(lines), tuple(inside), width, height)
 
     def draw(self, x: int, y: int, width: int) -> list[str]:
-        """The elements, with the upper left corner at a point, as wide as what is around lets."""
+        """Draw the box with its upper left corner at a point, of a width."""
         size = f'x="{x}" y="{y}" width="{width}" height="{self.height}"'
-        drawn = [f'<rect {size} rx="6" class="{self.kind}"/>']
+        elements = [f'<rect {size} rx="6" class="{self.kind}"/>']
         for number, line in enumerate(self.lines):
             style = ' class="soft"' if number else ""
             at = f'x="{x + _PAD}" y="{y + 16 + number * _LINE}"'
-            drawn.append(f"<text {at}{style}>{_escaped(line)}</text>")
+            elements.append(f"<text {at}{style}>{_escaped(line)}</text>")
         y += len(self.lines) * _LINE + _GAP // 2
         for box in self.inside:
-            drawn += box.draw(x + _PAD, y, width - 2 * _PAD)
+            elements += box.draw(x + _PAD, y, width - 2 * _PAD)
             y += box.height + _GAP
-        return drawn
+        return elements
 
 
 def control_flow_svg(model: ModelSource, base_dir: BaseDir = None) -> str:
-    """The control flow of a model as an SVG: every Loop, Scan and If with how often it runs, what
-    it carries, and what its bodies hold; calls of functions, and what the functions hold.
+    """Draw the control flow of a model as SVG. It shows every Loop, Scan and If with trip counts,
+    loop-carried state and bodies, then calls and functions.
 
     Args:
-        model: is only read.
-        base_dir: the folder of the external data of a model in memory.
+        model: the model; unchanged.
+        base_dir: the base folder of external data of a model in memory.
     """
     read = model if isinstance(model, Model) else load(model, base_dir)
     box = _Drawing(describe(read), constructs_of(read)[0]).whole()
@@ -104,8 +104,8 @@ def write_svg(
     """Write the picture, whole or not at all.
 
     Raises:
-        SaveError: the file cannot be written, is one of `taken`, or holds something else than such
-            a picture (unless `force` is set).
+        SaveError: the file cannot be written, is one of `taken`, or has other content than such a
+            picture (unless `force` is set).
     """
     with replacing(place_of_svg(Path(path), taken, force=force)) as (temporary,):
         temporary.write_text(control_flow_svg(model), encoding="utf-8")
@@ -113,7 +113,7 @@ def write_svg(
 
 @takes(path=PATH)
 def place_of_svg(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> Path:
-    """The file that a picture may be written to; nothing is touched.
+    """Choose the file of a picture, without writing.
 
     Raises:
         SaveError: as for `write_svg`.
@@ -137,7 +137,7 @@ class _Drawing:
         return _Box.of("paper", lines, boxes) if len(boxes) > 1 or lines else boxes[0]
 
     def graph(self, number: int) -> _Box:
-        """A graph with what it holds."""
+        """A graph with its constructs."""
         graph = self.model.graphs[number]
         inside = []
         for index, node in enumerate(graph.nodes):
@@ -147,43 +147,43 @@ class _Drawing:
         return _Box.of("graph", [graph.title, self._census(graph)], inside)
 
     def construct(self, place: Place) -> _Box:
-        """A Loop, an If, a call of a function; the function stands for itself."""
+        """A Loop, an If, or a call of a function, which has its own box."""
         node = self.model.graphs[place[0]].nodes[place[1]]
         operator = self.model.operators[node.operator].name
-        told = self.constructs.get(place)
+        data = self.constructs.get(place)
         lines = [f"{operator} {cut(node.label)}"]
-        if told is not None:
-            lines += [cut(told.runs, _MOST_TEXT), *_states(told)]
+        if data is not None:
+            lines += [cut(data.runs, _MOST_TEXT), *_states(data)]
         bodies = [n for n in node.graphs if not self.model.graphs[n].is_function]
         kind = _KINDS.get(operator, "call")
         return _Box.of(kind, lines, [self.graph(body) for body in bodies])
 
     def _census(self, graph: GraphData) -> str:
         counts = Counter(self.model.operators[node.operator].name for node in graph.nodes)
-        shown = [f"{n} {op}" if n > 1 else op for op, n in counts.most_common(_MOST_KINDS)]
+        kinds = [f"{n} {op}" if n > 1 else op for op, n in counts.most_common(_MOST_KINDS)]
         more = " ..." if len(counts) > _MOST_KINDS else ""
         nodes = "1 node" if graph.count == 1 else f"{graph.count} nodes"
-        return cut(f"{nodes}: {', '.join(shown)}{more}" if shown else nodes, _MOST_TEXT)
+        return cut(f"{nodes}: {', '.join(kinds)}{more}" if kinds else nodes, _MOST_TEXT)
 
 
-def _states(told: ConstructData) -> list[str]:
-    """What is carried, read and stacked, in a line each."""
-    carried = [f"{c.inside} ({c.initial or 'none'} first)" for c in told.carried]
+def _states(data: ConstructData) -> list[str]:
+    """Describe loop-carried state, scanned inputs and scan outputs, in a line each."""
+    carried = [f"{c.inside} ({c.initial or 'none'} first)" for c in data.carried]
     rows = (
         ("carries", carried),
-        ("reads", [whole for whole, _ in told.read]),
-        ("stacks", [whole for whole, _ in told.stacked if whole]),
+        ("reads", [whole for whole, _ in data.read]),
+        ("stacks", [whole for whole, _ in data.stacked if whole]),
     )
     return [cut(f"{what} {', '.join(names)}", _MOST_TEXT) for what, names in rows if names]
 
 
 def _width(line: str) -> int:
-    """About how wide a line is; wide characters count twice."""
+    """Estimate the width of a line; wide characters count twice."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in line)
     return round((len(line) + wide) * _CHAR)
 
 
 def _escaped(line: str) -> str:
-    """Text as XML takes it, without characters that it has no place for."""
-    kept = "".join(c if unicodedata.category(c) not in ("Cc", "Cs", "Cn") else "�" for c in line)
-    return escape(kept)
+    """Escape text for XML, without characters that XML forbids."""
+    valid = "".join(c if unicodedata.category(c) not in ("Cc", "Cs", "Cn") else "�" for c in line)
+    return escape(valid)

@@ -1,4 +1,4 @@
-"""Types, attributes, sizes and times in few words."""
+"""Short texts of types, attributes, sizes and times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TENSORS = (onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS)
 
 
 def type_text(declared: onnx.TypeProto | None) -> str:
-    """A declared type as ONNX's text syntax has it; "" where nothing is declared.
+    """A declared type in ONNX's text syntax; "" without a declaration.
 
     >>> type_text(onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ["N", 4]))
     'float[N,4]'
@@ -50,7 +50,7 @@ def _element(number: int) -> str:
 
 
 def attributes_text(op: Operator) -> str:
-    """The attributes of an operator that hold no graph, long values cut."""
+    """The attributes of an operator without graphs, long values truncated."""
     return ", ".join(
         f"{name}={_attribute(message)}"
         for name, message in op.attributes.items()
@@ -80,21 +80,21 @@ def _value_text(value: Any) -> str:
 
 
 def notes_of(op: Operator) -> tuple[tuple[str, str], ...]:
-    """The doc string and the metadata of a node, long ones cut."""
+    """The doc string and metadata of a node, truncated."""
     if op.extra is None:
         return ()
-    found = [("doc string", op.extra.doc_string)] if op.extra.doc_string else []
-    found += [(entry.key, entry.value) for entry in op.extra.metadata_props]
-    return tuple((cut(key), cut(value, _MOST_NOTE)) for key, value in found)
+    notes = [("doc string", op.extra.doc_string)] if op.extra.doc_string else []
+    notes += [(entry.key, entry.value) for entry in op.extra.metadata_props]
+    return tuple((cut(key), cut(value, _MOST_NOTE)) for key, value in notes)
 
 
 def cut(text: str, most: int = _MOST_TEXT) -> str:
-    """A text, its end left out where it is long."""
+    """Truncate a long text."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def tensor_bytes(tensor: Tensor) -> int:
-    """How many bytes the elements of a tensor take, without reading them; 0 for text."""
+    """The size of a tensor's elements in bytes, without reading them; 0 for strings."""
     if tensor.elem_type == onnx.TensorProto.STRING:
         return 0
     return math.ceil(tensor.size * _bits(tensor.elem_type) / 8)
@@ -109,7 +109,7 @@ def _bits(elem_type: int) -> int:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes.
+    """Format a size in bytes.
 
     >>> size_text(2_500_000)
     '2.5 MB'
@@ -123,7 +123,7 @@ def size_text(size: int) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time.
+    """Format a time in seconds.
 
     >>> time_text(0.0123)
     '12 ms'

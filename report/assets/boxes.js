@@ -52,7 +52,7 @@ function stateTables(told) {
   const found = [];
   if (told.carried.length) {
     found.push(el("h4", {}, "carried from trip to trip"),
-      table(["starts as", "in the body", "becomes", "in the end"], told.carried.map((c) => [c.initial, c.inside, c.made, c.result])));
+      table(["starts as", "in the body", "becomes", "in the end"], told.carried.map((c) => [c.initial, c.inside, c.update, c.result])));
   }
   if (told.read.length) found.push(el("h4", {}, "read a part each trip"), table(["whole", "part"], told.read));
   if (told.stacked.length) found.push(el("h4", {}, "grows by a part each trip"), table(["whole", "part"], told.stacked));
