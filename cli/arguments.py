@@ -8,13 +8,15 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options as given
+from . import parsing
+from .completing import pass_names, target_names, words
 from .pages import Page
-from .parsing import contents
+from .parsing import Given, contents
 from .printing import PrintAfter, PrintBefore, Verbose
 
 if TYPE_CHECKING:
@@ -26,12 +28,53 @@ if TYPE_CHECKING:
 class PipelineArguments:
     """Arguments about the passes."""
 
-    passes: given.Passes = None
-    selects: given.Selected = False
-    keep_nan: given.KeepNan = None
-    max_trips: given.MaxTrips = None
-    max_nodes: given.MaxNodes = None
-    assumed: given.AssumeMax = None
+    passes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            autocompletion=pass_names,
+            help="Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},"
+            "inline-ifs'; see the"
+            " command 'passes'.",
+        ),
+    ] = None
+    selects: Annotated[
+        bool,
+        typer.Option(
+            "--selects",
+            help="Also run both branches of what only run time decides, and select: the same as"
+            " '--passes selects'.",
+        ),
+    ] = False
+    keep_nan: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-nan",
+            help="Leave cells that GRU, LSTM or RNN would compute: onnxruntime may make a number of"
+            " a NaN there.",
+        ),
+    ] = None
+    max_trips: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=parsing.whole(), help="Leave loops with more trips."),
+    ] = None
+    max_nodes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=parsing.whole(),
+            help="How many nodes may be added in all; 20000 if not given.",
+        ),
+    ] = None
+    assumed: Annotated[
+        list[Given] | None,
+        given.repeatable(
+            "--assume-max",
+            metavar="LOOP=N",
+            parser=parsing.maximum,
+            help="The most trips of a Loop, by its path, that you vouch for. Repeatable.",
+        ),
+    ] = None
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of a rewrite.
@@ -52,14 +95,50 @@ class ModelArguments:
     """Arguments about the model, and what to make of it."""
 
     load: given.Load = None
-    fits: given.FitsTarget = None
-    fits_file: given.TargetFile = None
-    max_work: given.MaxWork = None
+    fits: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="NAME",
+            parser=parsing.target_name,
+            autocompletion=target_names,
+            help="Make the model fit a compiler or runtime, its opsets and operators; see the"
+            " command 'targets'. For onnxruntime also the form that runs fastest.",
+        ),
+    ] = None
+    fits_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--target-file",
+            metavar="FILE.toml",
+            help="The same for a client that a file describes.",
+        ),
+    ] = None
+    max_work: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=parsing.whole(),
+            help="Steps, of about a nanosecond, to compute constants beforehand; 10000000000 if not"
+            " given.",
+        ),
+    ] = None
     max_memory: given.MaxMemory = None
     assignments: given.Set = None
-    dimensions: given.Shape = None
+    dimensions: Annotated[
+        list[Given] | None,
+        given.repeatable(
+            "--shape",
+            metavar="NAME=D,D",
+            parser=parsing.shape,
+            help="Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
+        ),
+    ] = None
     sizes: given.Dim = None
-    freeze_initializers: given.Freeze = False
+    freeze_initializers: Annotated[
+        bool,
+        typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
+    ] = False
     max_input_size: given.MaxInputSize = None
 
     def target(self) -> str | Path | None:
@@ -98,14 +177,74 @@ class ModelArguments:
 class ComparisonArguments:
     """Arguments about how models are run and compared."""
 
-    inputs: given.Inputs = None
-    sample_shape: given.SampleShape = None
-    runtime: given.RuntimeOption = given.Runtime.auto
-    rtol: given.Rtol = None
-    atol: given.Atol = None
-    samples: given.Samples = None
-    seed: given.Seed = 0
-    timeout: given.Timeout = None
+    inputs: Annotated[
+        Path | None,
+        given.verifying(
+            metavar="PATH",
+            help="Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder;"
+            " drawn if not given.",
+        ),
+    ] = None
+    sample_shape: Annotated[
+        list[Given] | None,
+        given.verifying(
+            "--sample-shape",
+            metavar="NAME=D,D",
+            parser=parsing.shape,
+            callback=parsing.once,
+            help="The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
+        ),
+    ] = None
+    runtime: Annotated[
+        given.Runtime,
+        given.verifying(
+            "--runtime",
+            metavar="NAME",
+            parser=parsing.choice(given.Runtime),
+            autocompletion=words(given.Runtime),
+            help="auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it"
+            " is installed and runs the model, else the reference.",
+        ),
+    ] = given.Runtime.auto
+    rtol: Annotated[
+        float | None,
+        given.verifying(
+            metavar="X",
+            parser=parsing.number(),
+            help="Relative tolerance; tight, by element type, if not given.",
+        ),
+    ] = None
+    atol: Annotated[
+        float | None,
+        given.verifying(
+            metavar="X",
+            parser=parsing.number(),
+            help="Absolute tolerance; tight, by element type, if not given.",
+        ),
+    ] = None
+    samples: Annotated[
+        int | None,
+        given.verifying(
+            metavar="N",
+            parser=parsing.whole(1),
+            help="Run the models on so many inputs, even after a proof; 3 where there is none.",
+        ),
+    ] = None
+    seed: Annotated[
+        int,
+        given.verifying(
+            metavar="N", parser=parsing.whole(), help="The same draws the same; 0 if not given."
+        ),
+    ] = 0
+    timeout: Annotated[
+        float | None,
+        given.verifying(
+            metavar="SECONDS",
+            parser=parsing.number(above=True),
+            help="Seconds for loading a model or running it once, 60 if not given; also for"
+            " constants that nobody can count, 5 if not given.",
+        ),
+    ] = None
 
     def options(self, prove: bool | None, **more: Any) -> VerifyOptions:
         """Return the options of a verification.
@@ -125,9 +264,22 @@ class ComparisonArguments:
 class ProofArguments:
     """Arguments about whether a result is proved before it is written."""
 
-    verify: given.Verify = True
+    verify: Annotated[
+        bool,
+        given.verifying(
+            "--verify/--no-verify",
+            help="Prove or compare the outputs before writing; on if not given.",
+        ),
+    ] = True
     prove: given.Prove = None
-    certificate: given.Certificate = None
+    certificate: Annotated[
+        Path | None,
+        given.verifying(
+            metavar="FILE",
+            help="Take nothing but a proof, and keep it in FILE, which 'verify --certificate'"
+            " checks.",
+        ),
+    ] = None
 
     def demanded(self) -> bool | None:
         """Return the option `prove` of the verification: a certificate demands a proof.
@@ -156,7 +308,14 @@ class OutputArguments:
     """Arguments about what is written and shown."""
 
     force: given.Force = False
-    link_data: given.LinkData = None
+    link_data: Annotated[
+        given.Sharing | None,
+        typer.Option(
+            metavar="HOW",
+            help="Do not copy external data: 'reference' leaves it where it is, in or below OUT's"
+            " folder; 'hard' makes hard links beside OUT, which onnx.load refuses.",
+        ),
+    ] = None
     as_json: given.Json = False
     quiet: given.Quiet = False
     page: Page = None

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from . import parsing
-from .completing import pass_names, target_names, words
 from .parsing import Given
 
 
@@ -32,10 +31,10 @@ class Sharing(str, enum.Enum):
 
 VERIFICATION = "Verification"
 
-_verifying = functools.partial(typer.Option, rich_help_panel=VERIFICATION)
+verifying = functools.partial(typer.Option, rich_help_panel=VERIFICATION)
 """An option of how outputs are compared."""
 
-_repeatable = functools.partial(typer.Option, callback=parsing.once)
+repeatable = functools.partial(typer.Option, callback=parsing.once)
 """An option that may be given again, for each name once."""
 
 
@@ -65,16 +64,6 @@ After = Annotated[
         metavar="B", parser=parsing.model_path, help="Its rewrite; '-' is standard input."
     ),
 ]
-Passes = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        autocompletion=pass_names,
-        help="Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},"
-        "inline-ifs'; see the"
-        " command 'passes'.",
-    ),
-]
 Load = Annotated[
     list[Path] | None,
     typer.Option(
@@ -83,65 +72,11 @@ Load = Annotated[
         help="Run a Python file that defines passes, which --passes may name then. Repeatable.",
     ),
 ]
-FitsTarget = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        metavar="NAME",
-        parser=parsing.target_name,
-        autocompletion=target_names,
-        help="Make the model fit a compiler or runtime, its opsets and operators; see the command"
-        " 'targets'. For onnxruntime also the form that runs fastest.",
-    ),
-]
-TargetFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--target-file", metavar="FILE.toml", help="The same for a client that a file describes."
-    ),
-]
 RequireTarget = Annotated[
     bool,
     typer.Option(
         "--require-target",
         help="Write nothing and exit with 4 if the target does not take all of the model.",
-    ),
-]
-Selected = Annotated[
-    bool,
-    typer.Option(
-        "--selects",
-        help="Also run both branches of what only run time decides, and select: the same as"
-        " '--passes selects'.",
-    ),
-]
-KeepNan = Annotated[
-    bool | None,
-    typer.Option(
-        "--keep-nan",
-        help="Leave cells that GRU, LSTM or RNN would compute: onnxruntime may make a number of a"
-        " NaN there.",
-    ),
-]
-MaxTrips = Annotated[
-    int | None,
-    typer.Option(metavar="N", parser=parsing.whole(), help="Leave loops with more trips."),
-]
-MaxNodes = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        parser=parsing.whole(),
-        help="How many nodes may be added in all; 20000 if not given.",
-    ),
-]
-MaxWork = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        parser=parsing.whole(),
-        help="Steps, of about a nanosecond, to compute constants beforehand; 10000000000 if not"
-        " given.",
     ),
 ]
 MaxMemory = Annotated[
@@ -155,7 +90,7 @@ MaxMemory = Annotated[
 ]
 Set = Annotated[
     list[Given] | None,
-    _repeatable(
+    repeatable(
         "--set",
         metavar="NAME=VALUE",
         parser=parsing.assignment,
@@ -163,31 +98,13 @@ Set = Annotated[
         " 16000, true, [1, 2]; or @file.npy.",
     ),
 ]
-Shape = Annotated[
-    list[Given] | None,
-    _repeatable(
-        "--shape",
-        metavar="NAME=D,D",
-        parser=parsing.shape,
-        help="Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
-    ),
-]
 Dim = Annotated[
     list[Given] | None,
-    _repeatable(
+    repeatable(
         "--dim",
         metavar="NAME=D",
         parser=parsing.dimension,
         help="Fix a named dimension wherever it stands. Repeatable.",
-    ),
-]
-AssumeMax = Annotated[
-    list[Given] | None,
-    _repeatable(
-        "--assume-max",
-        metavar="LOOP=N",
-        parser=parsing.maximum,
-        help="The most trips of a Loop, by its path, that you vouch for. Repeatable.",
     ),
 ]
 ThenOpset = Annotated[
@@ -198,10 +115,6 @@ ThenOpset = Annotated[
         parser=parsing.whole(1),
         help="Convert the result to this opset; both steps are verified.",
     ),
-]
-Freeze = Annotated[
-    bool,
-    typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
 ]
 Rewrite = Annotated[
     bool,
@@ -215,14 +128,6 @@ Force = Annotated[
     typer.Option(
         "--force",
         help="Overwrite also a file that is no model, and data that belongs to another one.",
-    ),
-]
-LinkData = Annotated[
-    Sharing | None,
-    typer.Option(
-        metavar="HOW",
-        help="Do not copy external data: 'reference' leaves it where it is, in or below OUT's"
-        " folder; 'hard' makes hard links beside OUT, which onnx.load refuses.",
     ),
 ]
 MaxInputSize = Annotated[
@@ -240,92 +145,20 @@ Json = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print errors and warnings only, no report.")
 ]
-Verify = Annotated[
-    bool,
-    _verifying(
-        "--verify/--no-verify", help="Prove or compare the outputs before writing; on if not given."
-    ),
-]
 Prove = Annotated[
     bool | None,
-    _verifying(
+    verifying(
         "--prove/--no-prove",
         help="Take nothing but a proof for every input, or try none; by default the models are run"
         " where there is no proof.",
     ),
 ]
-Certificate = Annotated[
-    Path | None,
-    _verifying(
-        metavar="FILE",
-        help="Take nothing but a proof, and keep it in FILE, which 'verify --certificate' checks.",
-    ),
-]
 KeptCertificate = Annotated[
     Path | None,
-    _verifying(
+    verifying(
         "--certificate",
         metavar="FILE",
         help="Check a proof that was kept: that it is one for A and B, and holds.",
-    ),
-]
-Inputs = Annotated[
-    Path | None,
-    _verifying(
-        metavar="PATH",
-        help="Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder;"
-        " drawn if not given.",
-    ),
-]
-SampleShape = Annotated[
-    list[Given] | None,
-    _verifying(
-        "--sample-shape",
-        metavar="NAME=D,D",
-        parser=parsing.shape,
-        callback=parsing.once,
-        help="The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
-    ),
-]
-RuntimeOption = Annotated[
-    Runtime,
-    _verifying(
-        "--runtime",
-        metavar="NAME",
-        parser=parsing.choice(Runtime),
-        autocompletion=words(Runtime),
-        help="auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it is"
-        " installed and runs the model, else the reference.",
-    ),
-]
-Rtol = Annotated[
-    float | None,
-    _verifying(
-        metavar="X",
-        parser=parsing.number(),
-        help="Relative tolerance; tight, by element type, if not given.",
-    ),
-]
-Atol = Annotated[
-    float | None,
-    _verifying(
-        metavar="X",
-        parser=parsing.number(),
-        help="Absolute tolerance; tight, by element type, if not given.",
-    ),
-]
-Samples = Annotated[
-    int | None,
-    _verifying(
-        metavar="N",
-        parser=parsing.whole(1),
-        help="Run the models on so many inputs, even after a proof; 3 where there is none.",
-    ),
-]
-Seed = Annotated[
-    int,
-    _verifying(
-        metavar="N", parser=parsing.whole(), help="The same draws the same; 0 if not given."
     ),
 ]
 
@@ -335,15 +168,5 @@ Patience = Annotated[
         "--timeout",
         metavar="SECONDS",
         help="Seconds for constants whose steps nobody can count; 5 if not given.",
-    ),
-]
-
-Timeout = Annotated[
-    float | None,
-    _verifying(
-        metavar="SECONDS",
-        parser=parsing.number(above=True),
-        help="Seconds for loading a model or running it once, 60 if not given; also for constants"
-        " that nobody can count, 5 if not given.",
     ),
 ]
