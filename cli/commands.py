@@ -20,11 +20,9 @@ from .arguments import (
     demanded,
     grouped,
 )
-from .comparing import kept_for
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_targets
-from .opening import load_passes
 from .options import (
     After,
     Before,
@@ -139,14 +137,21 @@ def verify(
     with report.progress("verifying", quiet=as_json or quiet) as progress:
         original = read_model(before, max_input_size)
         rewritten = read_model(after, max_input_size)
-        bound, proof = typed_values(original, contents(assignments)), None
+        bound, record = typed_values(original, contents(assignments)), None
         if certificate is not None:
-            proof = kept_for(certificate, original, rewritten, bound)
-            bound = dict(proof.bound)
+            from ..verification.certificate import Certificate
+
+            if bound:
+                raise typer.BadParameter(
+                    "the certificate holds the values that were set; leave out --set"
+                )
+            record = Certificate.read(certificate)
+            record.require_models(original, rewritten)
+            bound = dict(record.bound)
         options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
         verdict = compare(original, rewritten, options, bound=bound, on_progress=progress)
-    if proof is not None and not verdict.differs:
-        proof.require_proof(verdict.proof)
+    if record is not None and not verdict.differs:
+        record.require_proof(verdict.proof)
     code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
     return finish(code, lambda: report.show_verdict(verdict, as_json, code), product=True)
 
@@ -206,11 +211,13 @@ def inspect(
     about.target()
     from ..driver.inspect import inspect_model
     from ..limits import governed
+    from ..passes import load_file
 
     interrupts.raise_from_now_on()
     options = about.options(timeout=timeout, **keywords)
     context.with_resource(governed(options.limits))
-    load_passes(about.load)
+    for file in about.load or ():
+        load_file(file)
     model = read_model(source, about.max_input_size)
     write_picture(picture, model, source, force)
     inspection = inspect_model(model, options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from . import interrupts, report
 from .exit_codes import finish
-from .opening import load_passes
 from .options import Json, Load
 
 
@@ -20,8 +19,10 @@ def list_targets(as_json: Json = False) -> int:
 def list_passes(load: Load = None, as_json: Json = False) -> int:
     """Show every pass with its options."""
     from ..driver.inspect import describe_passes
+    from ..passes import load_file
 
     interrupts.raise_from_now_on()
-    load_passes(load)
+    for file in load or ():
+        load_file(file)
     passes = describe_passes()
     return finish(0, lambda: report.show_passes(passes, as_json), product=True)

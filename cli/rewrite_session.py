@@ -12,29 +12,20 @@ import typer
 
 from . import interrupts, report
 from .arguments import ComparisonArguments, ModelArguments, OutputArguments, ProofArguments
-from .comparing import keep, verified
-from .exit_codes import EXIT_CONTROL_FLOW_LEFT, finish
-from .opening import load_passes, opened
+from .exit_codes import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, finish
 from .pages import require_page, tell_page, write_page
 from .parsing import files_in
-from .piping import write_model
+from .piping import read_model, require_place, write_model
 from .printing import logged, printed
 from .rerun_command import command_again
 
 if TYPE_CHECKING:
+    from ..display import OnProgress
     from ..driver.options import RewriteOptions
     from ..driver.result import Outcome
     from ..ir import ModelFile
     from ..verification.mismatch import MismatchError
     from ..verification.runs.options import VerifyOptions
-
-
-@dataclasses.dataclass(frozen=True)
-class Opened:
-    """A model, and the files that are read with it."""
-
-    model: ModelFile
-    read: list[Path]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,51 +89,97 @@ class Session:
         """
         from ..driver.transform import transform_model
         from ..limits import governed
+        from ..passes import load_file
 
         verification, output = self.verification, self.output
         interrupts.raise_from_now_on()
         options = self.rewriting
         self.context.with_resource(governed(options.limits))
-        load_passes(self.about.load)
+        for file in self.about.load or ():
+            load_file(file)
         self.context.with_resource(logged(output.verbose))
         with (
             printed(output.print_after, output.print_before),
             report.progress(self.stage, quiet=output.silent) as progress,
         ):
-            original = self._opened(source, target, verification, options)
-            outcome = transform_model(original.model, options, on_progress=progress)
+            original, read = self._open(source, target, verification, options)
+            outcome = transform_model(original, options, on_progress=progress)
         withheld = (self.whole_target and outcome.untaken) or (self.straight_line and outcome.left)
         mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if withheld else 0
         if verification is not None and not code:
             with report.progress("verifying", quiet=output.silent) as progress:
-                outcome, mismatch, code = verified(outcome, verification, progress, options.strict)
+                outcome, mismatch, code = self._compare(outcome, verification, progress)
         if not code:
-            sharing: dict[str, Any] = {"keep": original.read, "link_data": output.link_data}
+            sharing: dict[str, Any] = {"keep": read, "link_data": output.link_data}
             write_model(outcome.ir, target, force=output.force, **sharing)
-            keep(self.proof.certificate, outcome, original.model, output.force)
+            self._write_certificate(outcome, original)
         return self._report(outcome, mismatch, code, source, None if code else target)
 
-    def _opened(
+    def _open(
         self,
         source: Path,
         target: Path,
         verification: VerifyOptions | None,
         options: RewriteOptions,
-    ) -> Opened:
-        """Open the model; what can be refused without the long work is refused.
+    ) -> tuple[ModelFile, list[Path]]:
+        """Read the model, and refuse what can be refused without the long work.
+
+        Returns:
+            the model, and the files beside it that must not be overwritten.
 
         Raises:
-            Error: it cannot be read, something would be lost, or a size is for no input.
+            Error: the model cannot be read, a file would be lost, or a size is for no input.
         """
+        from ..runtimes.feeds import files_of
         from ..verification import with_sample_shapes
 
-        output, beside = self.output, [self.comparison.inputs, *files_in(self.about.assignments)]
-        places = self.proof.certificate, output.force, output.link_data
-        model, read = opened(source, self.about.max_input_size, target, beside, *places)
+        output, certificate = self.output, self.proof.certificate
+        beside = [self.comparison.inputs, *files_in(self.about.assignments)]
+        read = [file for path in beside if path is not None for file in files_of(path)]
+        model = read_model(source, self.about.max_input_size)
+        files = [*read, *model.data_files]
+        require_place(target, files, model, force=output.force, link_data=output.link_data)
+        if certificate is not None:
+            from ..verification.certificate import place_of
+
+            place_of(certificate, [*files, source, target], force=output.force)
+            read.append(certificate)
         require_page(output.page, [*read, *model.data_files, source, target], output.force)
         if verification is not None:
             with_sample_shapes(model, verification, list(options.values))
-        return Opened(model, read)
+        return model, read
+
+    def _compare(
+        self, outcome: Outcome, options: VerifyOptions, on_progress: OnProgress
+    ) -> tuple[Outcome, MismatchError | None, int]:
+        """Compare with the original; return the outcome with its verdict, the error, the exit code.
+
+        Raises:
+            NotVerifiedError: (`strict`) nothing could be compared.
+        """
+        from ..verification.mismatch import MismatchError, NotVerifiedError
+
+        try:
+            outcome = outcome.compared(options, on_progress=on_progress)
+        except MismatchError as error:
+            return dataclasses.replace(outcome, verdict=error.verdict), error, EXIT_DIFFERENT
+        verdict = outcome.verdict
+        assert verdict is not None
+        if options.prove and not verdict.proved:
+            return outcome, None, EXIT_NOT_VERIFIED
+        if self.keywords.get("strict") and not verdict.equal:
+            raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
+        return outcome, None, 0
+
+    def _write_certificate(self, outcome: Outcome, original: ModelFile) -> None:
+        """Write the certificate of the proof, where one is asked for."""
+        if self.proof.certificate is None:
+            return
+        from ..verification.certificate import Certificate
+
+        assert outcome.verdict is not None and outcome.verdict.proof is not None
+        record = Certificate.of(original, outcome.ir, outcome.verdict.proof, outcome.bound)
+        record.write(self.proof.certificate, force=self.output.force)
 
     def _report(
         self,
