@@ -1,0 +1,63 @@
+"""Knowledge of operators stands in their classes: no table of their names stands elsewhere."""
+
+import ast
+
+import onnx
+from source_files import ROOT, sources
+
+MOST = 5
+"""Fewer names than so many are a choice of a rule, not a table."""
+
+NAMES = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
+HOMES = ("ops/", "version_converter/adapters/", "targets/")
+
+REMAINING = {
+    "ir/checker/schemas.py": "operators that hold bodies or take sequences, below `ops/`",
+    "passes/base.py": "operators that are or become control flow",
+    "passes/cleanup/cancel_movement.py": "operators that the pass moves a reshape over",
+    "passes/loops/scans_to_loops.py": "operators that the pass emits",
+    "passes/recurrences/expand/expansion.py": "operators that the pass emits",
+    "passes/recurrences/functions.py": "activations that attributes of LSTM, GRU and RNN name",
+    "passes/recurrences/recognize/finiteness.py": "operators that keep numbers finite",
+    "passes/recurrences/recognize/rules.py": "rules of cells, one function each",
+    "passes/recurrences/recognize/scan_reductions.py": "steps of a reduction with what they become",
+    "passes/recurrences/recognize/sink_products.py": "operators that a product is moved over",
+    "passes/recurrences/recognize/symbolic_cell.py": "operators that move elements of a cell",
+    "passes/sequences/lower_sequences.py": "the operators that the pass is about",
+    "passes/utils/cost_model.py": "operators whose cost is measured",
+    "passes/utils/costs.py": "measured costs, of control flow above all",
+    "passes/vectorize/injective_indices.py": "operators that repeat one number",
+    "passes/vectorize/vectorization.py": "operators worth computing for all trips at once",
+    "reference/signature.py": "operators that draw random numbers, below `ops/`",
+    "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
+    "verification/proof/canonicalize/axes.py": "opsets from which axes are an input",
+    "verification/proof/equality/commutativity.py": "laws of arithmetic",
+    "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
+    "verification/proof/terms/op_semantics.py": "versions that changed what an operator means",
+    "version_converter/unblock.py": "constructs that block a conversion",
+}
+"""Files with tables, and why they are no knowledge of one operator for its class."""
+
+
+def names(node):
+    """The names of operators that a display holds, or a text of names alone."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        words = node.value.split()
+        return words if set(words) <= NAMES else []
+    if isinstance(node, ast.Dict):
+        return [name for key in node.keys if key for name in names(key)]
+    inside = getattr(node, "elts", None) or ([node.value] if isinstance(node, ast.Starred) else [])
+    return [name for each in inside for name in names(each)]
+
+
+def has_table(path):
+    """Test for a display or a text of many operators; rules are registered by decorators."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    decorators = [d for node in ast.walk(tree) for d in getattr(node, "decorator_list", [])]
+    registered = {node for decorator in decorators for node in ast.walk(decorator)}
+    return any(len(set(names(node))) >= MOST for node in ast.walk(tree) if node not in registered)
+
+
+def test_tables_of_operators_stand_in_their_classes():
+    elsewhere = [path for path in sources() if not path.startswith(HOMES)]
+    assert {path for path in elsewhere if has_table(ROOT / path)} == set(REMAINING)
