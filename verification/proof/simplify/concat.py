@@ -23,7 +23,7 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if not -rank <= head.attribute("axis", 1) < rank:
         return None
     axis = head.attribute("axis", 1) % rank
-    joined = _joined(terms, pieces, axis)
+    joined = _joined(terms, pieces, axis, rank)
     if axis == 0 and len(joined) == 2:
         padded = filled_up(terms, *joined)
         joined = joined if padded is None else [padded]
@@ -34,11 +34,14 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     return terms.apply(terms.heads.with_attributes(head, axis=axis), tuple(joined))
 
 
-def _joined(terms: Terms, pieces: Sequence[Term], axis: int) -> list[Term]:
+def _joined(terms: Terms, pieces: Sequence[Term], axis: int, rank: int) -> list[Term]:
     flat: list[Term] = []
     for piece in pieces:
-        inner = piece.is_op("Concat") and piece.head.attribute("axis") == axis
-        flat.extend([p for p in piece.args if p is not None] if inner else [piece])
+        inner = [p for p in piece.args if p is not None]
+        same = piece.is_op("Concat") and piece.head.attribute("axis") == axis
+        # A Concat of pieces that do not fit fails; it is no concern of the outer one.
+        same = same and all(p.fact.shape is None or len(p.fact.shape) == rank for p in inner)
+        flat.extend(inner if same else [piece])
     shapes = [piece.fact.shape for piece in flat]
     full = [p for p, s in zip(flat, shapes, strict=True) if s is None or s[axis].value != 0]
     joined: list[Term] = []

@@ -37,6 +37,13 @@ def test_pieces_of_other_ranks_stay_as_they_are():
     assert proof_of(text, text).proved
 
 
+def test_a_concat_whose_own_pieces_do_not_fit_stays_inside_of_another():
+    text = """g (float[2, 3] x, float[2, 3, 1] z, float s) => (float[n, m] y) {
+        c = Concat <axis = 1> (x, %s) y = Concat <axis = 1> (x, c) }"""
+    for other in ("s", "z"):
+        assert_open(text % other, text.replace("(x, c)", "(c, x)") % other)
+
+
 def test_elements_of_a_sequence_are_joined_along_the_axis():
     text = "g (float[2, 3] x, float[2, 3] y) => (float[%s] z) { %s }"
     stacked = "s = SequenceConstruct (x, y) z = ConcatFromSequence <axis = %d, new_axis = %d> (s)"
