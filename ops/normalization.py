@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..facts.fact import Fact, Shape, Symbols
+from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same_shape
 from ..ir import Node, Value
 from .axes import ONE, AxisMap, broadcast_map, may_equal
@@ -89,10 +90,32 @@ class BatchNormalization(Rowwise):
 class InstanceNormalization(KeepsShape, Rowwise):
     """InstanceNormalization: each channel of each row by itself."""
 
+    def prove_safe(self, given: Premises) -> None:
+        channels = _channels(given)
+        for index in (1, 2):
+            same_shape(given.shape(index), (channels,), given.name(index))
+
+
+def _channels(given: Premises) -> Dimension:
+    """The channels of a batch of images that must have at least one element."""
+    shape = given.shape(0)
+    require(len(shape) >= 3, f"{given.name(0)} has fewer than three axes")
+    for axis, dim in enumerate(shape):
+        at_least(dim, 1, f"axis {axis}")
+    return shape[1]
+
 
 @describes("GroupNormalization")
 class GroupNormalization(KeepsShape, Rowwise):
     """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
+
+    def prove_safe(self, given: Premises) -> None:
+        channels, groups = _channels(given), given.node.attribute("num_groups", 0)
+        divides = groups > 0 and channels.divided_by(groups) is not None
+        require(divides, "the groups may not divide the channels")
+        scales = channels if given.opset >= 21 else Dimension.constant(groups)
+        for index in (1, 2):
+            same_shape(given.shape(index), (scales,), given.name(index))
 
     def batch(self, given: Batch) -> Sequence[Value]:
         value = joined(given, 0)
@@ -129,6 +152,13 @@ class RMSNormalization(PassesAxes):
             return None
         return match._replace(inputs=others.inputs, stretches=True)
 
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        axis = given.axis(len(shape), -1)
+        for index in (1, 2):
+            if given.has(index):
+                same_shape(given.shape(index), shape[axis:], given.name(index))
+
 
 @describes("LayerNormalization")
 class LayerNormalization(RMSNormalization):
@@ -143,10 +173,3 @@ class LayerNormalization(RMSNormalization):
         axis %= len(shape)
         moments = (*shape[:axis], *[ONE] * (len(shape) - axis))
         return [shape, moments, moments]
-
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        axis = given.axis(len(shape), -1)
-        for index in (1, 2):
-            if given.has(index):
-                same_shape(given.shape(index), shape[axis:], given.name(index))

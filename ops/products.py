@@ -12,7 +12,8 @@ import numpy as np
 import onnx
 
 from ..facts.fact import Fact, Shape, Symbols
-from ..facts.safety_context import Premises, broadcast, broadcast_to, require, same
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, at_least, broadcast, broadcast_to, require, same
 from ..ir import Node, Value
 from .agreement import is_integer
 from .axes import AxisMap, aligned, broadcast_shape, may_equal
@@ -41,10 +42,7 @@ class MatMul(OperatorRules):
         return [batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ())]
 
     def prove_safe(self, given: Premises) -> None:
-        one, other = given.shape(0), given.shape(1)
-        require(bool(one) and bool(other), "an operand is a scalar")
-        same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
-        broadcast([one[:-2], other[:-2]])
+        prove_fit(given, 0, 1)
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return product_map(inputs, axis, 0, 1)
@@ -74,6 +72,14 @@ class MatMul(OperatorRules):
             return None
         # A vector loses its only axis in the product.
         return max(first, second, 2) - (first == 1) - (second == 1)
+
+
+def prove_fit(given: Premises, left: int, right: int) -> None:
+    """Demand that two inputs can be multiplied as matrices."""
+    one, other = given.shape(left), given.shape(right)
+    require(bool(one) and bool(other), "an operand is a scalar")
+    same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
+    broadcast([one[:-2], other[:-2]])
 
 
 def product_map(inputs: Sequence[Fact], axis: int, left: int, right: int) -> AxisMap | None:
@@ -149,6 +155,12 @@ class QuantizedProduct(OperatorRules):
             if index not in self.operands and not one:
                 raise Unbatchable("has an offset or scale for each row or column")
         return [_multiplied(given, inputs, left, right)]
+
+    def prove_safe(self, given: Premises) -> None:
+        for index in range(len(given.node.inputs)):
+            if index not in self.operands and given.has(index):
+                given.one_element(index)
+        prove_fit(given, *self.operands)
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         for index, fact in enumerate(inputs):
@@ -259,6 +271,12 @@ class Det(PassesAxes):
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_first(node, -2)
 
+    def prove_safe(self, given: Premises) -> None:
+        shape = given.shape(0)
+        require(len(shape) >= 2, f"{given.name(0)} may have no matrices")
+        same(shape[-1], shape[-2], "the sides of a matrix")
+        at_least(shape[-1], 1, "a matrix")
+
 
 @describes("Einsum")
 class Einsum(OperatorRules):
@@ -288,6 +306,20 @@ class Einsum(OperatorRules):
         if axis or any(match) or not all(rest):
             return AxisMap(match)
         return AxisMap(match, {"equation": f"{','.join(rest)}->{output[1:]}"})
+
+    def prove_safe(self, given: Premises) -> None:
+        """Some kernels of onnxruntime stop the program where an axis is empty."""
+        left, output = _equation(given.node)
+        terms, sizes = left.split(","), dict[str, Dimension]()
+        require(len(terms) == len(given.node.inputs), "the equation has another number of terms")
+        for index, term in enumerate(terms):
+            plain = term.isalpha() and len(set(term)) == len(term)
+            require(plain, f"the term {term or 'of a scalar'} has an ellipsis or a letter twice")
+            for letter, size in zip(term, given.shape(index, len(term)), strict=True):
+                same(size, sizes.setdefault(letter, size), f"the sizes of {letter}")
+                at_least(size, 1, letter)
+        known = len(set(output)) == len(output) and set(output) <= set(sizes)
+        require(known, "the result has a letter twice, or one that no term has")
 
     def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
         return {"equation": "->".join(_equation(node))}

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from ..facts.fact import Fact
-from ..facts.safety_context import Premises
+from ..facts.safety_context import Premises, require, same, same_shape
 from ..ir import Node, Value
 from .agreement import are_finite, fits, is_float, tensors
 from .axes import AxisMap
@@ -35,9 +35,13 @@ class Quantization(KeepsShape, PassesAxes):
         return all(is_float(a) or fits(a.astype(np.float64), a.dtype) for a in tensors(arrays))
 
     def prove_safe(self, given: Premises) -> None:
-        for index in (1, 2):
-            if given.has(index):
-                given.shape(index, 0)
+        scale = given.shape(1)
+        if scale:
+            image = given.shape(0)
+            require(given.opset >= 13 and len(scale) == 1, f"{given.name(1)} may scale blocks")
+            same(scale[0], image[given.axis(len(image), 1)], "scales and the axis")
+        if given.has(2):
+            same_shape(given.shape(2), scale, given.name(2))
 
     why_unbatchable: ClassVar[str] = (
         "scales blocks, or by a number of scales that only run time tells"

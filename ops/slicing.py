@@ -13,7 +13,7 @@ from ..facts.attribute_or_input import listed, listed_numbers
 from ..facts.bounds import Bounds, Known, join
 from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.polynomial import Dimension
-from ..facts.safety_context import Premises, Unproven, axis_of, require, same, shown
+from ..facts.safety_context import Premises, Unproven, at_least, axis_of, require, same, shown
 from ..ir import Node, Value
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
@@ -343,14 +343,19 @@ class Pad(PassesAxes):
         return given.same([value, pads, *others])
 
     def prove_safe(self, given: Premises) -> None:
-        is_constant = given.node.attribute("mode", b"constant") == b"constant"
-        require(is_constant, "its mode restricts sizes")
-        pads = given.listed("pads", 1)
+        mode, shape = given.node.attribute("mode", b"constant"), given.shape(0)
+        require(mode in (b"constant", b"edge"), "its mode restricts sizes")
+        pads, named = given.listed("pads", 1), given.axes(3)
         if pads is None:
             raise Unproven("its pads are absent")
         require(min(pads, default=0) >= 0, "it cuts off elements")
-        require(not given.has(3), "it names axes")
-        require(len(pads) == 2 * len(given.shape(0)), "its pads do not fit the rank")
+        listed = range(len(shape)) if named is None else named
+        axes = [axis_of(axis, len(shape)) for axis in listed]
+        require(len(set(axes)) == len(axes), "an axis stands twice")
+        require(len(pads) == 2 * len(axes), "its pads do not fit the rank")
+        for axis, *ends in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+            if mode == b"edge" and any(ends):
+                at_least(shape[axis], 1, f"axis {axis}")
         if given.has(2):
             given.one_element(2)
 
@@ -369,6 +374,13 @@ class CenterCropPad(PassesAxes):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
+
+    def prove_safe(self, given: Premises) -> None:
+        rank, sizes = len(given.shape(0)), given.numbers(1)
+        axes = [axis_of(a, rank) for a in given.node.attribute("axes", range(rank))]
+        fit = sizes.shape == (len(set(axes)),) and len(set(axes)) == len(axes)
+        require(fit, f"{given.name(1)} may not fit the axes")
+        require(bool((sizes > 0).all()), f"{given.name(1)} holds a number that is not positive")
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         shape = inputs[0].shape

@@ -29,6 +29,20 @@ def test_normalisations():
     may_fail("the shape of 'i1'", "LayerNormalization", tensor(N, 3, 4), tensor(3))
     may_fail("the shape of 'i2'", "LayerNormalization", tensor(N, 3, 4), tensor(4), tensor(3))
     may_fail("another rank", "LayerNormalization", tensor(N, 3, 4), tensor(3, 4))
+    cannot_fail("RMSNormalization", tensor(N, 3, 4), tensor(4))
+    may_fail("the shape of 'i1'", "RMSNormalization", tensor(N, 3, 4), tensor(3))
+
+
+def test_normalised_images():
+    cannot_fail("InstanceNormalization", tensor(2, 4, 3), tensor(4), tensor(4))
+    may_fail("axis 0 of size N", "InstanceNormalization", tensor(N, 4, 3), tensor(4), tensor(4))
+    may_fail("fewer than three", "InstanceNormalization", tensor(2, 4), tensor(4), tensor(4))
+    may_fail("of 'i2'", "InstanceNormalization", tensor(2, 4, 3), tensor(4), tensor(3))
+    groups = "GroupNormalization"
+    cannot_fail(groups, tensor(2, 4, 3), tensor(4), tensor(4), opset=21, num_groups=2)
+    cannot_fail(groups, tensor(2, 4, 3), tensor(2), tensor(2), opset=18, num_groups=2)
+    may_fail("of 'i1'", groups, tensor(2, 4, 3), tensor(2), tensor(2), opset=21, num_groups=2)
+    may_fail("may not divide", groups, tensor(2, 4, 3), tensor(4), tensor(4), num_groups=3)
 
 
 def test_norms():

@@ -26,3 +26,34 @@ def test_products():
     may_fail("the bias may not fit: 3 and 4", "Gemm", tensor(N, 3), tensor(3, 4), tensor(3))
     may_fail("the bias may not fit: 4 and N", "Gemm", tensor(N, 3), tensor(3, 4), tensor(4, 1))
     may_fail("'i0' may not have rank 2", "Gemm", tensor(2, N, 3), tensor(3, 4))
+
+
+def test_products_of_small_integers():
+    cannot_fail("MatMulInteger", tensor(N, 3), tensor(3, 4), tensor(), tensor(1))
+    may_fail("exactly one", "MatMulInteger", tensor(N, 3), tensor(3, 4), tensor(N))
+    may_fail("the inner sizes", "MatMulInteger", tensor(N, 3), tensor(4, 4))
+    one = tensor()
+    cannot_fail("QLinearMatMul", tensor(N, 3), one, one, tensor(3, 4), *[one] * 4)
+
+
+def test_sums_of_products():
+    cannot_fail("Einsum", tensor(2, 3), tensor(3, 4), equation="ij, jk -> ik")
+    cannot_fail("Einsum", tensor(2, 3), equation="ij")
+    for shapes, equation, reason in (
+        ([(2, 3), (4, 4)], "ij,jk", "the sizes of j may not fit: 4 and 3"),
+        ([(2, 3)], "ij,jk", "another number of terms"),
+        ([(2, N)], "ij", "j of size N may be less than 1"),
+        ([(2, 2)], "ii->i", "the term ii has"),
+        ([(2, 3)], "...j->...", "the term ...j has"),
+        ([(2, 3)], "i", "'i0' may not have rank 1"),
+        ([(2, 3)], "ij->ijk", "one that no term has"),
+        ([(2, 3)], "ij->ii", "a letter twice"),
+    ):
+        may_fail(reason, "Einsum", *[tensor(*shape) for shape in shapes], equation=equation)
+
+
+def test_determinants():
+    cannot_fail("Det", tensor(N, 3, 3))
+    may_fail("the sides of a matrix may not fit", "Det", tensor(2, 3))
+    may_fail("may have no matrices", "Det", tensor(3))
+    may_fail("may be less than 1", "Det", tensor(N, N))

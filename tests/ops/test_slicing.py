@@ -258,15 +258,27 @@ def test_padded_tensors():
     cannot_fail("Pad", tensor(N, 3), numbers([0, 1, 2, 0]), tensor(1))
     cannot_fail("Pad", tensor(N, 3), pads=[0, 1, 2, 0])
     cannot_fail("Pad", tensor(N, 3), pads=[0, 1, 2, 0], mode="constant")
+    cannot_fail("Pad", tensor(N, 3), numbers([0, 1]), ABSENT, numbers([-1]))
+    cannot_fail("Pad", tensor(N, 3), numbers([0, 1, 0, 2]), mode="edge")
     for more, how, reason in (
         ((numbers([0, 1, 2, -1]),), {}, "it cuts off elements"),
         ((), {"pads": [-1, 0, 0, 0]}, "it cuts off elements"),
         ((numbers([0, 1]),), {}, "its pads do not fit the rank"),
-        ((numbers([0, 1]), ABSENT, numbers([0])), {}, "it names axes"),
+        ((numbers([0, 1]), ABSENT, numbers([2])), {}, "axis 2 does not exist"),
+        ((numbers([0, 1, 2, 0]), ABSENT, numbers([1, -1])), {}, "an axis stands twice"),
         ((numbers([0, 1, 2, 0]), tensor(2)), {}, "'i2' may not hold exactly one element"),
-        ((numbers([0, 1, 2, 0]),), {"mode": "edge"}, "its mode restricts sizes"),
+        ((numbers([0, 1, 2, 0]),), {"mode": "wrap"}, "its mode restricts sizes"),
+        ((numbers([0, 1, 2, 0]),), {"mode": "edge"}, "axis 0 of size N may be less than 1"),
     ):
         may_fail(reason, "Pad", tensor(N, 3), *more, **how)
+
+
+def test_cropped_tensors():
+    cannot_fail("CenterCropPad", tensor(N, 3), numbers([2, 5]))
+    cannot_fail("CenterCropPad", tensor(N, 3), numbers([5]), axes=[-1])
+    may_fail("'i1' may not fit the axes", "CenterCropPad", tensor(N, 3), numbers([5]))
+    may_fail("'i1' may not fit", "CenterCropPad", tensor(N, 3), numbers([5, 5]), axes=[1, -1])
+    may_fail("is not positive", "CenterCropPad", tensor(N, 3), numbers([0]), axes=[0])
 
 
 def test_triangles():

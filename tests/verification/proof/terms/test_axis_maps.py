@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from harness import as_model
+from loops import HEAD
 from proofs import assert_open, assert_proved, model
 from straightline import reference
 from straightline.verification.proof import prove
@@ -169,4 +171,42 @@ def test_loops_over_operators_that_pass_axes_are_proved(rule):
     before = untyped(loop(body, out, E3))
     after = vectorized(before).model
     assert "Loop" not in {node.op_type for node in after.graph.node}
+    assert prove(before, after).proved
+
+
+CERTAIN = {
+    "Einsum": ('r = Einsum <equation = "ij , kj"> (e, e)', "float[2, 2] r"),
+    "CenterCropPad": (
+        "t = Constant <value_ints = [2]> () r = CenterCropPad <axes = [-1]> (e, t)",
+        "float[2, 2] r",
+    ),
+    "GroupNormalization": (
+        """a = Constant <value_ints = [0, 3]> () u = Unsqueeze (e, a)
+        k = Constant <value_floats = [1.0, 2.0]> ()
+        v = GroupNormalization <num_groups = 2> (u, k, k) r = Squeeze (v, a)""",
+        "float[2, 3] r",
+    ),
+    "Det": ("t = Transpose (e) q = MatMul (e, t) r = Det (q)", "float r"),
+    "QuantizeLinear": (
+        """m = ReduceMax <keepdims = 0> (e) k = Abs (m) q = QuantizeLinear (e, k)
+        r = DequantizeLinear (q, k)""",
+        "float[2, 3] r",
+    ),
+    "MatMulInteger": (
+        """k = Constant <value_float = 0.5> () q = QuantizeLinear (e, k) t = Transpose (q)
+        w = QuantizeLinear (m, k) r = MatMulInteger (w, t)""",
+        "int32[4, 2] r",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", CERTAIN)
+def test_scans_over_operators_that_pass_axes_are_proved(rule):
+    body, out = CERTAIN[rule]
+    opset = 21 if rule == "GroupNormalization" else 18
+    text = f"""g (float[5, 2, 3] x, float[4, 3] m) => (z) {{ z = Scan <num_scan_inputs = 1,
+        body = f (float[2, 3] e) => ({out}) {{ {body} }}> (x) }}"""
+    before = untyped(as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text))
+    after = vectorized(before).model
+    assert "Scan" not in {node.op_type for node in after.graph.node}
     assert prove(before, after).proved
