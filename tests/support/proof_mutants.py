@@ -28,7 +28,7 @@ from backend import CASES, array
 from dice import Dice
 from fuzz import DRAWS
 from straightline import Error, convert_version, reference
-from straightline.analysis.constants.evaluation import TripsLeft, counted_loop
+from straightline.analysis.constants.evaluation import TripBudget, counted_loop
 from straightline.passes import straighten
 from straightline.verification.proof import prove
 from wrong_rewrites import MUTATIONS, Place
@@ -126,7 +126,7 @@ def ran(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Any] | None:
     """What a model gives for each input; None where it fails."""
     try:
         return [
-            bits(reference.run(model, dict(feed), operators=[counted_loop(TripsLeft(TRIPS))]))
+            bits(reference.run(model, dict(feed), operators=[counted_loop(TripBudget(TRIPS))]))
             for feed in feeds
         ]
     except Error:
