@@ -11,32 +11,32 @@ import onnx
 from ..ir import Graph, Operator, Value, empty_header
 from .node_draft import Site
 
-Trip = Callable[[Graph, Value, Sequence[Value]], Sequence[Value]]
+Iteration = Callable[[Graph, Value, Sequence[Value]], Sequence[Value]]
 """Builds the body: from the graph, the iteration number and the states to new states and
 elements."""
 
 
-def carried_through(
+def counted_loop(
     site: Site,
-    trips: Value,
+    trip_count: Value,
     starts: Sequence[Value],
     types: Sequence[onnx.TypeProto],
-    trip: Trip,
+    iterate: Iteration,
     collected: Sequence[onnx.TypeProto] = (),
 ) -> list[Value]:
     """The outputs of a Loop with a trip count.
 
     Args:
         site: the place of the Loop.
-        trips: the trip count.
+        trip_count: the trip count.
         starts: the initial states.
         types: the types of the states.
-        trip: builds the body; returns the states, then the elements of the scan outputs.
+        iterate: builds the body; returns the states, then the elements of the scan outputs.
         collected: the types of the elements of the scan outputs.
     """
     yes = site.const(np.array(True), "go_on")
     labels = [*[site.label("carried") for _ in starts], *[site.label("all") for _ in collected]]
-    loop = site.graph.add_node(Operator("Loop"), [trips, yes, *starts], labels)
+    loop = site.graph.add_node(Operator("Loop"), [trip_count, yes, *starts], labels)
     body = site.graph.add_body(loop, "body", empty_header("trip"))
     scalars = [
         onnx.helper.make_tensor_value_info(name, elem_type, [])
@@ -54,7 +54,7 @@ def carried_through(
     states = [body.add_input(info.name, info) for info in carried[0]]
     with _inside(site, body):
         going = site.emit("Identity", [condition], "going")
-        changed = trip(body, number, states)
+        changed = iterate(body, number, states)
     body.set_outputs([going, *changed], [scalars[2], *carried[1]])
     site.note(loop)
     return [loop.output(index) for index in range(len(labels))]

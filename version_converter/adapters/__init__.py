@@ -1,34 +1,33 @@
-"""What carries each operator across each change of its version: one file for each operator, or for
-a family whose members share one story, named after it.
+"""Adapters of operators for each change of their versions. One file holds one operator, or a family
+with a common history, and is named after it.
 
-A file tells its operator's story in its docstring, version by version, and below it what a step
-takes that the schemas do not show by themselves. Nothing has to be written for types, attributes
-and inputs that a version lacks: they are refused by its schema
-(`version_converter/conformance.py`).
+A file has its operator's history in its docstring, version by version, and below it the adapters of
+changes that schemas do not show. Types, attributes and inputs that a version lacks need no adapter:
+its schema refuses them (`version_converter/conformance.py`).
 
-To add a step, add to the operator's file, or add a file here: it is found by itself.
+To add a step, edit the operator's file, or add a file here, which registers itself.
 
 - `@upgrade(13, "Softmax")` and `@downgrade(13, "Softmax")` (`version_converter/registry.py`)
-  register a function for the step from 12 to 13, or back. It edits a draft of the node, gives back
-  values that take the node's place, or refuses (`version_converter/node_draft.py`). Several of one
-  step run in the order in which they stand. `where=writes("allowzero")` and `kinds="i"` say of
-  which nodes it leaves all others alone (`version_converter/form.py`): those are not looked at,
-  which is most of the speed. A refusal says what would lift it: `required_constant` tells what a
-  value depends on, `refuse_unknown` asks for shapes.
-- `@longer_form(11, "Clip")` registers what says a node by several of its own version where the step
-  below has been refused.
-- `moved(11, "Pad", moves=[...])` (`version_converter/attribute_to_input.py`): attributes became
-  inputs. Both ways; they run after the functions of the step.
+  register a function for the step from 12 to 13, or back. It edits a draft of the node, returns
+  values that replace the node's outputs, or refuses (`version_converter/node_draft.py`). Several of
+  one step run in the order of the file. `where=writes("allowzero")` and `kinds="i"` select the
+  nodes that it may change (`version_converter/form.py`): the converter does not visit any other,
+  which is most of the speed. A refusal names its remedy: `required_constant` explains on which
+  inputs a value depends, `refuse_unknown` asks for shapes.
+- `@longer_form(11, "Clip")` registers a longer form: several nodes of the same version, used where
+  the step below is refused.
+- `moved(11, "Pad", moves=[...])` (`version_converter/attribute_to_input.py`): attributes that
+  became inputs. They run both ways, after the functions of the step.
 - `negative_axes("Concat", axis=Axis("axis"))` (`version_converter/negative_axes.py`): axes may be
   negative from opset 11 on.
-- `by_way_of(12, "MaxPool", types=..., via=...)` (`version_converter/via_wider_type.py`): types
-  that are computed in another type below an opset, where the step has been refused otherwise.
+- `by_way_of(12, "MaxPool", types=..., via=...)` (`version_converter/via_wider_type.py`): types that
+  are computed in another type below an opset, where the step is refused otherwise.
 - `added_values(19, "Pad", attribute="mode", values=[b"wrap"])` and `harmless(...)`
   (`version_converter/registry.py`): values of attributes that came later, and attributes that a
-  version can do without.
+  version does not need.
 
-Then add the step to the story, with its link, and raise `REVIEWED` in
-`version_converter/schemas.py` when all changes of an opset were read.
+Then add the step to the history, with its link, and raise `REVIEWED` in
+`version_converter/schemas.py` when all changes of an opset are reviewed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ArgMax and ArgMin: where the extreme along an axis is.
+"""ArgMax and ArgMin: the index of the extreme along an axis.
 
 https://onnx.ai/onnx/operators/onnx__ArgMax.html
 https://onnx.ai/onnx/operators/onnx__ArgMin.html
@@ -25,7 +25,7 @@ negative_axes("ArgMax", "ArgMin", axis=Axis("axis"))
 
 @downgrade(12, "ArgMax", "ArgMin")
 def first_index(site: Site) -> Outcome:
-    """Before opset 12 the first of equal elements is taken: the last is the first from behind."""
+    """Before opset 12: the first of equal elements; the last one is the first of flipped data."""
     last = site.attribute("select_last_index")
     site.drop("select_last_index")
     if not last:
@@ -35,7 +35,7 @@ def first_index(site: Site) -> Outcome:
     one = site.ints([axis], "axis")
     starts, ends = site.ints([-1], "last"), site.ints([np.iinfo(np.int64).min], "first")
     flipped = site.emit("Slice", [data, starts, ends, one, site.ints([-1], "step")], "flipped")
-    found = site.emit(site.op_type, [flipped], "found", attributes=site.attributes)
+    index = site.emit(site.op_type, [flipped], "found", attributes=site.attributes)
     count = length_of(site, site.emit("Shape", [data], "shape"), axis)
     one_less = site.emit("Sub", [count, site.const(np.array(1, np.int64), "one")])
-    return [site.emit("Sub", [one_less, found])]
+    return [site.emit("Sub", [one_less, index])]

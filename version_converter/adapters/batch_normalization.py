@@ -1,4 +1,4 @@
-"""BatchNormalization: what says that it is in training.
+"""BatchNormalization: inference and training.
 
 https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 

@@ -1,4 +1,4 @@
-"""Bernoulli: truth drawn at random, with a probability for each element.
+"""Bernoulli: random truth values, with a probability for each element.
 
 https://onnx.ai/onnx/operators/onnx__Bernoulli.html
 
@@ -18,11 +18,11 @@ inexact_body("Bernoulli")
 
 @downgrade(15, "Bernoulli")
 def draw_below(site: Site) -> Outcome:
-    """Opset 14: a number drawn from 0 to 1 is below the probability."""
+    """Opset 14: compare a random number from 0 to 1 with the probability."""
     site.required_dtype(0, "a number to compare it with")
     probability, own = site.input(0), site.elem_type(0)
     assert probability is not None and own is not None
     seed = {name: m for name, m in site.attributes.items() if name == "seed"}
-    drawn = site.emit("RandomUniformLike", [probability], "drawn", attributes=seed)
-    is_one = site.emit("Less", [drawn, probability], "is_one")
+    sample = site.emit("RandomUniformLike", [probability], "drawn", attributes=seed)
+    is_one = site.emit("Less", [sample, probability], "is_one")
     return [site.emit("Cast", [is_one], to=site.attribute("dtype") or own)]

@@ -1,4 +1,4 @@
-"""Cast and CastLike: to a type that is said, or that another tensor has.
+"""Cast and CastLike: the type of an attribute, or of another tensor.
 
 https://onnx.ai/onnx/operators/onnx__Cast.html
 https://onnx.ai/onnx/operators/onnx__CastLike.html
@@ -8,11 +8,11 @@ https://onnx.ai/onnx/operators/onnx__CastLike.html
 - 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-13
 - 15: CastLike takes the type from input 1.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#CastLike-15
-- 19: 8-bit floats, and `saturate`, which speaks of these only.
+- 19: 8-bit floats, and `saturate`, for these only.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-19
 - 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-21
 - 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-23
-- 24: float8e8m0, and `round_mode`, which speaks of it only.
+- 24: float8e8m0, and `round_mode`, for it only.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-24
 - 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-25
 - 28: 6-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-28
@@ -26,13 +26,13 @@ from ..registry import Outcome, downgrade, harmless
 
 @downgrade(15, "CastLike")
 def cast_to_known_type(site: Site) -> Outcome:
-    """Opset 14: Cast to the type that input 1 is known to have."""
+    """Opset 14: Cast to the known type of input 1."""
     elem_type = site.elem_type(1)
     if elem_type is None:
         site.refuse("CastLike exists from opset 15 on, and the type to cast to is not known")
     return [site.emit("Cast", [site.input(0)], to=elem_type)]
 
 
-# Both matter for 8-bit floats only, which the older versions do not take at all.
+# Both matter for 8-bit floats only, which the older versions do not support at all.
 harmless("Cast", "CastLike", attribute="saturate")
 harmless("Cast", "CastLike", attribute="round_mode")

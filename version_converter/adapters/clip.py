@@ -22,7 +22,7 @@ from ..snippets import is_float, pick
 
 @downgrade(12, "Clip")
 def clip_integers(site: Site) -> Outcome:
-    """Before opset 12 Clip takes floats only. The upper bound is applied last, so that it wins."""
+    """Before opset 12: floats only. The upper bound is applied last, so that it wins."""
     if is_float(site):
         return None
     value, low, high = site.input(0), site.input(1), site.input(2)
@@ -36,7 +36,7 @@ def clip_integers(site: Site) -> Outcome:
 
 @downgrade(11, "Clip")
 def bounds_that_cross(site: Site) -> Outcome:
-    """Runtimes refuse attributes of which `min` is the larger; then all becomes `max`."""
+    """Clip by crossed bounds to `max`: runtimes refuse attributes with the larger `min`."""
     low, high = site.constant(1), site.constant(2)
     if low is None or high is None or low.size != 1 or high.size != 1 or not (low > high).all():
         return None
@@ -47,7 +47,7 @@ def bounds_that_cross(site: Site) -> Outcome:
 
 @longer_form(11, "Clip")
 def clip_at_run_time(site: Site) -> Outcome:
-    """Bounds that are no attributes: the larger of two, then the smaller."""
+    """Below opset 11: run-time bounds by Max and Min."""
     value = site.input(0)
     for index, op_type in ((1, "Max"), (2, "Min")):
         bound = site.input(index)

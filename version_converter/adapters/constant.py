@@ -1,4 +1,4 @@
-"""Constant: what it may hold, and in which form.
+"""Constant: types and forms of its value.
 
 https://onnx.ai/onnx/operators/onnx__Constant.html
 

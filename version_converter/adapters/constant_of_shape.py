@@ -1,4 +1,4 @@
-"""ConstantOfShape: one element, as often as a shape says.
+"""ConstantOfShape: one element, repeated to a shape.
 
 https://onnx.ai/onnx/operators/onnx__ConstantOfShape.html
 

@@ -1,4 +1,4 @@
-"""CumSum: what has been added up so far.
+"""CumSum: running sums.
 
 https://onnx.ai/onnx/operators/onnx__CumSum.html
 
@@ -60,6 +60,6 @@ def _add_body(site: Site, scan: Node, type_: onnx.TypeProto) -> None:
 
     before, element = (body.add_input(name, declared(name)) for name in ("before", "element"))
     after = body.add_node(Operator("Add"), [before, element], ["after"]).output()
-    shown: Value = before if site.attribute("exclusive") else after
-    given = body.add_node(Operator("Identity"), [shown], ["sum"]).output()
-    body.set_outputs([after, given], [declared("after"), declared("sum")])
+    partial: Value = before if site.attribute("exclusive") else after
+    output = body.add_node(Operator("Identity"), [partial], ["sum"]).output()
+    body.set_outputs([after, output], [declared("after"), declared("sum")])

@@ -1,4 +1,4 @@
-"""DepthToSpace: in which order the depth is spread.
+"""DepthToSpace: the order of blocks.
 
 https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
 
@@ -19,7 +19,7 @@ from ..registry import Outcome, downgrade
 
 @downgrade(11, "DepthToSpace")
 def columns_then_rows(site: Site) -> Outcome:
-    """Opset 10 spreads the depth in one order only; the other one is a Transpose of blocks."""
+    """Opset 10: one order only; the other one is a Transpose of blocks."""
     mode = site.text("mode")
     if mode not in ("DCR", "CRD"):
         site.refuse(f"there is no mode '{mode}'")

@@ -1,4 +1,4 @@
-"""Dropout: its ratio, its mask, and what says that it is in training.
+"""Dropout: its ratio, its mask, and the training mode.
 
 https://onnx.ai/onnx/operators/onnx__Dropout.html
 
@@ -22,7 +22,7 @@ from ..registry import Outcome, downgrade, harmless, upgrade
 @upgrade(10, "Dropout")
 @downgrade(10, "Dropout")
 def mask_is_unused(site: Site) -> Outcome:
-    """The mask is a bool from opset 10 on and of the type of the data before."""
+    """Refuse a used mask, whose type is bool from opset 10 on."""
     if site.is_used(1):
         site.refuse("its mask is used, which has another type in the other version")
     return None
@@ -30,7 +30,7 @@ def mask_is_unused(site: Site) -> Outcome:
 
 @downgrade(12, "Dropout")
 def dropout_for_inference(site: Site) -> Outcome:
-    """In inference a Dropout passes its input on, whatever the ratio is."""
+    """Opset 11: inference only, which returns the input for any ratio."""
     if site.input(2) is not None:
         training = site.required_constant(2, "the training mode")
         if training.any():
@@ -42,9 +42,9 @@ def dropout_for_inference(site: Site) -> Outcome:
 
 
 def _with_constant_mask(site: Site) -> list[Value]:
-    """From opset 12 on the mask of an inference is true everywhere; before, runtimes differ.
+    """Emit the mask of an inference, which is true everywhere from opset 12 on.
 
-    That nothing is less than itself, opset 7 can say too.
+    Before, runtimes differ. The mask is Not (x < x), which opset 7 supports too.
     """
     ratio = site.constant(1)
     share = 0.5 if ratio is None else float(site.one_number(ratio, "'ratio'"))

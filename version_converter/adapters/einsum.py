@@ -37,22 +37,24 @@ def as_product_of_matrices(site: Site) -> Outcome:
     one, other = terms
     batch = [label for label in output if label in one and label in other]
     inner = [label for label in one if label in other and label not in output]
-    left, right = ([label for label in t if label in output and label not in batch] for t in terms)
-    if max(len(inner), len(right), min(len(left), 1 + len(batch))) > 1:
-        # Several stand on the left where the right is one matrix.
+    row_labels, column_labels = (
+        [label for label in t if label in output and label not in batch] for t in terms
+    )
+    if max(len(inner), len(column_labels), min(len(row_labels), 1 + len(batch))) > 1:
+        # The left may have several where the right is one matrix.
         site.refuse("a product of matrices sums over one label, and has one free on each side")
     rows, columns = (
         _matrix(site, value, term, batch, sides)
         for value, term, sides in (
-            (values[0], one, (left, inner)),
-            (values[1], other, (inner, right)),
+            (values[0], one, (row_labels, inner)),
+            (values[1], other, (inner, column_labels)),
         )
     )
     product = site.emit("MatMul", [rows, columns], "product")
-    absent = _absent(batch, (left, right))
+    absent = _absent(batch, (row_labels, column_labels))
     if absent:
         product = site.emit("Squeeze", [product], "product", axes=absent)
-    return [_ordered(site, product, "".join([*batch, *left, *right]), output)]
+    return [_ordered(site, product, "".join([*batch, *row_labels, *column_labels]), output)]
 
 
 def _parsed(site: Site) -> tuple[list[str], str]:
@@ -60,9 +62,9 @@ def _parsed(site: Site) -> tuple[list[str], str]:
     equation = site.text("equation").replace(" ", "")
     if "." in equation:
         site.refuse("an ellipsis is not written out")
-    left, arrow, output = equation.partition("->")
-    terms = left.split(",")
-    counts = Counter(label for label in left if label != ",")
+    operands, arrow, output = equation.partition("->")
+    terms = operands.split(",")
+    counts = Counter(label for label in operands if label != ",")
     if not arrow:
         output = "".join(sorted(label for label, count in counts.items() if count == 1))
     if len(terms) > 2 or any(len(set(term)) < len(term) for term in terms):
@@ -77,12 +79,12 @@ def _parsed(site: Site) -> tuple[list[str], str]:
 
 
 def _stretched(site: Site, terms: list[str], output: str) -> list[tuple[int, str]]:
-    """The operands with a label that is summed over of which the size may be 1, and the other one's
-    larger: Einsum stretches these, where a product of matrices does not."""
+    """Operands with a summed label of size 1, or possibly 1, to broadcast. Einsum
+    broadcasts these, where a product of matrices does not."""
     if len(terms) < 2:
         return []
     shapes = [site.types.dimensions(site.input(index)) for index in range(2)]
-    found = []
+    operands = []
     for label in terms[0]:
         if label in output or label not in terms[1]:
             continue
@@ -92,13 +94,15 @@ def _stretched(site: Site, terms: list[str], output: str) -> list[tuple[int, str
         ]
         if sizes[0] is not None and sizes[0] == sizes[1]:
             continue
-        known = [None if size is None else size.value for size in sizes]
-        found += [(i, label) for i in range(2) if known[i] in (None, 1) and known[1 - i] != 1]
-    return found
+        lengths = [None if size is None else size.value for size in sizes]
+        operands += [
+            (i, label) for i in range(2) if lengths[i] in (None, 1) and lengths[1 - i] != 1
+        ]
+    return operands
 
 
 def _as_long(site: Site, values: list[Value], terms: list[str], index: int, label: str) -> Value:
-    """An operand, stretched along a label to the size that the other one has."""
+    """An operand broadcast along a label to the size of the other one."""
     other, own = terms[1 - index], terms[index]
     shape = site.emit("Shape", [values[1 - index]], "shape")
     place = site.ints([other.index(label)], "place")
@@ -115,7 +119,7 @@ def _others(terms: list[str], output: str) -> list[str]:
 
 
 def _summed(site: Site, value: Value | None, term: str, others: str) -> Value:
-    """An input without the labels that nothing else has."""
+    """An input summed over the labels that only it has."""
     assert value is not None
     axes = [axis for axis, label in enumerate(term) if label not in others]
     if not axes:
@@ -123,9 +127,9 @@ def _summed(site: Site, value: Value | None, term: str, others: str) -> Value:
     return site.emit("ReduceSum", [value], "summed", axes=axes, keepdims=0)
 
 
-def _ordered(site: Site, value: Value, labels: str, wanted: str) -> Value:
-    """A value with its axes in another order."""
-    perm = [labels.index(label) for label in wanted]
+def _ordered(site: Site, value: Value, labels: str, order: str) -> Value:
+    """A value with its axes in the order of labels."""
+    perm = [labels.index(label) for label in order]
     if perm == sorted(perm):
         return value
     return site.emit("Transpose", [value], "ordered", perm=perm)
@@ -134,13 +138,13 @@ def _ordered(site: Site, value: Value, labels: str, wanted: str) -> Value:
 def _matrix(
     site: Site, value: Value, term: str, batch: list[str], sides: tuple[list[str], list[str]]
 ) -> Value:
-    """An input as matrices: what both have, then a label or a length of 1 for each side."""
+    """An input as matrices: the batch labels, then a label or a length of 1 for each side."""
     value = _ordered(site, value, term, "".join([*batch, *sides[0], *sides[1]]))
     absent = _absent(batch, sides)
     return site.unsqueeze(value, absent) if absent else value
 
 
 def _absent(batch: list[str], sides: tuple[list[str], list[str]]) -> list[int]:
-    """Where the axes of length 1 stand for sides without a label."""
+    """The axes of length 1 for sides without a label."""
     places = (len(batch), len(batch) + max(len(sides[0]), 1))
     return [place for place, side in zip(places, sides, strict=True) if not side]

@@ -1,4 +1,4 @@
-"""Equal: the types that it compares.
+"""Equal: the types of its operands.
 
 https://onnx.ai/onnx/operators/onnx__Equal.html
 
@@ -31,7 +31,7 @@ by_way_of(
 
 @downgrade(11, "Equal")
 def equality_of_floats(site: Site) -> Outcome:
-    """Before opset 11 Equal takes no floats: equal is neither less, nor greater, nor NaN."""
+    """Before opset 11: no floats; equal is neither less, nor greater, nor NaN."""
     if not is_float(site):
         return None
     pair = [site.input(0), site.input(1)]
@@ -42,7 +42,7 @@ def equality_of_floats(site: Site) -> Outcome:
 
 @longer_form(11, "Equal")
 def long_unsigned_integers(site: Site) -> Outcome:
-    """Below opset 11: both halves of unsigned ones are equal, as signed integers."""
+    """Below opset 11: comparison of both halves of unsigned integers, as signed ones."""
     if site.required_dtype(0, "Equal") != np.uint64:
         site.refuse("Equal of this type is not written out")
     pair = [value for value in site.inputs if value is not None]

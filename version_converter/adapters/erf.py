@@ -31,8 +31,9 @@ _FAR = (
 
 @longer_form(9, "Erf")
 def near_and_far_from_zero(site: Site) -> Outcome:
-    """Below opset 9: by two fits, in floats: at most 3 units in the last place off, never above
-    1. Both are taken of clipped numbers, so that what counts for nothing is finite."""
+    """Below opset 9: two polynomial fits. The error is at most 3 units in the last place, and the
+    result never above 1. Both fits are computed of clipped numbers, so that the unselected one is
+    finite."""
     dtype, elem_type = site.required_dtype(0, "Erf"), site.elem_type(0) or 0
     if (dtype.kind == "f" and dtype.itemsize > 4) or dtype.kind in "iu":
         site.refuse("below opset 9 it can be said of floats of at most 32 bits only")
@@ -51,17 +52,17 @@ def near_and_far_from_zero(site: Site) -> Outcome:
     parts = [site.emit("Mul", pair, "part") for pair in ((is_near, near), (is_far, far))]
     # What is far is within by 1 or -1, which is its sign.
     erf = site.emit("Mul", [within, site.emit("Add", parts, "slope")], "erf")
-    erf = _nan_kept(site, data, erf)
+    erf = _with_nan(site, data, erf)
     if elem_type != onnx.TensorProto.FLOAT:
         erf = site.emit("Cast", [erf], to=elem_type)
     return [erf]
 
 
-def _nan_kept(site: Site, data: Value, made: Value) -> Value:
-    """What was made of data by operators that may lose what is no number: that is 0 / 0."""
+def _with_nan(site: Site, data: Value, result: Value) -> Value:
+    """Restore NaN of data, by 0 / 0, in a result that may lack it."""
     is_nan = site.emit("IsNaN", [data], "is_nan")
     number = _flag(site, site.emit("Not", [is_nan], "is_number"))
-    return site.emit("Div", [site.emit("Mul", [made, number], "made"), number])
+    return site.emit("Div", [site.emit("Mul", [result, number], "made"), number])
 
 
 def _polynomial(site: Site, x: Value, factors: Sequence[float]) -> Value:

@@ -1,4 +1,4 @@
-"""Expand: as large as another shape broadcasts it to.
+"""Expand: broadcasting to a shape.
 
 https://onnx.ai/onnx/operators/onnx__Expand.html
 
@@ -15,13 +15,15 @@ from ..snippets import tiled
 
 @longer_form(8, "Expand")
 def tile_what_has_length_1(site: Site) -> Outcome:
-    """Below opset 8: Tile repeats axes of length 1 as often as is wanted, and others once."""
-    data, wanted, rank, lengths = site.input(0), site.input(1), site.rank(), site.shape(1)
-    assert data is not None and wanted is not None
+    """Below opset 8: Tile, which repeats axes of length 1."""
+    data, target, rank, lengths = site.input(0), site.input(1), site.rank(), site.shape(1)
+    assert data is not None and target is not None
     if rank is None or lengths is None or len(lengths) != 1 or lengths[0] is None:
         site.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
-    shape, known = site.shape() or [], site.constant(1)
-    pairs = zip(reversed(shape), reversed([] if known is None else known.tolist()), strict=False)
+    shape, constant = site.shape() or [], site.constant(1)
+    pairs = zip(
+        reversed(shape), reversed([] if constant is None else constant.tolist()), strict=False
+    )
     if any(size not in (None, 1) and other not in (1, size) for size, other in pairs):
-        site.refuse(f"what has the shape {shape} does not become {known}")
-    return [tiled(site, data, rank, wanted, lengths[0])]
+        site.refuse(f"what has the shape {shape} does not become {constant}")
+    return [tiled(site, data, rank, target, lengths[0])]

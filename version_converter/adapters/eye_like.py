@@ -20,7 +20,7 @@ _MOST_ELEMENTS = 1 << 16
 
 @longer_form(9, "EyeLike")
 def where_row_and_column_meet(site: Site) -> Outcome:
-    """Below opset 9: a constant, or where the number of the row, moved, is that of the column."""
+    """Below opset 9: a constant, or a comparison of row and column numbers."""
     elem_type = site.attribute("dtype") or site.elem_type(0)
     if not elem_type:
         site.refuse_unknown("its element type is that of its input, which")

@@ -1,4 +1,4 @@
-"""Flatten: a matrix of the axes before one and those behind it.
+"""Flatten: a matrix of the axes before an axis and of those from it on.
 
 https://onnx.ai/onnx/operators/onnx__Flatten.html
 
@@ -34,16 +34,16 @@ negative_axes("Flatten", axis=Axis("axis"))
 
 @longer_form(9, "Flatten")
 def as_matrix(site: Site) -> Outcome:
-    """Below opset 9: Reshape, where one of the lengths is known and not 0; else as doubles, which
-    Flatten takes, whatever the lengths."""
+    """Below opset 9: Reshape, where one of the lengths is known and not 0; else Flatten of
+    doubles."""
     data, axis, elem_type = site.input(0), site.attribute("axis"), site.elem_type()
     assert data is not None
     rank = site.rank()
     if rank is not None and axis != rank:
         axis = site.checked_axis(axis)
-    wanted = _lengths(site.shape(), axis)
-    if wanted is not None:
-        return [site.emit("Reshape", [data, site.ints(wanted, "lengths")])]
+    lengths = _lengths(site.shape(), axis)
+    if lengths is not None:
+        return [site.emit("Reshape", [data, site.ints(lengths, "lengths")])]
     if elem_type in (*WORDS, onnx.TensorProto.BOOL):
         return [site.emit("Cast", [_as_doubles(site, data, axis)], to=elem_type)]
     if elem_type not in _LONG:
@@ -53,8 +53,8 @@ def as_matrix(site: Site) -> Outcome:
 
 
 def _lengths(shape: list[int | None] | None, axis: int) -> list[int] | None:
-    """The shape of the matrix as Reshape takes it. It reads 0 as another length, and -1 as what is
-    left of the elements, which nothing decides beside a 0."""
+    """The shape of the matrix for Reshape. There 0 copies a length, and -1 is inferred, which is
+    impossible beside a 0."""
     if axis == 0:
         return [1, -1]
     if shape is None:

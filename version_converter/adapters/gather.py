@@ -1,4 +1,4 @@
-"""GatherElements and GatherND: elements and slices that indices speak of one by one.
+"""GatherElements and GatherND: elements and slices by index.
 
 https://onnx.ai/onnx/operators/onnx__GatherElements.html
 https://onnx.ai/onnx/operators/onnx__GatherND.html
@@ -23,12 +23,12 @@ from ..snippets import length_of, numbers_below
 
 @longer_form(11, "GatherND")
 def gather_rows(site: Site) -> Outcome:
-    """Below opset 11: Gather from the first axes made one."""
+    """Below opset 11: Gather from the merged first axes."""
     data, depth, indices = site.input(0), depth_of(site), as_int64(site, 1)
     assert data is not None
-    shape, known = site.shape(), site.constant(1)
+    shape, constant = site.shape(), site.constant(1)
     lengths = [None] * depth if shape is None else shape[:depth]
-    tuples = np.zeros((0, depth)) if known is None else known.reshape(-1, depth)
+    tuples = np.zeros((0, depth)) if constant is None else constant.reshape(-1, depth)
     for length, column in zip(lengths, tuples.T, strict=False):
         if length is not None and not (abs(column + 0.5) < length).all():
             site.refuse("an index of it is out of range")
@@ -38,48 +38,48 @@ def gather_rows(site: Site) -> Outcome:
 
 @longer_form(12, "GatherND")
 def say_the_batch(site: Site) -> Outcome:
-    """Below opset 12: tuples that begin with the place in the batch."""
-    data, shape, given = site.input(0), site.shape(), site.shape(1)
+    """Below opset 12: index tuples that begin with the batch indices."""
+    data, shape, index_shape = site.input(0), site.shape(), site.shape(1)
     count = site.attribute("batch_dims")
-    ranks = [len(each) for each in (shape, given) if each is not None]
+    ranks = [len(each) for each in (shape, index_shape) if each is not None]
     if not 0 < count < min([count + 1, *ranks]):
         site.refuse(f"batch_dims = {count} does not fit the ranks of its inputs")
     batch = None if shape is None else shape[:count]
-    if batch is None or None in batch or given is None:
+    if batch is None or None in batch or index_shape is None:
         site.refuse_unknown(
             "places in the batch need its lengths and the indices' rank, one of which"
         )
     lengths = [length or 0 for length in batch]
     places = np.moveaxis(np.indices(lengths, np.int64), 0, -1)
-    tuples = places.reshape(*lengths, *[1] * (len(given) - count - 1), count)
+    tuples = places.reshape(*lengths, *[1] * (len(index_shape) - count - 1), count)
     indices = as_int64(site, 1)
     around = site.emit("Shape", [indices], "shape")
     ends = [site.ints([number], "place") for number in (0, -1)]
-    kept = site.emit("Slice", [around, *ends], "kept")
-    full = site.emit("Concat", [kept, site.ints([count], "count")], "full", axis=0)
+    leading = site.emit("Slice", [around, *ends], "kept")
+    full = site.emit("Concat", [leading, site.ints([count], "count")], "full", axis=0)
     spread = site.emit("Expand", [site.const(tuples, "batch"), full], "batch")
-    longer = site.emit("Concat", [spread, indices], "tuples", axis=len(given) - 1)
+    longer = site.emit("Concat", [spread, indices], "tuples", axis=len(index_shape) - 1)
     return [site.emit("GatherND", [data, longer])]
 
 
 @longer_form(11, "GatherElements")
 def gather_flat(site: Site) -> Outcome:
-    """Below opset 11: Gather from all axes made one, at places that are known but for one axis, or
-    counted at run time."""
-    shape, taken = site.shape(), site.shape(1)
-    if None not in (shape, taken) and len(shape or ()) != len(taken or ()):
+    """Below opset 11: Gather from all axes merged. Positions are constant but for one axis, or
+    computed at run time."""
+    shape, index_shape = site.shape(), site.shape(1)
+    if None not in (shape, index_shape) and len(shape or ()) != len(index_shape or ()):
         site.refuse("its indices have another rank than its data")
-    if shape is None or taken is None or None in taken or None in shape:
+    if shape is None or index_shape is None or None in index_shape or None in shape:
         places = _places_at_run_time(site, site.required_rank("a GatherElements"))
         return [site.emit("Gather", [_elements(site), places], axis=0)]
-    known = [length or 0 for length in shape]
-    steps = [int(np.prod(known[axis + 1 :])) for axis in range(len(known))]
+    lengths = [length or 0 for length in shape]
+    steps = [int(np.prod(lengths[axis + 1 :])) for axis in range(len(lengths))]
     axis = site.required_axis(site.attribute("axis"), "a GatherElements")
-    grid = np.indices([length or 0 for length in taken], np.int64)
+    grid = np.indices([length or 0 for length in index_shape], np.int64)
     places = sum(
         step * rows for a, (step, rows) in enumerate(zip(steps, grid, strict=True)) if a != axis
     )
-    length = site.const(np.array(known[axis]), "length")
+    length = site.const(np.array(lengths[axis]), "length")
     along = from_the_front(site, as_int64(site, 1), length)
     scaled = site.emit("Mul", [along, site.const(np.array(steps[axis]), "step")], "scaled")
     start = site.const(np.zeros_like(grid[0]) + places, "start")
@@ -92,9 +92,9 @@ def _elements(site: Site) -> Value:
 
 
 def _places_at_run_time(site: Site, rank: int) -> Value:
-    """Where the elements stand that are gathered: what is added by each axis, the last one first.
-    Along all but one, indices stand where their elements do."""
-    shape, taken = (site.emit("Shape", [site.input(index)], "shape") for index in (0, 1))
+    """The positions of the gathered elements, summed over axes, the last one first. Along all axes
+    but one, an index has the position of its element."""
+    shape, index_shape = (site.emit("Shape", [site.input(index)], "shape") for index in (0, 1))
     flat: Value | None = None
     step: Value | None = None
     along = site.required_axis(site.attribute("axis"), "a GatherElements")
@@ -103,7 +103,7 @@ def _places_at_run_time(site: Site, rank: int) -> Value:
         if axis == along:
             part = from_the_front(site, as_int64(site, 1), length)
         else:
-            part = numbers_below(site, length_of(site, taken, axis, rank=1))
+            part = numbers_below(site, length_of(site, index_shape, axis, rank=1))
             if axis < rank - 1:
                 part = site.unsqueeze(part, range(1, rank - axis))
         part = part if step is None else site.emit("Mul", [part, step], "part")

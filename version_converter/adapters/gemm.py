@@ -1,4 +1,4 @@
-"""Gemm: a product of matrices, and the matrix that is added.
+"""Gemm: a product of matrices, and its bias.
 
 https://onnx.ai/onnx/operators/onnx__Gemm.html
 
@@ -20,7 +20,7 @@ from ..registry import Outcome, downgrade
 
 @downgrade(11, "Gemm", where=lambda form: form.inputs < 3)
 def add_bias(site: Site) -> Outcome:
-    """Before opset 11 the added matrix must be there."""
+    """Before opset 11: a bias is required."""
     if site.input(2) is None:
         dtype = site.required_dtype(0, "a bias of zeros")
         site.set_input(2, site.const(np.zeros(1, dtype), "bias"))

@@ -1,4 +1,4 @@
-"""GridSample: the names of its modes, and how many axes it samples.
+"""GridSample: the names of its modes, and its rank.
 
 https://onnx.ai/onnx/operators/onnx__GridSample.html
 
@@ -21,14 +21,14 @@ _SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
 
 @upgrade(20, "GridSample")
 def rename_mode(site: Site) -> Outcome:
-    """Modes are no longer named for two dimensions."""
+    """Opset 20: names of modes for any number of dimensions."""
     site.set("mode", _renamed(site, _SAMPLING))
     return None
 
 
 @downgrade(20, "GridSample")
 def rename_mode_back(site: Site) -> Outcome:
-    """Before opset 20 the grid has two dimensions."""
+    """Before opset 20: grids of two dimensions only."""
     if site.required_rank("GridSample before opset 20") != 4:
         site.refuse("opset 19 samples inputs of rank 4 only")
     site.set("mode", _renamed(site, {new: old for old, new in _SAMPLING.items()}))
@@ -44,5 +44,5 @@ def _renamed(site: Site, names: dict[str, str]) -> str:
 
 @longer_form(16, "GridSample")
 def pixel_by_pixel(site: Site) -> Outcome:
-    """Below opset 16: the pixels of each result are gathered, weighed and added."""
+    """Below opset 16: gather, weight and add the pixels of each output."""
     return [sample(site)]

@@ -1,4 +1,4 @@
-"""GroupNormalization: a scale and a bias for what?
+"""GroupNormalization: scale and bias by group or by channel.
 
 https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 
@@ -23,7 +23,7 @@ inexact_body("GroupNormalization")
 
 @upgrade(21, "GroupNormalization")
 def repeat_scale(site: Site) -> Outcome:
-    """From opset 21 on there is one scale and bias for each channel, not for each group."""
+    """Opset 21: one scale and bias for each channel, not for each group."""
     groups, shape = _groups(site), site.shape()
     if shape is not None and shape[1] is not None:
         times = site.ints([1, shape[1] // groups], "times")
@@ -43,14 +43,14 @@ def repeat_scale(site: Site) -> Outcome:
 
 @downgrade(18, "GroupNormalization")
 def scale_groups(site: Site) -> Outcome:
-    """Opset 17: groups are normalized and scaled as rows."""
+    """Opset 17: normalize and scale groups as rows."""
     shape, rows = _normalized(site)
     return [site.emit("Reshape", [_scaled(site, rows), shape])]
 
 
 @downgrade(21, "GroupNormalization")
 def scale_channels(site: Site) -> Outcome:
-    """Opset 20: groups are normalized as rows, channels are scaled."""
+    """Opset 20: normalize groups as rows, then scale channels."""
     shape, rows = _normalized(site)
     whole = site.emit("Reshape", [rows, shape])
     channels = site.emit("Reshape", [whole, site.ints([0, 0, -1], "channels")])
@@ -58,7 +58,7 @@ def scale_channels(site: Site) -> Outcome:
 
 
 def _normalized(site: Site) -> tuple[Value, Value]:
-    """The shape of the data, and its groups as rows, normalized at least as exactly as floats."""
+    """The shape of the data, and its groups as rows, normalized as floats or doubles."""
     site.required_dtype(0, "the precision")
     own, data = site.elem_type(0), site.input(0)
     assert data is not None and own is not None
@@ -74,7 +74,7 @@ def _normalized(site: Site) -> tuple[Value, Value]:
 
 
 def _groups(site: Site) -> int:
-    """How many groups there are, which the channels fill."""
+    """The number of groups, which divides the number of channels."""
     groups: int = site.attribute("num_groups")
     channels = site.length(1)
     if groups < 1 or (channels is not None and channels % groups):

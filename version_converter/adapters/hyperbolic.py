@@ -21,22 +21,22 @@ from ..registry import Outcome, longer_form
 
 _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
 _SMALL = 1e-3
-"""Nearer to zero a logarithm loses digits, and three terms of a series are exact as floats."""
+"""Limit below which a logarithm loses digits, and three terms of a series are exact as floats."""
 
 
 class _Wide:
-    """A node computed in a wider type, as which what rounding loses is too little to be seen."""
+    """A node in a wider type, so that rounding errors vanish in the result."""
 
     def __init__(self, site: Site, wide: int) -> None:
-        dtype, self.given = site.required_dtype(0, site.op_type), site.elem_type(0) or 0
+        dtype, self.own = site.required_dtype(0, site.op_type), site.elem_type(0) or 0
         if dtype.kind == "f" and dtype.itemsize > 4 and site.op_type not in ("Sinh", "Cosh"):
             site.refuse("below opset 9 it can be said of floats of at most 32 bits only")
         data = site.input(0)
         assert data is not None
         self.site = site
-        self.type = max(wide, self.given) if self.given in (_FLOAT, _DOUBLE) else wide
+        self.type = max(wide, self.own) if self.own in (_FLOAT, _DOUBLE) else wide
         self.dtype = onnx.helper.tensor_dtype_to_np_dtype(self.type)
-        self.x = data if self.given == self.type else site.emit("Cast", [data], to=self.type)
+        self.x = data if self.own == self.type else site.emit("Cast", [data], to=self.type)
 
     def number(self, number: float) -> Value:
         return self.site.const(np.array(number, self.dtype), "number")
@@ -44,12 +44,12 @@ class _Wide:
     def do(self, op_type: str, *inputs: Value) -> Value:
         return self.site.emit(op_type, inputs)
 
-    def result(self, made: Value) -> Outcome:
-        return [made if self.given == self.type else self.site.emit("Cast", [made], to=self.given)]
+    def result(self, value: Value) -> Outcome:
+        return [value if self.own == self.type else self.site.emit("Cast", [value], to=self.own)]
 
 
 def _cosh(wide: _Wide) -> Value:
-    """Half of e^|x| and of what 1 is divided by it. The root of e^|x| overflows for no result."""
+    """Half of e^|x| plus e^-|x|. The root of e^|x| overflows for no finite result."""
     half, do = wide.number(0.5), wide.do
     root = do("Exp", do("Mul", do("Abs", wide.x), half))
     more = do("Mul", do("Mul", root, half), root)
@@ -105,7 +105,7 @@ def half_a_logarithm(site: Site) -> Outcome:
 
 
 def _or_series(wide: _Wide, size: Value, far: Value, third: float, fifth: float) -> Value:
-    """Next to zero x (1 + third x^2 + fifth x^4), elsewhere what is given."""
+    """The series x (1 + third x^2 + fifth x^4) next to zero, elsewhere `far`."""
     do = wide.do
     square = do("Mul", wide.x, wide.x)
     inner = do("Add", do("Mul", square, wide.number(fifth)), wide.number(third))

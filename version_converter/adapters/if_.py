@@ -1,4 +1,4 @@
-"""If: what its branches may give.
+"""If: types and shapes of its outputs.
 
 https://onnx.ai/onnx/operators/onnx__If.html
 
@@ -21,7 +21,7 @@ from ..registry import Outcome, downgrade
 
 @downgrade(11, "If")
 def same_branches(site: Site) -> Outcome:
-    """Before opset 11 both branches give the same shapes."""
+    """Before opset 11: branches with outputs of the same shapes."""
     bodies = (site.body("then_branch"), site.body("else_branch"))
     for one, other in zip(bodies[0].outputs, bodies[1].outputs, strict=True):
         a, b = site.types.shape(one), site.types.shape(other)

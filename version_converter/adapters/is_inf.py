@@ -1,4 +1,4 @@
-"""IsInf: which elements are infinite.
+"""IsInf: test of elements for infinity.
 
 https://onnx.ai/onnx/operators/onnx__IsInf.html
 

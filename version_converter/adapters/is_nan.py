@@ -1,4 +1,4 @@
-"""IsNaN: which elements are not numbers.
+"""IsNaN: test of elements for NaN.
 
 https://onnx.ai/onnx/operators/onnx__IsNaN.html
 

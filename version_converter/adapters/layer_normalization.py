@@ -1,4 +1,4 @@
-"""LayerNormalization: the deviations from a mean, in parts of their size.
+"""LayerNormalization: deviations from a mean, divided by the standard deviation.
 
 https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 
@@ -19,11 +19,11 @@ inexact_body("LayerNormalization")
 
 @downgrade(17, "LayerNormalization")
 def by_squared_deviations(site: Site) -> Outcome:
-    """Opset 16: what the specification says, where onnx's function subtracts squares."""
+    """Opset 16: the specification's formula, where onnx's function subtracts squares."""
     own, stash, data = _own_type(site), site.attribute("stash_type"), site.input(0)
     assert data is not None
     require_unidirectional(site, 1, 2)
-    # It is computed at least as exactly as its mean is given out.
+    # It is computed at least as exactly as its mean.
     inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
     axis = site.attribute("axis")
     site.checked_axis(axis)

@@ -1,4 +1,4 @@
-"""Less and Greater: the types that they compare.
+"""Less and Greater: the types of their operands.
 
 https://onnx.ai/onnx/operators/onnx__Less.html
 https://onnx.ai/onnx/operators/onnx__Greater.html
@@ -25,8 +25,9 @@ by_way_of(9, "Less", "Greater", types=WORDS, via=onnx.TensorProto.DOUBLE, inputs
 
 @longer_form(9, "Less", "Greater")
 def long_integers(site: Site) -> Outcome:
-    """Below opset 9: as doubles, where all on one side are exact so; what the other side is rounded
-    to stays on its side of them. Else their high halves, and the low ones where those are equal."""
+    """Below opset 9: comparison of doubles, where one side is exact as doubles: rounding keeps the
+    other on its side. Else comparison of the high halves, and of the low ones where those are
+    equal."""
     op_type, pair = site.op_type, [value for value in site.inputs if value is not None]
     if site.required_dtype(0, op_type) not in (np.int64, np.uint64):
         site.refuse(f"{op_type} of this type is not written out")
@@ -41,5 +42,5 @@ def long_integers(site: Site) -> Outcome:
 
 
 def _is_exact(site: Site, index: int) -> bool:
-    known = site.constant(index)
-    return known is not None and bool((np.abs(known.astype(np.float64)) < EXACT).all())
+    array = site.constant(index)
+    return array is not None and bool((np.abs(array.astype(np.float64)) < EXACT).all())

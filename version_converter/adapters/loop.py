@@ -1,9 +1,9 @@
-"""Loop: what it carries from trip to trip.
+"""Loop: its loop-carried state.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 
-- 1: one tensor or more. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-1
-- 11: it may carry nothing. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-11
+- 1: one state or more, all tensors. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-1
+- 11: it may have no state. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-11
 - 13: sequences. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-13
 - 16: optionals, bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-16
 - 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-19
@@ -34,18 +34,18 @@ _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ())
 
 @downgrade(11, "Loop")
 def carry_something(site: Site) -> Outcome:
-    """Before opset 11 a Loop carries at least one value: one that nothing reads will do."""
+    """Before opset 11: at least one state, here one without readers."""
     if len(site.inputs) > 2:
         return None
     node, body = site.node, site.body("body")
     carried = site.const(np.zeros((), np.float32), "carried")
     site.set_input(2, carried)
-    # At once, since what is asked about the node from now on is asked of the body, too.
+    # At once, since inference of the node reads the body too from now on.
     site.graph.resize_inputs(node, 3)
     site.graph.set_input(node, 2, carried)
     info = onnx.helper.make_value_info("carried", _NUMBER)
-    given = body.add_input(info.name, info)
-    passed = body.add_node(Operator("Identity"), [given], [f"{info.name}_on"]).output()
+    state = body.add_input(info.name, info)
+    passed = body.add_node(Operator("Identity"), [state], [f"{info.name}_on"]).output()
     condition, *scanned = body.outputs
     first, *others = body.output_infos
     body.set_outputs([condition, passed, *scanned], [first, info, *others])

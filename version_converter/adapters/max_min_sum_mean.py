@@ -25,7 +25,7 @@ from ..snippets import is_float, pick, tiled
 
 @downgrade(8, "Sum", "Mean", "Max", "Min")
 def same_shapes(site: Site) -> Outcome:
-    """Before opset 8 these do not broadcast; what Max and Min are given is tiled."""
+    """Before opset 8: no broadcasting; inputs of Max and Min are tiled."""
     shapes = [site.shape(index) for index in range(len(site.inputs))]
     first = shapes[0]
     if len(shapes) == 1 or (
@@ -38,7 +38,7 @@ def same_shapes(site: Site) -> Outcome:
 
 
 def _of_one_shape(site: Site) -> list[Value]:
-    """The inputs, each as large as they broadcast to: as large as their sum, whatever that is."""
+    """The inputs, each broadcast to the shape of their sum."""
     values = [value for value in site.inputs if value is not None]
     ranks = [rank for rank in map(site.types.rank, values) if rank is not None]
     if len(ranks) < len(values):
@@ -54,7 +54,7 @@ def _of_one_shape(site: Site) -> list[Value]:
 
 @longer_form(8, "Sum", "Mean")
 def added_one_by_one(site: Site) -> Outcome:
-    """Below opset 8 Add and Div broadcast, one after the other."""
+    """Below opset 8: Add and Div, which broadcast."""
     values = [value for value in site.inputs if value is not None]
     total = functools.reduce(lambda a, b: site.emit("Add", [a, b], "sum"), values)
     if site.op_type == "Sum":
@@ -65,7 +65,7 @@ def added_one_by_one(site: Site) -> Outcome:
 
 @downgrade(12, "Max", "Min")
 def extreme_of_integers(site: Site) -> Outcome:
-    """Before opset 12 Max and Min take floats only."""
+    """Before opset 12: floats only; integers by comparison."""
     if is_float(site):
         return None
     test = "Greater" if site.op_type == "Max" else "Less"

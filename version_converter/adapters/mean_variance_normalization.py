@@ -1,4 +1,4 @@
-"""MeanVarianceNormalization: the deviations from a mean, in parts of their size.
+"""MeanVarianceNormalization: deviations from a mean, divided by the standard deviation.
 
 https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
 
@@ -17,7 +17,7 @@ from ..registry import Outcome, downgrade, inexact_body, upgrade
 from ..snippets import mean_and_deviations
 
 _LEAST = 1e-9
-"""What is added to the deviation, so that nothing is divided by zero."""
+"""Summand of the deviation, which avoids a division by zero."""
 
 # It subtracts the square of the mean from the mean of the squares.
 inexact_body("MeanVarianceNormalization")
@@ -32,7 +32,7 @@ def write_axes(site: Site) -> Outcome:
 
 @downgrade(9, "MeanVarianceNormalization")
 def by_squared_deviations(site: Site) -> Outcome:
-    """Opset 8: what the specification says, where onnx's function subtracts squares."""
+    """Opset 8: the specification's formula, where onnx's function subtracts squares."""
     dtype, data = site.required_dtype(0, "the least divisor"), site.input(0)
     assert data is not None
     axes = [site.checked_axis(axis) for axis in site.attribute("axes")]

@@ -1,4 +1,4 @@
-"""Mod: the remainder of a division, and how the quotient is rounded.
+"""Mod: the remainder of a division, and the rounding of its quotient.
 
 https://onnx.ai/onnx/operators/onnx__Mod.html
 
@@ -28,8 +28,8 @@ by_way_of(
 
 @downgrade(10, "Mod")
 def remainder_of_division(site: Site) -> Outcome:
-    """Opset 9: Div rounds integers towards zero; what remains is corrected by its sign where the
-    quotient is to be floored."""
+    """Opset 9: the remainder of Div, which rounds towards zero. For a floored quotient its sign is
+    corrected."""
     dtype = site.required_dtype(0, "Mod")
     if dtype not in (np.int32, np.int64, np.uint64):
         # Other integers go by way of long ones.
@@ -48,7 +48,7 @@ def remainder_of_division(site: Site) -> Outcome:
 
 @downgrade(28, "Mod")
 def integers_only(site: Site) -> Outcome:
-    """Before opset 28 the floored quotient is for integers."""
+    """Before opset 28: floored quotients of integers only."""
     dtype = site.required_dtype(0, "Mod")
     if not site.attribute("fmod") and dtype.kind not in "iu":
         site.refuse("fmod = 0 takes integers only in opset 27")

@@ -1,4 +1,4 @@
-"""NonZero: the positions of what is not zero.
+"""NonZero: the positions of elements that are not zero.
 
 https://onnx.ai/onnx/operators/onnx__NonZero.html
 
@@ -29,7 +29,7 @@ _BODY = (("i", onnx.TensorProto.INT64), ("c", onnx.TensorProto.BOOL), ("u", onnx
 
 @downgrade(9, "NonZero")
 def count_by_loop(site: Site) -> Outcome:
-    """Opset 8: where no element is zero, the positions are the numbers below the length."""
+    """Opset 8: numbers below the length, where no element is zero."""
     data = site.input(0)
     if data is None or site.rank(0) != 1 or not _has_no_zero(data):
         site.refuse(
@@ -43,7 +43,7 @@ def count_by_loop(site: Site) -> Outcome:
 
 
 def _has_no_zero(value: Value) -> bool:
-    """Whether a value is constant elements, repeated and cast, of which none is zero."""
+    """Test whether a value consists of repeated and cast constants without zeros."""
     casts = []
     node = value.producer
     while (
@@ -70,23 +70,23 @@ def _has_no_zero(value: Value) -> bool:
 
 
 def _count(site: Site, inputs: list[Value]) -> Value:
-    """A Loop that gives out its iteration numbers; it carries a value because it has to."""
+    """A Loop that returns its iteration numbers; it has a state because it must."""
     labels = [site.label("unused"), site.label("numbers")]
     loop = site.graph.add_node(Operator("Loop"), inputs, labels)
     body = site.graph.add_body(loop, "body", empty_header("count"))
     infos = [onnx.helper.make_tensor_value_info(name, type_, []) for name, type_ in _BODY]
     number, condition, carried = [body.add_input(info.name, info) for info in infos]
-    given = [
+    results = [
         # Identities, because runtimes mistake inputs of a body that are its outputs.
         body.add_node(Operator("Identity"), [value], [f"{value.name}_on"]).output()
         for value in (condition, carried, number)
     ]
     kinds = (_BODY[1][1], _BODY[2][1], _BODY[0][1])
     body.set_outputs(
-        given,
+        results,
         [
             onnx.helper.make_tensor_value_info(value.name, kind, [])
-            for value, kind in zip(given, kinds, strict=True)
+            for value, kind in zip(results, kinds, strict=True)
         ],
     )
     site.note(loop)

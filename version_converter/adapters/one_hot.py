@@ -1,4 +1,4 @@
-"""OneHot: what a negative index means, and a negative axis.
+"""OneHot: negative indices, and negative axes.
 
 https://onnx.ai/onnx/operators/onnx__OneHot.html
 
@@ -25,18 +25,18 @@ from ..registry import Outcome, downgrade, longer_form
 from ..snippets import numbers_below
 
 _MOST_KNOWN = 1 << 16
-"""Of so many classes the numbers are a constant."""
+"""Limit of classes up to which their numbers are a constant."""
 
 negative_axes("OneHot", axis=Axis("axis", added=1, at_rest=-1))
 
 
 @downgrade(11, "OneHot")
 def wrap_indices(site: Site) -> Outcome:
-    """From opset 11 on a negative index counts from the back; before, it is out of range."""
+    """Before opset 11: a negative index, which counts from the back later, is out of range."""
     indices = site.input(0)
-    known = site.constant(0)
+    constant = site.constant(0)
     dtype = site.required_dtype(0, "an index that may be negative")
-    if dtype.kind == "u" or (known is not None and (known >= 0).all()):
+    if dtype.kind == "u" or (constant is not None and (constant >= 0).all()):
         return None
     if dtype not in (np.int32, np.int64, np.float32, np.float64):
         site.refuse(f"an index of type {dtype} that may be negative cannot be wrapped in opset 10")
@@ -44,7 +44,7 @@ def wrap_indices(site: Site) -> Outcome:
     scalar = site.emit("Reshape", [site.input(1), site.ints([], "rank_0")], "depth")
     depth = site.emit("Cast", [scalar], "depth", to=site.elem_type(0))
     wrapped = site.emit("Add", [indices, depth], "wrapped")
-    # What is still negative was out of range, and becomes so above, since runtimes wrap once more.
+    # A still negative index was out of range, and becomes too large, since runtimes wrap once more.
     beyond = site.emit("Less", [wrapped, zero], "beyond")
     wrapped = site.emit("Where", [beyond, depth, wrapped], "wrapped")
     negative = site.emit("Less", [indices, zero], "negative")
@@ -54,8 +54,8 @@ def wrap_indices(site: Site) -> Outcome:
 
 @longer_form(9, "OneHot")
 def compare_with_each_class(site: Site) -> Outcome:
-    """Below opset 9: a choice by whether the index is the number of the class. What is out of range
-    is none of these."""
+    """Below opset 9: comparison of the index with each class. An index out of range equals none of
+    these."""
     dtype = site.required_dtype(0, "a comparison with each class")
     if dtype.kind not in "iu":
         site.refuse(f"an index of type {dtype} may be no whole number")
@@ -75,7 +75,7 @@ def compare_with_each_class(site: Site) -> Outcome:
 
 
 def _classes(site: Site) -> Value:
-    """The numbers of the classes, a vector."""
+    """The numbers of the classes, as a vector."""
     depth = site.constant(1)
     if depth is not None:
         count = site.one_number(depth, "input 'depth'")

@@ -1,4 +1,4 @@
-"""Pad: by how much, with what, along which axes.
+"""Pad: pads, value, mode and axes.
 
 https://onnx.ai/onnx/operators/onnx__Pad.html
 
@@ -7,7 +7,7 @@ https://onnx.ai/onnx/operators/onnx__Pad.html
 - 11: `pads` and `value` are inputs; integers.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-11
 - 13: all types. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-13
-- 18: `axes` says of which axes `pads` speaks.
+- 18: `axes` selects the axes of `pads`.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-18
 - 19: `mode` = "wrap". https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-19
 - 21: 8-bit floats, 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-21
@@ -38,7 +38,7 @@ added_values(19, "Pad", attribute="mode", values=[b"wrap"])
 
 @downgrade(18, "Pad")
 def pad_all_axes(site: Site) -> Outcome:
-    """Before opset 18 the pads speak of every axis."""
+    """Before opset 18: pads of all axes."""
     if site.input(3) is None:
         return None
     axes = site.required_constant(3, "input 'axes'").astype(np.int64)
@@ -54,8 +54,8 @@ def pad_all_axes(site: Site) -> Outcome:
         full = site.const(spread, "pads")
     else:
         zeros = site.ints([0] * (2 * rank), "zeros")
-        given = [zeros, site.const(places, "places"), site.input(1)]
-        full = site.emit("ScatterElements", given, "pads", axis=0)
+        operands = [zeros, site.const(places, "places"), site.input(1)]
+        full = site.emit("ScatterElements", operands, "pads", axis=0)
     site.set_input(1, full)
     site.set_input(3, None)
     return None
@@ -63,8 +63,8 @@ def pad_all_axes(site: Site) -> Outcome:
 
 @longer_form(11, "Pad")
 def pad_by_joining(site: Site) -> Outcome:
-    """Below opset 11 pads are constant: run-time ones become tensors of the length that is asked
-    for, put before and after; negative ones cut."""
+    """Below opset 11: constant pads only. Run-time ones become tensors of the requested lengths,
+    concatenated before and after; negative ones become a Slice."""
     mode, data, pads = site.text("mode"), site.input(0), site.input(1)
     if mode != "constant":
         site.refuse(f"mode = '{mode}' with pads from run time is not written out")
@@ -74,14 +74,14 @@ def pad_by_joining(site: Site) -> Outcome:
     rank = site.required_rank("pads from run time")
     if site.shape(1) not in (None, [None], [2 * rank]):
         site.refuse(f"its pads are not two for each of {rank} axes")
-    known = site.types.elements(pads) or [None] * (2 * rank)
+    sizes = site.types.elements(pads) or [None] * (2 * rank)
     counts = pads
-    if any(count is None or count.at_least is None or count.at_least < 0 for count in known):
+    if any(count is None or count.at_least is None or count.at_least < 0 for count in sizes):
         data, counts = _cut(site, data, pads, rank)
     for axis in range(rank):
         blocks: list[Value | None] = [data]
         for side, place in ((0, axis), (1, axis + rank)):
-            count = known[place]
+            count = sizes[place]
             if count is None or count.value != 0:
                 blocks.insert(side and len(blocks), _block(site, data, counts, axis, place, rank))
         if len(blocks) > 1:
@@ -90,7 +90,7 @@ def pad_by_joining(site: Site) -> Outcome:
 
 
 def _cut(site: Site, data: Value, pads: Value, rank: int) -> tuple[Value, Value]:
-    """The data without what negative pads take away, and the pads that remain."""
+    """The data sliced by the negative pads, and the other pads."""
     zero = site.const(np.array(0), "zero")
     less = site.emit("Less", [pads, zero], "less")
     cuts = site.emit("Where", [less, pads, zero], "cuts")
@@ -103,7 +103,7 @@ def _cut(site: Site, data: Value, pads: Value, rank: int) -> tuple[Value, Value]
 
 
 def _block(site: Site, data: Value, counts: Value, axis: int, place: int, rank: int) -> Value:
-    """What is put before or after an axis."""
+    """A padding block before or after the data along an axis."""
     shape = site.emit("Shape", [data], "shape")
     sizes: list[Value | None] = []
     for first, last in ((0, axis), (axis + 1, rank)):

@@ -1,4 +1,4 @@
-"""AveragePool, LpPool and MaxPool: windows along the axes behind the channels.
+"""AveragePool, LpPool and MaxPool: windows along the axes after the channels.
 
 https://onnx.ai/onnx/operators/onnx__AveragePool.html
 https://onnx.ai/onnx/operators/onnx__LpPool.html
@@ -7,11 +7,11 @@ https://onnx.ai/onnx/operators/onnx__MaxPool.html
 - 2: floats, no dilations, sizes rounded down.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LpPool-2
 - 7: `count_include_pad`. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-7
-- 8: MaxPool gives indices too, in the order that `storage_order` says.
+- 8: MaxPool returns indices too, in the order of `storage_order`.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-8
 - 10: MaxPool has dilations; MaxPool and AveragePool round sizes up with `ceil_mode`.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-10
-- 11: what they do not say of dilations and strides is written down.
+- 11: defaults of dilations and strides are specified.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-11
 - 12: MaxPool of 8-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-12
 - 18: LpPool has dilations and `ceil_mode`.
@@ -36,7 +36,7 @@ from ..windows import Window, say_elements, say_ends, sides, windows
 
 @downgrade(8, "MaxPool")
 def row_major(site: Site) -> Outcome:
-    """The storage order speaks of the indices only, which opset 7 does not give."""
+    """Opset 7: no indices, and hence no storage order."""
     if not site.is_used(1):
         site.drop("storage_order")
     return None
@@ -47,22 +47,22 @@ by_way_of(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
 
 @longer_form(10, "MaxPool")
 def the_largest_of_windows(site: Site) -> Outcome:
-    """Below opset 10: windows that reach into more padding, or whose elements are put side by side.
-    Padding never is the largest: another element of the window may stand in its place."""
-    found = windows(site)
-    if all(window.step == 1 for window in found):
-        return say_ends(site, found)
+    """Below opset 10: windows with more padding, or gathered side by side. Padding is never the
+    maximum, so that another element of the window may replace it."""
+    per_axis = windows(site)
+    if all(window.step == 1 for window in per_axis):
+        return say_ends(site, per_axis)
     if site.is_used(1):
         site.refuse("indices of dilated windows are not written out")
     data = site.input(0)
     assert data is not None
-    return [*say_elements(site, data, [_inside(site, window) for window in found]), None][
+    return [*say_elements(site, data, [_inside(site, window) for window in per_axis]), None][
         : len(site.node.outputs)
     ]
 
 
 def _inside(site: Site, window: Window) -> Array:
-    """The places of windows with the first element of each in the place of padding."""
+    """The positions of windows, with the first element of each in the place of padding."""
     places, outside = window.places(), window.outside()
     if outside.all(axis=1).any():
         site.refuse("one of its windows holds nothing but padding")
@@ -73,33 +73,35 @@ def _inside(site: Site, window: Window) -> Array:
 
 @longer_form(10, "AveragePool")
 def the_mean_of_windows(site: Site) -> Outcome:
-    """Below opset 10: windows that reach into more padding, which does not count."""
-    found = windows(site)
-    if site.attribute("count_include_pad") and any(window.more for window in found):
+    """Below opset 10: windows with more padding, which does not count."""
+    per_axis = windows(site)
+    if site.attribute("count_include_pad") and any(window.more for window in per_axis):
         site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
-    return say_ends(site, found)
+    return say_ends(site, per_axis)
 
 
 @longer_form(18, "LpPool")
 @longer_form(19, "AveragePool")
 def windows_side_by_side(site: Site) -> Outcome:
-    """Below opset 19 (LpPool 18): elements of dilated windows put side by side, behind zeros that
-    are padded. Of a mean they count, as `count_include_pad` says, or there are none."""
-    found, data = windows(site), site.input(0)
+    """Below opset 19 (LpPool 18): gather dilated windows side by side from padded data. A mean
+    counts the padding if `count_include_pad` is set, or there is none."""
+    per_axis, data = windows(site), site.input(0)
     assert data is not None
-    padded = any(window.start or window.end for window in found)
+    padded = any(window.start or window.end for window in per_axis)
     mean = site.op_type == "AveragePool"
-    if not mean and all(window.step == 1 for window in found):
-        return say_ends(site, found)
-    if mean and any(window.more for window in found):
+    if not mean and all(window.step == 1 for window in per_axis):
+        return say_ends(site, per_axis)
+    if mean and any(window.more for window in per_axis):
         site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
     if mean and padded and not site.attribute("count_include_pad"):
         site.refuse("a mean over dilated windows without their padding is not written out")
     if padded:
-        pads = [[0, 0, *(getattr(window, side) for window in found)] for side in ("start", "end")]
+        pads = [
+            [0, 0, *(getattr(window, side) for window in per_axis)] for side in ("start", "end")
+        ]
         data = site.emit("Pad", [data, site.ints([*pads[0], *pads[1]], "pads")], "padded")
     site.drop("count_include_pad")
-    return say_elements(site, data, [window.places() + window.start for window in found])
+    return say_elements(site, data, [window.places() + window.start for window in per_axis])
 
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
@@ -110,24 +112,24 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 @downgrade(19, "AveragePool")
 @downgrade(22, *_POOLS)
 def same_windows(site: Site) -> Outcome:
-    """With ceil_mode the versions do not agree on a last window that starts in the padding."""
+    """Refuse a ceil_mode whose last window may start in the padding."""
     if not site.attribute("ceil_mode") or _starts_inside(site):
         return None
-    known = site.types.shape(site.node.output())
-    if known is None or None in known:
-        known = site.inferred_shape(site.source)
+    shape = site.types.shape(site.node.output())
+    if shape is None or None in shape:
+        shape = site.inferred_shape(site.source)
     other = site.inferred_shape(site.target)
     # The first two axes are not pooled, so batches and channels need not be known.
-    if known is None or other is None or None in known[2:] or known[2:] != other[2:]:
+    if shape is None or other is None or None in shape[2:] or shape[2:] != other[2:]:
         site.refuse(
             f"ceil_mode = 1 may count windows in another way in opset {site.target}: the output has"
-            f" the shape {known} here and {other} there"
+            f" the shape {shape} here and {other} there"
         )
     return None
 
 
 def _starts_inside(site: Site) -> bool:
-    """Whether no window starts in the padding at the end, whatever the size of the input.
+    """Test whether no window starts in the end padding, for any input size.
 
     The last one starts before in + pad_end - reach + stride, counted from the first element; with
     pad_end + stride <= reach that is inside.

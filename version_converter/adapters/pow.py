@@ -23,7 +23,7 @@ from ..snippets import is_float
 
 @downgrade(12, "Pow")
 def exponent_like_base(site: Site) -> Outcome:
-    """Before opset 12 the exponent has the type of the base."""
+    """Before opset 12: an exponent of the base's type."""
     base, exponent = site.elem_type(0), site.elem_type(1)
     if base == exponent or base is None or not is_float(site):
         return None
@@ -31,16 +31,16 @@ def exponent_like_base(site: Site) -> Outcome:
     if site.constant(1) is None and _holds(dtype, own):
         site.set_input(1, site.emit("Cast", [site.input(1)], "exponent", to=base))
         return None
-    known = site.required_constant(1, "the exponent (of another type than the base)")
-    cast = known.astype(dtype)
-    if (cast != known).any():
+    values = site.required_constant(1, "the exponent (of another type than the base)")
+    cast = values.astype(dtype)
+    if (cast != values).any():
         site.refuse("its exponents are not exact in the type of the base, which opset 11 wants")
     site.set_input(1, site.const(cast, "exponent"))
     return None
 
 
 def _holds(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
-    """Whether a float type holds all numbers of another type."""
+    """Test whether a float type holds all numbers of another type."""
     if other.kind == "f":
         return bool(np.can_cast(other, dtype))
     return other.itemsize * 8 <= np.finfo(dtype).nmant + 1

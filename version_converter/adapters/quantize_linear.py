@@ -1,4 +1,4 @@
-"""QuantizeLinear and DequantizeLinear: scales, and the types that they give.
+"""QuantizeLinear and DequantizeLinear: scales, and output types.
 
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
@@ -7,7 +7,7 @@ https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-10
 - 13: a scale for each slice along `axis`.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-13
-- 19: data of 16-bit floats; 8-bit floats, and `saturate`, which speaks of these only.
+- 19: data of 16-bit floats; 8-bit floats, and `saturate`, for these only.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-19
 - 21: a scale for each block; `output_dtype` of QuantizeLinear; 4 and 16-bit integers.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-21
@@ -36,7 +36,7 @@ _PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 @downgrade(13, *_PAIR)
 def one_scale(site: Site) -> Outcome:
-    """Before opset 13 there is one scale for the whole tensor."""
+    """Before opset 13: one scale for the whole tensor."""
     shape = site.shape(1)
     if shape is None:
         site.refuse_unknown("opset 12 takes one scale, and the shape of this one")
@@ -50,7 +50,7 @@ def one_scale(site: Site) -> Outcome:
 @longer_form(13, "DequantizeLinear")
 @longer_form(10, "DequantizeLinear")
 def subtract_and_scale(site: Site) -> Outcome:
-    """The definition in full: what is left of integers without the zero point, times the scale."""
+    """The definition in full: integers minus the zero point, times the scale."""
     dtype, data, zero_point = site.required_dtype(0, "a difference"), site.input(0), site.input(2)
     scale = _spread(site, 1)
     if zero_point is None:
@@ -66,8 +66,8 @@ def subtract_and_scale(site: Site) -> Outcome:
 @longer_form(13, "QuantizeLinear")
 @longer_form(10, "QuantizeLinear")
 def divide_and_round(site: Site) -> Outcome:
-    """The definition in full: divided by the scale, rounded to the nearest integer, halves to the
-    even one, behind the zero point, as near as the type comes to it."""
+    """The definition in full: divide by the scale, round half to even, add the zero point,
+    saturate."""
     scale, zero_point = _spread(site, 1), site.input(2)
     elem_type = onnx.TensorProto.UINT8 if zero_point is None else site.elem_type(2)
     if site.source >= 21:
@@ -89,8 +89,8 @@ def divide_and_round(site: Site) -> Outcome:
 
 
 def _spread(site: Site, index: int) -> Value:
-    """A scale or zero point in a shape that broadcasts to the data: one for all, one for each slice
-    along the axis, or one for each block."""
+    """A scale or zero point in a shape that broadcasts to the data. There is one for all, one for
+    each slice along the axis, or one for each block."""
     value, shape = site.input(index), site.shape(index)
     assert value is not None
     if shape is None:
@@ -130,24 +130,24 @@ def _of_blocks(site: Site, value: Value, shape: list[int | None], block: int) ->
 
 @downgrade(21, "QuantizeLinear")
 def type_by_zero_point(site: Site) -> Outcome:
-    """Before opset 21 the type of the result is that of the zero point, or uint8."""
-    wanted = site.attribute("output_dtype")
+    """Before opset 21: the output type is that of the zero point, or uint8."""
+    elem_type = site.attribute("output_dtype")
     site.drop("output_dtype")
-    if site.input(2) is not None or wanted in (0, onnx.TensorProto.UINT8):
+    if site.input(2) is not None or elem_type in (0, onnx.TensorProto.UINT8):
         return None
     shape = site.shape(1)
     if shape is None or None in shape:
         site.refuse_unknown("output_dtype needs a zero point of the shape of the scale, which")
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(wanted)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     site.set_input(2, site.const(np.zeros([d or 0 for d in shape], dtype), "zero_point"))
     return None
 
 
 @downgrade(23, "DequantizeLinear")
 def type_by_scale(site: Site) -> Outcome:
-    """Before opset 23 the type of the result is that of the scale."""
-    wanted = site.attribute("output_dtype")
-    if wanted and wanted != site.elem_type(1):
+    """Before opset 23: the output type is that of the scale."""
+    elem_type = site.attribute("output_dtype")
+    if elem_type and elem_type != site.elem_type(1):
         site.refuse("its output has another type than its scale, which opset 22 does not allow")
     site.drop("output_dtype")
     return None
@@ -155,7 +155,7 @@ def type_by_scale(site: Site) -> Outcome:
 
 @downgrade(23, "QuantizeLinear")
 def precision_of_input(site: Site) -> Outcome:
-    """Before opset 23 the division is done in the type of the input and the scale."""
+    """Before opset 23: division in the type of the input and the scale."""
     precision = site.attribute("precision")
     if precision and precision != site.elem_type(0):
         site.refuse("it divides in another type than its input has, which opset 22 cannot say")
@@ -163,5 +163,5 @@ def precision_of_input(site: Site) -> Outcome:
     return None
 
 
-# It matters for 8-bit floats only, which the older versions do not take at all.
+# It matters for 8-bit floats only, which the older versions do not support at all.
 harmless("QuantizeLinear", attribute="saturate")

@@ -3,7 +3,7 @@
 https://onnx.ai/onnx/operators/onnx__Range.html
 
 - 11: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Range-11
-- 27: 16-bit floats, and `stash_type`, which speaks of these only.
+- 27: 16-bit floats, and `stash_type`, for these only.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Range-27
 
     y = Range (start, limit, delta)
@@ -20,21 +20,21 @@ import numpy as np
 import onnx
 
 from ...ir import Graph, Value
-from ..loops import carried_through
+from ..loops import counted_loop
 from ..node_draft import Site
 from ..registry import Outcome, harmless, longer_form
 from ..snippets import numbers_below
 
 _T = onnx.TensorProto
 
-# It matters for 16-bit floats only, which Range does not take before opset 27.
+# It matters for 16-bit floats only, which Range does not support before opset 27.
 harmless("Range", attribute="stash_type")
 
 
 @longer_form(11, "Range")
 def counted(site: Site) -> Outcome:
-    """Below opset 11: integers are multiples of the step, as 64-bit ones; floats are added up in a
-    Loop. Onnx's function counts in floats, which round."""
+    """Below opset 11: multiples of the step for integers, as 64-bit ones, and a Loop of additions
+    for floats. Onnx's function counts in floats, which round."""
     site.required_dtype(0, "Range")
     own = site.elem_type() or 0
     integers = own not in (_T.FLOAT, _T.DOUBLE)
@@ -65,8 +65,8 @@ def _count(site: Site, limit: Value, start: Value, delta: Value) -> Value:
 def _added_up(site: Site, count: Value, start: Value, delta: Value) -> Value:
     scalar = onnx.helper.make_tensor_type_proto(site.elem_type() or 0, [])
 
-    def trip(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
-        shown = site.emit("Identity", [before[0]], "shown")
-        return [site.emit("Add", [before[0], delta], "sum"), shown]
+    def iterate(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
+        term = site.emit("Identity", [before[0]], "shown")
+        return [site.emit("Add", [before[0], delta], "sum"), term]
 
-    return carried_through(site, count, [start], [scalar], trip, [scalar])[1]
+    return counted_loop(site, count, [start], [scalar], iterate, [scalar])[1]

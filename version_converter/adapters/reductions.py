@@ -1,4 +1,4 @@
-"""The reductions: over which axes, and over none.
+"""Reductions: their axes, and empty axes.
 
 https://onnx.ai/onnx/operators/onnx__ReduceL1.html
 https://onnx.ai/onnx/operators/onnx__ReduceL2.html
@@ -16,7 +16,7 @@ https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
 - 11: axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-11
 - 12: ReduceMax and ReduceMin of 8-bit integers.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMax-12
-- 13: `axes` of ReduceSum is an input; `noop_with_empty_axes` says what none means; bfloat16.
+- 13: `axes` of ReduceSum is an input; `noop_with_empty_axes` defines empty axes; bfloat16.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-13
 - 18: the others follow. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMean-18
 - 20: ReduceMax and ReduceMin of truth values.
@@ -38,7 +38,8 @@ from ..registry import Outcome, downgrade, inexact_body, longer_form
 from ..via_wider_type import by_way_of
 
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
-"""Over no axes these give their input back; the others still take roots, squares or logarithms."""
+"""Reductions that return their input over no axes; the others still compute roots, squares or
+logarithms."""
 
 _ON_ELEMENTS = {
     "ReduceL1": ("Abs",),
@@ -47,7 +48,7 @@ _ON_ELEMENTS = {
     "ReduceLogSumExp": (),
 }
 
-# It takes powers of e of numbers as they are, which overflow, where runtimes subtract the largest.
+# Its exponentials overflow, where runtimes subtract the maximum first.
 inexact_body("ReduceLogSumExp")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
 _T = onnx.TensorProto
@@ -61,7 +62,8 @@ by_way_of(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
 @downgrade(13, "ReduceSum")
 @downgrade(18, *OTHERS)
 def empty_axes(site: Site) -> Outcome:
-    """An empty list of axes means all of them or, with noop_with_empty_axes, none."""
+    """Before opset 13 or 18: no empty axes, which mean all or, with `noop_with_empty_axes`,
+    none."""
     if site.input(1) is None:
         axes: list[int] = []
     else:
@@ -86,24 +88,25 @@ def empty_axes(site: Site) -> Outcome:
 
 @longer_form(18, "ReduceMax", "ReduceMin")
 def extreme_over_chosen_axes(site: Site) -> Outcome:
-    """Below opset 18, of axes from run time: axis by axis, the extreme where it is chosen."""
+    """Below opset 18, run-time axes: the extreme along each chosen axis, one after the other."""
     return [chosen_axes.extreme(site)]
 
 
 @longer_form(18, "ReduceLogSumExp")
 def log_of_sum_over_chosen_axes(site: Site) -> Outcome:
-    """Below opset 18, of axes from run time: ReduceSum takes these, the largest is found so."""
+    """Below opset 18, run-time axes: ReduceSum, which supports these, and a maximum axis by
+    axis."""
     return [chosen_axes.log_of_sum(site)]
 
 
 @longer_form(18, "ReduceMean")
 def mean_over_chosen_axes(site: Site) -> Outcome:
-    """Below opset 18, of axes from run time: a sum and a count."""
+    """Below opset 18, run-time axes: a sum and a count."""
     return [chosen_axes.mean(site)]
 
 
 @longer_form(13, "ReduceSum")
 @longer_form(18, "ReduceProd")
 def accumulated_over_chosen_axes(site: Site) -> Outcome:
-    """Below opset 13 or 18, of axes from run time: axis by axis."""
+    """Below opset 13 or 18, run-time axes: axis by axis."""
     return [chosen_axes.accumulated(site)]

@@ -1,4 +1,4 @@
-"""Relu: the types that it takes.
+"""Relu: the types of its input.
 
 https://onnx.ai/onnx/operators/onnx__Relu.html
 
@@ -17,7 +17,7 @@ from ..registry import Outcome, downgrade
 
 @downgrade(14, "Relu", kinds="i")
 def relu_of_integers(site: Site) -> Outcome:
-    """Before opset 14 Relu takes floats only."""
+    """Before opset 14: floats only; Max for integers."""
     dtype = site.required_dtype(0, "Relu before opset 14")
     if dtype.kind != "i":
         return None

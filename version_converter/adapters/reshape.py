@@ -1,4 +1,4 @@
-"""Reshape: what a zero in the wanted shape means.
+"""Reshape: zeros in the target shape.
 
 https://onnx.ai/onnx/operators/onnx__Reshape.html
 
@@ -13,8 +13,8 @@ https://onnx.ai/onnx/operators/onnx__Reshape.html
 - 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-25
 
     y = Reshape <allowzero = 1> (x, shape)
-->  (opset 14 to 13, where run time alone tells whether there is a zero in the shape)
-    y = Slice (Reshape (Concat (x as a vector, as much as ones in the place of zeros want),
+->  (opset 14 to 13, where the shape is computed at run time and may have a zero)
+    y = Slice (Reshape (Concat (x as a vector, padding for ones in the place of zeros),
                         shape with ones in the place of zeros),
                zeros, shape)
 """
@@ -30,7 +30,7 @@ from ..snippets import reshaped
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
 def no_zeros(site: Site) -> Outcome:
-    """Before opset 14 a zero in the wanted shape copies the input's dimension."""
+    """Before opset 14: a zero in the target shape copies the input's dimension."""
     if site.attribute("allowzero"):
         if not _says_the_same(site):
             site.refuse("a dimension of 0 with allowzero = 1 cannot be said in opset 13")
@@ -39,22 +39,22 @@ def no_zeros(site: Site) -> Outcome:
 
 
 def _says_the_same(site: Site) -> bool:
-    """Whether each wanted dimension that may be zero is that of the input at its place."""
+    """Test whether each target dimension that may be zero equals the input's."""
     sizes = site.types.dimensions(site.input(0)) or ()
     constant, shape = site.constant(1), site.input(1)
-    wanted = None if shape is None else site.types.elements(shape)
+    target = None if shape is None else site.types.elements(shape)
     if constant is not None:
-        wanted = [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
-    return wanted is not None and all(
+        target = [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
+    return target is not None and all(
         size is not None
         and (size.equals(0) is False or (place < len(sizes) and size.equals(sizes[place])))
-        for place, size in enumerate(wanted)
+        for place, size in enumerate(target)
     )
 
 
 @longer_form(14, "Reshape")
 def cut_zeros(site: Site) -> Outcome:
-    """Of a shape from run time: ones in the place of zeros, filled, then cut off."""
+    """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced."""
     data, shape = site.input(0), site.input(1)
     assert data is not None and shape is not None
     return [reshaped(site, data, shape)]

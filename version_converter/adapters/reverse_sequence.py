@@ -1,4 +1,4 @@
-"""ReverseSequence: each row backwards, as far as its length.
+"""ReverseSequence: reversal of each row up to its length.
 
 https://onnx.ai/onnx/operators/onnx__ReverseSequence.html
 
@@ -18,7 +18,7 @@ from ..registry import Outcome, longer_form
 
 @longer_form(10, "ReverseSequence")
 def gather_backwards(site: Site) -> Outcome:
-    """Below opset 10: elements of the two first axes, gathered from places that are known."""
+    """Below opset 10: Gather along the merged first axes, from constant positions."""
     lengths, shape = site.required_constant(1, "the lengths"), site.shape()
     time, data = site.attribute("time_axis"), site.input(0)
     if data is None or shape is None or len(shape) < 2 or None in shape[:2]:

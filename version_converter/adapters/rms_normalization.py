@@ -1,4 +1,4 @@
-"""RMSNormalization: values in parts of the root of their mean square.
+"""RMSNormalization: values divided by the root of their mean square.
 
 https://onnx.ai/onnx/operators/onnx__RMSNormalization.html
 
@@ -21,8 +21,8 @@ inexact_body("RMSNormalization")
 
 @downgrade(23, "RMSNormalization")
 def by_squares(site: Site) -> Outcome:
-    """Opset 22: computed at least as exactly as the input is, where onnx's function computes all
-    in `stash_type`, doubles as floats."""
+    """Opset 22: at least as exact as the input, where onnx's function computes doubles as
+    floats."""
     site.required_dtype(0, "the precision")
     require_unidirectional(site, 1)
     own, data = site.elem_type(0), site.input(0)

@@ -1,10 +1,10 @@
-"""RoiAlign: where the pixels of a region lie.
+"""RoiAlign: the positions of a region's pixels.
 
 https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 
-- 10: the operator appears; pixels lie as in "output_half_pixel".
+- 10: the operator appears; positions as in "output_half_pixel".
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#RoiAlign-10
-- 16: `coordinate_transformation_mode` says where, by default "half_pixel".
+- 16: `coordinate_transformation_mode`, by default "half_pixel".
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#RoiAlign-16
 - 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#RoiAlign-22
 """
@@ -17,14 +17,14 @@ from ..registry import Outcome, downgrade, upgrade
 
 @upgrade(16, "RoiAlign")
 def old_half_pixel(site: Site) -> Outcome:
-    """Before opset 16 there was no other way to place the pixels."""
+    """Before opset 16: "output_half_pixel" only."""
     site.set("coordinate_transformation_mode", "output_half_pixel")
     return None
 
 
 @downgrade(16, "RoiAlign")
 def only_old_half_pixel(site: Site) -> Outcome:
-    """Opset 15 places pixels in one way only, which is not the default of opset 16."""
+    """Opset 15: "output_half_pixel" only, which is not the default of opset 16."""
     mode = site.text("coordinate_transformation_mode")
     if mode != "output_half_pixel":
         site.refuse(f"coordinate_transformation_mode = '{mode}' does not exist in opset 15")

@@ -15,8 +15,7 @@ from ..snippets import rounded
 
 @longer_form(11, "Round")
 def up_or_down(site: Site) -> Outcome:
-    """Below opset 11: the integer above where the distance to the one below is larger than a half,
-    or a half from an odd one."""
+    """Below opset 11: Floor or Ceil, by the distance to the integer below."""
     dtype, data = site.required_dtype(0, "a half"), site.input(0)
     assert data is not None
     return [rounded(site, data, dtype)]

@@ -1,10 +1,10 @@
-"""Scan: its axes. The step between 8 and 9 is `version_converter/scans.py`.
+"""Scan: its axes. `version_converter/scans.py` converts between opsets 8 and 9.
 
 https://onnx.ai/onnx/operators/onnx__Scan.html
 
-- 8: the operator appears; all inputs have a batch axis, and the axis behind it is scanned.
+- 8: the operator appears; all inputs have a batch axis, and the axis after it is scanned.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-8
-- 9: no batch; `scan_input_axes` and `scan_output_axes` say which axes are scanned.
+- 9: no batch; `scan_input_axes` and `scan_output_axes` select the scanned axes.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-9
 - 11: these axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-11
 - 16: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-16
@@ -23,7 +23,7 @@ from ..registry import Outcome, downgrade
 
 @downgrade(11, "Scan")
 def count_scan_axes(site: Site) -> Outcome:
-    """Write negative axes as positive ones, each in the rank of its own input or output."""
+    """Convert negative axes to positive ones, by the rank of each input or output."""
     body = site.body("body")
     scanned = site.attribute("num_scan_inputs")
     states = len(site.inputs) - scanned

@@ -1,4 +1,4 @@
-"""Scatter, ScatterElements and ScatterND: what becomes of the elements that are there.
+"""Scatter, ScatterElements and ScatterND: updates of elements and slices.
 
 https://onnx.ai/onnx/operators/onnx__Scatter.html
 https://onnx.ai/onnx/operators/onnx__ScatterElements.html
@@ -24,20 +24,20 @@ import numpy as np
 from ...ir import Array, Graph, Value
 from ...ops.schemas import allowed_types, schema_at, tensor_text
 from ..flat_indices import as_int64, depth_of, flat_index, lengths
-from ..loops import carried_through
+from ..loops import counted_loop
 from ..node_draft import Site
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..snippets import length_of, pick, reshaped
 
 _JOINING = {"add": "Add", "mul": "Mul", "max": "Greater", "min": "Less"}
-"""What joins an element and its update, or tells which one is kept, by reduction.
+"""By reduction: the operator that joins or compares an element and its update.
 
-Nothing says which is the larger of two of which one is no number. As in onnxruntime, it is the
+The specification does not define the maximum of a NaN and a number. As in onnxruntime, it is the
 update.
 """
 
 Changed = Callable[[Value, Value, Value], Value]
-"""Data with updates at indices, of which no two are alike."""
+"""Updates data at distinct indices."""
 
 
 @upgrade(11, "Scatter")
@@ -57,8 +57,8 @@ def to_scatter(site: Site) -> Outcome:
 @longer_form(16, "ScatterElements")
 @longer_form(18, "ScatterElements")
 def reduce_elements(site: Site) -> Outcome:
-    """Below opset 18, or 16: elements are read, joined with their updates and written back, one
-    index along the axis after the other, since another one may point to the same place."""
+    """Below opset 18 or 16: read elements, join them with updates, write them back. Indices along
+    the axis follow one after the other, since two may have the same target."""
     axis = site.required_axis(site.attribute("axis"), "a reduction")
     join = _joining(site)
 
@@ -67,12 +67,12 @@ def reduce_elements(site: Site) -> Outcome:
         new = _new(site, join, old, updates)
         return site.emit("ScatterElements", [data, indices, new], "changed", axis=axis)
 
-    shape, known = site.shape(1), site.constant(1)
+    shape, constant = site.shape(1), site.constant(1)
     if shape is not None and len(shape) != site.rank():
         site.refuse("its indices have another rank than its data")
     distinct = shape is not None and shape[axis] in (0, 1)
-    if known is not None and (known >= 0).all():
-        order = np.sort(known, axis)
+    if constant is not None and (constant >= 0).all():
+        order = np.sort(constant, axis)
         distinct = bool(np.diff(order, axis=axis).all())
     return [_joined(site, change, distinct, axis)]
 
@@ -80,7 +80,7 @@ def reduce_elements(site: Site) -> Outcome:
 @longer_form(16, "ScatterND")
 @longer_form(18, "ScatterND")
 def reduce_slices(site: Site) -> Outcome:
-    """Below opset 18, or 16: the same with slices, one tuple of indices after the other."""
+    """Below opset 18 or 16: the same with slices, one index tuple after the other."""
     join, depth = _joining(site), depth_of(site)
 
     def change(data: Value, indices: Value, updates: Value) -> Value:
@@ -88,10 +88,10 @@ def reduce_slices(site: Site) -> Outcome:
         new = _new(site, join, old, updates)
         return site.emit("ScatterND", [data, indices, new], "changed")
 
-    shape, known = site.shape(1), site.constant(1)
+    shape, constant = site.shape(1), site.constant(1)
     distinct = shape is not None and None not in shape and math.prod(n or 0 for n in shape) <= depth
-    if known is not None and (known >= 0).all():
-        tuples = known.reshape(-1, depth)
+    if constant is not None and (constant >= 0).all():
+        tuples = constant.reshape(-1, depth)
         distinct = len(np.unique(tuples, axis=0)) == len(tuples)
     if not distinct and len(shape or ()) != 2:
         _in_one_row(site, depth)
@@ -99,7 +99,7 @@ def reduce_slices(site: Site) -> Outcome:
 
 
 def _joining(site: Site) -> str:
-    """The operator that joins two elements, or compares them."""
+    """The operator that joins or compares two elements."""
     join = _JOINING.get(site.text("reduction"))
     if join is None:
         site.refuse(f"no opset has a reduction '{site.text('reduction')}'")
@@ -116,7 +116,7 @@ def _new(site: Site, join: str, old: Value, updates: Value) -> Value:
 
 
 def _joined(site: Site, change: Changed, distinct: bool, axis: int) -> Value:
-    """All updates at once where their places are distinct, else one after the other."""
+    """All updates at once where their targets are distinct, else one after the other."""
     data, indices, updates = (site.input(index) for index in range(3))
     assert data is not None and indices is not None and updates is not None
     if distinct:
@@ -126,19 +126,19 @@ def _joined(site: Site, change: Changed, distinct: bool, axis: int) -> Value:
     if type_ is None:
         site.refuse("a Loop needs the type of what it carries")
 
-    def trip(_: Graph, number: Value, given: Sequence[Value]) -> list[Value]:
+    def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
         place = site.emit("Reshape", [number, site.ints([1], "one")], "place")
         one, update = (
             site.emit("Gather", [value, place], "part", axis=axis) for value in (indices, updates)
         )
-        return [change(given[0], one, update)]
+        return [change(states[0], one, update)]
 
-    trips = length_of(site, site.emit("Shape", [indices], "shape"), axis)
-    return carried_through(site, trips, [data], [type_], trip)[0]
+    trip_count = length_of(site, site.emit("Shape", [indices], "shape"), axis)
+    return counted_loop(site, trip_count, [data], [type_], iterate)[0]
 
 
 def _in_one_row(site: Site, depth: int) -> None:
-    """Give the draft a row of tuples, and a row of updates."""
+    """Reshape index tuples and updates of the draft to one row."""
     data, indices, updates = (site.input(index) for index in range(3))
     assert data is not None
     tuples = site.emit("Reshape", [indices, site.ints([-1, depth], "tuples")], "tuples")
@@ -150,8 +150,7 @@ def _in_one_row(site: Site, depth: int) -> None:
 
 @longer_form(9, "Scatter")
 def gather_old_and_new(site: Site) -> Outcome:
-    """Below opset 9, of indices that are constant: all elements are gathered, out of the data or
-    out of the updates behind them."""
+    """Below opset 9, constant indices: Gather of all elements from data and updates end to end."""
     indices, shape = site.required_constant(1, "input 'indices'"), site.shape()
     if shape is None or None in shape:
         site.refuse_unknown(
@@ -181,13 +180,13 @@ def _check_indices(site: Site, indices: Array, dims: Sequence[int], axis: int) -
 
 
 def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
-    """What indices of a shape speak of: along all other axes they may be fewer than the data."""
+    """The part of the data that indices cover: along all other axes they may be shorter."""
     return tuple([slice(None if at == axis else size) for at, size in enumerate(shape)])
 
 
 @longer_form(11, "ScatterND")
 def scatter_rows(site: Site) -> Outcome:
-    """Below opset 11: ScatterElements in the first axes made one, all the others being one more."""
+    """Below opset 11: ScatterElements in a matrix of the merged first and last axes."""
     data, updates, depth, indices = site.input(0), site.input(2), depth_of(site), as_int64(site, 1)
     assert data is not None
     flat = flat_index(site, data, indices, depth)
@@ -200,7 +199,7 @@ def scatter_rows(site: Site) -> Outcome:
 
 
 def _like_data(site: Site, table: Value, data: Value) -> Value:
-    """A matrix of as many elements in the shape of the data, in which zeros mean zero."""
+    """A matrix reshaped to the data's shape, which may have zeros."""
     shape, own = site.types.shape(data), site.emit("Shape", [data], "shape")
     if shape is not None and all(shape[1:]):
         return site.emit("Reshape", [table, own])

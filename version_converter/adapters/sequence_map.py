@@ -1,4 +1,4 @@
-"""SequenceMap: what a body makes of each element of a sequence.
+"""SequenceMap: a body applied to each element of a sequence.
 
 https://onnx.ai/onnx/operators/onnx__SequenceMap.html
 
@@ -21,14 +21,14 @@ from collections.abc import Sequence
 import onnx
 
 from ...ir import Graph, Template, Value
-from ..loops import carried_through
+from ..loops import counted_loop
 from ..node_draft import Site
 from ..registry import Outcome, longer_form
 
 
 @longer_form(17, "SequenceMap")
 def insert_in_a_loop(site: Site) -> Outcome:
-    """Below opset 17: a Loop over the elements, as the operator's function has it."""
+    """Below opset 17: a Loop over the elements, as in the operator's function."""
     body = site.body("body")
     kinds = [site.types.of(value) for value in site.inputs]
     slots = zip(body.outputs, body.output_infos, strict=True)
@@ -45,7 +45,7 @@ def insert_in_a_loop(site: Site) -> Outcome:
         for elem_type in elem_types
     ]
 
-    def trip(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
+    def iterate(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
         arguments = [
             site.emit("SequenceAt", [value, number], "element") if is_sequence else value
             for value, is_sequence in zip(site.inputs, sequences, strict=True)
@@ -54,8 +54,8 @@ def insert_in_a_loop(site: Site) -> Outcome:
         pairs = zip(before, results, strict=True)
         return [site.emit("SequenceInsert", pair, "after") for pair in pairs]
 
-    trips = site.emit("SequenceLength", [site.input(0)], "count")
-    mapped: list[Value | None] = list(carried_through(site, trips, starts, types, trip))
+    trip_count = site.emit("SequenceLength", [site.input(0)], "count")
+    mapped: list[Value | None] = list(counted_loop(site, trip_count, starts, types, iterate))
     present = iter(mapped)
     return [None if output is None else next(present) for output in site.node.outputs]
 

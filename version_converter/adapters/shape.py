@@ -1,4 +1,4 @@
-"""Shape: of which axes.
+"""Shape: its range of axes.
 
 https://onnx.ai/onnx/operators/onnx__Shape.html
 
@@ -22,7 +22,7 @@ from ..registry import Outcome, downgrade
 
 @downgrade(15, "Shape")
 def slice_shape(site: Site) -> Outcome:
-    """Before opset 15 a part of the shape is a Slice of all of it."""
+    """Before opset 15: a Slice of the whole shape."""
     start, end = site.attribute("start"), site.attribute("end")
     if not start and end is None:
         return None

@@ -15,7 +15,7 @@ from ..registry import Outcome, longer_form
 
 @longer_form(9, "Shrink")
 def what_is_beyond_the_bounds(site: Site) -> Outcome:
-    """Below opset 9: by its definition. What is no number is beyond none, and becomes zero."""
+    """Below opset 9: the definition. NaN is beyond no bound, and becomes zero."""
     dtype = site.required_dtype(0, "Shrink")
     if dtype.kind != "f":
         site.refuse("below opset 9 it can be said of floats only")

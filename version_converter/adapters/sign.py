@@ -17,8 +17,7 @@ from ..registry import Outcome, longer_form
 
 @longer_form(9, "Sign")
 def above_or_below_zero(site: Site) -> Outcome:
-    """Below opset 9: whether it is above zero, less whether it is below. That is 0 of what is no
-    number, which 0 / 0 is not."""
+    """Below opset 9: (x > 0) - (x < 0). It is 0 for NaN, which 0 / 0 restores."""
     dtype, elem_type = site.required_dtype(0, "Sign"), site.elem_type(0) or 0
     data, zero = site.input(0), site.const(np.zeros((), dtype), "zero")
     inner = elem_type if dtype.kind == "f" else onnx.TensorProto.INT32

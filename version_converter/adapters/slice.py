@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Slice.html
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-1
 - 10: they are inputs, beside steps.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-10
-- 11: axes may be negative; that negative steps go backward is written down.
+- 11: axes may be negative; negative steps are specified to go backward.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-11
 - 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-13
 
@@ -46,7 +46,7 @@ _FAR = 2**62
 
 @downgrade(10, "Slice")
 def slice_by_gathering(site: Site) -> Outcome:
-    """Keep a Slice whose bounds are constant and whose steps are 1; else pick by numbers."""
+    """Keep a Slice with constant bounds and steps of 1; else gather positions."""
     steps = None if site.input(4) is None else site.constant(4)
     _check_bounds(site)
     plain = site.input(4) is None or (steps is not None and bool((steps == 1).all()))
@@ -66,7 +66,7 @@ def slice_by_gathering(site: Site) -> Outcome:
 
 
 def _check_bounds(site: Site) -> None:
-    """Refuse bounds that are not vectors of one length, as far as is known, and steps of 0."""
+    """Refuse steps of 0, and bounds that are not vectors of one length."""
     shapes = [site.shape(index) for index in range(1, 5) if site.input(index) is not None]
     if any(shape is not None and len(shape) != 1 for shape in shapes):
         site.refuse("its bounds are no vectors")
@@ -79,20 +79,20 @@ def _check_bounds(site: Site) -> None:
 
 
 def _spread_bounds(site: Site) -> None:
-    """Give the draft bounds of all axes, in their order, where run time tells which axes have some:
-    a matrix says which axis is which, and what has no bounds is taken whole."""
+    """Set bounds of all axes, in order, for run-time axes. A matrix maps bounds to axes, and an
+    axis without bounds stays whole."""
     rank = site.required_rank("a Slice along axes from run time")
     axes = from_the_front(site, as_int64(site, 3), site.const(np.array(rank), "rank"))
     column = site.const(np.arange(rank)[:, None], "column")
     same = site.emit("Cast", [site.emit("Equal", [column, axes], "same")], to=_INT64)
-    known = site.emit("ReduceSum", [same], "known", axes=[1], keepdims=0)
-    other = site.emit("Sub", [site.ints([1] * rank, "ones"), known], "other")
+    present = site.emit("ReduceSum", [same], "known", axes=[1], keepdims=0)
+    other = site.emit("Sub", [site.ints([1] * rank, "ones"), present], "other")
     for index, default in ((1, 0), (2, _FAR), (4, 1)):
         if site.input(index) is not None:
             terms = site.emit("Mul", [same, as_int64(site, index)], "terms")
-            found = site.emit("ReduceSum", [terms], "found", axes=[1], keepdims=0)
+            bounds = site.emit("ReduceSum", [terms], "found", axes=[1], keepdims=0)
             rest = site.emit("Mul", [other, site.ints([default] * rank, "default")], "rest")
-            site.set_input(index, site.emit("Add", [found, rest], "bounds"))
+            site.set_input(index, site.emit("Add", [bounds, rest], "bounds"))
     site.set_input(3, site.ints(range(rank), "axes"))
 
 
@@ -108,23 +108,23 @@ def _axes(site: Site) -> list[int]:
 
 def _known_numbers(site: Site, place: int, axis: int) -> Value | None:
     """The positions along an axis that a slice picks, where constants decide them."""
-    size, given = site.length(axis), [site.constant(index) for index in (1, 2)]
-    given.append(np.ones(place + 1, np.int64) if site.input(4) is None else site.constant(4))
-    known = [int(array[place]) for array in given if array is not None]
-    if size is None or len(known) < len(given):
+    size, arrays = site.length(axis), [site.constant(index) for index in (1, 2)]
+    arrays.append(np.ones(place + 1, np.int64) if site.input(4) is None else site.constant(4))
+    bounds = [int(array[place]) for array in arrays if array is not None]
+    if size is None or len(bounds) < len(arrays):
         return None
-    numbers = taken(size, *known)
+    numbers = taken(size, *bounds)
     return site.ints(numbers, "picked")
 
 
 class _Step(NamedTuple):
-    """How a slice goes along an axis.
+    """Step of a slice along an axis.
 
     Attributes:
-        step: what is added from one position to the next.
-        stride: how far that is.
-        backward: whether it is backward: said, or a tensor.
-        is_one: whether the stride is known to be 1.
+        step: the distance from one position to the next.
+        stride: its absolute value.
+        backward: true if it is negative: a bool, or a tensor.
+        is_one: true if the stride is known to be 1.
     """
 
     step: Value
@@ -134,13 +134,13 @@ class _Step(NamedTuple):
 
 
 def _step(site: Site, place: int) -> _Step:
-    """The step of one axis. One beyond all lengths is made smaller, so that it can be added."""
-    known = np.ones(place + 1, np.int64) if site.input(4) is None else site.constant(4)
-    if known is not None:
-        number = max(-_FAR, min(int(known[place]), _FAR))
+    """The step of one axis, clipped so that additions do not overflow."""
+    constant = np.ones(place + 1, np.int64) if site.input(4) is None else site.constant(4)
+    if constant is not None:
+        number = max(-_FAR, min(int(constant[place]), _FAR))
         numbers = (site.ints([number], "step"), site.ints([abs(number)], "stride"))
         return _Step(*numbers, number < 0, abs(number) == 1)
-    step = _given(site, 4, place, "step")
+    step = _number(site, 4, place, "step")
     for test, bound in (("Greater", -_FAR), ("Less", _FAR)):
         step = pick(site, test, step, site.ints([bound], "far"))
     backward = site.emit("Less", [step, site.ints([0], "zero")], "backward")
@@ -166,21 +166,21 @@ def _numbers(site: Site, place: int, axis: int) -> Value:
     one = Tensor(array=np.ones(1, np.int64)).message()
     ones = site.emit("ConstantOfShape", [count], "ones", value=one)
     places = site.emit("NonZero", [ones], "places")
-    trips = site.emit("Reshape", [places, site.ints([-1], "flat")], "trips")
+    offsets = site.emit("Reshape", [places, site.ints([-1], "flat")], "trips")
     if step.backward is not False or not step.is_one:
-        trips = site.emit("Mul", [trips, step.step], "offsets")
-    return site.emit("Add", [trips, first], "picked")
+        offsets = site.emit("Mul", [offsets, step.step], "offsets")
+    return site.emit("Add", [offsets, first], "picked")
 
 
 def _either(site: Site, step: _Step, backward: Value, forward: Value) -> Value:
-    """The one where a slice goes backward, else the other."""
+    """`backward` where a slice goes backward, else `forward`."""
     if isinstance(step.backward, Value):
         return site.emit("Where", [step.backward, backward, forward])
     return backward if step.backward else forward
 
 
 def _distance(site: Site, step: _Step, first: Value, end: Value) -> Value:
-    """How many steps it is from one position to the other, not above 0 where there is none."""
+    """The number of steps between two positions, at most 0 where there is none."""
     pair = (_either(site, step, first, end), _either(site, step, end, first))
     distance = site.emit("Sub", pair, "distance")
     if step.is_one:
@@ -189,17 +189,17 @@ def _distance(site: Site, step: _Step, first: Value, end: Value) -> Value:
     return site.emit("Div", [site.emit("Add", [distance, less]), step.stride], "steps")
 
 
-def _given(site: Site, index: int, place: int, label: str) -> Value:
+def _number(site: Site, index: int, place: int, label: str) -> Value:
     """One number of an input."""
-    given = site.input(index)
+    value = site.input(index)
     if site.elem_type(index) != _INT64:
-        given = site.emit("Cast", [given], to=_INT64)
-    return site.emit("Gather", [given, site.ints([place], "place")], label, axis=0)
+        value = site.emit("Cast", [value], to=_INT64)
+    return site.emit("Gather", [value, site.ints([place], "place")], label, axis=0)
 
 
 def _bound(site: Site, index: int, place: int, whole: Value, limits: tuple[Value, Value]) -> Value:
-    """A start or end: counted from the front, and brought into range."""
-    bound, (low, high) = _given(site, index, place, "bound"), limits
+    """A start or end, counted from the front and clipped."""
+    bound, (low, high) = _number(site, index, place, "bound"), limits
     back = site.emit("Add", [bound, whole], "back")
     negative = site.emit("Less", [bound, site.ints([0], "zero")], "negative")
     bound = site.emit("Where", [negative, back, bound], "bound")
@@ -209,7 +209,7 @@ def _bound(site: Site, index: int, place: int, whole: Value, limits: tuple[Value
 
 @downgrade(11, "Slice")
 def count_slice_axes(site: Site) -> Outcome:
-    """Write negative axes as positive ones; they are an input already."""
+    """Convert negative axes to positive ones in the input."""
     if site.input(3) is None:
         return None
     axes = site.constant(3)

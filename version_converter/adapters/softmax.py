@@ -56,7 +56,7 @@ def _over_rows(site: Site, data: Value | None, axis: int) -> Value:
 
 
 def _copies_zeros(site: Site, axis: int) -> bool:
-    """Check that each size that may be 0 is also a size of the rows, at the same axis.
+    """Test whether each size that may be 0 is also one of the rows.
 
     Reshape copies a size of its input where the shape holds a 0.
     """
@@ -78,7 +78,7 @@ def _without_zeros(site: Site, data: Value | None, shape: Value) -> Value:
 
 @downgrade(13, *_OPERATORS)
 def to_rows(site: Site) -> Outcome:
-    """Move the axis to the end where it is not there, and back."""
+    """Move the axis to the end, and back."""
     axis, data = site.attribute("axis"), site.input(0)
     if axis == -1:
         return None

@@ -1,4 +1,4 @@
-"""Split: how long the parts are.
+"""Split: the lengths of its outputs.
 
 https://onnx.ai/onnx/operators/onnx__Split.html
 
@@ -26,7 +26,7 @@ moved(13, "Split", moves=[Move("split", 1, "ints")])
 
 @upgrade(18, "Split")
 def count_outputs(site: Site) -> Outcome:
-    """From opset 18 on equal parts are counted by an attribute."""
+    """Opset 18: an attribute counts equal parts."""
     if site.input(1) is None:
         shape, axis, count = site.shape() or [], site.attribute("axis"), len(site.node.outputs)
         length = shape[axis] if -len(shape) <= axis < len(shape) else None
@@ -38,7 +38,7 @@ def count_outputs(site: Site) -> Outcome:
 
 @downgrade(18, "Split")
 def spell_lengths(site: Site) -> Outcome:
-    """Before opset 18 the last part cannot be a shorter one unless the lengths are given."""
+    """Before opset 18: explicit lengths, if the last part is shorter."""
     count = site.attribute("num_outputs")
     site.drop("num_outputs")
     if count is None:
@@ -59,7 +59,7 @@ def spell_lengths(site: Site) -> Outcome:
 
 
 def _lengths_at_run_time(site: Site, count: int, axis: int) -> Value:
-    """Rounded up, as often as there are parts, and what is left for the last one."""
+    """The quotient, rounded up, for each part, and the rest for the last one."""
     shape = site.emit("Shape", [site.input(0)], "shape")
     whole = length_of(site, shape, axis, rank=1)
     rounded = site.emit("Add", [whole, site.ints([count - 1], "less_one")], "rounded")

@@ -1,4 +1,4 @@
-"""Squeeze and Unsqueeze: which axes of length 1.
+"""Squeeze and Unsqueeze: axes of length 1.
 
 https://onnx.ai/onnx/operators/onnx__Squeeze.html
 https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
@@ -31,7 +31,7 @@ moved(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
 
 @longer_form(13, "Squeeze")
 def lengths_that_stay(site: Site) -> Outcome:
-    """Below opset 13, of axes from run time: the data in the shape without these."""
+    """Below opset 13, run-time axes: Reshape to the shape without these."""
     chosen = ChosenAxes(site)
     if not chosen.other_count:
         return [site.emit("Reshape", [site.input(0), site.ints([], "rank_0")])]
@@ -41,8 +41,8 @@ def lengths_that_stay(site: Site) -> Outcome:
 
 @longer_form(13, "Unsqueeze")
 def lengths_between_ones(site: Site) -> Outcome:
-    """Below opset 13, of axes from run time: the data in a shape of ones, in which its own lengths
-    are written at the other axes."""
+    """Below opset 13, run-time axes: Reshape to ones, with the data's lengths scattered to the
+    other axes."""
     chosen = ChosenAxes(site, of_output=True)
     ones = site.ints([1] * chosen.rank, "ones")
     if not chosen.other_count:
@@ -56,10 +56,9 @@ def lengths_between_ones(site: Site) -> Outcome:
 
 
 def _in_shape(site: Site, shape: Value) -> Value:
-    """The data in a shape from run time; where it may be empty, a zero there would mean that the
-    length is to stay."""
-    data, known = site.input(0), site.shape()
+    """Reshape the data to a run-time shape, in which zeros mean zero."""
+    data, dims = site.input(0), site.shape()
     assert data is not None
-    if known is not None and all(known):
+    if dims is not None and all(dims):
         return site.emit("Reshape", [data, shape])
     return reshaped(site, data, shape)

@@ -1,4 +1,4 @@
-"""ThresholdedRelu: what is above a number.
+"""ThresholdedRelu: elements above a threshold.
 
 https://onnx.ai/onnx/operators/onnx__ThresholdedRelu.html
 

@@ -1,4 +1,4 @@
-"""TopK: how many, and from which end.
+"""TopK: its count and order.
 
 https://onnx.ai/onnx/operators/onnx__TopK.html
 
@@ -25,7 +25,7 @@ from ..via_wider_type import WORDS, by_way_of
 
 _DOUBLE = onnx.TensorProto.DOUBLE
 _LOWEST = -1e300
-"""Below what every float is as a double, but for -inf."""
+"""A double below every float but -inf."""
 
 moved(10, "TopK", moves=[Move("k", 1, "int")])
 by_way_of(11, "TopK", types=WORDS, via=_DOUBLE)
@@ -35,7 +35,7 @@ harmless("TopK", attribute="sorted")
 
 @downgrade(10, "TopK")
 def none_at_all(site: Site) -> Outcome:
-    """Before opset 10 `k` is at least 1; none are a slice without elements."""
+    """Before opset 10: `k` of at least 1; an empty Slice for 0."""
     count, data = site.constant(1), site.input(0)
     if count is None or count.size != 1 or count.item():
         return None
@@ -47,7 +47,7 @@ def none_at_all(site: Site) -> Outcome:
 
 @downgrade(11, "TopK")
 def only_the_largest(site: Site) -> Outcome:
-    """Before opset 11 there are only the largest; the smallest are said in a longer form."""
+    """Before opset 11: the largest only; the smallest need a longer form."""
     if not site.attribute("largest"):
         site.refuse("largest = 0 cannot be said in opset 10")
     site.drop("largest", "sorted")
@@ -56,7 +56,7 @@ def only_the_largest(site: Site) -> Outcome:
 
 @longer_form(11, "TopK")
 def by_keys(site: Site) -> Outcome:
-    """Below opset 11: the largest by keys that are floats."""
+    """Below opset 11: the largest by float keys."""
     dtype, largest = site.required_dtype(0, "another order"), bool(site.attribute("largest"))
     data = site.input(0)
     assert data is not None
@@ -78,10 +78,10 @@ def by_keys(site: Site) -> Outcome:
 
 
 def _never_nan(site: Site, data: Value) -> bool:
-    """Whether values are numbers by what they were made of."""
-    known, maker = site.constant(0), data.producer
-    if known is not None:
-        return not np.isnan(known.astype(np.float64)).any()
+    """Test whether a constant or the type before a cast excludes NaN."""
+    constant, maker = site.constant(0), data.producer
+    if constant is not None:
+        return not np.isnan(constant.astype(np.float64)).any()
     source = maker.inputs[0] if maker is not None and maker.is_op("Cast") else None
     elem_type = None if source is None else site.types.elem_type(source)
     return elem_type in (*WORDS, onnx.TensorProto.INT64, onnx.TensorProto.UINT64)
@@ -92,8 +92,8 @@ def _negated(site: Site, *keys: Value) -> list[Value]:
 
 
 def _nan_lowest_of_negated(site: Site, data: Value) -> Value:
-    """TopK takes NaN for the largest, and a negated one as well: as the lowest of all it is -inf,
-    and what was that is a number below all others."""
+    """Negate data with NaN as the lowest. TopK takes NaN, also a negated one, for the largest: it
+    becomes -inf, and -inf a number below all others."""
     (negated,) = _negated(site, site.cast(data, _DOUBLE))
     number = pick(site, "Greater", negated, site.const(np.array(_LOWEST), "lowest"))
     is_nan, below = site.emit("IsNaN", [data], "is_nan"), site.const(np.array(-np.inf), "below")
@@ -101,17 +101,17 @@ def _nan_lowest_of_negated(site: Site, data: Value) -> Value:
 
 
 def _ranked(site: Site, data: Value, keys: Sequence[Value]) -> list[Value]:
-    """The elements whose keys are largest, the first key above the others.
+    """The elements with the largest keys, the first key before the others.
 
-    Of equal elements TopK takes the first one, hence sorting by each key, the last one first, keeps
-    the order of those before where keys are equal.
+    TopK is stable, hence sorting by each key, the last one first, keeps earlier orders where keys
+    are equal.
     """
     places: Value | None = None
     for key in reversed(keys):
         moved_key = key if places is None else _along(site, key, places)
         count = site.input(1) if key is keys[0] else _length(site, data)
-        _, found = _largest(site, moved_key, count)
-        places = found if places is None else _along(site, places, found)
+        _, order = _largest(site, moved_key, count)
+        places = order if places is None else _along(site, places, order)
     assert places is not None
     return [_along(site, data, places), places]
 
@@ -126,7 +126,7 @@ def _along(site: Site, data: Value, places: Value) -> Value:
 
 
 def _length(site: Site, data: Value) -> Value:
-    """How many elements stand along the axis, as TopK is told it."""
+    """The length of the axis, as an input of TopK."""
     axis = site.required_axis(site.attribute("axis"), "the length of an axis")
     length = site.length(axis)
     if length is not None:
@@ -136,7 +136,7 @@ def _length(site: Site, data: Value) -> Value:
 
 @longer_form(10, "TopK")
 def sort_all(site: Site) -> Outcome:
-    """Below opset 10 `k` is constant: as many as there are, of which the first ones are kept."""
+    """Below opset 10: a constant `k` of the whole length, then a Slice."""
     axis = site.attribute("axis")
     length = site.length(axis)
     if length is None:

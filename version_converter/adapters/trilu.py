@@ -17,7 +17,7 @@ from ..snippets import length_of
 
 @downgrade(14, "Trilu")
 def triangle_by_mask(site: Site) -> Outcome:
-    """Opset 13: compare the numbers of rows and columns."""
+    """Opset 13: comparison of row and column numbers."""
     dtype = site.required_dtype(0, "a matrix of zeros")
     data = site.input(0)
     if dtype.kind == "O":
@@ -29,7 +29,7 @@ def triangle_by_mask(site: Site) -> Outcome:
 
 
 def _known_mask(site: Site) -> Value | None:
-    """What is kept, where constants decide it."""
+    """The constant mask of the triangle; None where it is not constant."""
     shape = site.shape()
     shift = site.constant(1) if site.input(1) is not None else np.zeros((), np.int64)
     if shape is None or len(shape) < 2 or shift is None:

@@ -1,4 +1,4 @@
-"""Upsample, which became Resize: its inputs, and the pixels that it takes.
+"""Upsample, which became Resize: inputs and positions of pixels.
 
 https://onnx.ai/onnx/operators/onnx__Upsample.html
 https://onnx.ai/onnx/operators/onnx__Resize.html
@@ -6,9 +6,9 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 - 7: `scales` is an attribute, and none is below 1.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-7
 - 9: `scales` is an input. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-9
-- 10: Resize does the same and makes things smaller too; Upsample ends.
+- 10: Resize does the same and shrinks too; Upsample ends.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-10
-- 11: `coordinate_transformation_mode` and `nearest_mode` say which pixels, a region which part;
+- 11: `coordinate_transformation_mode` and `nearest_mode` select pixels, a region selects a part;
   cubic; sizes in place of scales.
   https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-11
 - 13: inputs that are not used are absent instead of empty; bfloat16.
@@ -39,14 +39,14 @@ added_values(
 
 @upgrade(10, "Upsample")
 def upsample_to_resize(site: Site) -> Outcome:
-    """Resize 10 takes the same inputs and does the same."""
+    """Opset 10: Resize with the same inputs."""
     site.op_type = "Resize"
     return None
 
 
 @downgrade(10, "Resize")
 def resize_to_upsample(site: Site) -> Outcome:
-    """Upsample does not make anything smaller."""
+    """Opset 9: Upsample, which never shrinks."""
     if not (site.required_constant(1, "input 'scales'") >= 1).all():
         site.refuse("Upsample in opset 9 takes no scale below 1")
     site.op_type = "Upsample"
@@ -55,8 +55,8 @@ def resize_to_upsample(site: Site) -> Outcome:
 
 @upgrade(11, "Resize")
 def spell_old_places(site: Site) -> Outcome:
-    """Resize 10 divides output positions by the scale. Of the pixels around, the nearest mode takes
-    the one below, and where a scale is below 1 the one above."""
+    """Opset 11: explicit modes for Resize 10, which divides output positions by the scale. Its
+    nearest mode rounds down, and up where a scale is below 1."""
     scales = site.constant(1)
     if site.text("mode") != "nearest" or (scales is not None and (scales >= 1).all()):
         return _spelled(site, "floor")
@@ -86,7 +86,7 @@ def _spelled(site: Site, rounding: str) -> Outcome:
 
 @downgrade(11, "Resize")
 def only_old_places(site: Site) -> Outcome:
-    """Resize 10 knows one way to place pixels, and scales only."""
+    """Opset 10: one mode of positions, and scales only."""
     check_names(site)
     mode = site.text("mode")
     if mode == "cubic":
@@ -110,30 +110,30 @@ def only_old_places(site: Site) -> Outcome:
 
 @longer_form(11, "Resize")
 def pixel_by_pixel(site: Site) -> Outcome:
-    """Where lengths are known, so are the pixels of which each one is made."""
+    """Below opset 11: gather and weight pixels, for known lengths."""
     return resample(site)
 
 
 def _scales(site: Site) -> Array | None:
-    """The scales where they are known, also from sizes whose ratios are exact."""
-    known = site.constant(2)
-    if known is not None and known.size:
-        return positive_scales(site, known)
-    shape, wanted = site.shape() or [], output_lengths(site) or []
-    factors = [_factor(before, size) for before, size in zip(shape, wanted, strict=False)]
-    if not factors or len(shape) != len(wanted) or None in factors:
+    """The constant scales, also from sizes with exact ratios."""
+    constant = site.constant(2)
+    if constant is not None and constant.size:
+        return positive_scales(site, constant)
+    shape, lengths = site.shape() or [], output_lengths(site) or []
+    factors = [_factor(before, size) for before, size in zip(shape, lengths, strict=False)]
+    if not factors or len(shape) != len(lengths) or None in factors:
         return None
     return np.array(factors, np.float32)
 
 
-def _factor(before: int | None, wanted: int | None) -> np.float32 | None:
-    """By what a length is multiplied, if that is exact as a 32-bit float."""
-    if wanted == SAME_LENGTH:
+def _factor(before: int | None, after: int | None) -> np.float32 | None:
+    """The scale of a length, if it is exact as a 32-bit float."""
+    if after == SAME_LENGTH:
         return np.float32(1)
-    if not before or wanted is None:
+    if not before or after is None:
         return None
-    factor = np.float32(wanted / before)
-    return factor if float(factor) == wanted / before else None
+    factor = np.float32(after / before)
+    return factor if float(factor) == after / before else None
 
 
 def _places_as_before(
@@ -157,31 +157,31 @@ def _places_as_before(
 
 
 def _rounds_as_before(scales: Array, rounding: str) -> bool:
-    """Whether positions are rounded as opset 10 does: up where a scale is below 1, else down; how
-    does not matter where all positions are whole."""
+    """Test whether positions are rounded as in opset 10: up for a scale below 1, else down. Whole
+    positions need no rounding."""
     factors = np.where(scales < 1, 1 / scales, 0)
     whole = (scales == 1) | ((factors == np.round(factors)) & (scales < 1))
-    wanted = np.where(scales < 1, "ceil", "floor")
-    return bool((whole | (wanted == rounding)).all())
+    modes = np.where(scales < 1, "ceil", "floor")
+    return bool((whole | (modes == rounding)).all())
 
 
 @upgrade(13, "Resize")
 def empty_is_absent(site: Site) -> Outcome:
-    """From opset 13 on unused inputs are left out instead of being empty."""
+    """Opset 13: unused inputs are absent instead of empty."""
     if site.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
         site.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
     for index in (1, 2, 3):
         if site.input(index) is None:
             continue
-        known, shape = site.constant(index), site.shape(index)
-        if (known is not None and known.size == 0) or shape == [0]:
+        constant, shape = site.constant(index), site.shape(index)
+        if (constant is not None and constant.size == 0) or shape == [0]:
             site.set_input(index, None)
     return None
 
 
 @downgrade(13, "Resize")
 def absent_is_empty(site: Site) -> Outcome:
-    """Before opset 13 the region and the scales must be there, and may be empty."""
+    """Before opset 13: the region and the scales are required, and may be empty."""
     for index, label in ((1, "roi"), (2, "scales")):
         if site.input(index) is None:
             site.set_input(index, site.const(_EMPTY, label))
@@ -190,7 +190,7 @@ def absent_is_empty(site: Site) -> Outcome:
 
 @downgrade(18, "Resize")
 def all_axes(site: Site) -> Outcome:
-    """Before opset 18 scales and sizes speak of every axis."""
+    """Before opset 18: scales and sizes for all axes."""
     if site.attribute("antialias"):
         site.refuse("antialias = 1 does not exist in opset 17")
     policy = site.text("keep_aspect_ratio_policy")
@@ -204,7 +204,7 @@ def all_axes(site: Site) -> Outcome:
 
 
 def _spread(site: Site, axes: list[int]) -> None:
-    """Say scales, sizes and the region for all axes instead of some."""
+    """Set scales, sizes and the region for all axes instead of some."""
     rank = site.required_rank("'axes'")
     places = [site.required_axis(axis, "'axes'") for axis in axes]
     if len(set(places)) < len(places):
@@ -220,25 +220,25 @@ def _spread(site: Site, axes: list[int]) -> None:
 
 
 def _spread_input(site: Site, index: int, places: list[int], others: Array | Value) -> None:
-    """Put the elements of an input at their places among others."""
+    """Merge the elements of an input, at their axes, with defaults."""
     value = site.input(index)
     if value is None or site.shape(index) == [0]:
         return
     name = site.schema.inputs[index].name
-    known = site.constant(index)
-    if known is not None and isinstance(others, np.ndarray):
-        if known.shape != (len(places),):
+    constant = site.constant(index)
+    if constant is not None and isinstance(others, np.ndarray):
+        if constant.shape != (len(places),):
             site.refuse(f"input '{name}' is not one number for each of its axes")
-        full = others.astype(known.dtype)
-        full[places] = known
+        full = others.astype(constant.dtype)
+        full[places] = constant
         site.set_input(index, site.const(full, name))
         return
     if site.shape(index) != [len(places)]:
         site.required_constant(index, f"input '{name}'")
     if isinstance(others, np.ndarray):
         others = site.const(others.astype(site.required_dtype(index, name)), name)
-    taken = {place: number for number, place in enumerate(places)}
+    sources = {place: number for number, place in enumerate(places)}
     count = len(others.constant.numpy()) if others.constant is not None else site.rank()
-    order = [taken.get(place, len(places) + place) for place in range(count or 0)]
+    order = [sources.get(place, len(places) + place) for place in range(count or 0)]
     both = site.emit("Concat", [value, others], name, axis=0)
     site.set_input(index, site.emit("Gather", [both, site.ints(order, "order")], name, axis=0))

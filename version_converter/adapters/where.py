@@ -20,12 +20,12 @@ from ..registry import Outcome, downgrade, longer_form
 from ..snippets import length_of, numbers_below
 
 _MOST_PLACES = 1 << 24
-"""So many places are written down; of more, run time finds them."""
+"""Limit of positions in a constant; more are computed at run time."""
 
 
 @downgrade(9, "Where")
 def choose_by_gathering(site: Site) -> Outcome:
-    """Opset 8: lay both tensors end to end and gather from the one or the other half.
+    """Opset 8: concatenate both tensors and gather from either half.
 
     This moves elements as they are, whatever their type.
     """
@@ -34,15 +34,15 @@ def choose_by_gathering(site: Site) -> Outcome:
         site.refuse_unknown(
             "Where exists from opset 9 on, and a way around needs the shape of its output, which"
         )
-    dims, known = [dim or 0 for dim in shape], site.constant(0)
+    dims, condition = [dim or 0 for dim in shape], site.constant(0)
     size = math.prod(dims)
     if size > _MOST_PLACES:
         site.refuse(f"{size} places are too many for a constant")
-    if known is not None and not _broadcasts(known.shape, dims):
-        site.refuse(f"its condition has the shape {list(known.shape)}, its output {dims}")
+    if condition is not None and not _broadcasts(condition.shape, dims):
+        site.refuse(f"its condition has the shape {list(condition.shape)}, its output {dims}")
     places = np.arange(size).reshape(dims)
-    if known is not None:
-        second = np.broadcast_to(~known.astype(bool), dims)
+    if condition is not None:
+        second = np.broadcast_to(~condition.astype(bool), dims)
         picked = site.const(places + second * size, "places")
     else:
         offset = _offset(site, site.const(np.array(size), "size"))
@@ -56,7 +56,7 @@ def choose_by_gathering(site: Site) -> Outcome:
 
 @longer_form(9, "Where")
 def choose_at_places_of_run_time(site: Site) -> Outcome:
-    """Below opset 9, of any shape: as above, but shape and places are found at run time."""
+    """Below opset 9, any shape: as above, with shape and positions from run time."""
     ranks = [site.rank(index) for index in range(3)]
     if None in ranks:
         site.refuse("places need the ranks of all inputs")
@@ -73,7 +73,7 @@ def _broadcasts(shape: Sequence[int], dims: Sequence[int]) -> bool:
 
 
 def _offset(site: Site, size: Value) -> Value:
-    """How far behind an element of the first tensor that which is chosen stands."""
+    """The offset from an element of the first tensor to the chosen one."""
     number = site.emit("Cast", [site.emit("Not", [site.input(0)])], to=onnx.TensorProto.INT64)
     return site.emit("Mul", [number, size], "offset")
 
@@ -100,7 +100,7 @@ def _broadcast_shape(site: Site) -> Value:
 
 
 def _numbers(site: Site, shape: Value, rank: int) -> Value:
-    """The numbers 0, 1, ... of all elements of a tensor in their order, where each stands."""
+    """The numbers 0, 1, ... of all elements of a tensor, in its shape."""
     numbers = site.const(np.array(0), "number")
     for axis in range(rank):
         length = length_of(site, shape, axis, rank=1)
