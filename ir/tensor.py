@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from onnx import numpy_helper
 
 from .errors import LoadError, reason
 from .file_reader import open_regular
+from .tensor_contents import element_bits
 
 Array = npt.NDArray[Any]
 Place = tuple[tuple[int, int], int]
@@ -198,7 +198,7 @@ def _is_flat(message: onnx.TensorProto) -> bool:
     if message.data_type == onnx.TensorProto.STRING:
         return False
     dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
-    return _bits(message.data_type) == 8 * dtype.itemsize
+    return element_bits(message.data_type) == 8 * dtype.itemsize
 
 
 def _external_blocks(message: onnx.TensorProto, base_dir: Path | None) -> Iterator[memoryview]:
@@ -284,20 +284,11 @@ def _is_file(path: Path) -> bool:
 def byte_size(tensor: onnx.TensorProto) -> int:
     """The size of the elements in bytes; small ones are packed."""
     try:
-        bits = _bits(tensor.data_type)
+        bits = element_bits(tensor.data_type)
     except (KeyError, ValueError) as error:
         raise LoadError(f"tensor '{tensor.name}' cannot be external: {error}") from error
     count: int = math.prod(tensor.dims)
     return -(-count * bits // 8)
-
-
-@functools.cache
-def _bits(elem_type: int) -> int:
-    """The bits of an element, measured by the size of eight in onnx."""
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    if dtype.hasobject:
-        raise ValueError("text has no fixed size")
-    return len(numpy_helper.from_array(np.zeros(8, dtype)).raw_data)
 
 
 def _read_external(message: onnx.TensorProto, base_dir: Path | None) -> Array:
@@ -305,7 +296,7 @@ def _read_external(message: onnx.TensorProto, base_dir: Path | None) -> Array:
     with open_regular(path) as stream:
         content = np.fromfile(stream, np.uint8, byte_size(message), offset=offset)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
-    if _bits(message.data_type) == 8 * dtype.itemsize:
+    if element_bits(message.data_type) == 8 * dtype.itemsize:
         little = content.view(dtype.newbyteorder("<"))
         return little.astype(dtype, copy=False).reshape(message.dims)
     packed = onnx.TensorProto(data_type=message.data_type, dims=message.dims)

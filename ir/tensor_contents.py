@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
+import numpy as np
 import onnx
+import onnx.numpy_helper
 
 from .errors import ModelError
 from .valid_text import has_odd_text
 
 _KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
-_NAMES = tuple(onnx.TensorProto.DataType.keys())
-_BITS = {
-    **{t: onnx.helper.tensor_dtype_to_np_dtype(t).itemsize * 8 for t in _KNOWN},
-    **{
-        onnx.TensorProto.DataType.Value(name): bits
-        for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2))
-        if name in _NAMES
-    },
-}
 _FIELDS = {t: onnx.helper.tensor_dtype_to_field(t) for t in _KNOWN}
 _NUMBERS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _SMALL = 1 << 16
 """The limit in bytes for checks of elements: protobuf copies them at each access."""
+
+
+@functools.cache
+def element_bits(elem_type: int) -> int:
+    """The bits of an element, measured by the size of eight in onnx.
+
+    Raises:
+        KeyError: ONNX does not define the element type.
+        ValueError: strings have no fixed size.
+    """
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    if dtype.hasobject:
+        raise ValueError("text has no fixed size")
+    return len(onnx.numpy_helper.from_array(np.zeros(8, dtype)).raw_data)
+
+
+_BITS = {t: 64 if t == onnx.TensorProto.STRING else element_bits(t) for t in _KNOWN}
 
 
 def check_element_type(elem_type: int, what: str) -> None:
@@ -69,7 +80,7 @@ def check_tensor(tensor: onnx.TensorProto, what: str, name: str = "") -> None:
 def _entries(elem_type: int, count: int) -> int:
     """The number of entries in the field of a tensor: two for a complex number, shared by small
     ones."""
-    if _BITS[elem_type] < 8:
+    if _BITS[elem_type] in (2, 4):
         return -(-count * _BITS[elem_type] // 8)
     complex_ = elem_type in (onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128)
     return 2 * count if complex_ else count

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import onnx
 
 from ..ir import Operator, Tensor
 from ..ir.attributes import PLAIN, value_of
+from ..ir.tensor_contents import element_bits
 
 _MOST_TEXT = 60
 _MOST_NOTE = 300
@@ -97,15 +97,7 @@ def tensor_bytes(tensor: Tensor) -> int:
     """The size of a tensor's elements in bytes, without reading them; 0 for strings."""
     if tensor.elem_type == onnx.TensorProto.STRING:
         return 0
-    return math.ceil(tensor.size * _bits(tensor.elem_type) / 8)
-
-
-def _bits(elem_type: int) -> int:
-    name = onnx.TensorProto.DataType.Name(elem_type)
-    for bits, names in ((4, ("INT4", "UINT4", "FLOAT4E2M1")), (2, ("INT2", "UINT2"))):
-        if name in names:
-            return bits
-    return int(onnx.helper.tensor_dtype_to_np_dtype(elem_type).itemsize) * 8
+    return -(-tensor.size * element_bits(tensor.elem_type) // 8)
 
 
 def size_text(size: int) -> str:
@@ -120,14 +112,3 @@ def size_text(size: int) -> str:
             break
         amount, unit = amount / 1000, larger
     return f"{size} B" if unit == "B" else f"{amount:.3g} {unit}"
-
-
-def time_text(seconds: float) -> str:
-    """Format a time in seconds.
-
-    >>> time_text(0.0123)
-    '12 ms'
-    """
-    if seconds < 0.001:
-        return f"{seconds * 1000:.1f} ms"
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -97,11 +97,6 @@ def _agrees(inferred: tuple[int, ...], shape: Shape | None) -> bool:
     )
 
 
-def scanned_element(loop: Node, index: int, model: Model) -> ScanElement | None:
-    """The element of one scan output: see `ScanElements`."""
-    return ScanElements(loop, model).of(index)
-
-
 def declare_elements(loop: Node, model: Model) -> str:
     """Declare the sizes of a Loop's scan outputs at zero trips.
 

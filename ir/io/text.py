@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import onnx.parser
 import onnx.printer
 
-from ..attributes import graphs_in
 from ..errors import LoadError
 from ..kinds import takes
 from ..model import Model
 from ..onnx_errors import ask_onnx
 from .deserialize import deserialize
+from .external_data import tensors_of
 from .serialize import serialize
-
-_TENSORS = (onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS)
 
 
 @takes(model=Model)
@@ -33,37 +30,12 @@ def to_text(model: Model, most: int | None = None) -> str:
     """
     proto = serialize(model)
     if most is not None:
-        _leave_out(proto, most)
+        for tensor in tensors_of(proto):
+            if math.prod(tensor.dims) > most:
+                empty = onnx.TensorProto(name=tensor.name, dims=tensor.dims)
+                empty.data_type = tensor.data_type
+                tensor.CopyFrom(empty)
     return str(ask_onnx(model, onnx.printer.to_text, proto))
-
-
-def _leave_out(proto: onnx.ModelProto, most: int) -> None:
-    """Remove the elements of large tensors."""
-    graphs = [proto.graph]
-    for graph in graphs:
-        for tensor in graph.initializer:
-            _clear(tensor, most)
-        _leave_out_of(graph.node, most, graphs)
-    for function in proto.functions:
-        _leave_out_of(function.node, most, graphs)
-
-
-def _leave_out_of(
-    nodes: Iterable[onnx.NodeProto], most: int, graphs: list[onnx.GraphProto]
-) -> None:
-    """Remove the elements of large tensors in nodes; append their graphs to the list."""
-    for node in nodes:
-        for attribute in node.attribute:
-            for tensor in (attribute.t, *attribute.tensors) if attribute.type in _TENSORS else ():
-                _clear(tensor, most)
-            graphs += graphs_in(attribute)
-
-
-def _clear(tensor: onnx.TensorProto, most: int) -> None:
-    if math.prod(tensor.dims) > most:
-        tensor.CopyFrom(
-            onnx.TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
-        )
 
 
 @takes(text=str)

@@ -18,12 +18,12 @@ def test_every_element_type_in_both_forms(elem_type: int, raw: bool) -> None:
     if raw and elem_type == TensorProto.STRING:
         return
     dtype = helper.tensor_dtype_to_np_dtype(elem_type)
-    array = np.zeros((3, 1)).astype(dtype) if elem_type != TensorProto.STRING else None
+    array = np.zeros((8, 1)).astype(dtype) if elem_type != TensorProto.STRING else None
     if raw:
         tensor = numpy_helper.from_array(array)
     else:
-        values = ["a", "b", "c"] if array is None else array.reshape(-1)
-        tensor = helper.make_tensor("t", elem_type, (3, 1), values)
+        values = ["a"] * 8 if array is None else array.reshape(-1)
+        tensor = helper.make_tensor("t", elem_type, (8, 1), values)
     check_tensor(tensor, "tensor {}", "t")
     tensor.dims[0] = 2000 if elem_type != TensorProto.STRING else 2
     with pytest.raises(ModelError, match=r"tensor t has .* where its shape \[.*, 1\] takes"):

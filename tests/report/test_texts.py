@@ -11,7 +11,6 @@ from straightline.report.texts import (
     cut,
     size_text,
     tensor_bytes,
-    time_text,
     type_text,
 )
 
@@ -82,4 +81,3 @@ def test_words():
         "2.5 MB",
         "3e+03 GB",
     ]
-    assert [time_text(s) for s in (0.0001, 0.02, 3.14)] == ["0.1 ms", "20 ms", "3.1 s"]

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.trips.zero_trips import ScanElement, ScanElements, scanned_element
+from straightline.analysis.trips.zero_trips import ScanElement, ScanElements
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 
@@ -34,7 +34,7 @@ def test_what_is_known(state, node, output, element):
     }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
-    assert scanned_element(loop, 2, model) == element
+    assert ScanElements(loop, model).of(2) == element
     if element is not None:
         assert element.none().dims == (0, *element.shape)
         assert element.none().elem_type == element.elem_type
@@ -50,5 +50,5 @@ def test_all_outputs_of_a_loop_are_asked_of_one():
     (loop,) = model.graph.nodes()
     elements = ScanElements(loop, model)
     for index in (1, 2):
-        assert elements.of(index) == scanned_element(loop, index, model)
+        assert elements.of(index) == ScanElements(loop, model).of(index)
     assert elements.of(1) == ScanElement(1, (2, 1))
