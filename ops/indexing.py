@@ -252,6 +252,14 @@ class ScatterND(Scattering):
         rows = indices.reshape(-1, indices.shape[-1]) % np.maximum(sizes, 1)
         return len(np.unique(rows, axis=0)) == len(rows)
 
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        """Axes behind those that tuples index are axes of the updates."""
+        tuples = inputs[1].shape
+        count = tuples[-1].value if tuples else None
+        if tuples is None or count is None or axis < count:
+            return None
+        return AxisMap((axis, None, len(tuples) - 1 + axis - count))
+
     def batch(self, given: Batch) -> Sequence[Value]:
         tuples = after_trips(given, given.spread(1), given.rank(1))
         return given.same([given.spread(0), tuples, given.spread(2)])
@@ -290,6 +298,11 @@ class ReverseSequence(KeepsShape):
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
+
+    def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
+        if axis == node.attribute("time_axis", 0):
+            return None
+        return AxisMap((axis, 0 if axis == node.attribute("batch_axis", 1) else None))
 
     def batch(self, given: Batch) -> Sequence[Value]:
         if given.node.attribute("batch_axis", 1) == 0:

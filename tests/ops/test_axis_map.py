@@ -63,6 +63,11 @@ def batches(rng):  # noqa: PLR0915
     places = rng.integers(-length, length, (n - 1, 2, 3))
     yield "GatherElements", 13, [f(n, 3, 4), places], {"axis": axis}
     yield "ScatterElements", 18, [f(n, 3, 4), places, f(n - 1, 2, 3)], {"axis": axis}
+    yield "ScatterND", 13, [f(4, 3, n), rng.permutation(12).reshape(-1, 1) % 4, f(12, 3, n)], {}
+    pairs = np.array([[3, 0], [0, -1]])
+    yield "ScatterND", 18, [f(4, 3, n), pairs, f(2, n)], {"reduction": "add"}
+    times = {"batch_axis": 0, "time_axis": 1}
+    yield "ReverseSequence", 10, [f(n, 3, 2), rng.integers(0, 4, n)], times
     yield "Gather", 13, [f(n, 3, 4), rng.integers(-length, length, (2, 3))], {"axis": axis}
     for equation in ("abc,acd->abd", "ab c,d c->adb", "abc,cd", "abc->ca", "aab,c->bc"):
         first = f(3, 3, n) if equation.startswith("aab") else f(n, 3, 4)
