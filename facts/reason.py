@@ -45,6 +45,10 @@ class Reason(str):
         """The sentences that it joins; only itself where it joins none."""
         return self._parts or (self,)
 
+    def __add__(self, more: str) -> Reason:
+        """Append text to the sentence, before its options."""
+        return Reason(self.plain + more, self.code, self.arguments, self.options)
+
     def replaced(self, plain: str) -> Reason:
         """Return another sentence about the same, which names its options itself."""
         return Reason(plain, self.code, self.arguments)
@@ -75,7 +79,8 @@ class Message:
 
     Attributes:
         code: its name, which stays the same when the words change.
-        template: the sentence; `cause` stands for the sentence or phrase that explains it.
+        template: the sentence; `cause` stands for the sentence or phrase that explains it, and `s`
+            for the ending of a plural.
     """
 
     code: str
@@ -91,4 +96,6 @@ class Message:
         because = Reason.of(cause)
         if cause:
             arguments = {**because.arguments, "cause": because.plain, **arguments}
-        return Reason(self.template.format(**arguments), self.code, arguments, because.options)
+        plural = "" if 1 in arguments.values() else "s"
+        text = self.template.format(**arguments, s=plural)
+        return Reason(text, self.code, arguments, because.options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, overload
 from ..analysis.shapes.inference import ShapeInference
 from ..analysis.shapes.onnx_inference_cache import Memory
 from ..facts.fact import Fact
+from ..facts.reason import Reason
 from ..ir import Model, Node, Operator, Value
 from .base import Action, Pass, Remark
 
@@ -197,4 +198,4 @@ class PassContext:
     def with_offer(self, node: Node, reason: str) -> str:
         """Add to a reason what another option would make of the construct."""
         offer = self.offers.get(node.op)
-        return reason if offer is None else f"{reason}; {offer}"
+        return reason if offer is None else Reason.join([reason, offer])

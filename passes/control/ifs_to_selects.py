@@ -20,6 +20,7 @@ from ...analysis.constants.folding import Folder
 from ...analysis.safety.select_legality import unselectable, without_select
 from ...analysis.safety.speculation import Hazard, Speculation
 from ...facts.fact import Fact
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
 from ...ops.builder import Builder
 from ..base import Pass
@@ -29,6 +30,13 @@ from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
 
 _BRANCHES = ("then_branch", "else_branch")
+
+_CONSTANT = Message(
+    "condition-constant", "its condition is constant; inline-ifs takes the branch that it decides"
+)
+_HAZARD = Message("branch-may-fail", "its {branch} cannot run when it is not taken: {cause}")
+_NO_SELECT = Message("output-not-selectable", "its output '{output}' {cause}")
+_SELECTED = Message("selected", "both branches run, selects choose")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +79,7 @@ class _Converter:
         assert node.graph is not None
         condition = node.inputs[0]
         if condition is not None and condition.constant is not None:
-            return "its condition is constant; inline-ifs takes the branch that it decides"
+            return _CONSTANT()
         older = without_select(node.graph.root.opset())
         return older or given_by_caller(node) or named_from_outside(node)
 
@@ -82,12 +90,12 @@ class _Converter:
             try:
                 results.append(self.speculation.run(node.body(name)))
             except Hazard as hazard:
-                return [], f"its {name} cannot run when it is not taken: {hazard}"
+                return [], _HAZARD(str(hazard), branch=name)
         for value, then_output, else_output in zip(node.outputs, *results, strict=False):
             if value is not None and graph.is_used(value):
                 why = unselectable(then_output.fact, else_output.fact, graph.root.opset())
                 if why is not None:
-                    return [], f"its output '{value.name}' {why}"
+                    return [], _NO_SELECT(why, output=value.name)
         return [one.fact for one in results[0]], None
 
     def convert(self, graph: Graph, node: Node, facts: Sequence[Fact]) -> None:
@@ -106,7 +114,7 @@ class _Converter:
         }
         replace_values(graph, selections)
         graph.remove(node)
-        self.context.rewritten(self.options, node, path, "both branches run, selects choose")
+        self.context.rewritten(self.options, node, path, _SELECTED())
 
     def copy(self, graph: Graph, branch: Graph) -> list[Value]:
         """The outputs of a copied branch; its declarations hold only where it is selected."""

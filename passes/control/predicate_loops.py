@@ -48,6 +48,13 @@ _DECIDED = Message(
 _SELECT_NODES = 4
 """The maximum number of nodes in a select."""
 
+_RANDOM = Message(
+    "copies-draw", "it draws random numbers ({node}), and each copy would draw, live or not"
+)
+_PREDICATED = Message(
+    "predicated", "{trips} trips written out, selects keep what the live ones give"
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class PredicateLoops(Pass):
@@ -115,7 +122,7 @@ class _Predicator:
             return trips.reason
         random = find_random(loop.body("body"), self.model.functions)
         if random is not None:
-            return f"it draws random numbers ({random}), and each copy would draw, live or not"
+            return _RANDOM(node=str(random))
         return named_from_outside(loop)
 
     def maximum(self, loop: Node) -> tuple[int, str | None]:
@@ -148,8 +155,7 @@ class _Predicator:
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
         writer.drop_unused()
-        what = f"{len(trips)} trips written out, selects keep what the live ones give"
-        self.context.rewritten(self.options, loop, path, what)
+        self.context.rewritten(self.options, loop, path, _PREDICATED(trips=len(trips)))
         self.budget.spend(len(graph) - before + 1)
 
 

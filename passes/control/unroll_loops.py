@@ -17,6 +17,7 @@ from ...analysis.constants.folding import Folder
 from ...analysis.trips.body_inputs import declared_shape, given_condition, shaped_number
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Tensor, Value
 from ...ops.builder import Builder
 from ..base import MAY_BE_CONTROL_FLOW, Pass
@@ -32,6 +33,9 @@ from ..utils.legality import (
     unstackable_output,
 )
 from ..utils.replace_all_uses import replace_values
+
+UNROLLED = Message("unrolled", "unrolled, {trips} trip{s}")
+_DECIDED = Message("decided-on-each-trip", "decided on each trip")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,10 +152,10 @@ class _LoopUnroller:
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
         inputs.drop_unused()
-        what = self.context.with_offer(loop, f"unrolled, {_count(trips, 'trip')}")
+        what = self.context.with_offer(loop, UNROLLED(trips=trips))
         self.context.rewritten(self.options, loop, path, what)
         for node, where in template.resolved.items():
-            self.context.rewritten(self.options, node, where, "decided on each trip")
+            self.context.rewritten(self.options, node, where, _DECIDED())
         self.budget.spend(template.added + sum(len(column) for column in scanned))
 
     def report(self, path: str, trip: int, trips: int) -> None:
@@ -211,7 +215,3 @@ class _TripInputs:
         for value in self._constants:
             if not self.graph.is_used(value):
                 self.graph.remove_initializer(value)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")

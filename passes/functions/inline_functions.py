@@ -23,6 +23,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
+from ...facts.reason import Message
 from ...ir import Function, Model, Node
 from ...ops.builder import RewriteError
 from ..base import Part, Pass
@@ -32,6 +33,9 @@ from .binding import bind, inline_call, obstacle
 from .calls import CallGraph, count_control_flow, function_size, live_functions
 from .eliminate_dead_functions import EliminateDeadFunctions
 from .trial import InliningTrials
+
+_INLINED = Message("function-inlined", "inlined {function}")
+_INLINED_WITH = Message("inlined-with-function", "inlined with the function around it")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,9 +139,9 @@ class _Inliner:
         path = call.path
         resolved = inline_call(call, bind(function, call), self.folder.fold)
         self.budget.spend(function_size(function))
-        self.context.rewritten(self.options, call, path, f"inlined {function}")
+        self.context.rewritten(self.options, call, path, _INLINED(function=str(function)))
         for node, where in resolved.items():
-            self.context.rewritten(self.options, node, where, "inlined with the function around it")
+            self.context.rewritten(self.options, node, where, _INLINED_WITH())
 
     def report(self) -> None:
         """Add a remark for each call that stays, except in functions that are gone."""

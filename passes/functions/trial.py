@@ -23,7 +23,7 @@ from ..utils.trial import Trial, try_passes
 from .binding import bind, inline_call, obstacle
 from .calls import CONTROL_FLOW, SEQUENCES, CallGraph, count_control_flow, function_size
 
-_NOTHING = "inlining it would resolve no control flow in it"
+_NOTHING = Message("no-control-flow-resolved", "inlining it would resolve no control flow in it")()
 _NOT_RESOLVED = Message(
     "inlining-resolves-nothing", "inlining it would not resolve {construct} in it: {cause}"
 )

@@ -24,6 +24,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.body_inputs import given_condition
 from ...analysis.trips.trip_bound import Part, parts
 from ...analysis.trips.trip_count import always_holds
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value, downstream, upstream
 from ...ops.builder import Builder
 from ...ops.element_types import ElementTypes
@@ -41,6 +42,8 @@ Integers further apart round to different numbers.
 """
 _ENDLESS = 1 << 33
 """A trip count out of reach of a 32-bit counter."""
+
+_COUNTED = Message("counted", "its condition only counts: its trips are computed before it")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +63,7 @@ class CountLoops(Pass):
                 plan = _plan(node, inference)
                 if plan is not None:
                     _Counting(graph, node, Builder(graph, folder.fold)).write(plan)
-                    what = "its condition only counts: its trips are computed before it"
-                    context.rewritten(self, node, node.path, what)
+                    context.rewritten(self, node, node.path, _COUNTED())
                     changed = True
         return changed
 

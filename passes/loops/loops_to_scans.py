@@ -24,6 +24,7 @@ from ...analysis.trips.body_inputs import given_condition
 from ...analysis.trips.zero_trips import ScanElements, in_doubt
 from ...facts.fact import Fact, decided, element
 from ...facts.polynomial import Dimension
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator, Template, Value, captured_by
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
@@ -38,6 +39,9 @@ from ..vectorize.splice import drop_unread
 from .new_bodies import add_input, all_labels, clean, fact_declaration, set_own_outputs
 from .other_form import OtherForm
 from .scan_sources import ScanSources
+
+_SCAN = Message("loop-to-scan", "is a Scan now")
+_GUARDED_SCAN = Message("loop-to-guarded-scan", "is a Scan now, in an If as there may be no trips")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,7 +200,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         else:
             results = self._add_guard(graph, plan)
         replace_outputs(graph, node, results)
-        return "is a Scan now" + ("" if plan.certain else ", in an If as there may be no trips")
+        return _SCAN() if plan.certain else _GUARDED_SCAN()
 
     def _add_guard(self, graph: Graph, plan: _Plan) -> Sequence[Value | None]:
         """Emit an If of the Scan and of the Loop's outputs without iterations."""

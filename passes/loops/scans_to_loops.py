@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 
 from ...facts.fact import Fact
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator, Template, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
@@ -36,6 +37,8 @@ _SLICE_BACKWARD = 10
 
 _ALLOW_ZERO = 14
 """The first opset whose Reshape allows a size of 0."""
+
+_LOOP = Message("scan-to-loop", "is a Loop now")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +142,7 @@ class _ScansToLoops(OtherForm[_Plan]):
             if value is not None and is_used(graph, one_output.output):
                 results[index] = self._arrange(emitter, value, one_output, trips, sizes)
         replace_outputs(graph, node, results)
-        return "is a Loop now"
+        return _LOOP()
 
     def _trips(self, emitter: Builder, plan: _Plan) -> Value:
         if plan.length is not None:

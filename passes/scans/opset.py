@@ -8,6 +8,7 @@ import onnx
 import onnx.defs
 
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
 from ..base import Pass
 from ..context import PassContext
@@ -17,6 +18,8 @@ from .shapes import ScanShapes
 Obstacle = Callable[[ScanShapes], str | None]
 Convert = Callable[[Graph, ScanShapes], None]
 Root = Model | Function
+
+_CONVERTED = Message("scan-converted", "converted to opset {opset}")
 
 
 def carry_scans(
@@ -50,7 +53,7 @@ def carry_scans(
     for graph, node in scans:
         path = node.path
         convert(graph, surveyed[node])
-        context.rewritten(pass_, node, path, f"converted to opset {target}")
+        context.rewritten(pass_, node, path, _CONVERTED(opset=target))
     for root in roots if scans else ():
         root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
     return bool(scans)

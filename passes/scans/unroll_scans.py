@@ -41,6 +41,8 @@ from .shapes import ScanShapes
 _ROWS_UNKNOWN = Message("row-lengths-unknown", "the lengths of its rows depend on {cause}")
 _SIZE_UNKNOWN = Message("scan-size-unknown", "its {size} depends on {cause}")
 
+_UNROLLED = Message("scan-unrolled", "unrolled, {trips} trip{s}")
+
 
 @dataclasses.dataclass(frozen=True)
 class UnrollScans(Pass):
@@ -179,7 +181,7 @@ class _ScanUnroller:
         moves = plan.moves
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
         replace_outputs(graph, node, results[: len(node.outputs)])
-        what = f"unrolled, {plan.trips} trip{'' if plan.trips == 1 else 's'}"
+        what = _UNROLLED(trips=plan.trips)
         self.context.rewritten(self.options, node, path, self.context.with_offer(node, what))
         self.budget.spend(plan.template.added + moves)
 

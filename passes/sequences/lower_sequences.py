@@ -22,6 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...analysis.constants.folding import Folder
+from ...facts.reason import Message
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
 from ...ops.builder import Builder
 from ..base import Pass
@@ -39,6 +40,13 @@ from .structure import (
     plain,
     position,
 )
+
+_UNUSED = Message("unused", "removed, nothing needs it")
+_LOWERED = Message("lowered", "lowered, {what}")
+_NAMED = Message("sequence-named", "its output is named from outside the data flow")
+_GIVEN_OUT = Message("graph-output", "the graph gives out its {structure}")
+_NEEDED_WHOLE = Message("needed-whole", "{node} needs its {structure} as a whole")
+_UNDECIDED = Message("nothing-decided", "nothing in it can be decided")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +126,7 @@ class _Lowering:
                     path = node.path
                     graph.remove(node)
                     self.changed = True
-                    self.context.rewritten(self.options, node, path, "removed, nothing needs it")
+                    self.context.rewritten(self.options, node, path, _UNUSED())
 
     def _is_lowered(self, node: Node) -> bool:
         return not node.is_op("Identity") or node.outputs[0] in self.structures.contents
@@ -321,7 +329,7 @@ class _Lowering:
         path = node.path
         graph.remove(node)
         self.changed = True
-        self.context.rewritten(self.options, node, path, f"lowered, {what}")
+        self.context.rewritten(self.options, node, path, _LOWERED(what=what))
 
 
 def _element_type(sequence: Value, element: Value) -> int | None:
@@ -336,14 +344,14 @@ def _element_type(sequence: Value, element: Value) -> int | None:
 def _reader_of_whole(graph: Graph, node: Node) -> str:
     """The reader of a whole sequence or optional of known structure, as a reason."""
     if any(value is not None and value.pinned for value in node.outputs):
-        return "its output is named from outside the data flow"
+        return _NAMED()
     for value in node.outputs:
         for user in graph.users(value) if value is not None else ():
             what = "sequence" if not node.is_op("Optional") else "optional"
             if user is graph:
-                return f"the graph gives out its {what}"
-            return f"{user} needs its {what} as a whole"
-    return "nothing in it can be decided"
+                return _GIVEN_OUT(structure=what)
+            return _NEEDED_WHOLE(node=str(user), structure=what)
+    return _UNDECIDED()
 
 
 _RULES: dict[str, Callable[[_Lowering, Graph, Node], None]] = {

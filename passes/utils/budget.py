@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ...analysis.constants.folding import MAX_BYTES
 from ...analysis.trips.trip_bound import NO_MAXIMUM
+from ...facts.reason import Message
 from ...ir.option_names import by
 from ...limits import limit
 from ..context import Meter
@@ -18,6 +19,14 @@ DEFAULT_MAX_BYTES = MAX_BYTES
 
 _MOST_COMPUTED = limit("condition_trips")
 """A while loop's condition is computed for so many trips at most, when no budget is smaller."""
+
+_TOO_MANY_NODES = Message(
+    "too-many-nodes",
+    "{what} would add {nodes} nodes to the {added} added so far, over max_nodes={max_nodes}; raise"
+    " it with {option}",
+)
+_TOO_MANY_TO_WRITE = Message("too-many-copies", "{trips} trips are more than can be written out")
+_TOO_MANY_TRIPS = Message("too-many-trips", "{what} more than max_trips={max_trips} allows")
 
 
 class Budget:
@@ -49,9 +58,8 @@ class Budget:
         used = self.meter.added_nodes
         if max(cost, weight) + used <= self.max_nodes:
             return None
-        return (
-            f"{what} would add {cost} nodes to the {used} added so far, over"
-            f" max_nodes={self.max_nodes}; raise it with {by('--max-nodes')}"
+        return _TOO_MANY_NODES(
+            what=what, nodes=cost, added=used, max_nodes=self.max_nodes, option=by("--max-nodes")
         )
 
     def refuses_trips(self, trips: int, cost: int, maximum: bool = False) -> str | None:
@@ -63,10 +71,12 @@ class Budget:
             maximum: whether run time may end them earlier.
         """
         if trips >= NO_MAXIMUM:
-            return f"{trips} trips are more than can be written out"
+            return _TOO_MANY_TO_WRITE(trips=trips)
         what, are = (f"its maximum of {trips}", "is") if maximum else (f"its {trips}", "are")
         if self.max_trips is not None and trips > self.max_trips:
-            return f"{what} trips {are} more than max_trips={self.max_trips} allows"
+            return _TOO_MANY_TRIPS(
+                what=f"{what} trips {are}", trips=trips, max_trips=self.max_trips
+            )
         return self.refuses(cost, f"{what} trips", weight=trips)
 
     def most_trips(self, each: int = 1) -> int:

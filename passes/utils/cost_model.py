@@ -9,6 +9,7 @@ from __future__ import annotations
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import element
 from ...facts.polynomial import Dimension
+from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
 from .costs import LOAD, PACKED, RUN, USUAL_TRIPS, unrolling_pays
 
@@ -16,6 +17,11 @@ FREE = ("Constant", "Identity")
 """Nodes that cost a trip nothing to speak of."""
 
 _PRODUCTS = ("MatMul", "Gemm", "GRU", "LSTM", "RNN")
+
+_SLOWER = Message(
+    "copies-slower",
+    "copies of its body, one for each of {trips} trips, would load slower in onnxruntime",
+)
 
 
 def loading(model: Model) -> float:
@@ -127,4 +133,4 @@ def refuses_copies(body: Graph, trips: int, rows: int) -> str | None:
     weight = sum(map(packed, nodes))
     if unrolling_pays(trips, len(nodes) + inner, rows + reads, weight):
         return None
-    return f"copies of its body, one for each of {trips} trips, would load slower in onnxruntime"
+    return _SLOWER(trips=trips)

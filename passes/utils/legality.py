@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ...facts.reason import Message
 from ...ir import Function, FunctionKey, Graph, Node, Value
 from ...ir.references import named_tensors
 from ...ops.element_types import ElementTypes
@@ -12,16 +13,31 @@ from ...ops.schema_queries import unsayable
 
 _IDENTITY_OF_SEQUENCES = 14
 
+_ATTRIBUTE_OF_FUNCTION = Message(
+    "attribute-of-function",
+    "its attribute '{attribute}' comes from the function around it; inline the function first",
+)
+_RANDOM = Message(
+    "random-numbers",
+    "{whose} draws random numbers ({node}), and copies of one random node would all draw the same",
+)
+_OUTPUT_NAMED = Message("output-named", "its output '{output}' is named from outside the data flow")
+_TENSORS_NAMED = Message(
+    "tensors-named", "{node} inside it names tensors in its attributes, and copying renames them"
+)
+_OUTPUT_UNNAMEABLE = Message(
+    "output-unnameable",
+    "its output '{output}' is a sequence and an output of the graph, which no Identity can name in"
+    " opset {opset}; convert to opset 14 first",
+)
+
 
 def given_by_caller(node: Node) -> str | None:
     """Why nothing can be decided about a node that takes an attribute from the function around it;
     None if it takes none. Inlining the function puts the caller's values in."""
     for message in node.op.attributes.values():
         if message.ref_attr_name:
-            return (
-                f"its attribute '{message.name}' comes from the function around it; inline the"
-                " function first"
-            )
+            return _ATTRIBUTE_OF_FUNCTION(attribute=message.name)
     return None
 
 
@@ -32,21 +48,18 @@ def drawn_alike(
     random = find_random(node.body("body"), functions)
     if random is None:
         return None
-    return (
-        f"{whose} draws random numbers ({random}), and copies of one random node would all draw"
-        " the same"
-    )
+    return _RANDOM(whose=whose, node=str(random))
 
 
 def named_from_outside(node: Node) -> str | None:
     """Why a node that holds graphs cannot be dissolved because something names its tensors."""
     for value in node.outputs:
         if value is not None and value.pinned:
-            return f"its output '{value.name}' is named from outside the data flow"
+            return _OUTPUT_NAMED(output=value.name)
     for graph in node.graphs():
         found = _naming_node(graph)
         if found is not None:
-            return f"{found} inside it names tensors in its attributes, and copying renames them"
+            return _TENSORS_NAMED(node=str(found))
     return None
 
 
@@ -70,10 +83,7 @@ def unnameable_output(node: Node, given: Sequence[Value]) -> str | None:
     used: set[Value] = set()
     for old, new in zip(node.outputs, given, strict=False):
         if old is not None and not can_carry(graph, old, new, used):
-            return (
-                f"its output '{new.name}' is a sequence and an output of the graph, which no"
-                f" Identity can name in opset {graph.root.opset()}; convert to opset 14 first"
-            )
+            return _OUTPUT_UNNAMEABLE(output=new.name, opset=graph.root.opset())
         used.add(new)
     return None
 

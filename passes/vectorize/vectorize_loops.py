@@ -13,6 +13,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.reason import Message, Reason
 from ...ir import Graph, Model, Node
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
@@ -22,6 +23,10 @@ from ..context import PassContext
 from .loop_view import Repetition, read
 from .memory import ROW_BYTES, IterationMemory, MemoryBounds
 from .sequence_maps import read_map, read_tensors
+
+_NOT_BATCHED = Message("not-vectorized", "it {cause}")
+_AT_ONCE = Message("vectorized", "all trips are computed at once")
+_ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +59,7 @@ class VectorizeLoops(Pass):
     def _read_tensors(self, node: Node, inference: ShapeInference, context: PassContext) -> bool:
         found = [read_tensors(body, inference) for body in node.graphs()]
         if any(found):
-            told = "it reads rows of a tensor, not elements of a sequence"
-            context.rewritten(self, node, node.path, told)
+            context.rewritten(self, node, node.path, _ROWS())
         return any(found)
 
     def _visit(
@@ -79,16 +83,16 @@ class VectorizeLoops(Pass):
                 context.analyses.facts |= found.facts
         except (Unbatchable, RewriteError) as reason:
             offer = self._offer(repetition, inference, memory)
-            context.kept(self, node, f"it {reason}{offer}")
+            context.kept(self, node, _NOT_BATCHED(str(reason)) + offer)
             return False
         if left is None:
-            more = "" if growth is None else f"; {growth}"
-            context.rewritten(self, node, path, f"all trips are computed at once{more}")
+            done = [_AT_ONCE(), *([] if growth is None else [growth])]
+            context.rewritten(self, node, path, Reason.join(done))
         else:
             context.rewritten(self, node, path, found.told)
             if node.op in context.offers:
                 context.offers[left.op] = context.offers.pop(node.op)
-            context.kept(self, left, f"it {found.reason}{offer}")
+            context.kept(self, left, _NOT_BATCHED(found.reason) + offer)
         return True
 
     def _offer(

@@ -19,6 +19,7 @@ from ....analysis.safety.speculation import Speculation
 from ....analysis.shapes.inference import ShapeInference
 from ....analysis.shapes.nonzero_trips import runs_certainly
 from ....facts.bounds import Known
+from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
@@ -34,6 +35,13 @@ from ...vectorize.zero_trips import SizesToDrop
 
 if TYPE_CHECKING:
     from .recurrence import Raiser
+
+_NO_CELL = Message("no-recurrence", "it {cause}")
+_NO_SHORTER = Message(
+    "recurrence-no-shorter", "it could be {recurrence}, which is no shorter than its trips"
+)
+_INEXACT = Message("recurrence-inexact", "it could be {recurrence}: {option}")
+_RAISED = Message("recurrence-raised", "is now {recurrence}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,21 +114,19 @@ class RaiseRecurrences(Pass):
             certain = runs_certainly(node, facts)
             raising = _Raising(graph, repetition, inference, certain, self)
         except (Unbatchable, RewriteError) as reason:
-            context.kept(self, node, f"it {reason}")
+            context.kept(self, node, _NO_CELL(str(reason)))
             return False
         if self.straight and not raising.is_shorter():
-            context.kept(
-                self, node, f"it could be {raising.what}, which is no shorter than its trips"
-            )
+            context.kept(self, node, _NO_SHORTER(recurrence=raising.what))
             return False
         if self.exact and not raising.is_exact():
             way = by(f"--passes '{self._inexact()}'")
-            offer = f"it could be {raising.what}: {way}"
+            offer = _INEXACT(recurrence=raising.what, option=way)
             context.offers[node.op] = offer
             context.kept(self, node, offer)
             return False
         raising.replace()
-        context.rewritten(self, node, path, f"is now {raising.what}")
+        context.rewritten(self, node, path, _RAISED(recurrence=raising.what))
         return True
 
 
