@@ -28,6 +28,7 @@ from ..context import PassContext
 from ..utils.legality import given_by_caller, named_from_outside
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
+from ..utils.traversal import inside_out
 
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -48,11 +49,8 @@ class IfsToSelects(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Convert inner Ifs before the ones around them."""
         converter = _Converter(self, model, context)
-        changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of("If"):
-                changed |= converter.visit(graph, node)
-        return changed
+        changes = [converter.visit(*place) for place in inside_out(model.graphs(), "If")]
+        return any(changes)
 
 
 class _Converter:

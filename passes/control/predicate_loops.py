@@ -41,6 +41,7 @@ from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import given_by_caller, named_from_outside, unstackable_output
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
+from ..utils.traversal import inside_out
 
 _DECIDED = Message(
     "trip-count-known", "constants decide its trips, {trips}; unroll-loops unrolls it"
@@ -75,11 +76,8 @@ class PredicateLoops(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Loops before the ones around them."""
         predicator = _Predicator(self, model, context)
-        changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of("Loop"):
-                changed |= predicator.visit(graph, node)
-        return changed
+        changes = [predicator.visit(*place) for place in inside_out(model.graphs(), "Loop")]
+        return any(changes)
 
 
 class _Predicator:

@@ -33,6 +33,7 @@ from ..utils.legality import (
     unstackable_output,
 )
 from ..utils.replace_all_uses import replace_values
+from ..utils.traversal import inside_out
 
 UNROLLED = Message("unrolled", "unrolled, {trips} trip{s}")
 _DECIDED = Message("decided-on-each-trip", "decided on each trip")
@@ -61,11 +62,8 @@ class UnrollLoops(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Loops before the ones around them."""
         unroller = _LoopUnroller(self, model, context)
-        changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of("Loop"):
-                changed |= unroller.visit(graph, node)
-        return changed
+        changes = [unroller.visit(*place) for place in inside_out(model.graphs(), "Loop")]
+        return any(changes)
 
 
 class _LoopUnroller:

@@ -32,6 +32,7 @@ from ...ops.schema_queries import takes
 from ..base import Pass
 from ..context import PassContext
 from ..utils.legality import given_by_caller
+from ..utils.traversal import inside_out
 from .comparisons import EXACT, Comparison, ConditionReader, integer
 
 _INT64, _FLOAT = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
@@ -58,13 +59,12 @@ class CountLoops(Pass):
         """Rewrite inner Loops before the ones around them."""
         changed = False
         inference, folder = context.inference(model), Folder(model)
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of("Loop"):
-                plan = _plan(node, inference)
-                if plan is not None:
-                    _Counting(graph, node, Builder(graph, folder.fold)).write(plan)
-                    context.rewritten(self, node, node.path, _COUNTED())
-                    changed = True
+        for graph, node in inside_out(model.graphs(), "Loop"):
+            plan = _plan(node, inference)
+            if plan is not None:
+                _Counting(graph, node, Builder(graph, folder.fold)).write(plan)
+                context.rewritten(self, node, node.path, _COUNTED())
+                changed = True
         return changed
 
 

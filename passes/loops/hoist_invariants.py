@@ -22,6 +22,7 @@ from ...ir.copying import captured_by, copy_node
 from ...ops.randomness import find_random_in
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
+from ..utils.traversal import inside_out
 
 _FREE = ("Constant", "Identity")
 """Operators without a cost per iteration: they move only for nodes that need them."""
@@ -38,12 +39,9 @@ class HoistInvariants(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Hoist out of inner bodies before outer ones, which a node may leave, too."""
         hoister = _Hoister(self, model, context)
-        changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of("Loop", "Scan"):
-                if not node.op.references:
-                    changed |= hoister.visit(graph, node)
-        return changed
+        places = inside_out(model.graphs(), "Loop", "Scan")
+        changes = [hoister.visit(*place) for place in places if not place[1].op.references]
+        return any(changes)
 
 
 class _Hoister:

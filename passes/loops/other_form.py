@@ -13,6 +13,7 @@ from ...ir import Graph, Model, Node
 from ..base import Pass
 from ..context import PassContext
 from ..utils.legality import named_from_outside
+from ..utils.traversal import inside_out
 from ..vectorize.loop_view import Repetition, read
 
 PlanT = TypeVar("PlanT")
@@ -42,14 +43,13 @@ class OtherForm(abc.ABC, Generic[PlanT]):
     def run(self, pass_: Pass, context: PassContext) -> bool:
         """Rewrite inner constructs before outer ones, and return whether the model changed."""
         changed = False
-        for graph in reversed(list(self.model.graphs())):
-            for node in graph.nodes_of(self.op_type):
-                path, plan = node.path, self._plan(node)
-                if isinstance(plan, str):
-                    context.kept(pass_, node, plan)
-                    continue
-                context.rewritten(pass_, node, path, self.rewrite(graph, plan))
-                changed = True
+        for graph, node in inside_out(self.model.graphs(), self.op_type):
+            path, plan = node.path, self._plan(node)
+            if isinstance(plan, str):
+                context.kept(pass_, node, plan)
+                continue
+            context.rewritten(pass_, node, path, self.rewrite(graph, plan))
+            changed = True
         return changed
 
     def _plan(self, node: Node) -> PlanT | str:

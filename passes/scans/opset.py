@@ -12,6 +12,7 @@ from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
 from ..base import Pass
 from ..context import PassContext
+from ..utils.traversal import inside_out
 from .layout import unreadable
 from .shapes import ScanShapes
 
@@ -100,9 +101,7 @@ def survey_scans(
 def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
     """Yield every Scan with its graph, inner ones first."""
     for root in roots:
-        for graph in reversed(list(root.graph.walk())):
-            for node in graph.nodes_of("Scan"):
-                yield graph, node
+        yield from inside_out(root.graph.walk(), "Scan")
 
 
 def _changing(roots: Iterable[Root], versions: tuple[int, int]) -> Iterator[Node]:

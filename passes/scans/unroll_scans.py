@@ -33,6 +33,7 @@ from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
 from ..utils.legality import drawn_alike, named_from_outside
+from ..utils.traversal import inside_out
 from .elements import Stack, Unstacked, element_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans
@@ -65,11 +66,8 @@ class UnrollScans(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Scans before the ones around them."""
         unroller = _ScanUnroller(self, model, context)
-        changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of("Scan"):
-                changed |= unroller.visit(graph, node)
-        return changed
+        changes = [unroller.visit(*place) for place in inside_out(model.graphs(), "Scan")]
+        return any(changes)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ..base import Pass
 from ..context import PassContext
+from ..utils.traversal import inside_out
 from .loop_view import Repetition, read
 from .memory import ROW_BYTES, IterationMemory, MemoryBounds
 from .sequence_maps import read_map, read_tensors
@@ -50,10 +51,9 @@ class VectorizeLoops(Pass):
         """Vectorize inner constructs before the ones around them."""
         inference = context.inference(model)
         changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of(*self.works_on):
-                changed |= self._read_tensors(node, inference, context)
-                changed |= self._visit(graph, node, inference, context)
+        for graph, node in inside_out(model.graphs(), *self.works_on):
+            changed |= self._read_tensors(node, inference, context)
+            changed |= self._visit(graph, node, inference, context)
         return changed
 
     def _read_tensors(self, node: Node, inference: ShapeInference, context: PassContext) -> bool:

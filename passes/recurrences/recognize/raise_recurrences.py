@@ -28,6 +28,7 @@ from ...base import Pass
 from ...context import PassContext
 from ...scans.layout import replace_outputs
 from ...utils.costs import Costs
+from ...utils.traversal import inside_out
 from ...vectorize.loop_view import Repetition, read
 from ...vectorize.memory import ROW_BYTES, MemoryBounds
 from ...vectorize.splice import copied, is_used, leave_out_unread, pass_on_facts
@@ -82,9 +83,8 @@ class RaiseRecurrences(Pass):
         inference = context.inference(model)
         facts = Speculation(inference, model.functions).outside
         changed = False
-        for graph in reversed(list(model.graphs())):
-            for node in graph.nodes_of(*self.works_on):
-                changed |= self._visit(graph, node, inference, facts, context)
+        for graph, node in inside_out(model.graphs(), *self.works_on):
+            changed |= self._visit(graph, node, inference, facts, context)
         return changed
 
     def _inexact(self) -> str:
