@@ -31,9 +31,9 @@ class EliminateDeadNodes(Pass):
         return changed
 
     def violation(self, model: Model) -> str | None:
-        """Return what is left that nothing uses."""
-        left = [str(one) for root in model.roots() for one in unread(root.graph)]
-        return ", ".join(left) or None
+        """Return the nodes and constants that nothing uses."""
+        unused = [str(one) for root in model.roots() for one in unread(root.graph)]
+        return ", ".join(unused) or None
 
 
 def unread(graph: Graph) -> set[Node | Value]:

@@ -33,6 +33,8 @@ class FreezeInitializers(Pass):
         return bool(frozen)
 
     def violation(self, model: Model) -> str | None:
-        """Return the inputs that are left with a default."""
-        held = model.graph.initializers.keys() - model.trained if model.allows_overrides else ()
-        return ", ".join(value.name for value in model.graph.inputs if value in held) or None
+        """Return the inputs that still have a default."""
+        if not model.allows_overrides:
+            return None
+        defaults = model.graph.initializers.keys() - model.trained
+        return ", ".join(value.name for value in model.graph.inputs if value in defaults) or None

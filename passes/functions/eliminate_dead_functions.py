@@ -34,7 +34,7 @@ class EliminateDeadFunctions(Pass):
         return bool(unused)
 
     def violation(self, model: Model) -> str | None:
-        """Return the functions that are left and that no node calls."""
+        """Return the functions that no node calls."""
         if model.training_info:
             return None
         return ", ".join(map(str, model.functions.keys() - live_functions(model))) or None
