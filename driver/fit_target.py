@@ -30,10 +30,10 @@ from ..passes.context import Meter
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.trial import try_passes
-from ..targets.legality import Judge
-from ..targets.legalize import Replaced, replace_untaken
+from ..targets.legality import Legality
+from ..targets.legalize import Replacement, legalize
 from ..targets.node_names import name_nodes
-from ..targets.outputs import give_own_conditions, given_inputs, shared_outputs
+from ..targets.outputs import forwarded_inputs, isolate_conditions, shared_outputs
 from ..targets.target import Target, TargetError
 from ..version_converter import ConversionError
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
@@ -93,7 +93,7 @@ class FitTarget(Pass):
 
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions and names as the target wants them."""
-        loops = give_own_conditions(model) if self.target.own_conditions else []
+        loops = isolate_conditions(model) if self.target.own_conditions else []
         for loop in loops:
             what = f"{self.target.name} wants its body to give out a condition of its own"
             context.rewritten(self, loop, loop.path, what)
@@ -163,7 +163,7 @@ class Fitted:
     model: Model
     opset: int
     untaken: Mapping[Node, str]
-    replaced: Sequence[Replaced] = ()
+    replaced: Sequence[Replacement] = ()
     straightened: Sequence[Remark] = ()
     stuck: ConversionError | None = None
     changes: str = ""
@@ -187,7 +187,7 @@ class Fitted:
             )
         for node, why in self.untaken.items():
             context.kept(pass_, node, why)
-        for value in given_inputs(model) if target.own_outputs else ():
+        for value in forwarded_inputs(model) if target.own_outputs else ():
             reason = (
                 f"{target.name} takes only outputs that nodes give; it is an input, too, and an"
                 " output keeps its name"
@@ -247,12 +247,14 @@ class _Fit:
             if not least:
                 break
         if best is None:
-            return Fitted(self.model, before, Judge(self.target, self.model).untaken(), stuck=stuck)
+            return Fitted(
+                self.model, before, Legality(self.target, self.model).unsupported(), stuck=stuck
+            )
         return best
 
     def _as_it_is(self) -> Fitted:
         """Return a model with training information, which names its values, as it is."""
-        untaken, opset = Judge(self.target, self.model).untaken(), self.model.opset()
+        untaken, opset = Legality(self.target, self.model).unsupported(), self.model.opset()
         stays = "the model has training information, and stays as it is for that"
         stuck = None if opset in self.target.opsets else ConversionError(stays)
         return Fitted(
@@ -275,7 +277,7 @@ class _Fit:
         """Convert the model to an opset, and replace operators that the target lacks."""
         before = self.model.opset()
         is_taken = not (self.target.own_outputs and any(shared_outputs(self.model)))
-        if opset == before and is_taken and not Judge(self.target, self.model).untaken():
+        if opset == before and is_taken and not Legality(self.target, self.model).unsupported():
             return Fitted(self.model, before, {})
         copy, straightened, changes = self.model, tuple[Remark, ...](), ""
         if opset == before:
@@ -288,7 +290,7 @@ class _Fit:
             changes = "".join(f", {op} {count}" for op, count in counts.items())
             changes = f"; changed: {changes[2:]}" if changes else ""
         budget = Budget(Meter(self.added), self.pass_.max_nodes)
-        replaced, untaken = replace_untaken(copy, self.target, budget)
+        replaced, untaken = legalize(copy, self.target, budget)
         return Fitted(copy, before, untaken, replaced, straightened, changes=changes)
 
 

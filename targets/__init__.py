@@ -1,8 +1,8 @@
-"""What clients of ONNX models take, and models that are made to fit.
+"""Targets: the operators that clients of ONNX models support.
 
 A target is a small file of data: the opsets that a compiler or runtime reads, its operators, and
-the forms of them that it does not take. `shipped/` holds those of well-known ones; `load` reads one
-of your own. How a model is made to fit: `driver/fit_target.py`.
+their unsupported forms. `shipped/` has those of well-known clients; `load` reads one of your own.
+`driver/fit_target.py` fits a model to a target.
 """
 
 from .registry import find as find

@@ -1,8 +1,8 @@
-"""What says operators by others in every opset, exactly where it does not say otherwise, for
-targets that lack them.
+"""Decompositions of operators in every opset, for targets that lack them. They are exact unless
+their docstring limits that.
 
-What an older opset lacks, conversion has a form for (`version_converter/adapters/`). Here is what
-all of them have, and some clients have not.
+`version_converter/adapters/` has the forms of operators that older opsets lack. This file has those
+of operators in all opsets that some clients lack.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from ..version_converter.flat_indices import tuples_of_elements
 from ..version_converter.node_draft import Site
 from ..version_converter.snippets import numbers_below
 
-SPELLINGS: dict[str, Form] = {}
-"""By operator."""
+DECOMPOSITIONS: dict[str, Form] = {}
+"""Decompositions by operator."""
 
 
-def spells(*op_types: str) -> Callable[[Form], Form]:
-    """Register what says operators by others of the same opset. It refuses before it adds
-    anything."""
+def decomposes(*op_types: str) -> Callable[[Form], Form]:
+    """Register a decomposition of operators into others of the same opset. It refuses before it
+    adds any node."""
 
     def register(spelling: Form) -> Form:
-        SPELLINGS.update(dict.fromkeys(op_types, spelling))
+        DECOMPOSITIONS.update(dict.fromkeys(op_types, spelling))
         return spelling
 
     return register
 
 
-@spells("CastLike")
+@decomposes("CastLike")
 def cast_to_known_type(site: Site) -> Sequence[Value | None]:
     """A Cast, where the type is known."""
     elem_type = site.elem_type(1)
     if elem_type is None:
         site.refuse("the element type of input 1 is not known; declare it")
-    kept = {name: a for name, a in site.attributes.items() if name != "saturate"}
-    if len(kept) != len(site.attributes) and site.source >= 19:
-        kept["saturate"] = site.attributes["saturate"]
-    return [site.emit("Cast", [site.input(0)], attributes=kept, to=elem_type)]
+    attributes = {name: a for name, a in site.attributes.items() if name != "saturate"}
+    if len(attributes) != len(site.attributes) and site.source >= 19:
+        attributes["saturate"] = site.attributes["saturate"]
+    return [site.emit("Cast", [site.input(0)], attributes=attributes, to=elem_type)]
 
 
-@spells("Constant")
+@decomposes("Constant")
 def as_initializer(site: Site) -> Sequence[Value | None]:
     """An initializer, which is no node."""
     tensor = site.node.output().constant
@@ -54,33 +54,33 @@ def as_initializer(site: Site) -> Sequence[Value | None]:
     return [site.const(tensor.numpy(), "constant")]
 
 
-@spells("Size")
+@decomposes("Size")
 def product_of_lengths(site: Site) -> Sequence[Value | None]:
     """The product of the shape."""
     shape = site.emit("Shape", [site.input(0)], "shape")
     return [_reduced(site, "ReduceProd", shape, [0])]
 
 
-@spells("Identity")
+@decomposes("Identity")
 def itself(site: Site) -> Sequence[Value | None]:
-    """A tensor in its own shape: that moves nothing."""
+    """A Reshape to its own shape."""
     if site.elem_type(0) is None:
         site.refuse("it may hold a sequence")
-    given = site.input(0)
-    return [site.emit("Reshape", [given, site.emit("Shape", [given], "shape")])]
+    data = site.input(0)
+    return [site.emit("Reshape", [data, site.emit("Shape", [data], "shape")])]
 
 
-@spells("Reciprocal")
+@decomposes("Reciprocal")
 def one_divided(site: Site) -> Sequence[Value | None]:
     """1 / x."""
     one = site.const(np.array(1, site.required_dtype(0, "the number one")), "one")
     return [site.emit("Div", [one, site.input(0)])]
 
 
-@spells("Softplus")
+@decomposes("Softplus")
 def logarithm_of_one_and_more(site: Site) -> Sequence[Value | None]:
-    """max (x, 0) + log (1 + u), u = exp (-|x|), within a few units in the last place: what is lost
-    by w = 1 + u is made good by u * log (w) / (w - 1)."""
+    """The sum of max (x, 0) and log (1 + u), u = exp (-|x|). It is exact to a few units in the last
+    place: the rounding error of w = 1 + u is corrected by u * log (w) / (w - 1)."""
     if site.source < 9:
         site.refuse("there is no Where to choose what is small")
     dtype, x = site.required_dtype(0, "the number one"), site.input(0)
@@ -90,22 +90,22 @@ def logarithm_of_one_and_more(site: Site) -> Sequence[Value | None]:
     more = site.emit("Sub", [w, one], "more")
     scaled = site.emit("Mul", [u, site.emit("Log", [w])], "scaled")
     quotient = site.emit("Div", [scaled, more], "quotient")
-    # Where nothing is left of u beside 1, it is its own logarithm.
+    # Where u vanishes beside 1, it is its own logarithm.
     rest = site.emit("Where", [site.emit("Greater", [more, zero]), quotient, u], "rest")
     return [site.emit("Add", [site.emit("Relu", [x]), rest])]
 
 
-@spells("BitwiseNot")
+@decomposes("BitwiseNot")
 def all_ones_less(site: Site) -> Sequence[Value | None]:
-    """All ones less the number, which borrows nowhere."""
+    """All ones minus the number, which never borrows."""
     dtype = site.required_dtype(0, "all ones")
     ones = site.const(np.array(-1).astype(dtype), "all_ones")
     return [site.emit("Sub", [ones, site.input(0)])]
 
 
-@spells("Dropout")
+@decomposes("Dropout")
 def kept_as_it_is(site: Site) -> Sequence[Value | None]:
-    """The input, where nothing is dropped."""
+    """The input, in inference."""
     if site.is_used(1):
         site.refuse("its mask is used")
     training = site.constant(2) if site.source >= 12 and site.input(2) is not None else False
@@ -114,9 +114,9 @@ def kept_as_it_is(site: Site) -> Sequence[Value | None]:
     return [site.emit("Identity", [site.input(0)]), *[None] * (len(site.node.outputs) - 1)]
 
 
-@spells("Range")
+@decomposes("Range")
 def counted(site: Site) -> Sequence[Value | None]:
-    """Whole numbers of a known step: the places of ones, times the step, from the start."""
+    """Integers with a constant step: positions of ones, times the step, plus the start."""
     step, dtype = site.required_constant(2, "the step"), site.required_dtype(0, "a range")
     if dtype.kind != "i" or not site.one_number(step, "input 'delta'"):
         site.refuse("only whole numbers are counted")
@@ -138,25 +138,25 @@ def counted(site: Site) -> Sequence[Value | None]:
     return [site.emit("Cast", [numbers], to=site.elem_type(0))]
 
 
-@spells("Xor")
+@decomposes("Xor")
 def unequal(site: Site) -> Sequence[Value | None]:
-    """Truth values that are not the same."""
+    """Not of Equal."""
     same = site.emit("Equal", [site.input(0), site.input(1)], "same")
     return [site.emit("Not", [same])]
 
 
-@spells("GlobalMaxPool")
+@decomposes("GlobalMaxPool")
 def maximum_of_each_channel(site: Site) -> Sequence[Value | None]:
-    """The maximum over all axes behind the first two."""
+    """The maximum over all axes after the first two."""
     axes = list(range(2, site.required_rank("a global pool")))
     if not axes:
         site.refuse("there is no axis behind the channels")
     return [_reduced(site, "ReduceMax", site.input(0), axes, keepdims=1)]
 
 
-@spells("Split")
+@decomposes("Split")
 def slices(site: Site) -> Sequence[Value | None]:
-    """A Slice for each part, where the lengths are known."""
+    """A Slice for each output, for known lengths."""
     axis, lengths = site.attribute("axis"), _lengths_of_parts(site)
     ends = np.cumsum(lengths)
     starts = ends - lengths
@@ -166,14 +166,14 @@ def slices(site: Site) -> Sequence[Value | None]:
     ]
 
 
-@spells("ReduceL1")
+@decomposes("ReduceL1")
 def sum_of_sizes(site: Site) -> Sequence[Value | None]:
-    """The sum of what is without its sign."""
+    """The sum of absolute values."""
     _require_axes_in_use(site)
     return [_sum(site, site.emit("Abs", [site.input(0)], "sizes"))]
 
 
-@spells("ReduceLogSum")
+@decomposes("ReduceLogSum")
 def logarithm_of_sum(site: Site) -> Sequence[Value | None]:
     """The logarithm of the sum."""
     _require_axes_in_use(site)
@@ -188,7 +188,7 @@ def _require_axes_in_use(site: Site) -> None:
 
 
 def _sum(site: Site, value: Value | None) -> Value:
-    """A ReduceSum along the axes of a node that is another reduction."""
+    """A ReduceSum along the axes of another reduction."""
     keepdims = site.attribute("keepdims")
     if site.source >= 18:
         return site.emit("ReduceSum", [value, site.input(1)], "sum", keepdims=keepdims)
@@ -196,14 +196,14 @@ def _sum(site: Site, value: Value | None) -> Value:
     if axes is None:
         return site.emit("ReduceSum", [value], "sum", keepdims=keepdims)
     if site.source >= 13:
-        given = [value, site.ints(axes, "axes")]
-        return site.emit("ReduceSum", given, "sum", keepdims=keepdims)
+        inputs = [value, site.ints(axes, "axes")]
+        return site.emit("ReduceSum", inputs, "sum", keepdims=keepdims)
     return site.emit("ReduceSum", [value], "sum", axes=list(axes), keepdims=keepdims)
 
 
-@spells("Compress")
+@decomposes("Compress")
 def gathered_where_true(site: Site) -> Sequence[Value | None]:
-    """The places where the condition is true, which is known."""
+    """A Gather of the positions of a constant condition."""
     places = np.flatnonzero(site.required_constant(1, "the condition"))
     axis, data = site.attribute("axis"), site.input(0)
     if axis is None:
@@ -211,9 +211,9 @@ def gathered_where_true(site: Site) -> Sequence[Value | None]:
     return [site.emit("Gather", [data, site.ints(places.tolist(), "places")], axis=axis or 0)]
 
 
-@spells("Slice")
+@decomposes("Slice")
 def along_the_first_axes(site: Site) -> Sequence[Value | None]:
-    """The same with its axes written out."""
+    """A Slice with its axes written out."""
     shape = site.shape(1)
     if (
         site.source < 10
@@ -228,18 +228,18 @@ def along_the_first_axes(site: Site) -> Sequence[Value | None]:
     return [site.emit("Slice", inputs[: 4 + (inputs[4] is not None)])]
 
 
-@spells("Unsqueeze")
+@decomposes("Unsqueeze")
 def axes_in_a_row(site: Site) -> Sequence[Value | None]:
-    """The same with axes of rank 1, where they are a number alone, which runtimes take, too."""
+    """An Unsqueeze with axes of rank 1 in place of rank 0."""
     if site.rank(1) != 0:
         site.refuse("its axes are no number alone")
     axes = site.emit("Reshape", [site.input(1), site.ints([1], "row")], "axes")
     return [site.emit("Unsqueeze", [site.input(0), axes])]
 
 
-@spells("Gather")
+@decomposes("Gather")
 def gathered_in_a_row(site: Site) -> Sequence[Value | None]:
-    """The same with indices of rank 1, and the shape that they had afterwards."""
+    """A Gather with indices of rank 1, and a Reshape."""
     rank, indices, shape = site.required_rank("flat indices"), site.shape(1), site.shape()
     if indices is None or len(indices) == 1:
         site.refuse("its indices are of rank 1, or nobody knows")
@@ -250,13 +250,13 @@ def gathered_in_a_row(site: Site) -> Sequence[Value | None]:
     flat = site.emit("Reshape", [site.input(1), site.ints([-1], "row")], "indices")
     parts = site.emit("Gather", [site.input(0), flat], "parts", axis=axis)
     as_before = [0] * axis  # these lengths stay
-    wanted = site.ints([*as_before, *(length or 0 for length in rest)], "shape")
-    return [site.emit("Reshape", [parts, wanted])]
+    target_shape = site.ints([*as_before, *(length or 0 for length in rest)], "shape")
+    return [site.emit("Reshape", [parts, target_shape])]
 
 
-@spells("ScatterElements")
+@decomposes("ScatterElements")
 def scattered_by_tuples(site: Site) -> Sequence[Value | None]:
-    """ScatterND, with a whole tuple of indices for each element."""
+    """ScatterND with an index tuple for each element."""
     reduction = {name: a for name, a in site.attributes.items() if name == "reduction"}
     rank = site.required_rank("tuples of indices")
     axis = site.required_axis(site.attribute("axis"), "tuples of indices")
@@ -264,9 +264,9 @@ def scattered_by_tuples(site: Site) -> Sequence[Value | None]:
     return [site.emit("ScatterND", [site.input(0), places, site.input(2)], attributes=reduction)]
 
 
-@spells("DepthToSpace")
+@decomposes("DepthToSpace")
 def depth_apart(site: Site) -> Sequence[Value | None]:
-    """Reshape, Transpose, Reshape, where the shape is known."""
+    """Reshape, Transpose, Reshape, for a known shape."""
     n, c, h, w = _image(site)
     b, mode = site.attribute("blocksize"), site.text("mode") if site.source >= 11 else "DCR"
     if b < 1 or c % (b * b) or mode not in ("DCR", "CRD"):
@@ -277,9 +277,9 @@ def depth_apart(site: Site) -> Sequence[Value | None]:
     return [_rearranged(site, parts, order, [n, c // (b * b), h * b, w * b])]
 
 
-@spells("SpaceToDepth")
+@decomposes("SpaceToDepth")
 def space_apart(site: Site) -> Sequence[Value | None]:
-    """Reshape, Transpose, Reshape, where the shape is known."""
+    """Reshape, Transpose, Reshape, for a known shape."""
     n, c, h, w = _image(site)
     b = site.attribute("blocksize")
     if b < 1 or h % b or w % b:
@@ -289,7 +289,7 @@ def space_apart(site: Site) -> Sequence[Value | None]:
 
 
 def _image(site: Site) -> list[int]:
-    """The lengths of an image's four axes, of which one may be open: -1."""
+    """The lengths of an image's four axes, -1 for an unknown first one."""
     shape = site.shape()
     if shape is None or len(shape) != 4 or None in shape[1:] or 0 in shape:
         site.refuse_unknown("the shape of input 0")
@@ -305,11 +305,11 @@ def _rearranged(
 
 
 def _lengths_of_parts(site: Site) -> Array:
-    """How long the parts of a Split are."""
-    given = site.constant(1) if site.source >= 13 else site.attribute("split")
+    """The lengths of a Split's outputs."""
+    split = site.constant(1) if site.source >= 13 else site.attribute("split")
     count, length = len(site.node.outputs), site.length(site.attribute("axis"))
-    if given is not None:
-        parts = np.asarray(given, np.int64).reshape(-1)
+    if split is not None:
+        parts = np.asarray(split, np.int64).reshape(-1)
         if len(parts) != count or (parts < 0).any() or length not in (None, parts.sum()):
             site.refuse(f"its parts of {parts.tolist()} are not what it gives out")
         return parts
@@ -332,8 +332,8 @@ def _slice(site: Site, axis: int, start: int, end: int) -> Value:
 def _reduced(
     site: Site, op_type: str, value: Value | None, axes: Sequence[int], keepdims: int = 0
 ) -> Value:
-    """A reduction as the opset writes it."""
+    """A reduction in the form of the opset."""
     if site.source >= 18:
-        given = [value, site.ints(axes, "axes")]
-        return site.emit(op_type, given, keepdims=keepdims)
+        inputs = [value, site.ints(axes, "axes")]
+        return site.emit(op_type, inputs, keepdims=keepdims)
     return site.emit(op_type, [value], axes=list(axes), keepdims=keepdims)

@@ -1,4 +1,4 @@
-"""Does a target take a node, and if not, why?"""
+"""Legality of nodes for a target, with reasons."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..version_converter.types import Types
 from .target import Form, Target
 
 
-class Judge:
-    """Says of the nodes of a model whether a target takes them.
+class Legality:
+    """Legality of a model's nodes for a target.
 
     Args:
         target: the target.
@@ -31,50 +31,48 @@ class Judge:
 
     @property
     def types(self) -> Types:
-        """What is known of the model's values, found when a form asks for it."""
+        """The types of the model's values, inferred on request."""
         if self._types is None:
             self._types = Types(self.model)
         return self._types
 
-    def untaken(self) -> dict[Node, str]:
-        """The nodes that are not taken, each with the reason; outer ones before those inside."""
+    def unsupported(self) -> dict[Node, str]:
+        """The unsupported nodes, each with the reason; outer ones before those inside."""
         return {node: reason for node in self._nodes() if (reason := self.reason(node)) is not None}
 
-    def to_be_written(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
-        """The nodes that leave to their defaults what the target wants written, with that."""
-        wanted = {
-            name for name, forms in self.target.forms.items() if any(f.written for f in forms)
-        }
-        for node in self._nodes() if wanted else ():
-            if name_of(node) in wanted:
+    def unwritten_defaults(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
+        """The nodes without attributes that the target needs written, with the defaults."""
+        names = {name for name, forms in self.target.forms.items() if any(f.written for f in forms)}
+        for node in self._nodes() if names else ():
+            if name_of(node) in names:
                 schema = _schema(node)
                 forms = self.target.forms[name_of(node)]
                 absent = {n: m for f in forms for n, m in _unwritten(node, f, schema).items()}
                 if absent:
                     yield node, absent
 
-    def to_be_initializers(self) -> Iterator[Value]:
-        """Constants of nodes where the target wants initializers."""
-        wanted = {
+    def constants_to_hoist(self) -> Iterator[Value]:
+        """Constants of nodes where the target needs initializers."""
+        positions = {
             name: {i for form in forms for i in form.initializers}
             for name, forms in self.target.forms.items()
             if any(form.initializers for form in forms)
         }
-        for node in self._nodes() if wanted else ():
-            inputs = wanted.get(name_of(node), set())
+        for node in self._nodes() if positions else ():
+            inputs = positions.get(name_of(node), set())
             for name, value in _named_inputs(node, _schema(node)) if inputs else ():
                 if name in inputs and value.constant is not None and value.producer is not None:
                     yield value
 
     def _nodes(self) -> Iterator[Node]:
-        """All nodes of the roots that are judged."""
+        """All nodes of the roots that the target reads."""
         for root in self.model.roots():
             if self.target.functions or root is self.model:
                 for graph in root.graph.walk():
                     yield from graph.nodes()
 
     def reason(self, node: Node) -> str | None:
-        """Why a node is not taken; None where it is."""
+        """The reason why a node is unsupported; None where it is supported."""
         if node.op.function_key in self.model.functions:
             if self.target.functions:
                 return None
@@ -83,32 +81,32 @@ class Judge:
         if not self.target.lists(name, opset):
             return self._not_listed(name, opset)
         misfit = self._misfit(node, self.target.anywhere)
-        told = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
-        if misfit is None and told and None not in told:
-            misfit = ", or ".join(dict.fromkeys(why for why in told if why is not None))
+        misfits = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
+        if misfit is None and misfits and None not in misfits:
+            misfit = ", or ".join(dict.fromkeys(why for why in misfits if why is not None))
         return None if misfit is None else f"{self.target.name} takes {name} only {misfit}"
 
     def _misfit(self, node: Node, form: Form) -> str | None:
-        """The first way in which a node differs from a form; None where it has it."""
+        """The first difference of a node from a form; None where it has the form."""
         why = next(self._misfits(node, form), None)
         return f"{why} ({form.why})" if why is not None and form.why else why
 
     def _not_listed(self, name: str, opset: int) -> str:
-        told = f"{self.target.name} does not take {name}"
+        text = f"{self.target.name} does not take {name}"
         spans = (self.target.operators or {}).get(name)
         if spans is not None:
-            told += f" of opset {opset}, only of {' and '.join(map(str, spans))}"
+            text += f" of opset {opset}, only of {' and '.join(map(str, spans))}"
         elif name in self.target.lacks and len(self.target.lacks[name]) and not self._lacks(name):
-            told += f" of opset {opset}"
-        return told
+            text += f" of opset {opset}"
+        return text
 
     def _lacks(self, name: str) -> bool:
-        """Whether an operator is lacking in every opset that the target reads."""
+        """Test whether the target lacks an operator in every opset that it reads."""
         first, last = self.target.opsets
         return not any(self.target.lists(name, opset) for opset in range(first, last + 1))
 
     def _misfits(self, node: Node, form: Form) -> Iterator[str]:
-        """How a node differs from the form in which it is taken."""
+        """The differences of a node from a supported form."""
         schema = _schema(node)
         yield from _wrong_attributes(node, form, schema)
         inputs = list(_named_inputs(node, schema))
@@ -134,7 +132,7 @@ class Judge:
             if form.max_rank is not None and (self.types.rank(value) or 0) > form.max_rank:
                 yield f"up to rank {form.max_rank}, and '{name}' has {self.types.rank(value)}"
         has_types = form.element_types is not None or form.lacks_element_types
-        if has_types and not node.is_op("Constant"):  # what reads it is looked at
+        if has_types and not node.is_op("Constant"):  # its readers are checked
             yield from self._wrong_types(node, form, schema)
 
     def _wrong_types(self, node: Node, form: Form, schema: Any) -> Iterator[str]:
@@ -145,13 +143,15 @@ class Judge:
             if number is None:
                 continue
             type_ = TensorProto.DataType.Name(number).lower()
-            taken = form.element_types
-            if type_ in form.lacks_element_types or (taken is not None and type_ not in taken):
+            supported = form.element_types
+            if type_ in form.lacks_element_types or (
+                supported is not None and type_ not in supported
+            ):
                 yield f"of other element types than {type_}, as '{name}' is"
 
 
 def _is_place(name: str, value: Value, schema: Any) -> bool:
-    """Whether an input is a constant that holds places and sizes, which is no data."""
+    """Test whether an input is a constant of indices or sizes, which are no data."""
     if value.constant is None or schema is None:
         return False
     formal = next(parameter for parameter in formals(schema)[0] if parameter.name == name)
@@ -159,18 +159,18 @@ def _is_place(name: str, value: Value, schema: Any) -> bool:
 
 
 def name_of(node: Node) -> str:
-    """What a target calls the operator of a node."""
+    """The name of a node's operator in a target."""
     domain = normal_domain(node.op.domain)
     return f"{domain}.{node.op_type}" if domain else node.op_type
 
 
 def _schema(node: Node) -> Any:
-    """What ONNX says of the operator of a node; None where it is of another domain."""
+    """The schema of a node's operator; None for another domain."""
     return None if normal_domain(node.op.domain) else schema_at(node.op_type, _opset(node))
 
 
 def _opset(node: Node) -> int:
-    """The opset in which a node is written."""
+    """The opset of a node."""
     assert node.graph is not None
     root: Model | Function = node.graph.root
     return root.opset(normal_domain(node.op.domain))
@@ -193,7 +193,7 @@ def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
 
 
 def _unwritten(node: Node, form: Form, schema: Any) -> dict[str, onnx.AttributeProto]:
-    """The defaults of attributes that a form wants written and a node does not write."""
+    """The defaults of attributes that a form needs written and a node lacks."""
     if schema is None:
         return {}
     absent = [name for name in form.written if name not in node.op.attributes]
@@ -205,7 +205,7 @@ def _unwritten(node: Node, form: Form, schema: Any) -> dict[str, onnx.AttributeP
 
 
 def _attribute(node: Node, name: str, schema: Any) -> Any:
-    """The value of an attribute, text as such; None where it is absent or a caller gives it."""
+    """The value of an attribute; None where it is absent or comes from a call."""
     message = node.op.attributes.get(name)
     if message is not None and message.ref_attr_name:
         return None
@@ -223,12 +223,12 @@ def _listed(values: tuple[Any, ...]) -> str:
 
 
 def _formal_inputs(schema: Any) -> list[str]:
-    """What a schema calls the inputs of a node."""
+    """The names of the inputs in a schema."""
     return [] if schema is None else [parameter.name for parameter in formals(schema)[0]]
 
 
 def _named_inputs(node: Node, schema: Any) -> Iterator[tuple[str, Value]]:
-    """The inputs of a node by the names that its schema gives them, else by number."""
+    """The inputs of a node with their names in its schema, else with numbers."""
     formal = _formal_inputs(schema)
     for index, value in enumerate(node.inputs):
         if value is not None:

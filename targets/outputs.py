@@ -1,4 +1,4 @@
-"""Outputs that are all that a node gives, for targets that take nothing else for an output."""
+"""Outputs with a node of their own, for targets that require one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from ..ir import Graph, Model, Node, Operator, Value
 
 
 def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
-    """What the model gives out as it is though it is a constant, or one of several outputs of a
-    node; each once."""
+    """Yield, once each, outputs that are constants or one of several of a node."""
     for value in dict.fromkeys(model.graph.outputs):
         node = value.producer
         is_one_of_several = node is not None and len(node.outputs) > 1
@@ -17,9 +16,9 @@ def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
             yield value
 
 
-def given_inputs(model: Model) -> list[Value]:
-    """The inputs that the model gives out as they are. No node can give these: input and output
-    have one name."""
+def forwarded_inputs(model: Model) -> list[Value]:
+    """The inputs that the model returns unchanged. No node can produce these: input and output have
+    one name."""
     inputs = set(model.graph.inputs)
     return [value for value in dict.fromkeys(model.graph.outputs) if value in inputs]
 
@@ -28,8 +27,8 @@ def _is_constant(graph: Graph, value: Value) -> bool:
     return value in graph.initializers and value not in graph.inputs
 
 
-def give_own_outputs(model: Model, constants: bool = True) -> list[Value]:
-    """Put an Identity between such values and the outputs of the model; which ones these are."""
+def isolate_outputs(model: Model, constants: bool = True) -> list[Value]:
+    """Insert an Identity between shared outputs and the model's outputs, and return the former."""
     graph, shared = model.graph, list(shared_outputs(model, constants))
     if shared:
         own = {
@@ -39,11 +38,11 @@ def give_own_outputs(model: Model, constants: bool = True) -> list[Value]:
     return shared
 
 
-def give_own_conditions(model: Model) -> list[Node]:
-    """Put an Identity between the condition that a body of a Loop is fed and the one that it gives.
+def isolate_conditions(model: Model) -> list[Node]:
+    """Insert an Identity between input and output of a Loop body's condition.
 
     Returns:
-        the Loops whose body gave out its condition as it is.
+        the Loops whose body returned its condition unchanged.
     """
     changed = []
     for graph in list(model.graphs()):

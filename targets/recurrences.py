@@ -1,7 +1,7 @@
-"""How RNN, GRU and LSTM are taken apart for targets that lack them.
+"""Expansion of RNN, GRU and LSTM for targets that lack them.
 
-The cells are written out where the number of steps is known; else a Scan or a Loop makes the steps,
-where the target takes one.
+The cells are unrolled where the number of steps is known; else a Scan or a Loop iterates, where the
+target supports one.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from .target import Target
 
 RECURRENT = ExpandRecurrences.works_on
 _SAYS_ALL = 11
-"""In this opset nothing is lacking that takes cells apart; what it has, conversion takes back."""
+"""Opset with all operators for an expansion, from which conversion returns to the model's."""
 
 
-def ways_apart(
+def expansions(
     node: Node, target: Target, types: Types, budget: Budget, folder: Folder
 ) -> Iterator[Callable[[Model], None]]:
-    """How such a node may be taken apart, alone in a model of its own; the straightest way first.
+    """Yield expansions of a node in a scratch model, the straightest first.
 
     Args:
-        node: the node where it is in its model.
-        target: lacks it.
-        types: what is known about the values of that model.
-        budget: what may be added.
-        folder: computes weights, one for all nodes that share them.
+        node: the node in its model.
+        target: the target, which lacks it.
+        types: the types of that model's values.
+        budget: limit of added nodes.
+        folder: computes weights, once for all nodes that share them.
     """
     apart = functools.partial(_apart, budget, folder)
     assert node.graph is not None
-    opset, fed = node.graph.root.opset(), node.input(0)
+    opset, data = node.graph.root.opset(), node.input(0)
     straight = ExpandRecurrences(straight=True, max_nodes=budget.max_nodes)
-    if fed is not None and _length(node, fed, types) is None:
-        yield _refusing(LENGTH_UNKNOWN(origins(fed, sizes=True)))
+    if data is not None and _length(node, data, types) is None:
+        yield _refusing(LENGTH_UNKNOWN(origins(data, sizes=True)))
     else:
         yield apart(straight)
         if opset < _SAYS_ALL:
@@ -55,9 +55,9 @@ def ways_apart(
         yield apart(anyhow, None, ScansToLoops())
 
 
-def _length(node: Node, fed: Value, types: Types) -> int | None:
-    """How many steps there are; None where only run time tells."""
-    shape = types.shape(fed)
+def _length(node: Node, data: Value, types: Types) -> int | None:
+    """The number of steps; None where it is computed at run time."""
+    shape = types.shape(data)
     axis = 1 if node.attribute("layout", 0) else 0
     return None if shape is None or len(shape) <= axis else shape[axis]
 
@@ -76,8 +76,7 @@ def _apart(
     at: int | None = None,
     *more: Pass,
 ) -> Callable[[Model], None]:
-    """By passes, in the opset that the model has or in another one, from which all is brought
-    back."""
+    """Expand by passes, in the opset of the model or in another one and back."""
 
     def way(scratch: Model) -> None:
         opset, ir_version, context = scratch.opset(), scratch.ir_version, PassContext()
@@ -85,9 +84,11 @@ def _apart(
         if at is not None:
             convert(scratch, at)
         Expander(expand, scratch, context, folder).expand()
-        kept = dict.fromkeys(remark.reason for remark in context.remarks if remark.action == "kept")
-        if kept:
-            raise Refused("; ".join(kept))
+        reasons = dict.fromkeys(
+            remark.reason for remark in context.remarks if remark.action == "kept"
+        )
+        if reasons:
+            raise Refused("; ".join(reasons))
         run_passes(more, scratch, context, repeat=False)
         if at is not None:
             convert(scratch, opset, ir_version)

@@ -1,4 +1,4 @@
-"""The targets that are shipped, and those of files."""
+"""Registry of the shipped targets, and loading of files."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FOLDER = resources.files(__package__) / "shipped"
 _SUFFIX = ".toml"
 
 _MOST_BYTES = 1 << 20
-"""A target's file is no larger."""
+"""Limit of a target file in bytes."""
 
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """The names of those that are shipped, sorted."""
+    """The names of the shipped targets, sorted."""
     files = [file.name for file in _FOLDER.iterdir()]
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX)))
 
@@ -48,10 +48,10 @@ def find(name: str) -> Target:
 
 @takes(path=PATH)
 def load(path: str | os.PathLike[str]) -> Target:
-    """The target of a file; it is called as the file is.
+    """Load the target of a file, which is named after the file.
 
     Raises:
-        TargetError: the file cannot be read, or does not say what one must.
+        TargetError: the file cannot be read, or is invalid.
     """
     file = Path(path)
     try:
@@ -71,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> Target:
 
 
 def target_of(given: Any) -> Target:
-    """The target that a caller means: itself, a path, or a name of one that is shipped.
+    """The target of an argument: itself, a path, or a name of a shipped one.
 
     Text is a path where it ends with .toml.
 

@@ -1,4 +1,4 @@
-"""What a client of ONNX models takes."""
+"""Target: the operators and forms that a client of ONNX models supports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
 
 class TargetError(Error):
-    """A target is not known, or its file does not say what one must."""
+    """A target does not exist, or its file is invalid."""
 
 
 class Opsets(NamedTuple):
@@ -23,7 +23,7 @@ class Opsets(NamedTuple):
     last: int
 
     def __contains__(self, opset: object) -> bool:
-        """Whether an opset lies in it."""
+        """Test whether an opset lies in the range."""
         return isinstance(opset, int) and self.first <= opset <= self.last
 
     def nearest(self, opset: int) -> int:
@@ -36,13 +36,13 @@ class Opsets(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where a target's lists come from.
+    """Source of a target's lists.
 
     Attributes:
         list: the document or the part of the client's code.
         version: the version of the client.
-        date: of that version.
-        url: where it can be read.
+        date: the date of that version.
+        url: its address.
     """
 
     list: str
@@ -53,24 +53,24 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """In which form an operator is taken.
+    """Form in which a target supports an operator.
 
     Attributes:
-        attributes: by name, the values that are taken.
-        lacks_attributes: by name, values that are not taken.
+        attributes: by name, the supported values.
+        lacks_attributes: by name, unsupported values.
         written: attributes that must be written, even where they have their defaults.
         unwritten: attributes that must not be written.
         constant: inputs that must be constants.
         initializers: inputs that must be initializers, and not constants of nodes.
         computed: inputs that must not be constants.
-        present: inputs that must be there, though ONNX lets them be left out.
-        absent: inputs that must not be there.
+        present: inputs that must be present, though ONNX makes them optional.
+        absent: inputs that must be absent.
         ranks: by input, the ranks that it may have.
         static: inputs whose whole shape must be known.
         max_rank: the highest rank of an input.
-        element_types: those that inputs and outputs may have.
-        lacks_element_types: those that none of them may have.
-        why: what is known about it beyond that.
+        element_types: the types that inputs and outputs may have.
+        lacks_element_types: the types that none of them may have.
+        why: further explanation.
     """
 
     attributes: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
@@ -92,25 +92,26 @@ class Form:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A client, and what it takes. Operators of other domains are called "domain.Name".
+    """Client with its supported operators. Operators of other domains are named "domain.Name".
 
     Attributes:
-        name: what it is called.
-        about: what it is, in a line.
-        opsets: those that it reads.
-        preferred_opset: the one that it reads best, if one is known.
-        operators: those that it takes, each in some ranges of opsets; None where all are taken but
-            those that it lacks.
-        lacks: operators that it does not take, each in some ranges of opsets.
-        domains: domains of which all operators are taken.
-        functions: whether functions of the model's own are taken.
-        own_outputs: whether each output of the model must be all that a node gives.
-        own_conditions: whether a Loop's body may not give out the condition that it is fed.
-        names_nodes: whether it names unnamed nodes by operator and number, as others may be named.
-        anywhere: what holds for every operator.
-        forms: for some, by name, the forms that are taken; one of them must fit.
-        passes: the pipeline that suits it better than the default one.
-        source: where the lists come from.
+        name: its name.
+        about: a description in one line.
+        opsets: the opsets that it reads.
+        preferred_opset: the opset that it reads best, if one is known.
+        operators: the supported operators, each in some ranges of opsets; None where all are
+            supported but those in `lacks`.
+        lacks: unsupported operators, each in some ranges of opsets.
+        domains: domains of which all operators are supported.
+        functions: true if functions of models are supported.
+        own_outputs: true if each output of the model needs a node without other outputs.
+        own_conditions: true if a Loop's body must not return its condition unchanged.
+        names_nodes: true if it names unnamed nodes by operator and number without a check for
+            collisions.
+        anywhere: the form of every operator.
+        forms: by operator, the supported forms; a node must have one of them.
+        passes: its pipeline, if it differs from the default one.
+        source: the source of the lists.
     """
 
     name: str
@@ -130,7 +131,7 @@ class Target:
     passes: str | None = None
 
     def lists(self, operator: str, opset: int) -> bool:
-        """Whether it takes an operator in an opset, in some form."""
+        """Test whether the target supports an operator in an opset, in some form."""
         if _in(self.lacks.get(operator), opset):
             return False
         if operator.rpartition(".")[0] in self.domains or self.operators is None:
@@ -139,11 +140,11 @@ class Target:
 
     @property
     def control_flow(self) -> tuple[str, ...]:
-        """Those operators with bodies that it takes in its newest opset."""
+        """The operators with bodies that it supports in its newest opset."""
         return tuple(name for name in CONTROL_FLOW if self.lists(name, self.opsets.last))
 
     def to_dict(self) -> dict[str, Any]:
-        """What is told of it in lists, as JSON takes it."""
+        """The target's entry in lists, for JSON."""
         return {
             "name": self.name,
             "about": self.about,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from source_files import ROOT
 from straightline.ops import rules
-from straightline.targets.decompositions import SPELLINGS
+from straightline.targets.decompositions import DECOMPOSITIONS
 from straightline.version_converter import registry
 
 
@@ -28,10 +28,10 @@ def apart(monkeypatch):
     """What an example registers is forgotten after it."""
     monkeypatch.setattr(rules, "_DESCRIBED", dict(rules.described()))
     monkeypatch.setattr(registry, "DOWNGRADES", dict(registry.DOWNGRADES))
-    known = dict(SPELLINGS)
+    known = dict(DECOMPOSITIONS)
     yield
-    SPELLINGS.clear()
-    SPELLINGS.update(known)
+    DECOMPOSITIONS.clear()
+    DECOMPOSITIONS.update(known)
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from straightline import reference, transform
 from straightline.targets import Form
-from straightline.targets.decompositions import SPELLINGS
+from straightline.targets.decompositions import DECOMPOSITIONS
 
 from targets import fitted, lacking, one_node, operators
 
@@ -191,7 +191,7 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
 
 
 def test_every_spelling_is_tested():
-    assert set(SPELLINGS) == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
+    assert set(DECOMPOSITIONS) == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
 
 
 NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])

@@ -5,7 +5,7 @@ import datetime
 import pytest
 from straightline import ir
 from straightline.targets import Form, Opsets, Source, Target
-from straightline.targets.legality import Judge
+from straightline.targets.legality import Legality
 
 SOURCE = Source("a list", "1", datetime.date(2026, 1, 1))
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "npu" : 1, "own" : 1]>'
@@ -14,7 +14,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "npu" : 1, "own" : 1]>'
 def reasons(body, inputs="float[2, 3] x", more="", **told):
     text = f"{HEAD} g ({inputs}) => (y) {{ {body} }} {more}"
     target = Target("npu", "a chip", Opsets(13, 17), SOURCE, **told)
-    return list(Judge(target, ir.parse(text)).untaken().values())
+    return list(Legality(target, ir.parse(text)).unsupported().values())
 
 
 def only(**form):

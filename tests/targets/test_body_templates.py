@@ -47,13 +47,13 @@ class Chain:
 @pytest.fixture
 def trials(monkeypatch):
     """The operators of the nodes on which a way was tried."""
-    names, tried_on = [], legalize._Replacing._tried_on
+    names, tried_on = [], legalize._Legalizer._failure
 
     def count(self, scratch, way, name):
         names.append(name)
         return tried_on(self, scratch, way, name)
 
-    monkeypatch.setattr(legalize._Replacing, "_tried_on", count)
+    monkeypatch.setattr(legalize._Legalizer, "_failure", count)
     return names
 
 
@@ -86,7 +86,7 @@ def test_nodes_with_other_numbers_take_no_more_trials(trials, opset):
     assert counts[0] == counts[1] <= 24
 
 
-def test_nodes_that_nothing_stands_for_are_tried_once(trials):
+def test_nodes_that_nothing_stands_for_are_failurece(trials):
     chain = groups(12)
     outcome = fitted(chain.model(), lacking("GroupNormalization", "Reshape"), passes=())
     assert len(outcome.untaken) == 12 and len({r.reason for r in outcome.untaken}) == 1
@@ -204,7 +204,7 @@ def test_it_is_what_would_have_been_made_for_each_alone(seed, monkeypatch):
     # Normalization of few elements makes large differences of small ones.
     feeds = [] if any("Normalization" in kind for kind in kinds) else [feed_of(chain, seed)]
     outcome = fitted(text, target, *feeds, passes=())
-    monkeypatch.setattr(legalize._Replacing, "_form", lambda self, node: None)
+    monkeypatch.setattr(legalize._Legalizer, "_form", lambda self, node: None)
     alone = fitted(text, target, passes=())
     assert digests(outcome.model) == digests(alone.model)
     assert [str(r) for r in outcome.remarks] == [str(r) for r in alone.remarks]

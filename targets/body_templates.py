@@ -1,8 +1,8 @@
-"""Bodies that replace nodes of one form, built once for all of them.
+"""Templates of bodies that replace all nodes of one form.
 
-The first node of a form is replaced on opaque constants, which note whether their elements decide
-anything. Where they do not, the body serves all nodes with other elements; constants in it that
-were computed from those of the node are computed anew for each.
+The first node of a form is replaced on opaque constants, which record whether a decision reads
+their elements. Without such a read, the body serves all nodes with other elements; constants that
+depend on those of the node are computed anew for each.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _FLOATS = frozenset(
 
 
 class Form(NamedTuple):
-    """All of a node that decides its replacement.
+    """Key of all properties of a node that decide its replacement.
 
     Attributes:
-        like: all but the elements of constants of floats.
+        like: all but the elements of float constants.
         exact: all.
         tensors: the constants among the values that the node reads, each value once.
     """
@@ -46,19 +46,19 @@ class Form(NamedTuple):
     tensors: tuple[Tensor | None, ...]
 
     def read(self) -> None:
-        """Note that the elements of its constants decide something."""
+        """Record that a decision reads the elements of its constants."""
         for tensor in self.tensors:
             if isinstance(tensor, OpaqueTensor):
                 tensor.read()
 
 
 class OpaqueConstants(Constants):
-    """Constants, those of floats with a note of whether their elements are read.
+    """Constants, with a record of reads of float elements.
 
     Args:
-        types: tells static shapes.
-        constants: the same without a note.
-        note: the note.
+        types: the source of static shapes.
+        constants: the constants without a record.
+        note: the record.
     """
 
     def __init__(self, types: Types, constants: Constants, note: Reads) -> None:
@@ -75,7 +75,7 @@ class OpaqueConstants(Constants):
 
 
 def form_of(node: Node, within: tuple[str, ...], types: Types, constants: Constants) -> Form | None:
-    """Collect all of a node that decides its replacement; None where more might decide it.
+    """Collect the properties of a node that decide its replacement; None if there may be more.
 
     Args:
         node: the node, which holds no bodies.
@@ -97,10 +97,10 @@ def form_of(node: Node, within: tuple[str, ...], types: Types, constants: Consta
         _type_key(types.of(value), names) if tensor is None else _constant_key(tensor)
         for value, tensor in zip(reads, tensors, strict=True)
     ]
-    written = [m.SerializeToString(deterministic=True) for m in node.op.attributes.values()]
+    attributes = [m.SerializeToString(deterministic=True) for m in node.op.attributes.values()]
     results = [v and (node.graph.is_used(v), _declared(v, names)) for v in node.outputs]
-    said = node.op.qualname, *written, extra is None
-    like = (within, node.graph.root.opset(), said, (*wiring,), (*kinds,), (*results,))
+    operator = node.op.qualname, *attributes, extra is None
+    like = (within, node.graph.root.opset(), operator, (*wiring,), (*kinds,), (*results,))
     floats = [transparent(t) for t in tensors if t is not None and t.elem_type in _FLOATS]
     return Form(like, (like, *floats), tensors)
 
@@ -116,7 +116,7 @@ def _declared(value: Value, names: dict[str, int]) -> Hashable:
 
 
 def _type_key(type_: onnx.TypeProto | None, names: dict[str, int]) -> Hashable:
-    """Make a key of a type, in which symbols count by their places only.
+    """Compute a key of a type, in which symbols count by position only.
 
     Args:
         type_: the type.
@@ -132,17 +132,17 @@ def _type_key(type_: onnx.TypeProto | None, names: dict[str, int]) -> Hashable:
     return bare.SerializeToString(deterministic=True)
 
 
-class Mould:
-    """A body that replaces nodes of one form.
+class BodyTemplate:
+    """A template of the body that replaces nodes of one form.
 
     Args:
-        cut: a node, and what has become of it; it is not put in its place by itself any more.
+        cut: a node with its replaced scratch model; it must not be put in place itself.
         note: of the constants that the node reads.
 
     Attributes:
-        body: the body. Its names are those for the node that was replaced last.
+        body: the body, with names for the last replaced node.
         size: the number of its nodes.
-        operators: their names, each once.
+        operators: the names of their operators, each once.
     """
 
     def __init__(self, cut: Cut, note: Reads) -> None:
@@ -160,8 +160,8 @@ class Mould:
         nodes = list(self.body.nodes())
         self.size, self.operators = len(nodes), tuple(dict.fromkeys(map(name_of, nodes)))
         values = [value for each in nodes for value in each.outputs if value is not None]
-        held = (*self.body.inputs, *self.body.initializers)
-        labelled: list[Node | Value] = [*nodes, *values, *held]
+        sources = (*self.body.inputs, *self.body.initializers)
+        labelled: list[Node | Value] = [*nodes, *values, *sources]
         self._names = [(each, each.name) for each in labelled]
         self._label, self._results = node.label, [value.name for value in cut.results]
         extra = node.op.extra
@@ -170,10 +170,10 @@ class Mould:
             if value.info is not None:
                 value.info = without_symbols(value.info)
         for value in self.body.outputs:
-            value.info = None  # passes on from what is replaced
+            value.info = None  # inherits from the replaced values
 
     def _take_out(self, graph: Graph, value: Value, tensor: OpaqueTensor) -> None:
-        """Make an input of a constant that depends on those of the node."""
+        """Turn a constant that depends on those of the node into an input."""
         if graph is self.body and self._note in tensor.notes:
             as_input(graph, value)
             self._arguments.append(tensor)
@@ -182,10 +182,10 @@ class Mould:
             graph.remove_initializer(value)
 
     def fill(self, gap: Gap, form: Form) -> bool:
-        """Put a copy in the place of a node.
+        """Replace a node by a copy.
 
         Args:
-            gap: the place.
+            gap: the node's place.
             form: the form of the node, equal to that of the first one.
 
         Returns:
@@ -211,7 +211,7 @@ class Mould:
         return True
 
     def _rename(self, gap: Gap) -> None:
-        """Name the body, and describe its nodes, after the node in whose place it is put."""
+        """Copy names and metadata to the body from the node that it replaces."""
         (node,) = gap.nodes
         for each, name in self._names:
             if self._label and name.startswith(self._label):
