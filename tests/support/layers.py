@@ -142,6 +142,7 @@ class _Drawing:
         tame = self.scale < 1 and all(np.isfinite(value).all() for value in values.values())
         runs = self.dtype == np.float32 and not self.rows_first and bool(values["x"].size)
         runs = runs and values.get("lengths", np.ones(1)).all()  # else it gives zeros, or none
+        runs = runs and "hidden_size" in attributes  # which it demands
         return Drawn(model, feed, runs, tame)
 
     def _declared(self, name, value, open_axes):
