@@ -23,7 +23,7 @@ Message = Callable[[], tuple[onnx.NodeProto, Mapping[str, int]]]
 """Makes the message of a node and its opset imports."""
 
 
-def computed(
+def run_kernel(
     node: Node, arrays: list[Any], most: int, kernel: Kernel, message: Message
 ) -> list[Any] | None:
     """Run a kernel; None where it costs too much, fails, or runtimes may disagree.

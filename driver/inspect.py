@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from ..analysis.constants.provenance import listed, origins_of
+from ..analysis.constants.provenance import join_names, origins_of
 from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..analysis.trips.constructs import control_flow, deciding
 from ..display import Block, Line, Table, as_html
@@ -265,7 +265,7 @@ def decided_by(node: Node) -> str:
 
 def _origins(value: Value, sizes: bool) -> str:
     """Name the inputs and operators that a value, or its sizes, come from; "" for constants."""
-    return listed([origin.what for origin in origins_of(value, sizes)])
+    return join_names([origin.what for origin in origins_of(value, sizes)])
 
 
 class _Log(RemarkLog):

@@ -71,7 +71,7 @@ def takes_any(opset: int, elem_type: int) -> bool:
     return opset >= 9 or elem_type in FLOATS_OF_FIRST_CONSTANT
 
 
-def widened(tensor: Tensor) -> Tensor | None:
+def widen(tensor: Tensor) -> Tensor | None:
     """The same numbers as doubles, from which Cast restores the element type. None for strings and
     for numbers that no double represents exactly."""
     array = tensor.numpy()

@@ -35,10 +35,10 @@ def instead(name: str, known: Iterable[str], *, are: str = "there are") -> str:
     offered = list(known)
     match = nearest(name, offered)
     question = "" if match is None else f"did you mean '{match}'? "
-    return f"{question}{are} {listed(offered)}"
+    return f"{question}{are} {list_names(offered)}"
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Names in quotes, no more than fit into a line; "none" for an empty list."""
     more = len(names) - _MOST_LISTED
     text = ", ".join(f"'{name}'" for name in names[:_MOST_LISTED]) or "none"

@@ -17,10 +17,10 @@ class Error(Exception):
         return [str(self)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args), self.__dict__
+        return _restore, (type(self), self.args), self.__dict__
 
 
-def _restored(kind: type[Error], args: tuple[Any, ...]) -> Error:
+def _restore(kind: type[Error], args: tuple[Any, ...]) -> Error:
     """Restore an error from its arguments without calling its constructor."""
     return kind.__new__(kind, *args)
 

@@ -500,7 +500,7 @@ class Graph(GraphQueries):
         slots = list(zip(self._outputs, self.output_infos, strict=True))
         self.set_outputs(
             [replacements.get(v, v) for v, _ in slots],
-            [_declared(info, replacements[v]) if v in replacements else info for v, info in slots],
+            [_with_type(info, replacements[v]) if v in replacements else info for v, info in slots],
         )
 
     def _own_output(self, value: Value) -> Value:
@@ -583,7 +583,7 @@ class Graph(GraphQueries):
         value.owner = None
 
 
-def _declared(info: onnx.ValueInfoProto, value: Value) -> onnx.ValueInfoProto:
+def _with_type(info: onnx.ValueInfoProto, value: Value) -> onnx.ValueInfoProto:
     """Add a type to the declaration of an output slot with a constant. Type inference finds none
     for an output without a node."""
     if info.HasField("type") or value.constant is None or value.type is None:

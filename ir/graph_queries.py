@@ -327,11 +327,11 @@ class GraphQueries:
         self, user: Node | Graph, source: Node | Value, values: Sequence[Value | None]
     ) -> bool:
         """Test whether a user of a vertex reads one of some values of the vertex."""
-        if _shared(self._positions(user), source, values):
+        if _reads_any(self._positions(user), source, values):
             return True
         if not isinstance(user, Node) or not user.bodies:
             return False
-        return any(_shared(graph._topology.sources, source, values) for graph in user.graphs())
+        return any(_reads_any(graph._topology.sources, source, values) for graph in user.graphs())
 
     def _users_of_each(self, source: Node) -> Mapping[Value, list[Node | Graph]]:
         """The users of each output of a node. The result for the last node is cached, for Loops
@@ -340,9 +340,9 @@ class GraphQueries:
         if self._split[:2] != (changes, source):
             users: dict[Value, list[Node | Graph]] = {}
             for user in self._topology.users[source]:
-                read = dict.fromkeys(_provided(self._positions(user), source))
+                read = dict.fromkeys(_read_outputs(self._positions(user), source))
                 for graph in user.graphs() if isinstance(user, Node) else ():
-                    read.update(dict.fromkeys(_provided(graph._topology.sources, source)))
+                    read.update(dict.fromkeys(_read_outputs(graph._topology.sources, source)))
                 for value in read:
                     users.setdefault(value, []).append(user)
             self._split = changes, source, users
@@ -369,7 +369,7 @@ class GraphQueries:
         return f"graph '{self.name}'" + (f" of {holder}" if holder is not None else "")
 
 
-def _provided(read: Mapping[Any, object], source: Node) -> Iterator[Value]:
+def _read_outputs(read: Mapping[Any, object], source: Node) -> Iterator[Value]:
     """Select the outputs of a node that are read."""
     if len(read) < len(source.outputs):
         yield from (v for v in read if type(v) is Value and v.producer is source)
@@ -377,10 +377,10 @@ def _provided(read: Mapping[Any, object], source: Node) -> Iterator[Value]:
         yield from (v for v in source.outputs if v is not None and v in read)
 
 
-def _shared(
+def _reads_any(
     read: Mapping[Any, object], source: Node | Value, values: Sequence[Value | None]
 ) -> bool:
     """Test whether one of some values of a vertex is read."""
     if len(values) > len(read) and isinstance(source, Node):
-        return any(True for _ in _provided(read, source))
+        return any(True for _ in _read_outputs(read, source))
     return any(value is not None and value in read for value in values)

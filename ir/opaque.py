@@ -91,7 +91,7 @@ def notes_of(tensors: Iterable[Tensor | None]) -> frozenset[Reads]:
     return frozenset().union(*(t.notes for t in tensors if isinstance(t, OpaqueTensor)))
 
 
-def recomputed(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None]) -> Tensor | None:
+def recompute(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None]) -> Tensor | None:
     """Compute a constant again, from other sources; None where that fails.
 
     Args:
@@ -106,7 +106,7 @@ def recomputed(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None]
         recipe, operands = tensor.recipe, list[Tensor | None]()
         assert recipe is not None
         for operand in recipe.operands:
-            operands.append(None if operand is None else recomputed(operand, note, sources))
+            operands.append(None if operand is None else recompute(operand, note, sources))
             if operand is not None and operands[-1] is None:
                 return None
         results = recipe.compute(operands)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import onnx
 from onnx import helper
 
-from ..ir.io.raw_data_splicing import without
+from ..ir.io.raw_data_splicing import copy_without
 from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import OnnxError, ask_onnx
 from .bodies import (
@@ -62,7 +62,7 @@ class ElementTypes:
 
     def _main(self) -> tuple[Nodes, Nodes]:
         model = self._model
-        query = without(model.graph, {"initializer"})
+        query = copy_without(model.graph, {"initializer"})
         inputs = {info.name for info in query.input}
         fixed = [t for t in model.graph.initializer if model.ir_version < 4 or t.name not in inputs]
         for tensor in fixed:
@@ -82,7 +82,7 @@ class ElementTypes:
         drop_constants(graph, opset_of(imports))
         hide_unaskable(graph)
         show_constants(graph, {})
-        query = without(self._model, {"graph"})
+        query = copy_without(self._model, {"graph"})
         query.graph.CopyFrom(graph)
         del query.opset_import[:]
         query.opset_import.extend(askable_imports(imports))

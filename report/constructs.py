@@ -72,7 +72,7 @@ def _places(model: Model, nodes: Sequence[Node]) -> dict[Node, Place]:
 
 def _describe(node: Node, place: Place, folder: Folder) -> ConstructData:
     data = ConstructData(
-        place, node.op.qualname, node.path, _runs(node, folder), captured=_captured(node)
+        place, node.op.qualname, node.path, _runs(node, folder), captured=_captures(node)
     )
     if "body" not in node.bodies or node.op.references:
         return data
@@ -81,22 +81,22 @@ def _describe(node: Node, place: Place, folder: Folder) -> ConstructData:
         states = len(node.inputs) - 2
         return dataclasses.replace(
             data,
-            carried=_carried(node.inputs[2:], body.inputs[2:], body.outputs[1:], node, states),
-            stacked=_stacked(node, body.outputs[1 + states :], states),
+            carried=_loop_state(node.inputs[2:], body.inputs[2:], body.outputs[1:], node, states),
+            stacked=_scan_outputs(node, body.outputs[1 + states :], states),
         )
     if node.is_op("Scan"):
         arguments = node.inputs if len(node.inputs) == len(body.inputs) else node.inputs[1:]
         states = len(body.inputs) - int(node.attribute("num_scan_inputs", 0))
         return dataclasses.replace(
             data,
-            carried=_carried(arguments[:states], body.inputs, body.outputs, node, states),
+            carried=_loop_state(arguments[:states], body.inputs, body.outputs, node, states),
             read=tuple(_pairs(arguments[states:], body.inputs[states:])),
-            stacked=_stacked(node, body.outputs[states:], states),
+            stacked=_scan_outputs(node, body.outputs[states:], states),
         )
     return data
 
 
-def _carried(
+def _loop_state(
     initial: Sequence[Value | None],
     inside: Sequence[Value],
     updates: Sequence[Value],
@@ -107,7 +107,9 @@ def _carried(
     return tuple([Carried(*map(_name, row)) for row in rows])
 
 
-def _stacked(node: Node, elements: Sequence[Value], states: int) -> tuple[tuple[str, str], ...]:
+def _scan_outputs(
+    node: Node, elements: Sequence[Value], states: int
+) -> tuple[tuple[str, str], ...]:
     return tuple(_pairs(node.outputs[states:], elements))
 
 
@@ -120,7 +122,7 @@ def _name(value: Value | None) -> str:
     return "" if value is None else value.name
 
 
-def _captured(node: Node) -> tuple[str, ...]:
+def _captures(node: Node) -> tuple[str, ...]:
     values = [value for graph in node.graphs() for value in graph.captures()]
     outside = [v for v in values if v.constant is None and not _is_within(v.graph, node)]
     return tuple(dict.fromkeys(value.name for value in outside))

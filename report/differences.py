@@ -78,8 +78,8 @@ def differences(
         tuple([row for row in operators if row.name in _CONTROL_FLOW]),
         tuple(sorted(operators, key=_by_change)),
         _versions(before, after),
-        _changed(_by_name(before.graphs[0].inputs), _by_name(after.graphs[0].inputs)),
-        _changed(_by_name(before.graphs[0].outputs), _by_name(after.graphs[0].outputs)),
+        _changes(_by_name(before.graphs[0].inputs), _by_name(after.graphs[0].inputs)),
+        _changes(_by_name(before.graphs[0].outputs), _by_name(after.graphs[0].outputs)),
     )
 
 
@@ -111,7 +111,7 @@ def _versions(before: ModelData, after: ModelData) -> tuple[Change, ...]:
         }
         for model in (before, after)
     )
-    return _changed(one, other)
+    return _changes(one, other)
 
 
 def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> list[Change]:
@@ -127,7 +127,7 @@ def _by_name(values: Sequence[ValueData]) -> dict[str, str]:
     return {value.name: value.type or "of no declared type" for value in values}
 
 
-def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
     names = dict.fromkeys((*before, *after))
     rows = [Change(name, before.get(name, ""), after.get(name, "")) for name in names]
     return tuple([row for row in rows if row.before != row.after])

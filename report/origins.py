@@ -85,7 +85,7 @@ class _Original:
         for alike in (True, False):
             for name in names:
                 for start, end in self._splits(name):
-                    if self._is_appended(end[1:]):
+                    if self._is_pass_suffix(end[1:]):
                         match = self._of(start, end, operator, alike)
                         if match is not None:
                             return match
@@ -120,7 +120,7 @@ class _Original:
                 return
             yield name[:position], name[position:]
 
-    def _is_appended(self, end: str) -> bool:
+    def _is_pass_suffix(self, end: str) -> bool:
         """Test for a suffix of passes: the number of a copy, or the label of an inlined call."""
         if _NUMBERS.fullmatch(end):
             return True

@@ -39,7 +39,7 @@ def page(report: Report) -> str:
         " img-src data:; base-uri 'none'; form-action 'none'",
         title=html.escape(visible(f"{report.before.name} → {report.after.name}")),
         style=_asset("page.css"),
-        data=_embedded(report.to_dict()),
+        data=_embed(report.to_dict()),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
 
@@ -89,7 +89,7 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
-def _embedded(data: Any) -> str:
+def _embed(data: Any) -> str:
     """Encode JSON without characters that end the script or start a tag."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for char in "<>&":

@@ -61,7 +61,7 @@ class _Box:
         for number, line in enumerate(self.lines):
             style = ' class="soft"' if number else ""
             at = f'x="{x + _PAD}" y="{y + 16 + number * _LINE}"'
-            elements.append(f"<text {at}{style}>{_escaped(line)}</text>")
+            elements.append(f"<text {at}{style}>{_escape(line)}</text>")
         y += len(self.lines) * _LINE + _GAP // 2
         for box in self.inside:
             elements += box.draw(x + _PAD, y, width - 2 * _PAD)
@@ -183,7 +183,7 @@ def _width(line: str) -> int:
     return round((len(line) + wide) * _CHAR)
 
 
-def _escaped(line: str) -> str:
+def _escape(line: str) -> str:
     """Escape text for XML, without characters that XML forbids."""
     valid = "".join(c if unicodedata.category(c) not in ("Cc", "Cs", "Cn") else "�" for c in line)
     return escape(valid)

@@ -16,7 +16,7 @@ from onnx.external_data_helper import uses_external_data
 from .. import ir
 from ..ir.errors import reason
 from ..ir.io.external_data import external_tensors, files_of
-from ..ir.io.raw_data_splicing import without
+from ..ir.io.raw_data_splicing import copy_without
 from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import one_line
 from ..ir.tensor import byte_size
@@ -146,8 +146,8 @@ def _is_large(tensor: onnx.TensorProto) -> bool:
 
 def _with_inputs(proto: onnx.ModelProto, weights: Sequence[onnx.TensorProto]) -> onnx.ModelProto:
     """A copy of a model with inputs in the place of weights."""
-    result = without(proto, {"graph"})
-    result.graph.CopyFrom(without(proto.graph, {"initializer"}))
+    result = copy_without(proto, {"graph"})
+    result.graph.CopyFrom(copy_without(proto.graph, {"initializer"}))
     names = {tensor.name for tensor in weights}
     result.graph.initializer.extend(t for t in proto.graph.initializer if t.name not in names)
     inputs = {info.name for info in proto.graph.input}

@@ -15,7 +15,7 @@ import onnx
 from ..analysis.constants.equal import content_key
 from ..ir import Graph, Node, Operator, Tensor, Value
 from ..ir.copying import dims_of, without_symbols
-from ..ir.opaque import OpaqueTensor, Reads, recomputed, transparent
+from ..ir.opaque import OpaqueTensor, Reads, recompute, transparent
 from ..ir.references import named_tensors
 from ..version_converter.constants import Constants
 from ..version_converter.subgraph_extraction import Cut, Gap, as_input, decided_tensor
@@ -196,7 +196,7 @@ class BodyTemplate:
         computed: dict[int, Tensor] = {}
         for position, argument in enumerate(self._arguments):
             if isinstance(argument, Tensor):
-                tensor = recomputed(argument, self._note, sources)
+                tensor = recompute(argument, self._note, sources)
                 if tensor is None or tensor.dims != argument.dims:
                     return False
                 computed[position] = tensor

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import onnx
 
 from ..analysis.constants.folding import Folder
-from ..analysis.shapes.onnx_inference_cache import connected
+from ..analysis.shapes.onnx_inference_cache import connected_message
 from ..ir import (
     Function,
     Graph,
@@ -95,7 +95,7 @@ def _for_types(schema: Schema, node: Node, version: int, types: Types) -> bytes:
     inputs = [types.of(value) for value in node.inputs]
     if any(t is None and v is not None for t, v in zip(inputs, node.inputs, strict=True)):
         return b""
-    proto = connected(node.op, node)
+    proto = connected_message(node.op, node)
     input_types = [(t or onnx.TypeProto()).SerializeToString() for t in inputs]
     try:
         content: bytes = ask_onnx(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import onnx
 import onnx.version_converter
 
-from ..analysis.shapes.onnx_inference_cache import connected
+from ..analysis.shapes.onnx_inference_cache import connected_message
 from ..ir import Graph, Node, OnnxError, Template, Value, ask_onnx, load
 from .types import Types
 
@@ -56,7 +56,7 @@ class Batch:
 
     def add(self, node: Node) -> None:
         """Add a node."""
-        kind = _Kind([], connected(node.op, node), {}, {})
+        kind = _Kind([], connected_message(node.op, node), {}, {})
         for index, value in enumerate(node.inputs):
             self._note_type(kind, f"i{index}", value)
             tensor = None if value is None else value.constant

@@ -17,7 +17,7 @@ from ...ops.cost_estimates import EACH
 from ...ops.randomness import draws_random_numbers, find_random
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
-from ..shapes.alone import alone, reads_of
+from ..shapes.alone import reads_of, single_node_model
 
 if TYPE_CHECKING:
     from ...reference.loop import Loop
@@ -74,7 +74,7 @@ class ConstructEvaluator:
         self._budget = TripBudget()
         from ...reference.interpreter.evaluator import Evaluator  # brings onnx's kernels
 
-        proto = alone(node, model)
+        proto = single_node_model(node, model)
         watch = _Watch(node, model.functions)
         self._evaluator = Evaluator(proto, operators=[bounded_loop(self._budget)], watch=watch)
 

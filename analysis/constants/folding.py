@@ -16,8 +16,8 @@ from ...ir.opaque import OpaqueTensor, Recipe, notes_of, transparent
 from ...limits import current, limit
 from ...ops import OperatorRules, rules_of
 from ...reference.errors import EvaluationError
-from ..guarded_evaluation import Kernel, Message, computed, size_of
-from ..shapes.onnx_inference_cache import connected
+from ..guarded_evaluation import Kernel, Message, run_kernel, size_of
+from ..shapes.onnx_inference_cache import connected_message
 
 MAX_BYTES = limit("max_bytes")
 """The limit of a folded tensor in bytes, so that folding does not inflate a model."""
@@ -74,18 +74,18 @@ class Folder:
         if kernel is None:
             return None
         if not notes_of(tensors):
-            return self._computed(node, tensors, kernel, lambda: _node_message(node, root, version))
+            return self._compute(node, tensors, kernel, lambda: _node_message(node, root, version))
         _read_what_decides(node, tensors)
         # Made now, as the node may be removed before a recomputation.
         message = _node_message(node, root, version)
-        return self._computed(node, tensors, kernel, lambda: message)
+        return self._compute(node, tensors, kernel, lambda: message)
 
-    def _computed(
+    def _compute(
         self, node: Node, tensors: Sequence[Tensor | None], kernel: Kernel, message: Message
     ) -> list[Tensor] | None:
         """The results of a kernel as constants."""
         arrays: list[Any] = [None if t is None else transparent(t).numpy() for t in tensors]
-        results = computed(node, arrays, self.max_bytes, kernel, message)
+        results = run_kernel(node, arrays, self.max_bytes, kernel, message)
         if results is None:
             return None
         if any(not isinstance(a, np.ndarray) or size_of(a) > self.max_bytes for a in results):
@@ -94,7 +94,7 @@ class Folder:
         notes = notes_of(tensors)
         if constants is None or not notes:
             return constants
-        compute = functools.partial(self._computed, node, kernel=kernel, message=message)
+        compute = functools.partial(self._compute, node, kernel=kernel, message=message)
         recipes = [Recipe(compute, tensors, index) for index in range(len(constants))]
         pairs = zip(constants, recipes, strict=True)
         return [OpaqueTensor(tensor, notes, recipe) for tensor, recipe in pairs]
@@ -153,7 +153,7 @@ def _node_message(
     node: Node, root: Model | Function, opset: int
 ) -> tuple[onnx.NodeProto, dict[str, int]]:
     """The message of a node, and its opset imports."""
-    return connected(node.op, node), {**root.opset_imports, node.domain: opset}
+    return connected_message(node.op, node), {**root.opset_imports, node.domain: opset}
 
 
 @functools.lru_cache(maxsize=256)

@@ -60,7 +60,7 @@ def origins(value: Value, sizes: bool = False) -> Reason:
         "options": options,
         "functions": list(dict.fromkeys(o.function for o in sources if o.function)),
     }
-    text = listed(names) + ("; decided by data" if by_data else "")
+    text = join_names(names) + ("; decided by data" if by_data else "")
     return Reason(text, "", arguments, options)
 
 
@@ -69,7 +69,7 @@ def origins_of(value: Value, sizes: bool = False) -> list[Origin]:
     return list(dict.fromkeys(_Walk().roots(Query(value, sizes))))
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """List the first names, and the number of others."""
     text = ", ".join(names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED

@@ -13,8 +13,8 @@ from ...facts.bounds import Known, alike, join, known, same_content
 from ...facts.fact import Fact, Shape, constant_fact
 from ...ir import Node, Value
 from ...ir.option_names import by
-from ..trips.body_inputs import given_condition, iteration_number
-from .select_legality import shown, unselectable
+from ..trips.body_inputs import condition_tensor, iteration_number
+from .select_legality import shape_text, unselectable
 from .speculation import Hazard, Speculation
 
 _SLICE_OPSET = 10
@@ -96,7 +96,7 @@ class _Prophet:
         new = results[1 : 1 + len(self.states)]
         self.rows.append(results[1 + len(self.states) :])
         condition = results[0].fact
-        holds = _decided(condition)
+        holds = _truth_value(condition)
         self.trips.append(
             Trip(self.certain, bool(holds), condition.shape, tuple([k.fact.elem_type for k in new]))
         )
@@ -112,7 +112,7 @@ class _Prophet:
         return holds is not False
 
     def _results(self, number: int) -> list[Known]:
-        constants = (iteration_number(self.body, number), given_condition(self.body, True))
+        constants = (iteration_number(self.body, number), condition_tensor(self.body, True))
         arguments = [*(known(constant_fact(tensor)) for tensor in constants), *self.states]
         try:
             return self.speculation.run(self.body, arguments, certain=self.certain)
@@ -125,7 +125,7 @@ class _Prophet:
             why = unselectable(one.fact, other.fact, self.opset)
             if why is not None:
                 raise _Obstacle(f"its carried value '{slot.name}' {why}")
-        return [_joined(a, b) for a, b in zip(self.states, new, strict=True)]
+        return [_join_known(a, b) for a, b in zip(self.states, new, strict=True)]
 
     def _require_one_element(self, condition: Fact) -> None:
         if condition.shape is None or any(dim != 1 for dim in condition.shape):
@@ -151,25 +151,27 @@ class _Prophet:
         for row in self.rows[1:]:
             other = row[index].fact.shape
             if other != shape:
-                text = "unknown" if other is None else shown(other)
+                text = "unknown" if other is None else shape_text(other)
                 raise _Obstacle(
-                    f"its scan output '{name}' differs in shape, or may: {shown(shape)} and {text}"
+                    f"its scan output '{name}' differs in shape, or may:"
+                    f" {shape_text(shape)} and {text}"
                 )
         if self.trips[0].certain:
             return
         if any(dim.value is None for dim in shape):
             raise _Obstacle(
-                f"it may make no trips, and the shape {shown(shape)} that its scan output '{name}'"
-                " has then is known only at run time; fix the shapes of the inputs with"
+                f"it may make no trips, and the shape {shape_text(shape)} that its scan output"
+                f" '{name}' has then is known only at run time; fix the shapes of the inputs with"
                 f" {by('--shape')}"
             )
-        if shape != self._declared(position):
+        if shape != self._declared_row(position):
             raise _Obstacle(
-                f"it may make no trips, and its body does not declare the shape {shown(shape)} that"
-                f" its scan output '{name}' has then; run infer-shapes first"
+                "it may make no trips, and its body does not declare the shape"
+                f" {shape_text(shape)} that its scan output '{name}' has then;"
+                " run infer-shapes first"
             )
 
-    def _declared(self, position: int) -> Shape | None:
+    def _declared_row(self, position: int) -> Shape | None:
         """The shape of a scan output's row in the body's declaration, if constant."""
         declared = self.body.output_infos[position + 1].type
         fact = self.speculation.inference.symbols.fact(declared)
@@ -177,14 +179,14 @@ class _Prophet:
         return fact.shape if numbers else None
 
 
-def _decided(condition: Fact) -> bool | None:
+def _truth_value(condition: Fact) -> bool | None:
     if condition.content is None or condition.content.size != 1:
         return None
     element = condition.content.reshape(-1)[0]
     return None if element is None else bool(element)
 
 
-def _joined(one: Known, other: Known) -> Known:
+def _join_known(one: Known, other: Known) -> Known:
     """Join two values of one type and shape."""
     content = one.fact.content if same_content(one.fact, other.fact) else None
     fact = Fact(one.fact.elem_type, one.fact.shape, content)

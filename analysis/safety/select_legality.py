@@ -32,10 +32,10 @@ def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
     if one.shape is None or other.shape is None:
         return f"is of a shape that is not known; give the shapes of inputs with {by('--shape')}"
     if one.shape != other.shape:
-        return f"differs in shape, or may: {shown(one.shape)} and {shown(other.shape)}"
+        return f"differs in shape, or may: {shape_text(one.shape)} and {shape_text(other.shape)}"
     return None
 
 
-def shown(shape: Shape) -> str:
+def shape_text(shape: Shape) -> str:
     """Format a shape for messages."""
     return f"[{', '.join(shown_dim(dim) for dim in shape)}]"

@@ -12,7 +12,7 @@ def reads_of(node: Node) -> list[Value]:
     return list(dict.fromkeys(v for v in (*node.inputs, *captured_by(node)) if v is not None))
 
 
-def alone(node: Node, model: Model) -> onnx.ModelProto:
+def single_node_model(node: Node, model: Model) -> onnx.ModelProto:
     """Make a model of one construct, whose inputs are all values that it reads."""
     assert node.graph is not None
     single = Model(onnx.ModelProto(ir_version=model.ir_version))

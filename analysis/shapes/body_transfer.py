@@ -17,7 +17,7 @@ from .loop_fixpoint import (
     fact_of,
     invariant,
     of_type_only,
-    stacked,
+    stack,
 )
 from .nonzero_trips import runs_certainly
 from .scan_elements import InferredElements
@@ -76,7 +76,7 @@ def _rows(inference: Inference, node: Node, results: Sequence[Fact], first: int)
             _sizes_at_zero_trips(inference, inferred, index, fact)
             for index, fact in enumerate(elements, first)
         ]
-    return [stacked(inference.symbols, fact, 0, None) for fact in elements]
+    return [stack(inference.symbols, fact, 0, None) for fact in elements]
 
 
 def _sizes_at_zero_trips(

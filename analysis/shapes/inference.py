@@ -117,7 +117,7 @@ class ShapeInference:
 
         An open element type is that of the declaration, the same in every iteration.
         """
-        fact = self._completed(value, fact)
+        fact = self._complete(value, fact)
         if not fact.elem_type and fact.shape is None and fact.other is None:
             fact = Fact(value.elem_type or 0)
         self.assume(value, self._nodes.shared(fact))
@@ -141,7 +141,7 @@ class ShapeInference:
         """Facts inside a function for one call."""
         inner = copy.copy(self)
         inner._facts = {}
-        inner.attributes = {**function.defaults, **self._resolved(call.op).attributes}
+        inner.attributes = {**function.defaults, **self._resolve(call.op).attributes}
         inner._calling = _Calling(function, call, self._calling)
         for index, value in enumerate(function.graph.inputs):
             inner.assume(value, inputs[index] if index < len(inputs) else UNKNOWN)
@@ -159,7 +159,7 @@ class ShapeInference:
         """Infer the outputs of a node without bodies from facts of its inputs."""
         function = self.model.functions.get(node.op.function_key) if self.model.functions else None
         if function is None:
-            return self._nodes.of(node, inputs, self._resolved(node.op))
+            return self._nodes.of(node, inputs, self._resolve(node.op))
         if self._calling is not None and self._calling.forbids(function):
             current().refuse_sizes(node, _TOO_DEEP)
             return [UNKNOWN] * len(node.outputs)
@@ -171,9 +171,9 @@ class ShapeInference:
             inner = self.inside(node, function, inputs)
             return [inner.fact(value) for value in function.graph.outputs]
 
-        return self._calls.of(function, self._resolved(node.op), inputs, infer)
+        return self._calls.of(function, self._resolve(node.op), inputs, infer)
 
-    def _resolved(self, op: Operator) -> Operator:
+    def _resolve(self, op: Operator) -> Operator:
         """The operator with references resolved to attributes of the analysed call. Attributes that
         the call lacks are omitted."""
         if not self._calling or not op.references:
@@ -219,7 +219,7 @@ class ShapeInference:
         for index, value in enumerate(node.outputs):
             if value is not None:
                 inferred = facts[index] if index < len(facts) else UNKNOWN
-                full = self._completed(value, inferred)
+                full = self._complete(value, inferred)
                 if node.is_op("Loop") and index >= len(node.inputs) - 2 and inferred.shape:
                     # a size from the declaration alone is 0 at zero iterations
                     rank = full.shape is not None and len(full.shape) == len(inferred.shape)
@@ -227,13 +227,13 @@ class ShapeInference:
                     full = dataclasses.replace(full, shape=(*first, *inferred.shape[1:]))
                 self.assume(value, full)
 
-    def _completed(self, value: Value, fact: Fact) -> Fact:
+    def _complete(self, value: Value, fact: Fact) -> Fact:
         """Complete a fact from the declaration.
 
         Not inside bodies, where declarations may not hold in every iteration. Symbols in
         declarations of a function stand for other sizes in each call.
         """
-        declared = UNKNOWN if value.info is None else self._declared(value)
+        declared = UNKNOWN if value.info is None else self._declaration(value)
         if declared is UNKNOWN:
             return fact
         if fact.other is not None:
@@ -247,7 +247,7 @@ class ShapeInference:
             shape = tuple(map(_better, fact.shape, declared.shape))
         return Fact(fact.elem_type or declared.elem_type, shape, fact.content)
 
-    def _declared(self, value: Value) -> Fact:
+    def _declaration(self, value: Value) -> Fact:
         info, graph = value.info, value.graph
         if graph is not None and graph.holder is not None and not self._trusts_bodies:
             return UNKNOWN

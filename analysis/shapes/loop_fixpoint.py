@@ -126,7 +126,7 @@ def outside(symbols: Symbols, fact: Fact, visible: Sequence[Fact]) -> Fact:
     return Fact(fact.elem_type, tuple(dims), None, fact.other)
 
 
-def stacked(symbols: Symbols, element: Fact, axis: int, length: Dimension | None) -> Fact:
+def stack(symbols: Symbols, element: Fact, axis: int, length: Dimension | None) -> Fact:
     """Stack a body's output over all iterations along a new axis."""
     each = outside(symbols, element, ())
     if each.shape is None:

@@ -100,14 +100,14 @@ class NodeFacts:
         if typed and not node.bodies and not all(map(_is_complete, facts, node.outputs)):
             by_onnx = self._onnx_facts.of(node, inputs, op)
             facts = [
-                self._joined(node, inputs, index, pair)
+                self._join(node, inputs, index, pair)
                 for index, pair in enumerate(zip(facts, by_onnx, strict=True))
             ]
         return with_counts(node, inputs, facts)
 
     def _by_rules(self, node: Node, inputs: Sequence[Fact], typed: bool, kind: Kind) -> list[Fact]:
         """Infer an operator of ONNX's own by rules, with element types."""
-        shapes = [self._bounded(shape) for shape in shapes_of(node, inputs, self._symbols) or []]
+        shapes = [self._bound(shape) for shape in shapes_of(node, inputs, self._symbols) or []]
         shapes += [None] * (len(node.outputs) - len(shapes))
         if not typed or node.bodies or any(fact.other is not None for fact in inputs):
             return [Fact(0, shape) for _, shape in zip(node.outputs, shapes, strict=False)]
@@ -119,13 +119,13 @@ class NodeFacts:
             )
         return facts
 
-    def _bounded(self, shape: Shape | None) -> Shape | None:
+    def _bound(self, shape: Shape | None) -> Shape | None:
         """Replace sizes that no message can hold by new symbols."""
         if shape is None or all((dim.value or 0) <= _LARGEST for dim in shape):
             return shape
         return tuple([d if (d.value or 0) <= _LARGEST else self._symbols.fresh() for d in shape])
 
-    def _joined(
+    def _join(
         self, node: Node, inputs: Sequence[Fact], index: int, facts: tuple[Fact, Fact]
     ) -> Fact:
         """Join the facts of a rule and of onnx about one output."""

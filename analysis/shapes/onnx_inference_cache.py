@@ -148,7 +148,7 @@ class OnnxFacts:
         version, domain = self._version_of(node), normal_domain(node.domain)
         if not domain and ends_inference(op.op_type, op.attributes.values()):
             return []
-        proto = connected(op, node)
+        proto = connected_message(op, node)
         types = [fact.type_proto() for fact in inputs]
         imports = [
             onnx.helper.make_opsetid(other, version if normal_domain(other) == domain else imported)
@@ -200,7 +200,7 @@ def _is_informative(dim: onnx.TensorShapeProto.Dimension) -> bool:
     return bool(dim.dim_param) or (dim.HasField("dim_value") and dim.dim_value >= 0)
 
 
-def connected(op: Operator, node: Node) -> onnx.NodeProto:
+def connected_message(op: Operator, node: Node) -> onnx.NodeProto:
     """A message of an operator with a node's inputs i0, i1, ... and outputs o0, o1, ..."""
     proto = op.node_proto()
     proto.input.extend("" if v is None else f"i{i}" for i, v in enumerate(node.inputs))

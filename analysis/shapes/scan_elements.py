@@ -14,7 +14,7 @@ from ...ir.lazy import lazy_property
 from ...reference.bodies import MOST_SHOWN, Body
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
-from .alone import alone, reads_of
+from .alone import reads_of, single_node_model
 from .loop_fixpoint import Inference
 from .onnx_inference_cache import message_for_onnx
 
@@ -63,7 +63,7 @@ class InferredElements:
 
     @lazy_property
     def _captured(self) -> dict[str, onnx.TypeProto | onnx.TensorProto]:
-        """Types or small constants of captured values, by their names in `alone`."""
+        """Types or small constants of captured values, by their names in `single_node_model`."""
         captured = set(self.loop.body("body").captures())
         types_: dict[str, onnx.TypeProto | onnx.TensorProto] = {}
         for index, value in enumerate(reads_of(self.loop)):
@@ -79,7 +79,7 @@ class InferredElements:
 
     def _reference_body(self) -> Body:
         if self._body is None:
-            proto = alone(self.loop, self.model)
+            proto = single_node_model(self.loop, self.model)
             graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
             opsets = {o.domain: o.version for o in proto.opset_import}
             input_count = len(self.loop.body("body").inputs)

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from ...facts.fact import Fact
 from ...facts.polynomial import Dimension
 from ...ir import Node
-from .loop_fixpoint import Inference, after_any_trips, fact_of, invariant, stacked
+from .loop_fixpoint import Inference, after_any_trips, fact_of, invariant, stack
 
 
 def scan_inputs(inference: Inference, node: Node) -> list[Fact]:
     """The facts of a Scan body's inputs in every iteration."""
     body, scan = node.body("body"), _Parts(inference, node)
-    initial = [_without(fact, range(scan.batch)) for fact in scan.initial]
+    initial = [_drop_axes(fact, range(scan.batch)) for fact in scan.initial]
     rows = [
-        _without(fact, [*range(scan.batch), axis + scan.batch if axis >= 0 else axis])
+        _drop_axes(fact, [*range(scan.batch), axis + scan.batch if axis >= 0 else axis])
         for fact, axis in zip(scan.scanned, scan.in_axes, strict=True)
     ]
     for value, fact in zip(body.inputs[len(initial) :], rows, strict=True):
@@ -27,16 +27,16 @@ def scan_inputs(inference: Inference, node: Node) -> list[Fact]:
 def scan_outputs(inference: Inference, node: Node, results: Sequence[Fact]) -> list[Fact]:
     """The facts of a Scan's outputs from those of its body's outputs."""
     scan, symbols = _Parts(inference, node), inference.symbols
-    initial = [_without(fact, range(scan.batch)) for fact in scan.initial]
+    initial = [_drop_axes(fact, range(scan.batch)) for fact in scan.initial]
     carried = after_any_trips(symbols, initial, results[: len(initial)])
     rows = results[len(initial) :]
     axes = node.attribute("scan_output_axes") or [0] * len(rows)
     collected = [
-        stacked(symbols, fact, axis, scan.length()) for fact, axis in zip(rows, axes, strict=True)
+        stack(symbols, fact, axis, scan.length()) for fact, axis in zip(rows, axes, strict=True)
     ]
     if not scan.batch:
         return [*carried, *collected]
-    return [stacked(symbols, fact, 0, scan.batch_size()) for fact in (*carried, *collected)]
+    return [stack(symbols, fact, 0, scan.batch_size()) for fact in (*carried, *collected)]
 
 
 class _Parts:
@@ -73,7 +73,7 @@ def _size(fact: Fact, axis: int) -> Dimension | None:
     return shape[axis] if shape and -len(shape) <= axis < len(shape) else None
 
 
-def _without(fact: Fact, axes: Iterable[int]) -> Fact:
+def _drop_axes(fact: Fact, axes: Iterable[int]) -> Fact:
     """A fact without some axes; of the type alone where it lacks them."""
     if fact.shape is None:
         return Fact(fact.elem_type)

@@ -18,7 +18,7 @@ def shaped_number(shape: tuple[int, ...], trip: int) -> Tensor:
     return Tensor(array=array.reshape(shape) if shape else array)
 
 
-def given_condition(body: Graph, holds: bool) -> Tensor:
+def condition_tensor(body: Graph, holds: bool) -> Tensor:
     """The condition as a body sees it: of the declared rank, else a scalar."""
     return Tensor(array=np.full(declared_shape(body.inputs[1]), holds, np.bool_))
 

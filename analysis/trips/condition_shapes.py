@@ -7,7 +7,7 @@ from ...facts.fact import UNKNOWN, constant_fact, decided
 from ...ir import Node, Tensor, Value
 from ..constants.folding import Folder
 from ..shapes.inference import ShapeInference
-from .body_inputs import given_condition, iteration_number
+from .body_inputs import condition_tensor, iteration_number
 
 
 class ConditionShapes:
@@ -30,20 +30,20 @@ class ConditionShapes:
     def step(self, trip: int) -> bool | None:
         """Run an iteration on facts, and return the condition; None where they do not decide it."""
         body = self.body
-        constants = (iteration_number(body, trip), given_condition(body, True))
+        constants = (iteration_number(body, trip), condition_tensor(body, True))
         # Each iteration needs its own trial: facts inside the body change with it.
         inside = self._around.trial()
         for value, fact in zip(
             body.inputs, [*map(constant_fact, constants), *self._carried], strict=True
         ):
             inside.assume(value, fact)
-        holds = self._decided(body.outputs[0], inside)
+        holds = self._evaluate(body.outputs[0], inside)
         if holds is None or holds.size != 1:
             return None
         self._carried = [inside.fact(v) for v in body.outputs[1 : 1 + len(self._carried)]]
         return bool(holds.numpy().reshape(()))
 
-    def _decided(self, target: Value, inside: ShapeInference) -> Tensor | None:
+    def _evaluate(self, target: Value, inside: ShapeInference) -> Tensor | None:
         """The elements of a value from facts, or by folding, as for floats."""
         tensors: dict[Value | None, Tensor | None] = {None: None}
         stack = [target]

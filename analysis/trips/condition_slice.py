@@ -16,7 +16,7 @@ from ..constants.folding import Folder
 from ..constants.provenance import origins
 from ..shapes.alone import reads_of
 from ..shapes.inference import ShapeInference
-from .body_inputs import given_condition, iteration_number
+from .body_inputs import condition_tensor, iteration_number
 
 
 class ConditionSlice:
@@ -121,7 +121,7 @@ class ConditionSlice:
         """Run an iteration, and return the condition; None where a node fails."""
         elements: dict[Value, Tensor] = dict(self._carried)
         elements[self.body.inputs[0]] = iteration_number(self.body, trip)
-        elements[self.body.inputs[1]] = given_condition(self.body, True)
+        elements[self.body.inputs[1]] = condition_tensor(self.body, True)
         for node in self._nodes:
             results = self._compute(node, elements)
             if results is None:

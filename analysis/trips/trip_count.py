@@ -76,7 +76,7 @@ def trip_count(
 
 def _by_inputs(loop: Node, most: int | None, first: int | None) -> TripCount | None:
     """The trip count from the maximum and the initial condition alone; None if open."""
-    mistyped, start = _mistyped(loop), loop.input(1)
+    mistyped, start = _type_fault(loop), loop.input(1)
     if mistyped is not None:
         return TripCount(None, mistyped)
     if (most is not None and most <= 0) or (first is not None and not first):
@@ -116,7 +116,7 @@ def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int)
 
 def always_holds(body: Graph) -> bool:
     """Test whether the body's condition is a true constant or its own input."""
-    condition = behind_identities(body.outputs[0])
+    condition = skip_identities(body.outputs[0])
     if condition is body.inputs[1]:
         return True
     return bool(whole_number(condition))
@@ -129,7 +129,7 @@ def is_ambiguous(loop: Node) -> bool:
     return not always_holds(loop.body("body"))
 
 
-def behind_identities(value: Value) -> Value:
+def skip_identities(value: Value) -> Value:
     """The source of a chain of Identity nodes."""
     while value.producer is not None and value.producer.is_op("Identity"):
         source = value.producer.inputs[0]
@@ -147,7 +147,7 @@ def whole_number(value: Value | None) -> int | None:
     return int(constant.numpy().reshape(()))
 
 
-def _mistyped(loop: Node) -> str | None:
+def _type_fault(loop: Node) -> str | None:
     """The fault of a constant maximum or initial condition of the wrong type or size."""
     for position, what, required in (
         (0, "maximum", onnx.TensorProto.INT64),

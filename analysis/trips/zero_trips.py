@@ -48,7 +48,7 @@ class ScanElements:
             element = ScanElement(elem_type, ()) if elem_type else None
         if self._is_declared(index):
             return element
-        sizes = [self._before_trips.fact(result).shape, *self._declared(index)]
+        sizes = [self._before_trips.fact(result).shape, *self._declared_sizes(index)]
         if element is None or not all(_agrees(element.shape, shape) for shape in sizes):
             return None
         return element
@@ -73,7 +73,7 @@ class ScanElements:
         body, fact = self.loop.body("body"), self._inference.symbols.fact
         return self._inference.within(body, [fact(value.type) for value in body.inputs])
 
-    def _declared(self, index: int) -> Iterator[Shape | None]:
+    def _declared_sizes(self, index: int) -> Iterator[Shape | None]:
         """The element sizes in declarations of graph outputs that equal the scan output."""
         outputs, position = self.loop.outputs, index - 1
         waiting = [outputs[position]] if position < len(outputs) else []

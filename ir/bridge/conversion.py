@@ -169,8 +169,8 @@ class Exchange:
 def move_content(model: onnx_ir.Model, other: onnx_ir.Model) -> None:
     """Move the content of another model into a model of onnx_ir. Its own name and metadata stay,
     and so does `meta` of values and nodes of the same names."""
-    notes = {key: dict(item.meta) for key, item in _named(model) if item.meta}
-    for key, item in _named(other) if notes else ():
+    notes = {key: dict(item.meta) for key, item in _items_by_name(model) if item.meta}
+    for key, item in _items_by_name(other) if notes else ():
         item.meta.update(notes.get(key, {}))
     other.graph.meta.update(model.graph.meta)
     model.graph = other.graph
@@ -179,7 +179,7 @@ def move_content(model: onnx_ir.Model, other: onnx_ir.Model) -> None:
     model.functions.update(other.functions)
 
 
-def _named(model: onnx_ir.Model) -> Iterator[tuple[tuple[str, str], Any]]:
+def _items_by_name(model: onnx_ir.Model) -> Iterator[tuple[tuple[str, str], Any]]:
     """Nodes and values of all graphs by their names."""
     for graph in model.graphs():
         for value in (*graph.inputs, *graph.initializers.values()):

@@ -34,7 +34,7 @@ def check_well_formed(proto: onnx.ModelProto) -> None:
     Raises:
         ModelError: it is not well formed; the error names the place.
     """
-    with text_checked(proto):
+    with naming_odd_text(proto):
         frame = Frame(proto)
         for function in proto.functions:
             checker = frame.of_function(function, imports_of(function.opset_import))
@@ -45,7 +45,7 @@ def check_well_formed(proto: onnx.ModelProto) -> None:
 
 
 @contextlib.contextmanager
-def text_checked(proto: onnx.ModelProto) -> Iterator[None]:
+def naming_odd_text(proto: onnx.ModelProto) -> Iterator[None]:
     """Turn the TypeError of text that is not UTF-8 into an error that names it.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import onnx
 
 from ..attributes import graphs_in
-from ..checker import Frame, text_checked
+from ..checker import Frame, naming_odd_text
 from ..checker.graphs import GraphChecker
 from ..errors import ModelError
 from ..gc_pause import paused_collector
@@ -84,7 +84,7 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
             the nodes form a cycle, a body does not fit its node, or an opset version is missing or
             unknown.
     """
-    with text_checked(proto):
+    with naming_odd_text(proto):
         return _deserialize(proto, base_dir)
 
 
@@ -240,7 +240,7 @@ class _Reader:
         for proto in protos:
             node = self.read_node(graph, proto, scope)
             if node is None:
-                raise ModelError(_undefined(graph, proto, scope))
+                raise ModelError(_undefined_input(graph, proto, scope))
             yield node
 
     def read_node(
@@ -319,7 +319,7 @@ class _Reader:
             graph.annotations.append(Annotation(resolve(message.tensor_name), tuple(parameters)))
 
 
-def _undefined(graph: Graph, proto: onnx.NodeProto, scope: Scope) -> str:
+def _undefined_input(graph: Graph, proto: onnx.NodeProto, scope: Scope) -> str:
     """Describe a node with an undefined input."""
     name = next(name for name in proto.input if name and scope.find(name) is None)
     label = proto.name or next(iter(proto.output), "")

@@ -30,7 +30,7 @@ def copy_span(source: BinaryIO, start: int, target: BinaryIO, length: int) -> No
     """
     at = target.tell()
     target.flush()
-    for begin, end in _filled(source.fileno(), start, start + length):
+    for begin, end in _data_ranges(source.fileno(), start, start + length):
         _copy(source, begin, target, at + begin - start, end - begin)
     if os.fstat(source.fileno()).st_size < start + length:  # a missing end looks like a hole
         raise EOFError
@@ -38,7 +38,7 @@ def copy_span(source: BinaryIO, start: int, target: BinaryIO, length: int) -> No
     target.seek(at + length)
 
 
-def _filled(handle: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _data_ranges(handle: int, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The ranges of a part that are no holes; the whole part on a system without holes."""
     while start < end:
         try:

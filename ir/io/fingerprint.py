@@ -13,7 +13,7 @@ import onnx
 from ..tensor import Array, Tensor
 from .external_data import tensors_of
 from .model_source import BaseDir, ModelSource, base_dir_of, read, to_proto
-from .raw_data_splicing import without
+from .raw_data_splicing import copy_without
 
 M = TypeVar("M", onnx.ModelProto, onnx.GraphProto)
 
@@ -31,13 +31,13 @@ def digest_of(model: ModelSource, base_dir: BaseDir = None) -> str:
     """
     source = read(model)
     proto, folder = to_proto(source), base_dir_of(source, base_dir)
-    bare = without(proto, {"graph"})
-    bare.graph.CopyFrom(without(proto.graph, {"initializer"}))
+    bare = copy_without(proto, {"graph"})
+    bare.graph.CopyFrom(copy_without(proto.graph, {"initializer"}))
     for tensor in list(tensors_of(bare)):
         tensor.CopyFrom(_summary(tensor, folder))
-    digest = hashlib.sha256(_framed(bare.SerializeToString(deterministic=True)))
+    digest = hashlib.sha256(_frame(bare.SerializeToString(deterministic=True)))
     for tensor in proto.graph.initializer:
-        digest.update(_framed(_summary(tensor, folder).SerializeToString(deterministic=True)))
+        digest.update(_frame(_summary(tensor, folder).SerializeToString(deterministic=True)))
     return digest.hexdigest()
 
 
@@ -64,6 +64,6 @@ def _summary(tensor: onnx.TensorProto, folder: Path | None) -> onnx.TensorProto:
     return summary
 
 
-def _framed(content: bytes) -> bytes:
+def _frame(content: bytes) -> bytes:
     """Prefix bytes with their length, so that concatenations are unambiguous."""
     return len(content).to_bytes(8, "little") + content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .protobuf.node_bytes import size_of, sized
+from .protobuf.node_bytes import size_of, with_sizes
 from .protobuf.opset_imports import encode_imports
 
 _FIELD = "\xca\x01"
@@ -26,11 +26,11 @@ def encode_function(
         domain: its domain; omitted where empty.
         name: its name.
         versions: its opset imports.
-        inputs: its inputs, `sized`.
-        outputs: its outputs, `sized`.
+        inputs: its inputs, `with_sizes`.
+        outputs: its outputs, `with_sizes`.
         nodes: its nodes as fields.
     """
-    name, domain_in = sized([name, domain])
+    name, domain_in = with_sizes([name, domain])
     function = "".join(
         [
             f"{_NAME}{name}",

@@ -11,7 +11,7 @@ import onnx
 
 from ..file_reader import open_regular
 from .files import parse_bytes, read_proto
-from .protobuf.wire import delimited, read_varint, varint
+from .protobuf.wire import delimit, read_varint, varint
 
 _LEAST_BYTES = 1 << 24
 """The size below which a file is read as a whole, in bytes."""
@@ -76,7 +76,7 @@ def _without_elements(stream: BinaryIO, end: int, fields: Fields) -> bytes:
             else:
                 stream.seek(stop)
                 continue
-            reduction += varint(tag) + delimited(content)
+            reduction += varint(tag) + delimit(content)
         elif kind == 0:
             reduction += varint(tag) + varint(read_varint(stream))
         elif kind in _FIXED:

@@ -17,7 +17,7 @@ from ..graph import Graph
 from ..tensor import Tensor, TensorMessage
 from .files import encode, too_large
 from .protobuf.unknown_fields import has_unknown
-from .protobuf.wire import delimited, varint
+from .protobuf.wire import delimit, varint
 
 M = TypeVar("M", bound=Message)
 Pieces = list[Callable[[], bytes]]
@@ -68,9 +68,9 @@ class Withheld:
         if graph is None:
             return None
         pieces, size = self._splice(graph, self._stand_ins(proto.graph))
-        rest = without(proto, {"graph"})
+        rest = copy_without(proto, {"graph"})
         rest.graph.name = secrets.token_hex(_TOKEN_BYTES)
-        standing = _GRAPH + delimited(rest.graph.SerializeToString())
+        standing = _GRAPH + delimit(rest.graph.SerializeToString())
         before, tag, after = rest.SerializeToString().partition(standing)
         assert tag
         head = before + _GRAPH + varint(size)
@@ -89,16 +89,16 @@ class Withheld:
         for tensor in stand_ins:
             token = tensor.raw_data
             encoded = tensor.SerializeToString()
-            begin = content.index(_INITIALIZER + delimited(encoded), end)
-            at = encoded.index(_RAW_DATA + delimited(token))
-            rest = encoded[at + len(_RAW_DATA + delimited(token)) :]
+            begin = content.index(_INITIALIZER + delimit(encoded), end)
+            at = encoded.index(_RAW_DATA + delimit(token))
+            rest = encoded[at + len(_RAW_DATA + delimit(token)) :]
             count = len(self._tensors[token].raw_data())
             inner = encoded[:at] + _RAW_DATA + varint(count)
             length = len(inner) + count + len(rest)
             front = content[end:begin] + _INITIALIZER + varint(length) + inner
             pieces += [_piece(front), self._elements(token), _piece(rest)]
             size += len(front) + count + len(rest)
-            end = begin + len(_INITIALIZER + delimited(encoded))
+            end = begin + len(_INITIALIZER + delimit(encoded))
         last = content[end:]
         return [*pieces, _piece(last)], size + len(last)
 
@@ -116,10 +116,10 @@ def _bare(tensor: Tensor) -> onnx.TensorProto | None:
     message = tensor.message()
     if not isinstance(message, onnx.TensorProto) or not message.HasField("raw_data"):
         return None
-    return None if has_unknown(message) else without(message, {"raw_data"})
+    return None if has_unknown(message) else copy_without(message, {"raw_data"})
 
 
-def without(message: M, fields: Collection[str]) -> M:
+def copy_without(message: M, fields: Collection[str]) -> M:
     """Copy a message without some of its fields, which are not read."""
     copy: M = type(message)()
     for field in message.DESCRIPTOR.fields:

@@ -71,7 +71,7 @@ def save(
     message = _Message.of(model)
     check_nesting(message.proto, Path(path))
     target = message.target(Path(path), keep, force)
-    pieces = message.placed(target, link_data)
+    pieces = message.encode_for(target, link_data)
     if message.external or pieces is None:
         target.require_data_beside()
     links = message.links.places
@@ -130,7 +130,7 @@ class _Message:
             read |= files_of(self.external, self.base_dir)
         return Target.of(path, read, file, force=force)
 
-    def placed(self, target: Target, how: LinkData | None) -> Pieces | None:
+    def encode_for(self, target: Target, how: LinkData | None) -> Pieces | None:
         """The content of the model file; None where data must go beside it."""
         self.moved = refers_elsewhere(self.external, self.base_dir, target.folder)
         if self.moved and how is not None:

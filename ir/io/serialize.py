@@ -8,7 +8,7 @@ import onnx
 from google.protobuf.message import Message
 
 from ..attributes import LARGE
-from ..constant import constant_operator, takes_any, widened
+from ..constant import constant_operator, takes_any, widen
 from ..errors import ModelError
 from ..gc_pause import paused_collector
 from ..graph import Graph
@@ -27,8 +27,8 @@ from .protobuf.node_bytes import (
     characters,
     encode_node,
     encode_operator,
-    sized,
     to_bytes,
+    with_sizes,
 )
 from .protobuf.opset_imports import update_imports
 
@@ -101,7 +101,7 @@ class Listing:
         inputs, initializers = set(graph.inputs), graph.initializers
         end = len(inputs)
         if not self.below_4:
-            return _after(end, [v for v in graph.listed if v in initializers])
+            return _number_from(end, [v for v in graph.listed if v in initializers])
         constants = [v for v in dict.fromkeys((*graph.listed, *initializers)) if v in initializers]
         deep = holder.graph is not None and holder.graph.holder is not None
         opset = graph.root.opset()
@@ -110,14 +110,14 @@ class Listing:
             for v in constants
             if v not in inputs and not (deep and _has_constant_node(initializers[v], opset))
         ]
-        return _after(end, additions)
+        return _number_from(end, additions)
 
 
 def _has_constant_node(tensor: Tensor, opset: int) -> bool:
     """Test whether nodes can produce a constant without reading its data from a file."""
     if tensor.is_external:
         return False
-    return takes_any(opset, tensor.elem_type) or widened(tensor) is not None
+    return takes_any(opset, tensor.elem_type) or widen(tensor) is not None
 
 
 class _Encodings(dict[Operator, str | None]):
@@ -169,7 +169,7 @@ class _Writer:
         names = self.names
         proto.MergeFrom(graph.header)
         listed = self.listing.of(graph)
-        for value in _merged(graph.inputs, listed):
+        for value in _merge(graph.inputs, listed):
             if value in listed:
                 _write_typed(value, graph.initializers[value], names[value], proto.input.add())
             else:
@@ -256,7 +256,7 @@ class _Writer:
         if takes_any(opset, tensor.elem_type):
             nodes.append(_constant_node(tensor, name))
             return
-        doubles = widened(tensor)
+        doubles = widen(tensor)
         if doubles is None:
             raise ModelError(
                 f"the constant '{name}' cannot be written before opset 9 below IR version 4, where"
@@ -299,7 +299,7 @@ class _Writer:
         outputs = [value for node in nodes for value in node._outputs if value is not None]
         own = [node for node in nodes if node.name]
         items: list[Value | Node] = [*graph.inputs, *graph.initializers, *outputs, *own]
-        self._sized.update(zip(items, sized(self.names.of(items)), strict=True))
+        self._sized.update(zip(items, with_sizes(self.names.of(items)), strict=True))
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names
@@ -357,12 +357,12 @@ class _Writer:
         return value if isinstance(value, str) else self.names[value]
 
 
-def _after(end: int, constants: Iterable[Value]) -> Mapping[Value, int]:
+def _number_from(end: int, constants: Iterable[Value]) -> Mapping[Value, int]:
     """Number the places of constants from an end on."""
     return {value: place for place, value in enumerate(constants, end)}
 
 
-def _merged(inputs: Sequence[Value], listed: Mapping[Value, int]) -> Sequence[Value]:
+def _merge(inputs: Sequence[Value], listed: Mapping[Value, int]) -> Sequence[Value]:
     """Merge the inputs of a body and its listed constants in order."""
     if not listed:
         return inputs

@@ -27,7 +27,7 @@ from ...analysis.constants.provenance import origins
 from ...analysis.safety.predication import Prediction, Trip, predict
 from ...analysis.safety.select_legality import without_select
 from ...analysis.safety.speculation import Speculation
-from ...analysis.trips.body_inputs import given_condition, iteration_number
+from ...analysis.trips.body_inputs import condition_tensor, iteration_number
 from ...analysis.trips.trip_bound import MAXIMUM_UNKNOWN, maximum
 from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
@@ -174,7 +174,7 @@ class _TripWriter:
         self.carried: list[Value | None] = list(loop.inputs[2:])
         self.flags: list[Value | None] = []
         self.columns: list[list[Value]] = [[] for _ in self.body.outputs[len(loop.inputs) - 1 :]]
-        holds = given_condition(self.body, True)
+        holds = condition_tensor(self.body, True)
         self._condition = graph.add_initializer(self.body.inputs[1].name, holds)
 
     def go_on_if(self, condition: Value, shape: Shape | None, label: str) -> None:

@@ -18,8 +18,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...analysis.trips.body_inputs import given_condition
-from ...analysis.trips.trip_count import always_holds, behind_identities
+from ...analysis.trips.body_inputs import condition_tensor
+from ...analysis.trips.trip_count import always_holds, skip_identities
 from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Function, Graph, Model, Node, Operator, Value
 from ..base import Pass
@@ -68,7 +68,7 @@ def _forward_carried(
     for state in range(len(node.inputs) - first_input - node.attribute("num_scan_inputs", 0)):
         initial, slot = node.inputs[first_input + state], body.inputs[first_input + state]
         result = body.outputs[first_output + state]
-        if initial is None or behind_identities(result) is not slot or slot.pinned:
+        if initial is None or skip_identities(result) is not slot or slot.pinned:
             continue
         if _read_by_nodes(body, slot, result):
             read[slot], body_results[result] = initial, slot
@@ -126,7 +126,7 @@ def _assert_condition(loop: Node) -> bool:
         return False
     changed = _pass_condition_on(body)
     if any(use.user is not body for use in body.uses(flag)):
-        body.replace_reads(flag, body.add_initializer(flag.name, given_condition(body, True)))
+        body.replace_reads(flag, body.add_initializer(flag.name, condition_tensor(body, True)))
         changed = True
     return changed
 
@@ -151,7 +151,7 @@ def _forward_branches(graph: Graph, node: Node) -> bool:
     for old, (one, other) in zip(node.outputs, pairs, strict=False):
         if old is None:
             continue
-        one, other = behind_identities(one), behind_identities(other)
+        one, other = skip_identities(one), skip_identities(other)
         same = one is other and graph.sees(one)
         if not same and one.constant is not None and other.constant is not None:
             same = _equal_constants(one, other)
@@ -168,7 +168,7 @@ def _forward_call(graph: Graph, call: Node, function: Function) -> bool:
     changed = False
     inputs = {value: index for index, value in enumerate(function.graph.inputs)}
     for old, result in zip(call.outputs, function.graph.outputs, strict=False):
-        result = behind_identities(result)
+        result = skip_identities(result)
         source = call.input(inputs[result]) if result in inputs else None
         small = result.constant is not None and result.constant.size <= _MAX_COMPARED
         if old is None or old.pinned or not (source or small) or not graph.is_used(old):

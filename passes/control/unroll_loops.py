@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.trips.body_inputs import declared_shape, given_condition, shaped_number
+from ...analysis.trips.body_inputs import condition_tensor, declared_shape, shaped_number
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...facts.reason import Message
@@ -195,7 +195,7 @@ class _TripInputs:
         self.shape = declared_shape(body.inputs[0])
         self.numbered = body.is_used(body.inputs[0])
         self._constants: list[Value] = []
-        self.condition = self._constant(given_condition(body, True), body.inputs[1].name)
+        self.condition = self._constant(condition_tensor(body, True), body.inputs[1].name)
         self._unnumbered = self.condition
 
     def iteration(self, trip: int) -> Value:

@@ -9,7 +9,7 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_bound import Part
-from ...analysis.trips.trip_count import behind_identities
+from ...analysis.trips.trip_count import skip_identities
 from ...ir import Node, Value
 
 _UP = {"Less": False, "LessOrEqual": True}
@@ -77,7 +77,7 @@ class ConditionReader:
         body = loop.body("body")
         self.body = body
         self.inference = inference
-        results = [behind_identities(value) for value in body.outputs[1 : len(loop.inputs) - 1]]
+        results = [skip_identities(value) for value in body.outputs[1 : len(loop.inputs) - 1]]
         states = zip(results, loop.inputs[2:], strict=True)
         self.states = dict(zip(body.inputs[2:], states, strict=False))
 
@@ -162,7 +162,7 @@ class ConditionReader:
         number = integer(other)
         if one is None or number is None:
             return None
-        return behind_identities(one), number if node.is_op("Add") else -number
+        return skip_identities(one), number if node.is_op("Add") else -number
 
     def _bound(self, value: Value) -> Value | None:
         """The outside value of a loop-invariant bound."""
@@ -200,7 +200,7 @@ class ConditionReader:
 
     def _strip_casts(self, value: Value) -> tuple[Value, bool]:
         """Strip casts off an integer: the source, and true if a cast may round it."""
-        rounded, value = False, behind_identities(value)
+        rounded, value = False, skip_identities(value)
         while value.producer is not None and value.producer.is_op("Cast"):
             source, to = value.producer.inputs[0], value.producer.op.attributes["to"].i
             if source is None:
@@ -208,7 +208,7 @@ class ConditionReader:
             if to not in _WIDER.get(self.inference.fact(source).elem_type or 0, ()):
                 break
             rounded |= to == _FLOAT
-            value = behind_identities(source)
+            value = skip_identities(source)
         return value, rounded
 
 

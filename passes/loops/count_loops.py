@@ -21,7 +21,7 @@ import onnx
 
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.body_inputs import given_condition
+from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.trip_bound import Part, parts
 from ...analysis.trips.trip_count import always_holds
 from ...facts.reason import Message
@@ -162,7 +162,7 @@ class _Counting:
         least = trips[0] if len(trips) == 1 else self.emit.add("Min", trips, "trips")
         self.graph.set_input(self.loop, 0, least)
         if plan.start is None:
-            holds = self.graph.add_initializer("holds", given_condition(body, True))
+            holds = self.graph.add_initializer("holds", condition_tensor(body, True))
             self.graph.set_input(self.loop, 1, holds)
         infos = list(body.output_infos)
         if body.inputs[1].info is not None:

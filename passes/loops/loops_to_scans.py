@@ -20,7 +20,7 @@ import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.scan_elements import ScanElement
-from ...analysis.trips.body_inputs import given_condition
+from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.zero_trips import ScanElements, in_doubt
 from ...facts.fact import Fact, decided, element
 from ...facts.polynomial import Dimension
@@ -280,7 +280,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         loop, inference = repetition.body, self.inference
         infos = [fact_declaration(value, inference) for value in loop.outputs[1:]]
         body = scan.graph.add_body(scan, "body", loop.header)
-        holds = body.add_initializer(loop.inputs[1].name, given_condition(loop, True))
+        holds = body.add_initializer(loop.inputs[1].name, condition_tensor(loop, True))
         states = [add_input(body, value, inference) for value in loop.inputs[2:]]
         number = add_input(body, loop.inputs[0], inference) if numbered else None
         drop_unread(loop)  # dead nodes may read the iteration number

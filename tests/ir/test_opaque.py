@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from straightline.ir import Tensor
-from straightline.ir.opaque import OpaqueTensor, Reads, Recipe, notes_of, recomputed, transparent
+from straightline.ir.opaque import OpaqueTensor, Reads, Recipe, notes_of, recompute, transparent
 
 ROW = Tensor(array=np.array([1, 2], np.float32))
 
@@ -44,7 +44,7 @@ def test_what_was_computed_is_computed_again_from_other_constants():
     once = OpaqueTensor(ROW, (note,), Recipe(add, (source, ROW), 0))
     twice = OpaqueTensor(ROW, (note,), Recipe(add, (once, once), 0))
     new = Tensor(array=np.array([5, 6], np.float32))
-    assert recomputed(twice, note, {source: new}).numpy().tolist() == [12, 16]
-    assert recomputed(twice, note, {source: Tensor(array=np.float32([99, 0]))}) is None
-    assert recomputed(twice, other, {}) is twice and recomputed(ROW, note, {}) is ROW
+    assert recompute(twice, note, {source: new}).numpy().tolist() == [12, 16]
+    assert recompute(twice, note, {source: Tensor(array=np.float32([99, 0]))}) is None
+    assert recompute(twice, other, {}) is twice and recompute(ROW, note, {}) is ROW
     assert not note.any

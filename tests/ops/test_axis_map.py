@@ -6,7 +6,7 @@ import pytest
 from onnx import helper
 from operator_cases import Case, cases
 from straightline import ir
-from straightline.analysis.shapes.onnx_inference_cache import connected
+from straightline.analysis.shapes.onnx_inference_cache import connected_message
 from straightline.facts.fact import UNKNOWN, constant_fact
 from straightline.ops import OperatorRules, described, rules_of
 from straightline.ops.axis_map import PassesAxes, axis_map_of
@@ -134,7 +134,7 @@ class Node:
         op = self.node.op
         kept = [m for m in op.attributes.values() if m.name not in changed]
         op = op.with_attributes([*kept, *(ir.attribute_message(n, v) for n, v in changed.items())])
-        kernel = operator_kernel(connected(op, self.node), self.imports)
+        kernel = operator_kernel(connected_message(op, self.node), self.imports)
         with np.errstate(all="ignore"):
             return kernel(operands)
 

@@ -6,7 +6,7 @@ import pytest
 from operator_cases import cases
 from operator_draws import FAMILIES
 from straightline import ir
-from straightline.analysis.shapes.onnx_inference_cache import connected
+from straightline.analysis.shapes.onnx_inference_cache import connected_message
 from straightline.ops import OperatorRules, described
 from straightline.ops.ranks import RankOf
 from straightline.reference import EvaluationError, operator_kernel
@@ -45,7 +45,9 @@ def test_ranks_are_those_of_results(name):
         node = model.graph.add_node(op, values, list(case.node.output))
         try:
             with np.errstate(all="ignore"):
-                results = operator_kernel(connected(op, node), {"": case.opset})(case.operands)
+                results = operator_kernel(connected_message(op, node), {"": case.opset})(
+                    case.operands
+                )
         except EvaluationError:
             continue
         given = dict(zip(values, case.operands, strict=True))

@@ -19,8 +19,8 @@ import onnx
 from onnx import helper
 from operator_cases import Case, cases
 from straightline import ir
-from straightline.analysis.guarded_evaluation import computed
-from straightline.analysis.shapes.onnx_inference_cache import connected
+from straightline.analysis.guarded_evaluation import run_kernel
+from straightline.analysis.shapes.onnx_inference_cache import connected_message
 from straightline.ir import Operator, Tensor
 from straightline.ops import rules_of
 from straightline.ops.agreement import is_float
@@ -55,12 +55,12 @@ def folded(case: Case) -> list[Any] | None:
     """The results as folding and proofs compute them; None where they do not."""
     model = ir.load(model_of(case))
     (node,) = model.graph.nodes()
-    imports, message = {"": case.opset}, connected(node.op, node)
+    imports, message = {"": case.opset}, connected_message(node.op, node)
     try:
         kernel = operator_kernel(message, imports)
     except EvaluationError:
         return None
-    return computed(node, list(case.operands), MOST, kernel, lambda: (message, imports))
+    return run_kernel(node, list(case.operands), MOST, kernel, lambda: (message, imports))
 
 
 def difference(ours: Any, theirs: Any, case: Case) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from straightline.analysis.shapes.onnx_inference_cache import connected
+from straightline.analysis.shapes.onnx_inference_cache import connected_message
 from straightline.facts.fact import PRIVATE, element
 from straightline.facts.polynomial import Dimension
 from straightline.reference.interpreter.evaluator import operator_kernel
@@ -164,7 +164,7 @@ class Values:
         count = max(head.outputs, term.index + 1)
         constants: dict[int, Any] = {}
         node = self.terms.facts.node(head, args, constants, count)
-        return operator_kernel(connected(head.op, node), head.imports)(values)[term.index]
+        return operator_kernel(connected_message(head.op, node), head.imports)(values)[term.index]
 
     def _of_input(self, term: Term) -> Any:
         return self.feeds[term.head.key]

@@ -72,7 +72,7 @@ def size_of(text: str) -> str:
     return _SIZES[len(text)]
 
 
-def sized(names: Sequence[str]) -> list[str]:
+def with_sizes(names: Sequence[str]) -> list[str]:
     """Encode names, each after its size, in characters."""
     if not "".join(names).isascii():
         names = [name if name.isascii() else characters(name.encode()) for name in names]
@@ -86,10 +86,10 @@ _OP_TYPE, _DOMAIN, _OVERLOAD = "\x22", "\x3a", "\x42"
 def encode_operator(op_type: str, domain: str, overload: str) -> str:
     """Encode a node with nothing but its operator, in characters."""
     fields = ((_OP_TYPE, op_type), (_DOMAIN, domain), (_OVERLOAD, overload))
-    return "".join([f"{tag}{sized([text])[0]}" for tag, text in fields if text])
+    return "".join([f"{tag}{with_sizes([text])[0]}" for tag, text in fields if text])
 
 
-NO_NAME = sized([""])[0]
+NO_NAME = with_sizes([""])[0]
 """The encoding of an absent input or output."""
 
 
@@ -108,8 +108,8 @@ def encode_node(
         rest: its encoding without names.
         inputs: its inputs.
         outputs: its outputs.
-        name: its name, `sized`, if it has one.
-        names: the names of inputs and outputs, `sized`.
+        name: its name, `with_sizes`, if it has one.
+        names: the names of inputs and outputs, `with_sizes`.
     """
     node = rest
     if len(inputs) + len(outputs) > _MANY:

@@ -11,7 +11,7 @@ import onnx
 from ...errors import ModelError
 from ...places import normal_domain
 from .node_bytes import characters
-from .wire import delimited
+from .wire import delimit
 
 _OF_FUNCTION = "\x4a"
 """The tag of an import of a function."""
@@ -102,4 +102,4 @@ def encode_imports(versions: Mapping[str, int]) -> str:
 
 @functools.lru_cache(_CACHE_SIZE)
 def _encode_import(domain: str, version: int) -> str:
-    return _OF_FUNCTION + characters(delimited(_encode(domain, version)))
+    return _OF_FUNCTION + characters(delimit(_encode(domain, version)))

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from .wire import delimited, varint
+from .wire import delimit, varint
 
 _VARINT, _FIXED_64, _DELIMITED, _GROUP, _END_GROUP, _FIXED_32 = range(6)
 
@@ -41,7 +41,7 @@ def _field(number: int, wire_type: int, data: Any) -> bytes:
     if wire_type == _VARINT:
         return tag + varint(data)
     if wire_type == _DELIMITED:
-        return tag + delimited(data)
+        return tag + delimit(data)
     if wire_type == _GROUP:
         return tag + encode(data) + varint(number | _END_GROUP)
     return tag + struct.pack("<Q" if wire_type == _FIXED_64 else "<I", data)

@@ -47,6 +47,6 @@ def varint_at(content: bytes | bytearray, at: int, end: int) -> tuple[int, int]:
     return 0, end + 1
 
 
-def delimited(content: bytes) -> bytes:
+def delimit(content: bytes) -> bytes:
     """Prefix bytes with their length."""
     return varint(len(content)) + content

@@ -14,7 +14,7 @@ import dataclasses
 import numpy as np
 import onnx
 
-from ....analysis.trips.trip_count import behind_identities
+from ....analysis.trips.trip_count import skip_identities
 from ....ir import Node, Operator, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
@@ -48,21 +48,21 @@ def find_mask(recurrence: Recurrence) -> Mask | None:
 
 
 def _mask_of(recurrence: Recurrence, state: State) -> Mask | None:
-    node = behind_identities(state.result).producer
+    node = skip_identities(state.result).producer
     if node is None or not node.is_op("Where") or node not in recurrence.nodes:
         return None
     condition, *branches = node.inputs
     if condition is None or condition.producer in recurrence.nodes:
         return None
     for keeps, branch in zip((True, False), branches, strict=True):
-        if branch is not None and behind_identities(branch) is state.given:
+        if branch is not None and skip_identities(branch) is state.given:
             return Mask(condition, keeps)
     return None
 
 
 def mask_aliases(state: State) -> list[Value]:
     """The values of the body that equal a masked state in the next iteration."""
-    names, last = [state.result], behind_identities(state.result)
+    names, last = [state.result], skip_identities(state.result)
     while names[-1] is not last:
         node = names[-1].producer
         assert node is not None and node.inputs[0] is not None

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
-from ....analysis.trips.trip_count import behind_identities
+from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import product
 from ....ir import Graph, Operator, Value
@@ -225,7 +225,7 @@ def _read(recurrence: Recurrence) -> _Accumulation | str:
     (state,) = recurrence.states
     carried = {state.given, *(v for node in recurrence.nodes for v in node.outputs)}
     terms: list[tuple[Value, bool]] = []
-    value, kind = behind_identities(state.result), None
+    value, kind = skip_identities(state.result), None
     while value is not state.given:
         node = value.producer
         own = _KINDS.get(node.op.qualname) if node is not None else None
@@ -236,7 +236,7 @@ def _read(recurrence: Recurrence) -> _Accumulation | str:
         if len(before) != 1 or (node.is_op("Sub") and before[0] is not inputs[0]):
             return f"{node} takes it another way"
         terms += reversed([(v, node.is_op("Sub")) for v in inputs if v is not before[0]])
-        value, kind = behind_identities(before[0]), own
+        value, kind = skip_identities(before[0]), own
     if kind is None or not terms:
         return "nothing is added"
     return _Accumulation(state, kind, tuple(reversed(terms)))

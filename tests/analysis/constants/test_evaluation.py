@@ -7,8 +7,8 @@ from straightline import ir
 from straightline.analysis.constants.evaluation import (
     MAX_ALL_TRIPS,
     MAX_TRIPS,
-    alone,
     construct_evaluator,
+    single_node_model,
 )
 from straightline.ir import Tensor
 
@@ -78,6 +78,6 @@ def test_what_is_not_evaluated(nodes):
 
 
 def test_a_construct_alone_reads_its_captures_as_inputs():
-    proto = alone(*construct(LOOP))
+    proto = single_node_model(*construct(LOOP))
     assert len(proto.graph.input) == 3
     assert [n.op_type for n in proto.graph.node] == ["Loop"]

@@ -8,7 +8,7 @@ from straightline import ir
 from straightline.analysis.constants.folding import Folder, _shared_kernel
 from straightline.analysis.guarded_evaluation import size_of
 from straightline.ir import Tensor
-from straightline.ir.opaque import OpaqueTensor, Reads, recomputed
+from straightline.ir.opaque import OpaqueTensor, Reads, recompute
 from straightline.limits import Limits, governed
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "other" : 1, "ai.onnx" : 17]>\n'
@@ -285,7 +285,7 @@ def test_whether_elements_decide_the_result_is_noted(text, decides):
     node.graph.set_outputs([], [])
     node.graph.remove(node)
     other = Tensor(array=np.float32([9, 16]))
-    again = recomputed(result, note, {source: other})
+    again = recompute(result, note, {source: other})
     tensors = [other if tensor is source else tensor for tensor in tensors]
     fresh, folder = node_of(text)
     (wanted,) = folder.fold(fresh, tensors)

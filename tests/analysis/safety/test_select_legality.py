@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 from onnx import helper
-from straightline.analysis.safety.select_legality import shown, unselectable, without_select
+from straightline.analysis.safety.select_legality import shape_text, unselectable, without_select
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 
@@ -43,8 +43,8 @@ def test_what_no_select_can_choose_from(one, other, opset, why):
 
 
 def test_shapes_as_messages_show_them():
-    assert shown(()) == "[]"
-    assert shown((TWO, N + 1, Dimension.symbol("?0"))) == "[2, N + 1, unknown]"
+    assert shape_text(()) == "[]"
+    assert shape_text((TWO, N + 1, Dimension.symbol("?0"))) == "[2, N + 1, unknown]"
 
 
 @pytest.mark.parametrize(

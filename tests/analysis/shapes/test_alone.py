@@ -2,7 +2,7 @@
 
 from harness import as_model
 from straightline import ir
-from straightline.analysis.shapes.alone import alone, reads_of
+from straightline.analysis.shapes.alone import reads_of, single_node_model
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, float[3] w) => (y) <int64 n = {2}> {
@@ -16,6 +16,6 @@ def test_it_reads_inputs_only():
     model = ir.load(as_model(TEXT))
     loop = next(node for node in model.graph.nodes() if node.is_op("Loop"))
     assert [value.name for value in reads_of(loop)] == ["n", "x", "a"]
-    proto = alone(loop, model)
+    proto = single_node_model(loop, model)
     assert [info.name for info in proto.graph.input] == ["i0", "i1", "i2"]
     assert [node.op_type for node in proto.graph.node] == ["Loop"]

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 from straightline import ir
-from straightline.analysis.trips.body_inputs import given_condition, iteration_number
+from straightline.analysis.trips.body_inputs import condition_tensor, iteration_number
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_ranks(i, c, shapes):
             d = Identity (c) r = Neg (a) }}> }}"""
     (loop,) = ir.load(onnx.parser.parse_model(text)).graph.nodes()
     number = iteration_number(loop.body("body"), 7).numpy()
-    holds = given_condition(loop.body("body"), False).numpy()
+    holds = condition_tensor(loop.body("body"), False).numpy()
     assert (number.shape, holds.shape) == shapes
     assert (number.dtype, number.item()) == (np.int64, 7)
     assert (holds.dtype, holds.item()) == (np.bool_, False)

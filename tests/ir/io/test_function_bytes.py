@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnx import helper
 from straightline import ir
 from straightline.ir.io.function_bytes import encode_function
-from straightline.ir.io.protobuf.node_bytes import sized, to_bytes
+from straightline.ir.io.protobuf.node_bytes import to_bytes, with_sizes
 
 NAMES = st.sampled_from(["a", "é" * 64, "x" * 127, "x" * 20_000])
 VERSIONS = st.dictionaries(st.sampled_from(["", "own"]), st.integers(1, 300))
@@ -19,7 +19,7 @@ VERSIONS = st.dictionaries(st.sampled_from(["", "own"]), st.integers(1, 300))
 def test_protobuf_reads_what_is_written(
     name: str, domain: str, versions: dict[str, int], inputs: list[str], outputs: list[str]
 ) -> None:
-    written = encode_function(domain, name, versions, sized(inputs), sized(outputs), [])
+    written = encode_function(domain, name, versions, with_sizes(inputs), with_sizes(outputs), [])
     expected = onnx.FunctionProto(name=name, input=inputs, output=outputs)
     if domain:
         expected.domain = domain

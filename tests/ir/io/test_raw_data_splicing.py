@@ -7,7 +7,7 @@ from memory import growth
 from onnx import numpy_helper
 from straightline import ir
 from straightline.ir.io import files, raw_data_splicing
-from straightline.ir.io.raw_data_splicing import Withheld, without
+from straightline.ir.io.raw_data_splicing import Withheld, copy_without
 from straightline.ir.io.serialize import serialize
 
 TEXT = """
@@ -96,7 +96,7 @@ def test_more_than_a_message_can_have(proto, monkeypatch, tmp_path):
 def test_a_copy_without_fields():
     tensor = weights("w", 1)
     tensor.segment.SetInParent()
-    made = without(tensor, {"raw_data"})
+    made = copy_without(tensor, {"raw_data"})
     assert (made.name, made.dims, made.HasField("raw_data")) == ("w", [600], False)
     assert made.HasField("segment") and not made.HasField("doc_string")
 

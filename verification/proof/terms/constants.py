@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ....analysis.guarded_evaluation import Kernel, computed, size_of
-from ....analysis.shapes.onnx_inference_cache import connected
+from ....analysis.guarded_evaluation import Kernel, run_kernel, size_of
+from ....analysis.shapes.onnx_inference_cache import connected_message
 from ....ir import Node, Tensor, normal_domain
 from ....limits import current, limit
 from ....ops import rules_of
@@ -89,9 +89,9 @@ def evaluate(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[T
         return _kernel(head, node)(operands)
 
     def message() -> tuple[onnx.NodeProto, Mapping[str, int]]:
-        return connected(node.op, node), head.imports
+        return connected_message(node.op, node), head.imports
 
-    results = computed(node, arrays, MOST_ELEMENTS, kernel, message)
+    results = run_kernel(node, arrays, MOST_ELEMENTS, kernel, message)
     # What fails does so when it is run, too, and is compared as it stands.
     if results is None or not all(isinstance(result, np.ndarray) for result in results):
         return None
@@ -115,7 +115,9 @@ def _kernel(head: Head, node: Node) -> Kernel:
     if kernel is None:
         from ....reference.interpreter.evaluator import operator_kernel  # brings onnx's kernels
 
-        kernel = head.kernels[form] = operator_kernel(connected(node.op, node), head.imports)
+        kernel = head.kernels[form] = operator_kernel(
+            connected_message(node.op, node), head.imports
+        )
     return kernel
 
 

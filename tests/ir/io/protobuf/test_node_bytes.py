@@ -13,8 +13,8 @@ from straightline.ir.io.protobuf.node_bytes import (
     characters,
     encode_node,
     encode_operator,
-    sized,
     to_bytes,
+    with_sizes,
 )
 
 NAMES = st.sampled_from(["", "a", "é" * 63, "é" * 64, "x" * 127, "x" * 128, "x" * 20_000])
@@ -25,7 +25,7 @@ SAID = helper.make_node("Concat", [], [], axis=1, doc_string="x" * 200)
 @example(["a", "é"] * 20, ["b"], "")
 def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], name: str) -> None:
     said = SAID.SerializeToString()
-    names = dict(zip([*inputs, *outputs, name], sized([*inputs, *outputs, name]), strict=True))
+    names = dict(zip([*inputs, *outputs, name], with_sizes([*inputs, *outputs, name]), strict=True))
     known = names[name] if name else None
     expected = helper.make_node("Concat", inputs, outputs, name or None, axis=1)
     expected.doc_string = SAID.doc_string

@@ -4,7 +4,7 @@ import io
 
 import onnx
 import pytest
-from straightline.ir.io.protobuf.wire import delimited, read_varint, varint, varint_at
+from straightline.ir.io.protobuf.wire import delimit, read_varint, varint, varint_at
 
 
 @pytest.mark.parametrize("number", [0, 1, 127, 128, 300, 2**31 - 1, 2**32, 2**63 - 1])
@@ -25,4 +25,4 @@ def test_what_is_no_number(content):
 
 def test_bytes_tell_their_length():
     message = onnx.ModelProto(producer_name="n" * 200)
-    assert b"\x12" + delimited(b"n" * 200) == message.SerializeToString()
+    assert b"\x12" + delimit(b"n" * 200) == message.SerializeToString()
