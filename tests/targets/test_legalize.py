@@ -52,7 +52,7 @@ def test_an_operator_is_said_by_others(node, inputs, feed, opset):
     outcome = fitted(one_node(node, inputs, opset), lacking(name), feed)
     assert name not in operators(outcome) and not outcome.untaken
     (done,) = (r for r in outcome.remarks if r.pass_name == "fit-target" and r.op_type == name)
-    assert done.action == "rewritten" and done.reason.startswith("said by ")
+    assert done.action == "rewritten" and done.reason.startswith("expressed by ")
     assert outcome.opset == (opset, opset)
 
 
@@ -67,7 +67,7 @@ def test_where_something_is_lacking_in_the_end_all_stays():
     outcome = fitted(text, lacking("Gelu", "Erf", "Exp"), {"x": X})
     assert operators(outcome) == ["Gelu"]
     (left,) = outcome.untaken
-    assert left.reason == "npu does not take Gelu; in other words it needs Erf"
+    assert left.reason == "npu does not take Gelu; its replacement needs Erf"
 
 
 def test_a_form_that_is_not_taken_becomes_one_that_is():

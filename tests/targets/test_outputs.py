@@ -21,7 +21,7 @@ def test_what_one_of_several_outputs_gives_out_goes_through_an_identity():
     assert giver is not None and giver.op_type == "Identity"
     assert [info.name for info in outcome.model.graph.output] == ["i", "y"]
     said = [(r.op_type, r.action, r.reason) for r in outcome.remarks]
-    assert said == [("TopK", "rewritten", "given out by Identity")]
+    assert said == [("TopK", "rewritten", "output of an Identity")]
     assert not fitted(model, lacking(), {"x": X}, passes=()).changed
 
 

@@ -31,7 +31,7 @@ def test_the_steps_are_written_out():
     outcome = fitted(model(), taking(*CELL, "Less", "Where"), feed())
     assert not outcome.untaken and "LSTM" not in operators(outcome)
     (done,) = (r for r in outcome.remarks if r.op_type == "LSTM")
-    assert done.reason.startswith("said by Unsqueeze, Less, Transpose, ")
+    assert done.reason.startswith("expressed by Unsqueeze, Less, Transpose, ")
 
 
 def test_what_the_cell_needs_may_be_lacking_too():
@@ -41,7 +41,7 @@ def test_what_the_cell_needs_may_be_lacking_too():
     assert CELL[7] == "Tanh"
     outcome = fitted(model(node=ALONE), taking(*CELL[:7], *CELL[8:]), without)
     (left,) = outcome.untaken
-    assert left.reason == "npu does not take LSTM; in other words it needs Tanh"
+    assert left.reason == "npu does not take LSTM; its replacement needs Tanh"
 
 
 def test_rows_of_their_own_lengths_below_the_opset_of_where():
