@@ -53,6 +53,7 @@ def batches(rng):  # noqa: PLR0915
     yield "LayerNormalization", 17, [f(n, 4, 3), f(4, 3), f(3)], {"axis": 1}
     yield "LayerNormalization", 17, [f(n, 4, 3), f(4, 1), f(1)], {"axis": -1}
     yield "RMSNormalization", 23, [f(n, 4, 3), f(3)], {"axis": 2}
+    yield "Dropout", 13, [f(n, 4, 3)], {}
     yield "LpNormalization", 22, [f(n, 4, 3)], {"axis": int(rng.integers(-3, 3)), "p": 1}
     yield "CastLike", 19, [f(n, 3, 2), u(1)], {}
     yield "Det", 22, [f(n, 2, 3, 3)], {}
@@ -97,9 +98,13 @@ def batches(rng):  # noqa: PLR0915
     yield "Compress", 11, [f(n, 3, 4), rng.random(3) < 0.5], {"axis": int(rng.integers(-3, 3))}
 
 
+OUTPUTS = {"Dropout": 2, "LayerNormalization": 3, "MaxPool": 2}
+
+
 def case(op_type, opset, operands, attributes):
     names = ["" if a is None else f"i{i}" for i, a in enumerate(operands)]
-    return Case(helper.make_node(op_type, names, ["o0"], **attributes), opset, operands)
+    results = [f"o{i}" for i in range(OUTPUTS.get(op_type, 1))]
+    return Case(helper.make_node(op_type, names, results, **attributes), opset, operands)
 
 
 def drawn(name, count):
