@@ -30,7 +30,6 @@ REMAINING = {
     "passes/vectorize/vectorization.py": "operators worth computing for all trips at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
-    "verification/proof/canonicalize/axes.py": "opsets from which axes are an input",
     "verification/proof/equality/commutativity.py": "laws of arithmetic",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
     "verification/proof/terms/op_semantics.py": "versions that changed what an operator means",

@@ -53,18 +53,7 @@ def _with(terms: Terms, head: Head, axis: int) -> Head:
     return terms.heads.with_attributes(head, axis=axis)
 
 
-_AXES_ARE_INPUT = {
-    "ReduceL1": 18,
-    "ReduceL2": 18,
-    "ReduceLogSum": 18,
-    "ReduceLogSumExp": 18,
-    "ReduceMax": 18,
-    "ReduceMean": 18,
-    "ReduceMin": 18,
-    "ReduceProd": 18,
-    "ReduceSum": 13,
-    "ReduceSumSquare": 18,
-}
+_AXES_ARE_INPUT = {**dict.fromkeys(REDUCTIONS, 18), "ReduceSum": 13}
 """Since which opset."""
 
 _PLAIN = frozenset(["ReduceMax", "ReduceMin", "ReduceProd"])
