@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..facts.reason import Message
 from ..ir import Model, Node, load
 from ..passes import (
     LoopsToScans,
@@ -44,6 +45,22 @@ if TYPE_CHECKING:
     from .options import RewriteOptions
 
 Stages = tuple[Pass, ...]
+
+_OWN_CONDITION = Message(
+    "own-condition", "{target} wants its body to give out a condition of its own"
+)
+_NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
+_IR_VERSION = Message(
+    "ir-version", "IR version {before} became {after}, where constants are no inputs"
+)
+_OPSET = Message("opset", "opset {before} became {after}, which {target} reads{changes}")
+_OUTPUT_IS_INPUT = Message(
+    "output-is-input",
+    "{target} takes only outputs that nodes give; it is an input, too, and an output keeps its"
+    " name",
+)
+_UNREAD_OPSET = Message("opset-not-read", "{target} reads opsets {opsets}: {cause}")
+_UNTAKEN = Message("not-taken", "{cause}")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,11 +112,11 @@ class FitTarget(Pass):
         """Write conditions and names as the target wants them."""
         loops = isolate_conditions(model) if self.target.own_conditions else []
         for loop in loops:
-            what = f"{self.target.name} wants its body to give out a condition of its own"
+            what = _OWN_CONDITION(target=self.target.name)
             context.rewritten(self, loop, loop.path, what)
         count = name_nodes(model) if self.target.names_nodes else 0
         if count:
-            what = f"{count} unnamed nodes were named, as {self.target.name} names them alike"
+            what = _NAMED(nodes=count, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
         return bool(loops) or count > 0
 
@@ -113,9 +130,7 @@ class FitTarget(Pass):
         if self.request.ir_version is not None:
             keep_constants(model)
             return
-        what = (
-            f"IR version {model.ir_version} became {WITHOUT_LISTS}, where constants are no inputs"
-        )
+        what = _IR_VERSION(before=model.ir_version, after=WITHOUT_LISTS)
         set_ir_version(model, model.opset(), model.opset(), WITHOUT_LISTS)
         context.remarks.add_on_model(self, model, "rewritten", what)
 
@@ -179,19 +194,16 @@ class Fitted:
         for remark in self.straightened:
             context.remarks.add(remark)
         if opset != self.opset:
-            what = f"opset {self.opset} became {opset}, which {target.name} reads{self.changes}"
+            what = _OPSET(before=self.opset, after=opset, target=target.name, changes=self.changes)
             context.remarks.add_on_model(pass_, model, "rewritten", what)
         for replaced in self.replaced:
             context.remarks.add(
                 Remark(pass_.name, replaced.op_type, replaced.path, "rewritten", replaced.what)
             )
         for node, why in self.untaken.items():
-            context.kept(pass_, node, why)
+            context.kept(pass_, node, _UNTAKEN(why))
         for value in forwarded_inputs(model) if target.own_outputs else ():
-            reason = (
-                f"{target.name} takes only outputs that nodes give; it is an input, too, and an"
-                " output keeps its name"
-            )
+            reason = _OUTPUT_IS_INPUT(target=target.name)
             context.remarks.add(Remark(pass_.name, "Output", value.name, "kept", reason))
         if self.stuck is not None:
             self._tell_stuck(pass_.name, target, self.stuck, context)
@@ -200,12 +212,14 @@ class Fitted:
         self, name: str, target: Target, stuck: ConversionError, context: PassContext
     ) -> None:
         """Add remarks on what stands in the way of every opset that the target reads."""
-        reads = f"{target.name} reads opsets {target.opsets}"
+        reads = {"target": target.name, "opsets": str(target.opsets)}
         for failure in stuck.failures:
-            reason = f"{reads}: {failure.reason}"
+            reason = _UNREAD_OPSET(failure.reason, **reads)
             context.remarks.add(Remark(name, failure.op_type, failure.path, "kept", reason))
         if not stuck.failures:
-            whole = Remark(name, "Model", self.model.graph.name, "kept", f"{reads}: {stuck}")
+            whole = Remark(
+                name, "Model", self.model.graph.name, "kept", _UNREAD_OPSET(str(stuck), **reads)
+            )
             context.remarks.add(whole)
 
 

@@ -24,6 +24,12 @@ AbsentCond = Literal["keep", "ignore", "honour"]
 """The meaning of an absent initial condition where the body computes one that may be false. The
 specification ignores it; onnxruntime stops there."""
 
+TWO_READINGS = Message(
+    "condition-has-two-readings",
+    "it has no initial condition but its body computes one: the specification ignores it,"
+    " onnxruntime stops when it is false; choose with {option} or"
+    " 'straighten{{absent_cond=honour}}'",
+)
 COUNT_UNKNOWN = Message("trip-count-unknown", "trip count depends on {cause}")
 START_UNKNOWN = Message("initial-condition-unknown", "its initial condition depends on {cause}")
 CONDITION_UNKNOWN = Message("loop-condition-unknown", "its condition depends on {cause}")
@@ -106,12 +112,7 @@ def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int)
         computed = _count_by_condition(loop, folder, most, limit)
         if computed.count == most:
             return computed
-    return TripCount(
-        None,
-        "it has no initial condition but its body computes one: the specification ignores it,"
-        f" onnxruntime stops when it is false; choose with {by(_IGNORE)} or"
-        " 'straighten{absent_cond=honour}'",
-    )
+    return TripCount(None, TWO_READINGS(option=by(_IGNORE)))
 
 
 def always_holds(body: Graph) -> bool:

@@ -17,6 +17,7 @@ from typing import ClassVar
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...analysis.trips.zero_trips import declare_elements
+from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
 from ...ir.copying import captured_by, copy_node
 from ...ops.randomness import find_random_in
@@ -26,6 +27,13 @@ from ..utils.traversal import inside_out
 
 _FREE = ("Constant", "Identity")
 """Operators without a cost per iteration: they move only for nodes that need them."""
+
+_STAYS = Message(
+    "invariant-stays",
+    "{node} is the same on every trip but stays inside, since there may be none and it {cause}",
+)
+_HOISTED = Message("hoisted", "{nodes} nodes run once, before it, instead of on every trip")
+_ONE_HOISTED = Message("node-hoisted", "1 node runs once, before it, instead of on every trip")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,8 +75,7 @@ class _Hoister:
             self.context.noted(
                 self.options,
                 node,
-                f"{first.node} is the same on every trip but stays inside, since there may be none"
-                f" and it {first.why}",
+                _STAYS(first.why, node=str(first.node)),
             )
         if not moving:
             return False
@@ -78,9 +85,8 @@ class _Hoister:
             return False
         _move(moving, body, graph, certain)
         count = len([n for n in moving if not n.is_op(*_FREE)])
-        what = "1 node runs" if count == 1 else f"{count} nodes run"
-        same = f"{what} once, before it, instead of on every trip"
-        self.context.rewritten(self.options, node, node.path, same)
+        what = _ONE_HOISTED() if count == 1 else _HOISTED(nodes=count)
+        self.context.rewritten(self.options, node, node.path, what)
         return True
 
     def _candidates(self, body: Graph) -> list[Node]:

@@ -43,6 +43,24 @@ from .scan_sources import ScanSources
 _SCAN = Message("loop-to-scan", "is a Scan now")
 _GUARDED_SCAN = Message("loop-to-guarded-scan", "is a Scan now, in an If as there may be no trips")
 
+_FEW_TRIPS = Message(
+    "few-trips", "it may make less than {trips} trips, for which a Scan may be slower"
+)
+_NO_RANGE = Message(
+    "no-range", "its trips are to be numbered, for which there is no Range; convert to opset 11"
+)
+_MAY_BE_EMPTY = Message(
+    "scan-may-be-empty",
+    "there may be no trips, and onnxruntime fails on a Scan of none; choose"
+    " loops-to-scans{{guard=true}} to have an If around it",
+)
+_OLD_OPSET = Message(
+    "scan-too-old", "it is of opset {opset}, whose Scan is another one; convert to opset 9 first"
+)
+_NO_TENSOR = Message("state-no-tensor", "it carries '{value}', which is no tensor")
+_SHAPE_CHANGES = Message("state-shape-changes", "it carries '{value}', whose shape may change")
+_RANK_UNKNOWN = Message("output-rank-unknown", "it gives out '{value}', whose rank is not known")
+
 
 @dataclasses.dataclass(frozen=True)
 class LoopsToScans(Pass):
@@ -105,7 +123,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         number = element(self.inference.fact(repetition.maximum))
         trips = number if isinstance(number, Dimension) else None
         if self.costs != "none" and not _makes_many(trips):
-            return f"it may make less than {LEAST_SCANNED} trips, for which a Scan may be slower"
+            return _FEW_TRIPS(trips=LEAST_SCANNED)
         reads = [
             read
             for read in element_reads(repetition, self.inference)
@@ -118,14 +136,11 @@ class _LoopsToScans(OtherForm[_Plan]):
         node, repetition = plan.repetition.node, plan.repetition
         whole = all(self.is_whole(read.selection, plan.trips) for read in plan.reads)
         if (plan.numbered or not plan.reads or not whole) and opset < 11:
-            return "its trips are to be numbered, for which there is no Range; convert to opset 11"
+            return _NO_RANGE()
         if plan.certain:
             return plan
         if not self.guard:
-            return (
-                "there may be no trips, and onnxruntime fails on a Scan of none; choose"
-                " loops-to-scans{guard=true} to have an If around it"
-            )
+            return _MAY_BE_EMPTY()
         first = 1 + len(repetition.states)
         elements = ScanElements(node, self.model, self.inference)
         count = len(node.outputs) - len(repetition.states)
@@ -138,16 +153,16 @@ class _LoopsToScans(OtherForm[_Plan]):
     def _unscannable(self, repetition: Repetition, opset: int) -> str | None:
         """The obstacle to a Loop's states and outputs in a Scan; None without one."""
         if opset < 9:
-            return f"it is of opset {opset}, whose Scan is another one; convert to opset 9 first"
+            return _OLD_OPSET(opset=opset)
         for state in repetition.states:
             initial, result = (self.inference.fact(v) for v in (state.initial, state.result))
             if initial.other is not None:
-                return f"it carries '{state.given.name}', which is no tensor"
+                return _NO_TENSOR(value=state.given.name)
             if initial.shape is None or initial.shape != result.shape:
-                return f"it carries '{state.given.name}', whose shape may change"
+                return _SHAPE_CHANGES(value=state.given.name)
         for one in repetition.stacked:
             if self.inference.fact(one.result).shape is None:
-                return f"it gives out '{one.result.name}', whose rank is not known"
+                return _RANK_UNKNOWN(value=one.result.name)
         for value in [
             *(s.given for s in repetition.states),
             *(s.result for s in repetition.stacked),

@@ -48,6 +48,22 @@ _GIVEN_OUT = Message("graph-output", "the graph gives out its {structure}")
 _NEEDED_WHOLE = Message("needed-whole", "{node} needs its {structure} as a whole")
 _UNDECIDED = Message("nothing-decided", "nothing in it can be decided")
 
+_EMPTY = Message("sequence-empty", "its sequence is empty, so it fails at run time")
+_AXIS_OUTSIDE = Message(
+    "concat-axis-outside", "axis {axis} is outside rank {rank}, so it fails at run time"
+)
+_BODY_DIFFERS = Message(
+    "body-signature", "the inputs and outputs of its body are not as many as its own"
+)
+_INPUT_ABSENT = Message("input-absent", "an input of it is absent")
+_UNDECLARED = Message(
+    "structure-undeclared", "whether its input '{value}' is a sequence is not declared"
+)
+_LENGTHS_DIFFER = Message(
+    "lengths-differ", "its inputs have {count} and {other} elements, so it fails at run time"
+)
+_HOLDS_NOTHING = Message("optional-empty", "its optional holds nothing, so it fails at run time")
+
 
 @dataclasses.dataclass(frozen=True)
 class LowerSequences(Pass):
@@ -176,7 +192,7 @@ class _Lowering:
     def concat_from_sequence(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
         if not sequence.count:
-            raise Undecided("its sequence is empty, so it fails at run time")
+            raise Undecided(_EMPTY())
         self._check_replaceable(node)
         emitter, axis = self._emitter(graph), node.attribute("axis")
         values = [element() for element in sequence.all()]
@@ -191,7 +207,7 @@ class _Lowering:
     def _check_axis(self, value: Value, axis: int) -> None:
         shape = shape_of(value, self.inference)
         if shape is not None and not -len(shape) <= axis < len(shape):
-            raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
+            raise Undecided(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
 
     # SequenceMap --------------------------------------------------------------------------------
 
@@ -200,7 +216,7 @@ class _Lowering:
         columns = [self._column(value, count) for value in node.inputs]
         body = node.body("body")
         if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
-            raise Undecided("the inputs and outputs of its body are not as many as its own")
+            raise Undecided(_BODY_DIFFERS())
         alike = drawn_alike(node, self.model.functions, whose="its body")
         obstacle = named_from_outside(node) or alike
         if obstacle is not None:
@@ -224,17 +240,15 @@ class _Lowering:
     def _column(self, value: Value | None, count: int) -> tuple[LazyValue, ...]:
         """The argument of each copy of the body, from one input."""
         if value is None:
-            raise Undecided("an input of it is absent")
+            raise Undecided(_INPUT_ABSENT())
         kinds = self.structures.kinds(value)
         if kinds == {"tensor"}:
             return (plain(value),) * count
         if kinds != {"seq"}:
-            raise Undecided(f"whether its input '{value.name}' is a sequence is not declared")
+            raise Undecided(_UNDECLARED(value=value.name))
         sequence = self.structures.sequence(value)
         if sequence.count != count:
-            raise Undecided(
-                f"its inputs have {count} and {sequence.count} elements, so it fails at run time"
-            )
+            raise Undecided(_LENGTHS_DIFFER(count=count, other=sequence.count))
         return sequence.all()
 
     def _emit_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
@@ -282,7 +296,7 @@ class _Lowering:
         if value is not None and "optional" in self.structures.kinds(value):
             value = self.structures.optional(value).value
         if value is None:
-            raise Undecided("its optional holds nothing, so it fails at run time")
+            raise Undecided(_HOLDS_NOTHING())
         self._check_replaceable(node)
         self._replace(graph, node, value, f"it is '{value.name}'")
 

@@ -23,6 +23,21 @@ _SPLIT_NOT_CONSTANT = Message(
 _SIZES_AS_INPUT = 13
 """The opset in which Split takes its sizes as an input."""
 
+_AXIS_OUTSIDE = Message(
+    "split-axis-outside", "axis {axis} is outside rank {rank}, so it fails at run time"
+)
+_PARTS_OF = Message("parts-of-no-size", "it splits into parts of {size}, so it fails at run time")
+_LENGTH_UNKNOWN = Message(
+    "split-length-unknown",
+    "the length of axis {axis} of '{value}' is not known; fix the shapes of the inputs with"
+    " {option}",
+)
+_PARTS_DIFFER = Message(
+    "parts-do-not-fit",
+    "parts of {sizes} do not make up an axis of {length}, so it fails at run time",
+)
+_NO_PARTS = Message("no-parts", "it makes no parts of an axis whose length is not known")
+
 
 def shape_of(value: Value, inference: ShapeInference) -> tuple[int | None, ...] | None:
     """The dimensions of a value as far as they are decided; None for an unknown rank."""
@@ -116,7 +131,7 @@ def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
     if shape is None:
         return None
     if not -len(shape) <= axis < len(shape):
-        raise Undecided(f"axis {axis} is outside rank {len(shape)}, so it fails at run time")
+        raise Undecided(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
     return shape[axis]
 
 
@@ -136,21 +151,16 @@ def _sizes(split: Value | None, length: int | None, source: Value, axis: int) ->
         return _check_sizes([int(size) for size in numbers.reshape(-1)], length)
     size = 1 if numbers is None else int(numbers)
     if size < 1:
-        raise Undecided(f"it splits into parts of {size}, so it fails at run time")
+        raise Undecided(_PARTS_OF(size=size))
     if length is None:
-        raise Undecided(
-            f"the length of axis {axis} of '{source.name}' is not known; fix the shapes of the"
-            f" inputs with {by('--shape')}"
-        )
+        raise Undecided(_LENGTH_UNKNOWN(axis=axis, value=source.name, option=by("--shape")))
     whole, rest = divmod(length, size)
     return [size] * whole + ([rest] if rest else [])
 
 
 def _check_sizes(sizes: list[int], length: int | None) -> list[int]:
     if any(size < 0 for size in sizes) or (length is not None and sum(sizes) != length):
-        raise Undecided(
-            f"parts of {sizes} do not make up an axis of {length}, so it fails at run time"
-        )
+        raise Undecided(_PARTS_DIFFER(sizes=list(sizes), length=length))
     if not sizes and length is None:
-        raise Undecided("it makes no parts of an axis whose length is not known")
+        raise Undecided(_NO_PARTS())
     return sizes

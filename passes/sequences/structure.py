@@ -19,6 +19,20 @@ _UNKNOWN_FROM = Message("structure-unknown", "its {structure} comes from {node}:
 LazyValue = Callable[[], Value]
 """An element of a sequence; the first call may emit nodes."""
 
+_ABSENT = Message("structure-absent", "its {structure} is absent, so it fails at run time")
+_AT_RUN_TIME = Message(
+    "structure-at-run-time", "its {structure} is {source}, known only at run time"
+)
+_FROM_NODE = Message("structure-of-node", "its {structure} comes from {node}, which stays")
+_POSITION_SIZE = Message(
+    "position-not-scalar", "its position has {elements} elements; it must be one"
+)
+_POSITION_TYPE = Message("position-not-integer", "its position '{value}' is no integer")
+_POSITION_OUTSIDE = Message(
+    "position-outside",
+    "position {position} is outside a sequence of {length}, so it fails at run time",
+)
+
 
 class KnownSequence:
     """A sequence whose elements are known, in order.
@@ -171,13 +185,13 @@ class Structures:
     def _unknown(self, value: Value | None, kind: str) -> Undecided:
         """The reason why a value's structure is unknown."""
         if value is None:
-            return Undecided(f"its {kind} is absent, so it fails at run time")
+            return Undecided(_ABSENT(structure=kind))
         node = value.producer
         if node is None:
-            return Undecided(f"its {kind} is {_source(value)}, known only at run time")
+            return Undecided(_AT_RUN_TIME(structure=kind, source=_source(value)))
         reason = self.reasons.get(node)
         if reason is None:
-            return Undecided(f"its {kind} comes from {node}, which stays")
+            return Undecided(_FROM_NODE(structure=kind, node=str(node)))
         if reason.inherited:
             return reason
         return Undecided(
@@ -236,14 +250,12 @@ def position(value: Value | None, low: int, high: int, default: int) -> int:
     elif value.constant is None:
         raise Undecided(_POSITION_UNKNOWN(origins(value)))
     elif value.constant.size != 1:
-        raise Undecided(f"its position has {value.constant.size} elements; it must be one")
+        raise Undecided(_POSITION_SIZE(elements=value.constant.size))
     else:
         number = whole_number(value)
         if number is None:
-            raise Undecided(f"its position '{value.name}' is no integer")
+            raise Undecided(_POSITION_TYPE(value=value.name))
         index = number
     if not low <= index <= high:
-        raise Undecided(
-            f"position {index} is outside a sequence of {-low}, so it fails at run time"
-        )
+        raise Undecided(_POSITION_OUTSIDE(position=index, length=-low))
     return index - low if index < 0 else index

@@ -8,9 +8,16 @@ from typing import NamedTuple
 from ...analysis.trips.trip_count import always_holds
 from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
+from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ..scans.layout import read_scan, unreadable
 from ..utils.legality import given_by_caller
+
+_OUTPUT_NAMED = Message("loop-output-named", "an output of it is named from outside the data flow")
+_ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")
+_NO_MAXIMUM = Message("no-maximum", "it has no maximum")
+_STATE_ABSENT = Message("initial-state-absent", "an initial state is absent")
+_OLD_SCAN = Message("scan-of-opset-eight", "it is a Scan of opset 8; convert to opset 9 first")
 
 
 class State(NamedTuple):
@@ -107,21 +114,21 @@ def read(node: Node) -> Repetition | str:
     if reason is not None:
         return reason
     if any(value is not None and value.pinned for value in node.outputs):
-        return "an output of it is named from outside the data flow"
+        return _OUTPUT_NAMED()
     return _read_loop(node) if node.is_op("Loop") else _read_scan(node)
 
 
 def _read_loop(node: Node) -> Repetition | str:
     body = node.body("body")
     if not always_holds(body):
-        return "its body decides when it ends"
+        return _ENDS_ITSELF()
     maximum = node.input(0)
     if maximum is None:
-        return "it has no maximum"
+        return _NO_MAXIMUM()
     count = len(node.inputs) - 2
     states = _states(node, 2, 2, 1, count)
     if states is None:
-        return "an initial state is absent"
+        return _STATE_ABSENT()
     rest = list(zip(body.outputs[1 + count :], node.outputs[count:], strict=False))
     unasked = [(result, None) for result in body.outputs[1 + count + len(rest) :]]
     return Repetition(
@@ -139,7 +146,7 @@ def _read_loop(node: Node) -> Repetition | str:
 def _read_scan(node: Node) -> Repetition | str:
     assert node.graph is not None
     if node.graph.root.opset() < 9:
-        return "it is a Scan of opset 8; convert to opset 9 first"
+        return _OLD_SCAN()
     reason = unreadable(node, 9)
     if reason is not None:
         return reason
@@ -147,7 +154,7 @@ def _read_scan(node: Node) -> Repetition | str:
     body, count = layout.body, len(layout.states)
     states = _states(node, 0, 0, 0, count)
     if states is None:
-        return "an initial state is absent"
+        return _STATE_ABSENT()
     return Repetition(
         node,
         None,

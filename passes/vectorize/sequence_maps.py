@@ -11,11 +11,16 @@ from __future__ import annotations
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import integers
 from ...facts.polynomial import Dimension
+from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
 from ..utils.legality import given_by_caller
 from ..utils.replace_all_uses import replace_value
 from .loop_view import Repetition, Scanned, Stacked
+
+_SHAPES_DIFFER = Message(
+    "element-shapes-differ", "the elements of its sequence '{sequence}' may differ in shape"
+)
 
 
 def read_map(node: Node, inference: ShapeInference) -> Repetition | str:
@@ -37,7 +42,7 @@ def read_map(node: Node, inference: ShapeInference) -> Repetition | str:
             continue
         parts = _parts(value, inference)
         if parts is None:
-            return f"the elements of its sequence '{value.name}' may differ in shape"
+            return _SHAPES_DIFFER(sequence=value.name)
         scanned.append(Scanned(parts.source, given, parts.axis, False, parts.size))
     if not scanned or len({_count(one, inference) for one in scanned}) > 1:
         return "its sequences may be of other lengths"

@@ -8,6 +8,7 @@ from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...facts.fact import Fact
+from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.batching import Unbatchable
 from ..scans.layout import replace_outputs
@@ -31,6 +32,10 @@ _FREE = ("Constant", "Identity")
 _HEAVY = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
 _HEAVY_WEIGHT = 4
 """How many other nodes one with products is worth, when trips are compared with a copy more."""
+
+_STATES_GONE = Message("states-removed", "states that no trip needs of another one are gone")
+_NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all trips")
+_NODES_ONCE = Message("nodes-vectorized", "{nodes} nodes run once, for all trips")
 
 
 class Vectorization:
@@ -90,8 +95,8 @@ class Vectorization:
         nodes = [v for v in self.dependences.graph if isinstance(v, Node) and v not in left]
         count = sum(_weight(node) > 0 for node in nodes)
         if not count:
-            return "states that no trip needs of another one are gone"
-        return f"{count} {'node runs' if count == 1 else 'nodes run'} once, for all trips"
+            return _STATES_GONE()
+        return (_NODE_ONCE if count == 1 else _NODES_ONCE)(nodes=count)
 
     def _dependences(self) -> Dependences:
         """Enter the states that are known from the start."""
