@@ -151,6 +151,8 @@ class Dimension:
         number = _number_of(other)
         if number is not None and self.value is not None:
             return Dimension.constant(self.value + sign * number)
+        if number == 0:
+            return self
         terms = dict(self.terms)
         for monomial, factor in _as_dimension(other).terms.items():
             terms[monomial] = terms.get(monomial, 0) + sign * factor
@@ -160,6 +162,8 @@ class Dimension:
         number = _number_of(other)
         if number is not None and self.value is not None:
             return Dimension.constant(self.value * number)
+        if number == 1:
+            return self
         terms: dict[Monomial, int] = {}
         own, others = self.terms, _as_dimension(other).terms
         if len(own) * len(others) > MOST_PRODUCTS:

@@ -62,16 +62,25 @@ class NodeFacts:
             cached = self._by_onnx.get(key)
         if cached is not None:
             return cached
-        symbols, queries, shortened = self._symbols.made, self._onnx_facts.times, times_shortened()
-        facts = [self.shared(fact) for fact in self._infer(node, inputs, op, kind)]
-        if times_shortened() != shortened:
-            current().refuse_sizes(node, _SHORTENED)
+        symbols, queries = self._symbols.made, self._onnx_facts.times
+        facts = [self.shared(fact) for fact in self._noted(node, inputs, op, kind)]
         if self._symbols.made != symbols:
             return facts  # a new size differs in each node
         if self._onnx_facts.times == queries:
             self._by_rule[key] = facts
         elif not _reads_constants(node):  # which onnx may have read
             self._by_onnx[key] = facts
+        return facts
+
+    def infer(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
+        """Infer what `of` returns, for callers that keep the answers themselves."""
+        return self._noted(node, inputs, op, self._onnx_facts.kind(node, op))
+
+    def _noted(self, node: Node, inputs: Sequence[Fact], op: Operator, kind: Kind) -> list[Fact]:
+        shortened = times_shortened()
+        facts = self._infer(node, inputs, op, kind)
+        if times_shortened() != shortened:
+            current().refuse_sizes(node, _SHORTENED)
         return facts
 
     def shared(self, fact: Fact) -> Fact:

@@ -35,6 +35,7 @@ class SlicePushdown:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._known: dict[tuple[Term, int, Dimension, Dimension], Term] = {}
+        self._settled: dict[Term, Term] = {}
         self.chosen: set[str] = set()
 
     def of(self, term: Term, axis: int, start: Dimension, size: Dimension) -> Term:
@@ -62,6 +63,12 @@ class SlicePushdown:
     def settled(self, term: Term) -> Term:
         """Normal form for the comparison. The outermost slice is pushed down, and leading unit axes
         become a view."""
+        form = self._settled.get(term)
+        if form is None:
+            form = self._settled[term] = self._settle(term)
+        return form
+
+    def _settle(self, term: Term) -> Term:
         late = LATE_RULES.get(term.head.name)
         if late is not None and term.index == 0:
             results = late(self._terms, term.head, term.args)

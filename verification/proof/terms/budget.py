@@ -8,7 +8,7 @@ from ....facts.fact import Fact, length_of
 from ....ir import Signal
 from ....limits import allowed, limit
 
-_FEW = 8
+MANY = 8
 """More operands than these are counted."""
 
 _EACH = 4
@@ -49,14 +49,13 @@ class Budget:
             raise self._over("the models make too many terms to be compared", "proof_terms")
 
     def take(self, operands: int) -> None:
-        """Count the operands of a term if there are many. A Concat of Concats has all their
-        operands, which may double on each iteration.
+        """Count the operands of a term that has many. A Concat of Concats has all their operands,
+        which may double on each iteration.
 
         Raises:
             OpenError: there are too many.
         """
-        if operands > _FEW:
-            self.step(_EACH * operands)
+        self.step(_EACH * operands)
 
     def take_sizes(self, facts: list[Fact]) -> list[Fact]:
         """Count the monomials of sizes if there are many, and return the facts unchanged.
@@ -65,7 +64,7 @@ class Budget:
             OpenError: there are too many.
         """
         terms = sum(map(length_of, facts))
-        if terms > _FEW:
+        if terms > MANY:
             self.step(_TERM * terms)
         return facts
 

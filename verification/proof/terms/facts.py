@@ -48,6 +48,7 @@ class TermFacts:
         self.new: set[str] = set()
         self._same: dict[Hashable, Fact] = {}
         self._inferred: dict[Hashable, list[Fact]] = {}
+        self._nodes: dict[Hashable, Node] = {}
         self._written_for: dict[tuple[tuple[str, int], ...], _Written] = {}
         self._by_imports: dict[int, tuple[Mapping[str, int], _Written]] = {}
 
@@ -73,13 +74,15 @@ class TermFacts:
             self.empty.add(id(fact))
         return fact
 
-    def tell(self, head: Head, args: Args, count: int) -> bool:
-        """Test whether the facts of a head's outputs are cached: a function of the arguments'
-        facts."""
-        return _key(head, args, count) in self._inferred
+    def known(self, head: Head, args: Args, count: int) -> list[Fact] | None:
+        """Cached facts of a head's outputs, where those of the arguments determine them."""
+        self.new = _NOTHING
+        return self._inferred.get(_key(head, args, count))
 
-    def of(self, head: Head, args: Args, tensors: Mapping[Term, Tensor], count: int) -> list[Fact]:
-        """Facts of the outputs of a head without bodies.
+    def infer(
+        self, head: Head, args: Args, tensors: Mapping[Term, Tensor], count: int
+    ) -> list[Fact]:
+        """Facts of the outputs of a head without bodies that are not cached.
 
         Args:
             head: an operator.
@@ -87,26 +90,22 @@ class TermFacts:
             tensors: values of constants.
             count: how many outputs there are.
         """
-        key = _key(head, args, count)
-        cached = self._inferred.get(key)
-        self.new = _NOTHING
-        if cached is None:
-            facts = [UNKNOWN if arg is None else arg.fact for arg in args]
-            constants = {
-                i: tensors[arg]
-                for i, arg in enumerate(args)
-                if arg is not None and arg in tensors and tensors[arg].size <= _SHOWN
-            }
-            inferred = self._infer(head, facts, args, constants, count)
-            self.new = _symbols(inferred)
-            if self.new:
-                self.new -= _symbols(facts)
-            if self.new and any(fact.other is not None for fact in facts):
-                inferred = self._of_elements(inferred)
-            cached = [self.one(fact) for fact in inferred]
-            if not self.new:
-                self._inferred[key] = cached  # else its sizes are new ones each time
-        return cached
+        facts = [UNKNOWN if arg is None else arg.fact for arg in args]
+        constants = {
+            i: tensors[arg]
+            for i, arg in enumerate(args)
+            if arg is not None and arg in tensors and tensors[arg].size <= _SHOWN
+        }
+        inferred = self._infer(head, facts, args, constants, count)
+        self.new = _symbols(inferred)
+        if self.new:
+            self.new -= _symbols(facts)
+        if self.new and any(fact.other is not None for fact in facts):
+            inferred = self._of_elements(inferred)
+        unique = [self.one(fact) for fact in inferred]
+        if not self.new:
+            self._inferred[_key(head, args, count)] = unique  # else its sizes are new each time
+        return unique
 
     def _of_elements(self, facts: Sequence[Fact]) -> list[Fact]:
         """Facts of elements of a sequence, with fresh sizes. Each element may have sizes of its
@@ -125,10 +124,21 @@ class TermFacts:
     ) -> list[Fact]:
         node = self.node(head, args, constants, max(count, _INFERRED_WITH.get(head.name, 1)))
         assert head.op is not None
-        return self._for(head.imports)[1].of(node, facts, head.op)[:count]
+        return self._for(head.imports)[1].infer(node, facts, head.op)[:count]
 
     def node(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> Node:
-        """Node that applies a head, in a graph of its opsets."""
+        """Node that applies a head, in a graph of its opsets; cached without constants."""
+        form = head, count, *[arg is None for arg in args]
+        node = None if constants else self._nodes.get(form)
+        if node is None:
+            node = self._new_node(head, args, constants, count)
+            if not constants:
+                self._nodes[form] = node
+        return node
+
+    def _new_node(
+        self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int
+    ) -> Node:
         assert head.op is not None
         values = [
             None if arg is None else Value(f"i{i}", constant=constants.get(i))

@@ -38,6 +38,7 @@ class Head:
     """
 
     __slots__ = (
+        "_axes",
         "applications",
         "draws",
         "imports",
@@ -68,6 +69,7 @@ class Head:
         self.draws: bool | None = None
         self.unknown = False
         self.numbers: dict[str, int] = {}
+        self._axes: tuple[int, ...] | None = None
         self.applications: dict[Args, list[Term | None]] = {}
         self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
 
@@ -86,6 +88,15 @@ class Head:
         """Attribute of type string; empty if absent."""
         value = self.attribute(name, "")
         return value.decode() if isinstance(value, bytes) else str(value)
+
+    @property
+    def axes_of_first(self) -> tuple[int, ...]:
+        """Axes of the first input that its attributes name, cached."""
+        if self._axes is None:
+            rules, axis = described().get(self.name), self.attribute("axis")
+            axes = (*(self.attribute("axes") or ()), *([] if axis is None else [axis]))
+            self._axes = axes if rules is not None and rules.names_axes_of_first else ()
+        return self._axes
 
     @property
     def opset(self) -> int:
@@ -270,12 +281,10 @@ def fingerprint(root: Term) -> str:
 def speaks_of_no_axis(head: Head, args: Args) -> bool:
     """Test whether an attribute names an axis that the first input does not have. Such a node
     fails, and nothing that holds for another axis holds for it."""
-    rules = described().get(head.name)
-    rank = rank_of(args[0]) if args and rules is not None and rules.names_axes_of_first else None
+    axes = head.axes_of_first
+    rank = rank_of(args[0]) if axes and args else None
     if rank is None:
         return False
-    axis = head.attribute("axis")
-    axes = [*(head.attribute("axes") or ()), *([] if axis is None else [axis])]
     most = rank + 1 if head.name == "Flatten" else rank
     return not all(-rank <= axis < most for axis in axes)
 

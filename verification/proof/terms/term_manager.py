@@ -22,7 +22,7 @@ from ....facts.types import INTEGER_BITS
 from ....ir import Array, Tensor, normal_domain
 from ....limits import limit
 from ....ops import rules_of
-from .budget import Budget, OpenError
+from .budget import MANY, Budget, OpenError
 from .constants import evaluate, key_of, present
 from .exact_operators import is_exact
 from .facts import TermFacts, is_empty
@@ -242,7 +242,7 @@ class Terms:
         if (
             head.name in RULES
             or head.name in CANONICAL_FORMS
-            or not self.facts.tell(head, args, count)
+            or self.facts.known(head, args, count) is None
         ):
             return []
         facts = []
@@ -263,10 +263,13 @@ class Terms:
         """Outputs that `apply` has not cached. A tensor without elements is one constant, however a
         model computes it."""
         self.budget.step()
+        if len(args) > MANY:
+            self.budget.take(len(args))
         results, empty = self._applied(head, args, count), self.facts.empty
-        for index, term in enumerate(results):
-            if term is not None and id(term.fact) in empty:
-                results[index] = self.void(term.fact)
+        if empty:
+            for index, term in enumerate(results):
+                if term is not None and id(term.fact) in empty:
+                    results[index] = self.void(term.fact)
         return results
 
     def void(self, fact: Fact) -> Term:
@@ -342,8 +345,7 @@ class Terms:
         return [Term(head, args, first + n, count + n, fact) for n, fact in enumerate(facts)]
 
     def _applied(self, head: Head, args: Args, count: int) -> Results:
-        self.budget.take(len(args))
-        if speaks_of_no_axis(head, args):
+        if head.op is not None and speaks_of_no_axis(head, args):
             return self.raw(head, args, [UNKNOWN] * count)
         form = CANONICAL_FORMS.get(head.name)
         if form is not None:
@@ -417,7 +419,10 @@ class Terms:
 
     def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
         """Facts of the outputs of an operator."""
-        return self.budget.take_sizes(self.facts.of(head, args, self._tensors, count))
+        known = self.facts.known(head, args, count)
+        if known is not None:
+            return known
+        return self.budget.take_sizes(self.facts.infer(head, args, self._tensors, count))
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
         """Test whether an operator that may draw random numbers does."""
