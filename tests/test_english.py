@@ -37,7 +37,6 @@ OPEN = {
     "passes/context.py",
     "passes/manager",
     "passes/utils",
-    "passes/vectorize",
     "verification/certificate.py",
     "verification/mismatch.py",
     "verification/prove_or_run.py",

@@ -34,8 +34,8 @@ from ..context import PassContext
 from ..scans.layout import add_holder, output_labels, replace_outputs
 from ..utils.costs import LEAST_SCANNED, Costs
 from ..vectorize.affine_reads import ElementRead, Selection, element_reads
-from ..vectorize.loop_view import Repetition
-from ..vectorize.splice import drop_unread
+from ..vectorize.loop_view import LoopView
+from ..vectorize.splice import drop_dead_nodes
 from .new_bodies import add_input, all_labels, clean, fact_declaration, set_own_outputs
 from .other_form import OtherForm
 from .scan_sources import ScanSources
@@ -88,7 +88,7 @@ class _Plan:
     """A Loop that can become a Scan.
 
     Attributes:
-        repetition: the Loop.
+        loop_view: the Loop.
         trips: its trip count, where sizes decide it; it may be negative.
         reads: the reads that become elements of scan inputs.
         numbered: true if the body reads the iteration number for anything else.
@@ -96,7 +96,7 @@ class _Plan:
         empty: the elements of each scan output without iterations; empty if `certain`.
     """
 
-    repetition: Repetition
+    loop_view: LoopView
     trips: Dimension | None
     reads: Sequence[ElementRead]
     numbered: bool
@@ -114,26 +114,26 @@ class _LoopsToScans(OtherForm[_Plan]):
 
     # Planning ------------------------------------------------------------------------------------
 
-    def plan(self, repetition: Repetition, opset: int) -> _Plan | str:
+    def plan(self, loop_view: LoopView, opset: int) -> _Plan | str:
         """The plan for a Loop as a Scan, or the obstacle to it."""
-        reason = self._unscannable(repetition, opset)
+        reason = self._unscannable(loop_view, opset)
         if reason is not None:
             return reason
-        assert repetition.maximum is not None
-        number = element(self.inference.fact(repetition.maximum))
+        assert loop_view.maximum is not None
+        number = element(self.inference.fact(loop_view.maximum))
         trips = number if isinstance(number, Dimension) else None
         if self.costs != "none" and not _makes_many(trips):
             return _FEW_TRIPS(trips=LEAST_SCANNED)
         reads = [
             read
-            for read in element_reads(repetition, self.inference)
+            for read in element_reads(loop_view, self.inference)
             if self._is_scannable(read, trips, opset)
         ]
-        certain, numbered = self.is_certain(repetition.node), _is_numbered(repetition, reads)
-        return self._guarded(_Plan(repetition, trips, reads, numbered, certain, ()), opset)
+        certain, numbered = self.is_certain(loop_view.node), _is_numbered(loop_view, reads)
+        return self._guarded(_Plan(loop_view, trips, reads, numbered, certain, ()), opset)
 
     def _guarded(self, plan: _Plan, opset: int) -> _Plan | str:
-        node, repetition = plan.repetition.node, plan.repetition
+        node, loop_view = plan.loop_view.node, plan.loop_view
         whole = all(self.is_whole(read.selection, plan.trips) for read in plan.reads)
         if (plan.numbered or not plan.reads or not whole) and opset < 11:
             return _NO_RANGE()
@@ -141,31 +141,31 @@ class _LoopsToScans(OtherForm[_Plan]):
             return plan
         if not self.guard:
             return _MAY_BE_EMPTY()
-        first = 1 + len(repetition.states)
+        first = 1 + len(loop_view.states)
         elements = ScanElements(node, self.model, self.inference)
-        count = len(node.outputs) - len(repetition.states)
+        count = len(node.outputs) - len(loop_view.states)
         empty = [elements.of(first + index) for index in range(count)]
-        for output, row in zip(repetition.stacked, empty, strict=False):
+        for output, row in zip(loop_view.scan_outputs, empty, strict=False):
             if row is None:
                 return in_doubt(output.result)
         return dataclasses.replace(plan, empty=[row for row in empty if row is not None])
 
-    def _unscannable(self, repetition: Repetition, opset: int) -> str | None:
+    def _unscannable(self, loop_view: LoopView, opset: int) -> str | None:
         """The obstacle to a Loop's states and outputs in a Scan; None without one."""
         if opset < 9:
             return _OLD_OPSET(opset=opset)
-        for state in repetition.states:
+        for state in loop_view.states:
             initial, result = (self.inference.fact(v) for v in (state.initial, state.result))
             if initial.other is not None:
-                return _NO_TENSOR(value=state.given.name)
+                return _NO_TENSOR(value=state.argument.name)
             if initial.shape is None or initial.shape != result.shape:
-                return _SHAPE_CHANGES(value=state.given.name)
-        for one in repetition.stacked:
+                return _SHAPE_CHANGES(value=state.argument.name)
+        for one in loop_view.scan_outputs:
             if self.inference.fact(one.result).shape is None:
                 return _RANK_UNKNOWN(value=one.result.name)
         for value in [
-            *(s.given for s in repetition.states),
-            *(s.result for s in repetition.stacked),
+            *(s.argument for s in loop_view.states),
+            *(s.result for s in loop_view.scan_outputs),
         ]:
             reason = unsayable(
                 ("Scan", "Identity"), self.inference.fact(value).elem_type, opset, "Loop"
@@ -209,7 +209,7 @@ class _LoopsToScans(OtherForm[_Plan]):
 
     def rewrite(self, graph: Graph, plan: _Plan) -> str:
         """Replace a Loop by a Scan, or by an If with one."""
-        node = plan.repetition.node
+        node = plan.loop_view.node
         if plan.certain:
             results = self._add_scan(graph, plan, "")[: len(node.outputs)]
         else:
@@ -219,7 +219,7 @@ class _LoopsToScans(OtherForm[_Plan]):
 
     def _add_guard(self, graph: Graph, plan: _Plan) -> Sequence[Value | None]:
         """Emit an If of the Scan and of the Loop's outputs without iterations."""
-        repetition, node = plan.repetition, plan.repetition.node
+        loop_view, node = plan.loop_view, plan.loop_view.node
         labels = output_labels(node, "")
         present = [index for index, value in enumerate(node.outputs) if value is not None]
         guard = add_holder(
@@ -227,7 +227,7 @@ class _LoopsToScans(OtherForm[_Plan]):
             Operator("If"),
             {},
             ["then_branch", "else_branch"],
-            [self._runs(Builder(graph, self.folder.fold), repetition)],
+            [self._runs(Builder(graph, self.folder.fold), loop_view)],
             [labels[index] for index in present],
             node.name,
         )
@@ -242,12 +242,12 @@ class _LoopsToScans(OtherForm[_Plan]):
         clean(other)
         return [None if value is None else next(outputs) for value in node.outputs]
 
-    def _runs(self, emitter: Builder, repetition: Repetition) -> Value:
+    def _runs(self, emitter: Builder, loop_view: LoopView) -> Value:
         """Emit the test for a first iteration."""
-        assert repetition.maximum is not None
+        assert loop_view.maximum is not None
         zero = emitter.constant(np.array(0, np.int64), "none")
-        some = emitter.add("Greater", [repetition.maximum, zero], "some")
-        start = repetition.start
+        some = emitter.add("Greater", [loop_view.maximum, zero], "some")
+        start = loop_view.start
         if start is not None and not self._holds(start):
             some = emitter.add("And", [start, some], "some")
         return some
@@ -258,27 +258,27 @@ class _LoopsToScans(OtherForm[_Plan]):
 
     def _add_scan(self, graph: Graph, plan: _Plan, suffix: str) -> Sequence[Value | None]:
         """Emit the Scan for a Loop, and return its outputs."""
-        repetition, node = plan.repetition, plan.repetition.node
-        sources = ScanSources(graph, repetition, self.folder.fold)
+        loop_view, node = plan.loop_view, plan.loop_view.node
+        sources = ScanSources(graph, loop_view, self.folder.fold)
         elements: dict[Selection, Value] = {}
         for read in plan.reads:
             selection = read.selection
             if selection not in elements:
                 rank = len(self.inference.fact(selection.source).shape or ())
                 sources.add(selection, rank, self.is_whole(selection, plan.trips))
-                elements[selection] = self._add_element(repetition.body, selection)
-            _read_element(repetition.body, read, elements[selection])
+                elements[selection] = self._add_element(loop_view.body, selection)
+            _read_element(loop_view.body, read, elements[selection])
         numbered = plan.numbered or not plan.reads
         if numbered:
             sources.add_numbers()
         attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(sources.values)}
         if any(sources.backward):
             attributes["scan_input_directions"] = [int(flag) for flag in sources.backward]
-        inputs = [*(state.initial for state in repetition.states), *sources.values]
+        inputs = [*(state.initial for state in loop_view.states), *sources.values]
         like = Operator("Scan", extra=node.op.extra)
-        labels = all_labels(node, repetition.body.outputs[1:], suffix)
+        labels = all_labels(node, loop_view.body.outputs[1:], suffix)
         scan = add_holder(graph, like, attributes, ["body"], inputs, labels, node.name)
-        self._add_body(scan, repetition, numbered)
+        self._add_body(scan, loop_view, numbered)
         return scan.outputs
 
     def _add_element(self, body: Graph, selection: Selection) -> Value:
@@ -290,15 +290,15 @@ class _LoopsToScans(OtherForm[_Plan]):
         self.inference.assume(value, one)
         return value
 
-    def _add_body(self, scan: Node, repetition: Repetition, numbered: bool) -> None:
+    def _add_body(self, scan: Node, loop_view: LoopView, numbered: bool) -> None:
         assert scan.graph is not None
-        loop, inference = repetition.body, self.inference
+        loop, inference = loop_view.body, self.inference
         infos = [fact_declaration(value, inference) for value in loop.outputs[1:]]
         body = scan.graph.add_body(scan, "body", loop.header)
         holds = body.add_initializer(loop.inputs[1].name, condition_tensor(loop, True))
         states = [add_input(body, value, inference) for value in loop.inputs[2:]]
         number = add_input(body, loop.inputs[0], inference) if numbered else None
-        drop_unread(loop)  # dead nodes may read the iteration number
+        drop_dead_nodes(loop)  # dead nodes may read the iteration number
         template = Template(loop, body, fold=self.folder.fold)
         results = template.instantiate([number, holds, *states])[1:]
         set_own_outputs(body, results, infos)
@@ -314,14 +314,14 @@ def _is_backward(selection: Selection, trips: Dimension | None) -> bool:
     return selection.step == -1 and trips is not None and selection.start == trips - 1
 
 
-def _is_numbered(repetition: Repetition, reads: Sequence[ElementRead]) -> bool:
+def _is_numbered(loop_view: LoopView, reads: Sequence[ElementRead]) -> bool:
     """Test for an output that depends on the iteration number apart from some reads."""
-    body, read_nodes = repetition.body, {read.node for read in reads}
+    body, read_nodes = loop_view.body, {read.node for read in reads}
     visited: set[Value] = set(body.outputs[1:])
     stack = list(visited)
     while stack:
         value = stack.pop()
-        if value is repetition.iteration:
+        if value is loop_view.iteration:
             return True
         node = value.producer
         if node is None or node.graph is not body or node in read_nodes:
@@ -362,10 +362,10 @@ def _squeezes(node: Node, axis: int) -> bool:
 def _without_trips(emitter: Builder, plan: _Plan) -> list[Value]:
     """Emit the outputs of a Loop without iterations."""
     outputs = [
-        emitter.add("Identity", [state.initial], state.given.name)
-        for state in plan.repetition.states
+        emitter.add("Identity", [state.initial], state.argument.name)
+        for state in plan.loop_view.states
     ]
-    for one, row in zip(plan.repetition.stacked, plan.empty, strict=False):
+    for one, row in zip(plan.loop_view.scan_outputs, plan.empty, strict=False):
         nothing = emitter.graph.add_initializer(one.result.name, row.none())
         outputs.append(emitter.add("Identity", [nothing], one.result.name))
     return outputs

@@ -10,7 +10,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
 from ..scans.layout import declaration
-from ..vectorize.splice import drop_unread
+from ..vectorize.splice import drop_dead_nodes
 
 
 def fact_declaration(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:
@@ -63,7 +63,7 @@ def set_own_outputs(
 
 def clean(graph: Graph) -> None:
     """Remove nodes and constants that nothing needs."""
-    drop_unread(graph)
+    drop_dead_nodes(graph)
     for value in list(graph.initializers):
         if not graph.is_used(value) and value not in graph.inputs and not value.pinned:
             graph.remove_initializer(value)

@@ -14,7 +14,7 @@ from ..base import Pass
 from ..context import PassContext
 from ..utils.legality import named_from_outside
 from ..utils.traversal import inside_out
-from ..vectorize.loop_view import Repetition, read
+from ..vectorize.loop_view import LoopView, read
 
 PlanT = TypeVar("PlanT")
 
@@ -53,21 +53,21 @@ class OtherForm(abc.ABC, Generic[PlanT]):
         return changed
 
     def _plan(self, node: Node) -> PlanT | str:
-        repetition = read(node)
-        if isinstance(repetition, str):
-            return repetition
+        loop_view = read(node)
+        if isinstance(loop_view, str):
+            return loop_view
         assert node.graph is not None
         reason = named_from_outside(node)
         if node.op.extra is not None and node.op.extra.device_configurations:
             reason = "its device configurations speak of its tensors as they are"
-        return reason or self.plan(repetition, node.graph.root.opset())
+        return reason or self.plan(loop_view, node.graph.root.opset())
 
     def is_certain(self, node: Node) -> bool:
         """Test for a certain first iteration."""
         return runs_certainly(node, self._speculation.outside)
 
     @abc.abstractmethod
-    def plan(self, repetition: Repetition, opset: int) -> PlanT | str:
+    def plan(self, loop_view: LoopView, opset: int) -> PlanT | str:
         """The plan for a construct in the other form, or the obstacle, without a change."""
 
     @abc.abstractmethod

@@ -7,7 +7,7 @@ import numpy as np
 from ...ir import Fold, Graph, Value
 from ...ops.builder import Builder
 from ..vectorize.affine_reads import Selection
-from ..vectorize.loop_view import Repetition
+from ..vectorize.loop_view import LoopView
 
 
 class ScanSources:
@@ -17,7 +17,7 @@ class ScanSources:
 
     Args:
         graph: the graph of the Scan.
-        repetition: the Loop.
+        loop_view: the Loop.
         fold: the folder of constants.
 
     Attributes:
@@ -25,9 +25,9 @@ class ScanSources:
         backward: for each, true if scanned from its end.
     """
 
-    def __init__(self, graph: Graph, repetition: Repetition, fold: Fold) -> None:
+    def __init__(self, graph: Graph, loop_view: LoopView, fold: Fold) -> None:
         self.emit = Builder(graph, fold)
-        self.repetition = repetition
+        self.loop_view = loop_view
         self.values: list[Value] = []
         self.backward: list[bool] = []
         self._numbers: Value | None = None
@@ -41,7 +41,7 @@ class ScanSources:
             whole: true for all elements along the axis.
         """
         source, axis = selection.source, selection.axis
-        tensor = self.repetition.body.initializers.get(source)
+        tensor = self.loop_view.body.initializers.get(source)
         if tensor is not None:
             source = self.emit.graph.add_initializer(source.name, tensor)
         if not whole:
@@ -53,8 +53,8 @@ class ScanSources:
 
     def add_numbers(self) -> None:
         """Scan the iteration numbers, of the rank that the body declares."""
-        assert self.repetition.iteration is not None
-        numbers, rank = self._iota(), len(self.repetition.iteration.shape or ())
+        assert self.loop_view.iteration is not None
+        numbers, rank = self._iota(), len(self.loop_view.iteration.shape or ())
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "numbers")
         self.values.append(numbers)
@@ -70,8 +70,8 @@ class ScanSources:
 
     def _iota(self) -> Value:
         if self._numbers is None:
-            assert self.repetition.maximum is not None
+            assert self.loop_view.maximum is not None
             zero, one = (self.emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
-            count = self.emit.scalar(self.repetition.maximum, "trips")
+            count = self.emit.scalar(self.loop_view.maximum, "trips")
             self._numbers = self.emit.add("Range", [zero, count, one], "numbers")
         return self._numbers

@@ -27,7 +27,7 @@ from ..base import Pass
 from ..context import PassContext
 from ..scans.layout import add_holder, declaration, replace_outputs
 from ..scans.shapes import ScanShapes, Size
-from ..vectorize.loop_view import Repetition, Scanned, Stacked
+from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput
 from ..vectorize.splice import is_used
 from .new_bodies import add_input, all_labels, set_own_outputs
 from .other_form import OtherForm
@@ -58,14 +58,14 @@ class _Plan:
     """A Scan that can become a Loop.
 
     Attributes:
-        repetition: the Scan.
+        loop_view: the Scan.
         length: its trip count; None if unknown.
         elements: the fact of an element of each scan output.
         sizes: for each scan output, the sizes of an element that a Loop without iterations would
             lose; None if it keeps them.
     """
 
-    repetition: Repetition
+    loop_view: LoopView
     length: int | None
     elements: Sequence[Fact]
     sizes: Sequence[Sequence[Size] | None]
@@ -76,40 +76,40 @@ class _ScansToLoops(OtherForm[_Plan]):
 
     # Planning ------------------------------------------------------------------------------------
 
-    def plan(self, repetition: Repetition, opset: int) -> _Plan | str:
+    def plan(self, loop_view: LoopView, opset: int) -> _Plan | str:
         """The plan for a Scan as a Loop, or the obstacle to it."""
-        shapes = ScanShapes(repetition.node, opset, self.inference)
-        reason = shapes.axis_outside() or self._unsayable(repetition, opset)
+        shapes = ScanShapes(loop_view.node, opset, self.inference)
+        reason = shapes.axis_outside() or self._unsayable(loop_view, opset)
         if reason is not None:
             return reason
         sizes: list[Sequence[Size] | None] = []
-        certain = self.is_certain(repetition.node)
-        for index, one in enumerate(repetition.stacked):
-            needed = not certain and is_used(repetition.around, one.output)
+        certain = self.is_certain(loop_view.node)
+        for index, one in enumerate(loop_view.scan_outputs):
+            needed = not certain and is_used(loop_view.around, one.output)
             unknown = _unknown_sizes(one, shapes, index, opset) if needed else None
             if isinstance(unknown, str):
                 return unknown
             sizes.append(unknown)
-        elements = [shapes.element(index) for index in range(len(repetition.stacked))]
-        return _Plan(repetition, shapes.length(), elements, sizes)
+        elements = [shapes.element(index) for index in range(len(loop_view.scan_outputs))]
+        return _Plan(loop_view, shapes.length(), elements, sizes)
 
-    def _unsayable(self, repetition: Repetition, opset: int) -> str | None:
+    def _unsayable(self, loop_view: LoopView, opset: int) -> str | None:
         """The obstacle to reading scan inputs and moving axes of scan outputs; None without one."""
-        for scanned in repetition.scanned:
+        for scanned in loop_view.scan_inputs:
             fact = self.inference.fact(scanned.source)
             reason = unsayable(("Gather",), fact.elem_type, opset, "Scan")
             if reason is not None:
                 return f"its scan input '{scanned.source.name}' {reason}"
             if scanned.axis < 0 and fact.shape is None:
                 return f"it scans '{scanned.source.name}', whose rank is not known"
-        for one in repetition.stacked:
+        for one in loop_view.scan_outputs:
             fact = self.inference.fact(one.result)
             if one.axis and fact.shape is None:
                 return f"it gives out '{one.result.name}', whose rank is not known"
             if one.backward and opset < _SLICE_BACKWARD:
                 return f"it fills '{one.result.name}' backward; convert to opset {_SLICE_BACKWARD}"
-        values = [state.given for state in repetition.states]
-        for value in (*values, *(one.result for one in repetition.stacked)):
+        values = [state.argument for state in loop_view.states]
+        for value in (*values, *(one.result for one in loop_view.scan_outputs)):
             elem_type = self.inference.fact(value).elem_type
             operators = ("Loop", "Identity", "Transpose", "Slice", "Reshape")
             reason = unsayable(operators, elem_type, opset, "Scan")
@@ -121,22 +121,22 @@ class _ScansToLoops(OtherForm[_Plan]):
 
     def rewrite(self, graph: Graph, plan: _Plan) -> str:
         """Replace a Scan by a Loop."""
-        repetition, node = plan.repetition, plan.repetition.node
+        loop_view, node = plan.loop_view, plan.loop_view.node
         emitter = Builder(graph, self.folder.fold)
         trips = self._trips(emitter, plan)
         holds = emitter.constant(np.array(True), "holds")
-        initial = [state.initial for state in repetition.states]
+        initial = [state.initial for state in loop_view.states]
         like = Operator("Loop", extra=node.op.extra)
-        labels = all_labels(node, repetition.body.outputs)
+        labels = all_labels(node, loop_view.body.outputs)
         inputs = [trips, holds, *initial]
         loop = add_holder(graph, like, {}, ["body"], inputs, labels, node.name)
         last = None
-        if any(scanned.backward for scanned in repetition.scanned):
+        if any(scanned.backward for scanned in loop_view.scan_inputs):
             one = emitter.constant(np.array(1, np.int64), "one")
             last = emitter.add("Sub", [trips, one], "last")
         self._add_body(loop, plan, last)
         results = list(loop.outputs[: len(node.outputs)])
-        stacked = zip(repetition.stacked, plan.sizes, strict=True)
+        stacked = zip(loop_view.scan_outputs, plan.sizes, strict=True)
         for index, (one_output, sizes) in enumerate(stacked, len(initial)):
             value = results[index] if index < len(results) else None
             if value is not None and is_used(graph, one_output.output):
@@ -147,22 +147,22 @@ class _ScansToLoops(OtherForm[_Plan]):
     def _trips(self, emitter: Builder, plan: _Plan) -> Value:
         if plan.length is not None:
             return emitter.constant(np.array(plan.length, np.int64), "trips")
-        first = plan.repetition.scanned[0]
+        first = plan.loop_view.scan_inputs[0]
         axis = self._axis(first)
         shape = emitter.add("Shape", [first.source], f"{first.source.name}_shape")
         return emitter.add(
             "Gather", [shape, emitter.constant(np.array(axis, np.int64), "axis")], "trips"
         )
 
-    def _axis(self, scanned: Scanned) -> int:
+    def _axis(self, scanned: ScanInput) -> int:
         shape = self.inference.fact(scanned.source).shape
         return scanned.axis if shape is None else scanned.axis % len(shape)
 
     def _add_body(self, loop: Node, plan: _Plan, last: Value | None) -> None:
         """Add the body of the Loop: reads of the elements, then the body of the Scan."""
         assert loop.graph is not None
-        repetition, inference = plan.repetition, self.inference
-        scan, facts = repetition.body, [inference.fact(s.result) for s in repetition.states]
+        loop_view, inference = plan.loop_view, self.inference
+        scan, facts = loop_view.body, [inference.fact(s.result) for s in loop_view.states]
         infos = [
             declaration(value.name, fact.type_proto(private=False))
             for value, fact in zip(scan.outputs, [*facts, *plan.elements], strict=True)
@@ -170,27 +170,27 @@ class _ScansToLoops(OtherForm[_Plan]):
         body = loop.graph.add_body(loop, "body", scan.header)
         number = body.add_input("i", _scalar("i", onnx.TensorProto.INT64))
         holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
-        states = [add_input(body, state.given, inference) for state in repetition.states]
-        elements = self._elements(Builder(body), repetition, number, last)
+        states = [add_input(body, state.argument, inference) for state in loop_view.states]
+        elements = self._elements(Builder(body), loop_view, number, last)
         template = Template(scan, body, fold=self.folder.fold)
         results = template.instantiate([*states, *elements])
         flag = _scalar("holds", onnx.TensorProto.BOOL)
         set_own_outputs(body, [holds, *results], [flag, *infos], first=1)
 
     def _elements(
-        self, emitter: Builder, repetition: Repetition, number: Value, last: Value | None
+        self, emitter: Builder, loop_view: LoopView, number: Value, last: Value | None
     ) -> list[Value | None]:
         """Emit the elements of the scan inputs in an iteration; None without a reader."""
         backward = None
         elements: list[Value | None] = []
-        for scanned in repetition.scanned:
-            if not repetition.body.is_used(scanned.given):
+        for scanned in loop_view.scan_inputs:
+            if not loop_view.body.is_used(scanned.argument):
                 elements.append(None)
                 continue
             if scanned.backward and backward is None:
                 backward = emitter.add("Sub", [last, number], "from_end")
             index = backward if scanned.backward else number
-            axis, label = self._axis(scanned), scanned.given.name
+            axis, label = self._axis(scanned), scanned.argument.name
             elements.append(emitter.add("Gather", [scanned.source, index], label, axis=axis))
         return elements
 
@@ -198,7 +198,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         self,
         emitter: Builder,
         value: Value,
-        stacked: Stacked,
+        stacked: ScanOutput,
         trips: Value,
         sizes: Sequence[Size] | None,
     ) -> Value:
@@ -219,7 +219,7 @@ class _ScansToLoops(OtherForm[_Plan]):
 
 
 def _unknown_sizes(
-    stacked: Stacked, shapes: ScanShapes, index: int, opset: int
+    stacked: ScanOutput, shapes: ScanShapes, index: int, opset: int
 ) -> Sequence[Size] | str | None:
     """The sizes of an element that a Loop without iterations would lose, or the obstacle.
 

@@ -68,7 +68,7 @@ class Unstacked:
 
     def elements(self) -> list[list[list[Value | None]]]:
         """The elements of the scan inputs, by row and iteration."""
-        columns = [self._column(index) for index in range(len(self.scan.scanned))]
+        columns = [self._column(index) for index in range(len(self.scan.scan_inputs))]
         return [
             [[column[row][trip] for column in columns] for trip in range(length)]
             for row, length in enumerate(self.lengths)
@@ -79,7 +79,7 @@ class Unstacked:
         scan = self.scan
         if not scan.body.is_used(scan.body.inputs[len(scan.states) + index]):
             return [[None] * length for length in self.lengths]
-        rows = self._rows(scan.scanned[index], scan.input_axes[index])
+        rows = self._rows(scan.scan_inputs[index], scan.input_axes[index])
         return [row[::-1] for row in rows] if scan.input_backward[index] else rows
 
     def _rows(self, value: Value, axis: int) -> Rows:

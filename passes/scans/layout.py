@@ -20,7 +20,7 @@ class ScanLayout:
         node: the Scan.
         sequence_lens: the length of each row, of shape [batch]; None when absent, and from 9 on.
         states: the initial states; [batch, ...] in version 8.
-        scanned: the scan inputs; [batch, length, ...] in version 8.
+        scan_inputs: the scan inputs; [batch, length, ...] in version 8.
         input_axes: the axis that each scan input is scanned along, as written; in version 8 that
             of one row, so always 0.
         input_backward: whether each scan input is scanned from its end.
@@ -31,7 +31,7 @@ class ScanLayout:
     node: Node
     sequence_lens: Value | None
     states: tuple[Value, ...]
-    scanned: tuple[Value, ...]
+    scan_inputs: tuple[Value, ...]
     input_axes: tuple[int, ...]
     input_backward: tuple[bool, ...]
     output_axes: tuple[int, ...]

@@ -65,7 +65,9 @@ class Padding:
 def plan_padding(shapes: ScanShapes, emitter: Builder, lengths: Value) -> Padding:
     """Emit the padding for rows of a Scan 8 that are shorter than the longest."""
     scan, length = shapes.scan, shapes.length()
-    longest: Sequence[Size] = [length] if length is not None else [ValueAxis(scan.scanned[0], 1)]
+    longest: Sequence[Size] = (
+        [length] if length is not None else [ValueAxis(scan.scan_inputs[0], 1)]
+    )
     sizes: list[Value | None] = []
     for index, value in enumerate(scan.scan_outputs):
         element = None if value is None else shapes.element_sizes(index)

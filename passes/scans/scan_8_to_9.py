@@ -93,7 +93,7 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
     rows = _Rows(scan, padding)
     if shapes.batch() == 1:
         inputs = map_unique(
-            [*scan.states, *scan.scanned], lambda v: emitter.squeeze(v, 0, f"{v.name}_row")
+            [*scan.states, *scan.scan_inputs], lambda v: emitter.squeeze(v, 0, f"{v.name}_row")
         )
         results = [
             None if old is None or new is None else emitter.unsqueeze(new, 0, old.name)
@@ -123,7 +123,7 @@ def _each_row(
     it is known.
     """
     node = scan.node
-    read = [*scan.states, *scan.scanned]
+    read = [*scan.states, *scan.scan_inputs]
     inputs = list(dict.fromkeys([*([] if lengths is None else [lengths]), *read]))
     present = [value for value in node.outputs if value is not None]
     outer = add_holder(
@@ -186,7 +186,7 @@ class _Rows:
 
     def _scan(self, graph: Graph, inputs: Sequence[Value]) -> Node:
         scan = self.scan
-        attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(scan.scanned)}
+        attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(scan.scan_inputs)}
         if any(scan.input_backward):
             attributes["scan_input_directions"] = [int(flag) for flag in scan.input_backward]
         labels = output_labels(scan.node, "_row")

@@ -60,9 +60,9 @@ def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
     """
     scan = shapes.scan
     reasons = []
-    for value, fact in zip((*scan.states, *scan.scanned), shapes.input_facts(), strict=True):
+    for value, fact in zip((*scan.states, *scan.scan_inputs), shapes.input_facts(), strict=True):
         reasons.append(_foreign_type(value, fact.elem_type))
-    for index, value in enumerate(scan.scanned):
+    for index, value in enumerate(scan.scan_inputs):
         reasons.append(_immovable(value, scan.input_axes[index], shapes.input_rank(index)))
     for index, output in enumerate(scan.scan_outputs):
         if output is not None:
@@ -129,7 +129,7 @@ def _batched_states(emitter: Builder, scan: ScanLayout) -> list[Value]:
 def _batched_rows(emitter: Builder, scan: ScanLayout, shapes: ScanShapes) -> list[Value]:
     """Emit the scan inputs, scanned axis first, with a batch of 1 before it."""
     rows = []
-    for index, value in enumerate(scan.scanned):
+    for index, value in enumerate(scan.scan_inputs):
         perm = _to_front(scan.input_axes[index], shapes.input_rank(index))
         first = emitter.transpose(value, perm, f"{value.name}_first")
         rows.append(emitter.unsqueeze(first, 0, f"{value.name}_batch"))

@@ -84,7 +84,7 @@ class ScanShapes:
         return Fact(fact.elem_type or declared.elem_type, declared.shape, None, fact.other)
 
     def _scanned(self) -> list[Fact]:
-        return self.input_facts()[-len(self.scan.scanned) :]
+        return self.input_facts()[-len(self.scan.scan_inputs) :]
 
     def batch(self) -> int | None:
         """The batch of a Scan 8; None if known only at run time."""
@@ -98,7 +98,7 @@ class ScanShapes:
     def axis_outside(self) -> str | None:
         """The obstacle of a scan input without its scanned axis; None if all have it."""
         axes = self.scan.input_axes
-        for value, fact, axis in zip(self.scan.scanned, self._scanned(), axes, strict=True):
+        for value, fact, axis in zip(self.scan.scan_inputs, self._scanned(), axes, strict=True):
             place, rank = self._before + axis, None if fact.shape is None else len(fact.shape)
             if rank is not None and not -rank <= place < rank:
                 return f"its scan input '{value.name}' has rank {rank}, which has no axis {place}"
@@ -111,7 +111,7 @@ class ScanShapes:
             return scan
         inputs = [_from_front(a, self.input_rank, i) for i, a in enumerate(scan.input_axes)]
         outputs = [_from_front(a, self.output_rank, i) for i, a in enumerate(scan.output_axes)]
-        values = (*scan.scanned, *scan.scan_outputs)
+        values = (*scan.scan_inputs, *scan.scan_outputs)
         for value, axis in zip(values, (*inputs, *outputs), strict=True):
             if value is not None and axis < 0:
                 return (

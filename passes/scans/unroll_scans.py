@@ -109,7 +109,7 @@ class _Plan:
     def moves(self) -> int:
         """The maximum number of nodes that split the inputs and stack the outputs."""
         rows = len(self.lengths) + 1
-        moved = len(self.scan.scanned) + len(self.collected)
+        moved = len(self.scan.scan_inputs) + len(self.collected)
         states = 2 * len(self.scan.states) * rows if self.batched else 0
         return moved * (self.trips + rows) + states
 
@@ -168,7 +168,7 @@ class _ScanUnroller:
         plan = _Plan(scan, shapes, template, lengths, longest, version == 8)
         refusal = self.budget.refuses_trips(plan.trips, plan.cost)
         if refusal is None and self.options.costs != "none":
-            rows = len(scan.scanned) + len(plan.collected)
+            rows = len(scan.scan_inputs) + len(plan.collected)
             refusal = refuses_copies(scan.body, plan.trips, rows)
         return refusal or _unknown_zeros(plan) or _unsayable(plan, version) or plan
 
@@ -274,7 +274,7 @@ def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[in
 
 
 def _unknown(what: str, scan: ScanLayout) -> str:
-    return _SIZE_UNKNOWN(origins(scan.scanned[0], sizes=True), size=what)
+    return _SIZE_UNKNOWN(origins(scan.scan_inputs[0], sizes=True), size=what)
 
 
 def _unknown_zeros(plan: _Plan) -> str | None:
@@ -300,10 +300,10 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
     if not plan.trips:
         return None
     scan, several = plan.scan, len(plan.lengths) > 1 or plan.longest > 1
-    facts = plan.shapes.input_facts()[-len(scan.scanned) :]
+    facts = plan.shapes.input_facts()[-len(scan.scan_inputs) :]
     apart = ["Squeeze", "Split"] if several else ["Squeeze"]
     for value, fact, inner in zip(
-        scan.scanned, facts, scan.body.inputs[len(scan.states) :], strict=True
+        scan.scan_inputs, facts, scan.body.inputs[len(scan.states) :], strict=True
     ):
         why = unsayable(apart, fact.elem_type, opset, "Scan")
         if why is not None and scan.body.is_used(inner):

@@ -16,77 +16,77 @@ from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
 from ..utils.stacked_rows import joined_along
 from .batched_inputs import Feeding
-from .injective_indices import Places
-from .loop_view import Repetition, State
+from .injective_indices import InjectiveIndices
+from .loop_view import LoopView, State
 
 
 @dataclasses.dataclass(frozen=True)
 class Write:
-    """A state to which every trip adds an element.
+    """A state to which every iteration adds an element.
 
     Attributes:
         state: the state.
-        node: what adds the element: SequenceInsert at the end, Concat with one other value,
-            ScatterND or ScatterElements.
-        element: what is added.
-        place: where a Scatter puts it, which is another place on every trip; None for the others.
+        node: the node that adds the element: SequenceInsert at the end, Concat with one other
+            value, ScatterND or ScatterElements.
+        element: the element.
+        index: the indices of a Scatter, distinct in every iteration; None for the others.
     """
 
     state: State
     node: Node
     element: Value
-    place: Value | None = None
+    index: Value | None = None
 
 
 _COLLECTING = ("Concat", "SequenceInsert", "ScatterND", "ScatterElements")
 
 
-def find_writes(repetition: Repetition, places: Places) -> Iterator[Write]:
-    """The states that only collect.
+def find_writes(loop_view: LoopView, injective: InjectiveIndices) -> Iterator[Write]:
+    """Yield the accumulators.
 
     Args:
-        repetition: the Loop or Scan.
-        places: tells which places are others on every trip.
+        loop_view: the Loop or Scan.
+        injective: the test for distinct indices.
     """
-    for state in repetition.states:
-        node = _only_link(repetition.body, state)
+    for state in loop_view.states:
+        node = _only_link(loop_view.body, state)
         if node is not None:
-            write = _as_write(state, node, places)
+            write = _as_write(state, node, injective)
             if write is not None:
                 yield write
 
 
 def _only_link(body: Graph, state: State) -> Node | None:
-    """The one node that reads a state and gives it on, where nothing else reads either."""
+    """The only node between a state and its next value, without other readers of either."""
     node = state.result.producer
-    if node is None or node.graph is not body or node.bodies or state.given.pinned:
+    if node is None or node.graph is not body or node.bodies or state.argument.pinned:
         return None
     if not node.is_op(*_COLLECTING):
         return None
-    reads, results = body.uses(state.given), body.uses(state.result)
+    reads, results = body.uses(state.argument), body.uses(state.result)
     alone = len(reads) == 1 and reads[0].user is node and len(results) == 1
     return node if alone and not state.result.pinned else None
 
 
-def _as_write(state: State, node: Node, places: Places) -> Write | None:
+def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | None:
     first, others = node.input(0), [value for value in node.inputs[1:] if value is not None]
     if node.is_op("Concat") and len(node.inputs) == 2:
         one, other = node.inputs
-        element = other if one is state.given else one
+        element = other if one is state.argument else one
         return None if element is None else Write(state, node, element)
-    if first is not state.given:
+    if first is not state.argument:
         return None
     if node.is_op("SequenceInsert") and len(others) == 1:
         return Write(state, node, others[0])
     if node.is_op("ScatterND", "ScatterElements") and _replaces(node):
-        place, element = others
-        found = places.is_place if node.is_op("ScatterND") else places.is_number
-        return Write(state, node, element, place) if found(place) else None
+        index, element = others
+        test = injective.is_injective if node.is_op("ScatterND") else injective.is_distinct
+        return Write(state, node, element, index) if test(index) else None
     return None
 
 
 def _replaces(node: Node) -> bool:
-    """Whether a Scatter writes over what is there."""
+    """Test for a Scatter that overwrites."""
     return node.attribute("reduction", b"none") in (b"none", "none")
 
 
@@ -94,19 +94,19 @@ _SPLIT = tuple(
     getattr(onnx.TensorProto, name)
     for name in ("FLOAT", "DOUBLE", "FLOAT16", "INT32", "INT64", "BOOL", "STRING")
 )
-"""The types of which onnxruntime has a SplitToSequence."""
+"""The types with a SplitToSequence in onnxruntime."""
 
 
-def collected(write: Write, operand: Callable[[Value], Operand], feeding: Feeding) -> Value:
-    """The final value of a state that only collects.
+def final_value(write: Write, operand: Callable[[Value], Operand], feeding: Feeding) -> Value:
+    """Emit the final value of an accumulator.
 
     Args:
-        write: the state, and what each trip adds.
-        operand: what stands for values of the body.
-        feeding: what the loop is fed with.
+        write: the state, and the element of each iteration.
+        operand: the operands of values of the body.
+        feeding: the inputs of the loop.
 
     Raises:
-        Unbatchable: the elements have no rank that is known, or there is another one before them.
+        Unbatchable: elements of unknown rank, or a mismatched initial state.
     """
     element = operand(write.element)
     if element.fact.shape is None:
@@ -115,16 +115,16 @@ def collected(write: Write, operand: Callable[[Value], Operand], feeding: Feedin
     if write.node.is_op("SequenceInsert"):
         return _as_sequence(write, rows, element.fact.shape, feeding)
     if write.node.is_op("Concat"):
-        return _joined(write, rows, element.fact.shape, feeding)
-    return _placed(write, rows, operand, feeding)
+        return _concat_rows(write, rows, element.fact.shape, feeding)
+    return _scatter_rows(write, rows, operand, feeding)
 
 
 def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
-    """All rows as a sequence, behind those that it began with."""
+    """Emit all rows as a sequence, after the initial elements."""
     initial = write.state.initial
-    maker = initial.producer
-    if maker is not None and maker.is_op("SequenceConstruct") and not maker.op.references:
-        rows = _behind(maker, rows, shape, feeding)
+    producer = initial.producer
+    if producer is not None and producer.is_op("SequenceConstruct") and not producer.op.references:
+        rows = _append_rows(producer, rows, shape, feeding)
     elif feeding.inference.fact(initial).count != 0:
         raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
     element = feeding.inference.fact(write.element)
@@ -132,10 +132,10 @@ def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> V
 
 
 def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Value:
-    """All rows as a sequence.
+    """Emit all rows as a sequence.
 
     Raises:
-        Unbatchable: onnxruntime makes none of this type.
+        Unbatchable: a type that onnxruntime does not support.
     """
     if elem_type not in _SPLIT:
         raise Unbatchable(f"makes a sequence '{label}' of a type that no SplitToSequence takes")
@@ -143,59 +143,59 @@ def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Va
     return feeding.emit.apply(split, [rows], label)
 
 
-def _behind(maker: Node, rows: Value, shape: Shape, feeding: Feeding) -> Value:
-    """Rows behind the elements that a SequenceConstruct is given."""
+def _append_rows(node: Node, rows: Value, shape: Shape, feeding: Feeding) -> Value:
+    """Emit rows after the operands of a SequenceConstruct."""
     first = []
-    for value in maker.inputs:
-        given = None if value is None else feeding.same(value)
-        if given is None or given.fact.shape != shape:
+    for value in node.inputs:
+        operand = None if value is None else feeding.same(value)
+        if operand is None or operand.fact.shape != shape:
             raise Unbatchable("adds to a sequence of tensors of other sizes")
-        first.append(feeding.emit.unsqueeze(given.value, 0, "first"))
+        first.append(feeding.emit.unsqueeze(operand.value, 0, "first"))
     return feeding.emit.concat([*first, rows], 0, "rows")
 
 
-def _joined(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
-    """What was there first and all rows, joined along the axis of the Concat."""
+def _concat_rows(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
+    """Emit the initial state and all rows, along the axis of the Concat."""
     axis = write.node.attribute("axis") % len(shape)
     initial = feeding.same(write.state.initial).value
-    if write.node.input(0) is write.state.given:
+    if write.node.input(0) is write.state.argument:
         together = joined_along(rows, axis, shape, feeding.emit)
         return feeding.emit.concat([initial, together], axis, write.state.result.name)
     together = joined_along(feeding.reversed(rows), axis, shape, feeding.emit)
     return feeding.emit.concat([together, initial], axis, write.state.result.name)
 
 
-def _placed(
+def _scatter_rows(
     write: Write, rows: Value, operand: Callable[[Value], Operand], feeding: Feeding
 ) -> Value:
-    """A buffer with each row in its place."""
-    assert write.place is not None
-    emit, place, element = feeding.emit, operand(write.place), operand(write.element)
-    if not place.batched or not place.fact.shape:
-        raise Unbatchable(f"writes to places '{write.place.name}' that are not known")
-    if write.node.is_op("ScatterND") and _is_whole(write, place.fact, element.fact, feeding):
-        inner = tuple(range(1, len(place.fact.shape)))
+    """Emit a buffer with each row at its index."""
+    assert write.index is not None
+    emit, index, element = feeding.emit, operand(write.index), operand(write.element)
+    if not index.batched or not index.fact.shape:
+        raise Unbatchable(f"writes to places '{write.index.name}' that are not known")
+    if write.node.is_op("ScatterND") and _is_whole(write, index.fact, element.fact, feeding):
+        inner = tuple(range(1, len(index.fact.shape)))
         return emit.squeeze(rows, inner, "rows") if inner else rows
-    places = place.value
+    indices = index.value
     if write.node.is_op("ScatterElements"):
-        places, rows = _side_by_side(write, [(places, place.fact), (rows, element.fact)], feeding)
+        indices, rows = _concat_all(write, [(indices, index.fact), (rows, element.fact)], feeding)
     initial = feeding.same(write.state.initial).value
-    return emit.apply(write.node.op, [initial, places, rows], write.state.result.name)
+    return emit.apply(write.node.op, [initial, indices, rows], write.state.result.name)
 
 
-def _is_whole(write: Write, place: Fact, element: Fact, feeding: Feeding) -> bool:
-    """Whether trip after trip writes row after row of a buffer that has no others."""
-    inner = len(place.shape or ()) - 1
-    if element.shape is None or not feeding.is_number(place):
+def _is_whole(write: Write, index: Fact, element: Fact, feeding: Feeding) -> bool:
+    """Test for iterations that write exactly the rows of a buffer, in order."""
+    inner = len(index.shape or ()) - 1
+    if element.shape is None or not feeding.is_number(index):
         return False
     buffer = feeding.same(write.state.initial).fact.shape
     return buffer == (feeding.trip_dimension(), *element.shape[inner:])
 
 
-def _side_by_side(
+def _concat_all(
     write: Write, values: Sequence[tuple[Value, Fact]], feeding: Feeding
 ) -> list[Value]:
-    """Places or elements of all trips, joined along the axis of a ScatterElements."""
+    """Emit indices and elements of all iterations along the axis of a ScatterElements."""
     ranks = {len(fact.shape or ()) for _, fact in values}
     axis, (rank, *others) = write.node.attribute("axis", 0), ranks
     if others or not -rank <= axis < rank:

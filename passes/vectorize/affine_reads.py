@@ -1,4 +1,4 @@
-"""What a body reads one element of on each trip: x[i], x[2 + i], x[n - 1 - i]."""
+"""Reads of one element in each iteration: x[i], x[2 + i], x[n - 1 - i]."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import element, integers
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
-from .loop_view import Repetition
+from .loop_view import LoopView
 
 
 @dataclasses.dataclass(frozen=True)
 class Index:
-    """An integer that every trip moves by one.
+    """An induction variable of step 1 or -1.
 
     Attributes:
-        start: what it is on the first trip.
+        start: its value in the first iteration.
         step: 1 or -1.
     """
 
@@ -25,17 +25,17 @@ class Index:
     step: int
 
     def plus(self, number: Dimension) -> Index:
-        """With a number added."""
+        """Add a number."""
         return Index(self.start + number, self.step)
 
-    def negated(self) -> Index:
-        """With the other sign."""
+    def negate(self) -> Index:
+        """Change the sign."""
         return Index(-self.start, -self.step)
 
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """Elements along an axis of a value from outside the body, in the order of the trips."""
+    """Elements along an axis of an outside value, in the order of iteration."""
 
     source: Value
     axis: int
@@ -49,9 +49,9 @@ class ElementRead:
 
     Attributes:
         node: a Gather or Slice.
-        selection: what it reads on all trips.
-        keeps_axis: whether the axis stays, with a size of 1.
-        checked: whether it fails where there is no such element.
+        selection: the elements of all iterations.
+        keeps_axis: true if the axis stays, with a size of 1.
+        checked: true if it fails without such an element.
     """
 
     node: Node
@@ -60,73 +60,75 @@ class ElementRead:
     checked: bool
 
 
-def element_reads(repetition: Repetition, inference: ShapeInference) -> list[ElementRead]:
-    """The nodes of a Loop's body that read one element of a value from outside it."""
-    indices = moving_indices(repetition, inference)
-    reader = _Reader(repetition, inference, indices)
+def element_reads(loop_view: LoopView, inference: ShapeInference) -> list[ElementRead]:
+    """The nodes of a Loop's body that read one element of an outside value."""
+    indices = moving_indices(loop_view, inference)
+    reader = _Reader(loop_view, inference, indices)
     return list(reader.reads()) if indices else []
 
 
-def moving_indices(repetition: Repetition, inference: ShapeInference) -> dict[Value, Index]:
-    """The integers of one element in a body that every trip moves by one: the number of the trip,
-    counters, and what is made of them by adding."""
-    found = dict(_counters(repetition, inference))
-    if repetition.iteration is not None:
-        found[repetition.iteration] = Index(Dimension.constant(0), 1)
-    if found:
-        for node in repetition.body.nodes():
-            index = _moved(node, found, inference)
+def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value, Index]:
+    """The induction variables of step 1 or -1 in a body.
+
+    These are the iteration number, counters, and their sums with invariants.
+    """
+    indices = dict(_counters(loop_view, inference))
+    if loop_view.iteration is not None:
+        indices[loop_view.iteration] = Index(Dimension.constant(0), 1)
+    if indices:
+        for node in loop_view.body.nodes():
+            index = _transfer(node, indices, inference)
             if index is not None:
-                found[node.output()] = index
-    return found
+                indices[node.output()] = index
+    return indices
 
 
-def _counters(repetition: Repetition, inference: ShapeInference) -> Iterator[tuple[Value, Index]]:
-    for state in repetition.states:
+def _counters(loop_view: LoopView, inference: ShapeInference) -> Iterator[tuple[Value, Index]]:
+    for state in loop_view.states:
         start, node = element(inference.fact(state.initial)), state.result.producer
-        if not isinstance(start, Dimension) or node is None or node.graph is not repetition.body:
+        if not isinstance(start, Dimension) or node is None or node.graph is not loop_view.body:
             continue
-        after = _moved(node, {state.given: Index(start, 1)}, inference)
+        after = _transfer(node, {state.argument: Index(start, 1)}, inference)
         step = None if after is None or after.step != 1 else (after.start - start).value
         if step in (1, -1):
-            yield state.given, Index(start, step)
+            yield state.argument, Index(start, step)
 
 
 _ONE_ELEMENT = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
 
 
-def _moved(node: Node, known: dict[Value, Index], inference: ShapeInference) -> Index | None:
-    """What a node makes of a moving index; None where that is another thing."""
+def _transfer(node: Node, indices: dict[Value, Index], inference: ShapeInference) -> Index | None:
+    """The transfer function of a node on induction variables; None for other outputs."""
     if node.is_op(*_ONE_ELEMENT):
-        return known.get(node.inputs[0]) if node.inputs[0] is not None else None
+        return indices.get(node.inputs[0]) if node.inputs[0] is not None else None
     if node.is_op("Neg"):
-        index = known.get(node.inputs[0]) if node.inputs[0] is not None else None
-        return None if index is None else index.negated()
+        index = indices.get(node.inputs[0]) if node.inputs[0] is not None else None
+        return None if index is None else index.negate()
     if not node.is_op("Add", "Sub"):
         return None
     one, other = node.inputs
     if one is None or other is None:
         return None
-    if other in known and one not in known:
-        index = known[other] if node.is_op("Add") else known[other].negated()
+    if other in indices and one not in indices:
+        index = indices[other] if node.is_op("Add") else indices[other].negate()
         number = element(inference.fact(one))
         return index.plus(number) if isinstance(number, Dimension) else None
-    number = element(inference.fact(other)) if one in known and other not in known else None
+    number = element(inference.fact(other)) if one in indices and other not in indices else None
     if not isinstance(number, Dimension):
         return None
-    return known[one].plus(number if node.is_op("Add") else -number)
+    return indices[one].plus(number if node.is_op("Add") else -number)
 
 
 class _Reader:
     def __init__(
-        self, repetition: Repetition, inference: ShapeInference, indices: dict[Value, Index]
+        self, loop_view: LoopView, inference: ShapeInference, indices: dict[Value, Index]
     ) -> None:
-        self.body = repetition.body
+        self.body = loop_view.body
         self.inference = inference
         self.indices = indices
 
     def reads(self) -> Iterator[ElementRead]:
-        """Those whose result something reads."""
+        """Yield the reads with a used output."""
         for node in self.body.nodes():
             if not node.is_op("Gather", "Slice") or node.op.references:
                 continue
@@ -136,10 +138,10 @@ class _Reader:
             shape = self.inference.fact(source).shape
             if shape and self.body.is_used(node.output()):
                 rank = len(shape)
-                found = self._gather(node, source, rank) if node.is_op("Gather") else None
-                found = found or (self._slice(node, source, rank) if node.is_op("Slice") else None)
-                if found is not None:
-                    yield found
+                read = self._gather(node, source, rank) if node.is_op("Gather") else None
+                read = read or (self._slice(node, source, rank) if node.is_op("Slice") else None)
+                if read is not None:
+                    yield read
 
     def _is_outside(self, value: Value) -> bool:
         return value.graph is not self.body or value in self.body.initializers
@@ -156,7 +158,7 @@ class _Reader:
         return ElementRead(node, selection, len(shape) == 1, checked=True)
 
     def _slice(self, node: Node, source: Value, rank: int) -> ElementRead | None:
-        """A slice of length 1; below opset 10 its bounds are attributes and do not move."""
+        """Match a Slice of length 1; below opset 10 its bounds are constant attributes."""
         if len(node.inputs) < 3:
             return None
         start, end = (self.indices.get(value) if value else None for value in node.inputs[1:3])
@@ -171,5 +173,5 @@ class _Reader:
 
     def _number(self, node: Node, position: int) -> int | None:
         value = node.input(position)
-        found = None if value is None else integers(self.inference.fact(value))
-        return int(found.item()) if found is not None and found.size == 1 else None
+        numbers = None if value is None else integers(self.inference.fact(value))
+        return int(numbers.item()) if numbers is not None and numbers.size == 1 else None

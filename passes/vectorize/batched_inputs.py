@@ -1,4 +1,4 @@
-"""All that a body is fed with on its trips, side by side: the trips are the first axis of each."""
+"""Batched inputs of a body, with the batch axis first."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, spread
 from ...ops.builder import Builder, Room
-from .loop_view import Repetition, Scanned
+from .loop_view import LoopView, ScanInput
 from .memory import IterationMemory, MemoryBounds
 
 OLDEST_OPSET = 11
-"""Range exists from here on, and axes may be negative."""
+"""The first opset with Range and negative axes."""
 
 _FROM_THE_END = np.iinfo(np.int64).min
 
 
 def around(node: Node) -> list[Value]:
-    """The values around a Loop or Scan that it reads, each once."""
-    read = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
-    return list(dict.fromkeys(read))
+    """The outside values that a Loop or Scan reads, each once."""
+    operands = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
+    return list(dict.fromkeys(operands))
 
 
 def room_beside(body: Graph) -> Room:
-    """Room for what comes of a body when all iterations are computed at once."""
+    """The memory limit of the scratch graph of a batched body."""
     room = Room(0)
     room.admit(100 + sum(len(graph) for graph in body.walk()))
     return room
@@ -39,43 +39,43 @@ _ONE = (Dimension.constant(1),)
 
 
 class Feeding:
-    """The values around a Loop or Scan, and what it hands to its body, in a graph of their own.
+    """The outside values and body arguments of a Loop or Scan, in a scratch graph.
 
-    The graph is put in place of the Loop or Scan when all of it stands.
+    The complete graph replaces the Loop or Scan.
 
     Args:
-        repetition: the Loop or Scan.
-        inference: facts about the model's values.
-        memory: holds values of all iterations to bounds; to the default ones where it is None.
+        loop_view: the Loop or Scan.
+        inference: the facts of the model's values.
+        memory: the limits of batched values; the default ones if None.
 
     Attributes:
-        memory: as given.
-        emit: adds nodes to the graph.
-        trips: how many trips there are, a vector of one int64.
-        number: that of any trip, a symbol.
-        reversals: for values what has their first axis from the end, both ways.
-        outside: for values around the Loop or Scan the graph's inputs that stand for them.
-        ranks: those of the graph's values.
-        depth: how many calls stand around the node that is being computed.
+        memory: the limits of batched values.
+        emit: the builder of the graph.
+        trips: the trip count, int64 of shape [1].
+        number: the symbol of the iteration number.
+        reversals: the values with a reversed first axis, both ways.
+        outside: the graph's inputs for outside values.
+        ranks: the ranks of the graph's values.
+        depth: the number of calls around the current node.
 
     Raises:
-        Unbatchable: something is not known that decides the form.
+        Unbatchable: an unknown fact that decides the form.
     """
 
     def __init__(
         self,
-        repetition: Repetition,
+        loop_view: LoopView,
         inference: ShapeInference,
         memory: IterationMemory | None = None,
     ) -> None:
-        self.repetition = repetition
+        self.loop_view = loop_view
         self.inference = inference
-        self.memory = memory or IterationMemory(repetition, inference, MemoryBounds())
-        graph = repetition.node.graph
+        self.memory = memory or IterationMemory(loop_view, inference, MemoryBounds())
+        graph = loop_view.node.graph
         assert graph is not None
         scratch = Model(onnx.ModelProto(ir_version=max(inference.model.ir_version, 4)))
         scratch.opset_imports = dict(graph.root.opset_imports)
-        self.emit = Builder(scratch.graph, room=room_beside(repetition.body))
+        self.emit = Builder(scratch.graph, room=room_beside(loop_view.body))
         if self.emit.opset < OLDEST_OPSET:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}
@@ -88,14 +88,14 @@ class Feeding:
         self.trips = self._count()
 
     def same(self, value: Value) -> Operand:
-        """A value from outside the body, which is the same on every trip."""
+        """The loop-invariant operand of an outside value."""
         if value not in self._same:
             self._same[value] = self._enter(value)
         return self._same[value]
 
     def _enter(self, value: Value) -> Operand:
         graph = self.emit.graph
-        if value.constant is not None and not self.repetition.around.sees(value):
+        if value.constant is not None and not self.loop_view.around.sees(value):
             copy = graph.add_initializer(value.name, value.constant)
             return Operand(copy, False, constant_fact(value.constant))
         fact = self.inference.fact(value)
@@ -107,24 +107,24 @@ class Feeding:
         return Operand(self.outside[value], False, fact)
 
     def enter_rank(self, value: Value, rank: int) -> None:
-        """Take note of a rank that does not follow from the graph."""
+        """Record a rank that does not follow from the graph."""
         if value not in self._ranks:
             self._ranks[value] = rank
             self.ranks.forget(value)
 
     def _rank_beyond(self, value: Value) -> int | None:
-        """The rank of a value about which operators say nothing; None where it is not known."""
+        """The recorded or declared rank of a value; None if unknown."""
         return self._ranks.get(value, None if value.shape is None else len(value.shape))
 
     def size(self, dim: Dimension) -> Value:
-        """A size that is the same on every trip, a vector of one int64.
+        """Emit a loop-invariant size, int64 of shape [1].
 
         Raises:
-            Unbatchable: no value around the Loop or Scan is known to have an axis of it.
+            Unbatchable: no outside value with an axis of that size.
         """
         if dim.value is not None:
             return self.integers(dim.value)
-        for value in around(self.repetition.node):
+        for value in around(self.loop_view.node):
             shape = self.same(value).fact.shape or ()
             if dim in shape:
                 sizes = self.emit.add("Shape", [self.same(value).value], "sizes")
@@ -132,37 +132,39 @@ class Feeding:
         raise Unbatchable(f"computes values of a size {dim} that only run time tells")
 
     def integers(self, *numbers: int) -> Value:
-        """A constant vector of int64."""
+        """Emit a constant vector of int64."""
         return self.emit.vector(numbers, "k")
 
     def _constant(self, array: Array) -> Value:
         return self.emit.constant(array, "k")
 
-    # How many trips ------------------------------------------------------------------------------
+    # Trip count ----------------------------------------------------------------------------------
 
     def _count(self) -> Value:
-        repetition = self.repetition
-        if repetition.maximum is None:
-            return self._length(repetition.scanned)
-        count = self._vector(repetition.maximum)
+        loop_view = self.loop_view
+        if loop_view.maximum is None:
+            return self._length(loop_view.scan_inputs)
+        count = self._vector(loop_view.maximum)
         most = self.most_dimension()
         if most is None or most.less(0) is not False:
             count = self._at_least_none(count)
-        if repetition.start is None or self._starts:
+        if loop_view.start is None or self._starts:
             return count
-        start = self._vector(repetition.start)
+        start = self._vector(loop_view.start)
         return self.emit.add("Where", [start, count, self.integers(0)], "trips")
 
     @lazy_property
     def _starts(self) -> bool:
-        """Whether the condition of a Loop certainly holds before the first trip."""
-        start = self.repetition.start
-        known = None if start is None else decided(self.same(start).fact)
-        return known is not None and bool(known.all())
+        """Test for a Loop condition that certainly holds before the first iteration."""
+        start = self.loop_view.start
+        array = None if start is None else decided(self.same(start).fact)
+        return array is not None and bool(array.all())
 
     def _vector(self, value: Value) -> Value:
-        """A tensor of one element, of whatever rank, as a vector: of a scalar in the form that
-        exporters write, since not every compiler takes a Reshape of a size."""
+        """Convert a tensor of one element, of any rank, to a vector.
+
+        A scalar is unsqueezed, as exporters do: some compilers reject a Reshape of a size.
+        """
         own = self.same(value)
         if own.fact.shape == ():
             return self.emit.unsqueeze(own.value, 0, "vector")
@@ -178,7 +180,7 @@ class Feeding:
             "Where", [self.emit.add("Less", [number, zero], "none"), zero, number], "trips"
         )
 
-    def _length(self, scanned: tuple[Scanned, ...]) -> Value:
+    def _length(self, scanned: tuple[ScanInput, ...]) -> Value:
         first = scanned[0]
         if first.size is not None and first.size > 1:
             return self.integers(first.count(self._shape(first)).value or 0)
@@ -186,7 +188,7 @@ class Feeding:
         shape = self.emit.add("Shape", [self.same(first.source).value], "shape")
         return self.emit.add("Gather", [shape, self.integers(axis)], "trips")
 
-    def _shape(self, scanned: Scanned) -> Shape:
+    def _shape(self, scanned: ScanInput) -> Shape:
         shape = self.same(scanned.source).fact.shape
         if shape is None or not -len(shape) <= scanned.axis < len(shape):
             raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
@@ -197,65 +199,65 @@ class Feeding:
         return self.most_trips()
 
     def require_room(self, what: str, fact: Fact) -> None:
-        """Check that the values of all iterations are not too large.
+        """Check the size of a batched value.
 
         Args:
-            what: makes the value; the reason begins with it.
-            fact: about the value of one iteration.
+            what: the start of the message, which names the producer.
+            fact: the fact of one iteration's value.
 
         Raises:
-            Unbatchable: they are too large.
+            Unbatchable: a value over the limit.
         """
         self.memory.require(what, fact, self._most_trips)
 
     def most_trips(self) -> int | None:
-        """How many trips there are at most; None where only run time tells."""
-        if self.repetition.maximum is None:
-            first = self.repetition.scanned[0]
+        """The maximum trip count; None if known only at run time."""
+        if self.loop_view.maximum is None:
+            first = self.loop_view.scan_inputs[0]
             return first.count(self._shape(first)).value
-        maximum = decided(self.same(self.repetition.maximum).fact)
+        maximum = decided(self.same(self.loop_view.maximum).fact)
         return None if maximum is None or maximum.size != 1 else max(int(maximum.item()), 0)
 
     def most_dimension(self) -> Dimension | None:
-        """The same with symbols for sizes."""
-        if self.repetition.maximum is None:
-            first = self.repetition.scanned[0]
+        """The maximum trip count, with symbols for sizes."""
+        if self.loop_view.maximum is None:
+            first = self.loop_view.scan_inputs[0]
             return first.count(self._shape(first))
-        most = element(self.same(self.repetition.maximum).fact)
+        most = element(self.same(self.loop_view.maximum).fact)
         return most if isinstance(most, Dimension) else None
 
     def trip_dimension(self) -> Dimension | None:
-        """How many trips there are, no more and no fewer; None where that is not known."""
+        """The exact trip count; None if unknown."""
         return self._trip_dimension
 
     @lazy_property
     def _trip_dimension(self) -> Dimension | None:
-        start, most = self.repetition.start, self.most_dimension()
+        start, most = self.loop_view.start, self.most_dimension()
         if most is None or most.less(0) is not False:
             return None
         return most if start is None or self._starts else None
 
-    # What the body is handed ---------------------------------------------------------------------
+    # Arguments of the body -----------------------------------------------------------------------
 
-    def handed(self) -> dict[Value, Operand]:
-        """What stands for the inputs of the body but its states."""
-        repetition, found = self.repetition, {}
-        iteration, condition = repetition.iteration, repetition.condition
+    def body_operands(self) -> dict[Value, Operand]:
+        """The operands of the body's arguments, except states."""
+        loop_view, operands = self.loop_view, {}
+        iteration, condition = loop_view.iteration, loop_view.condition
         if iteration is not None:
-            found[iteration] = self._iteration(len(iteration.shape or ()))
+            operands[iteration] = self._iteration(len(iteration.shape or ()))
         if condition is not None:
             holds = np.ones([1] * len(condition.shape or ()), np.bool_)
             value = self._constant(holds)
             assert value.constant is not None
-            found[condition] = Operand(value, False, constant_fact(value.constant))
-        for scanned in repetition.scanned:
-            found[scanned.given] = self.elements(scanned)
-        for outside, given in repetition.same:
-            found[given] = self.same(outside)
-        return found
+            operands[condition] = Operand(value, False, constant_fact(value.constant))
+        for scanned in loop_view.scan_inputs:
+            operands[scanned.argument] = self.elements(scanned)
+        for outside, argument in loop_view.same:
+            operands[argument] = self.same(outside)
+        return operands
 
     def _iteration(self, rank: int) -> Operand:
-        """The numbers of the trips, of the rank that the body declares for one."""
+        """Emit the iteration numbers, of the rank that the body declares."""
         numbers = self._range(self._limit())
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "trip")
@@ -264,83 +266,83 @@ class Feeding:
         return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape, number))
 
     def _limit(self) -> Value:
-        """How many trips there are, a scalar; it may be negative where there are none."""
-        maximum, start = self.repetition.maximum, self.repetition.start
+        """The trip count as a scalar; it may be negative without iterations."""
+        maximum, start = self.loop_view.maximum, self.loop_view.start
         if maximum is None or (start is not None and not self._starts):
             return self.emit.squeeze(self.trips, 0, "limit")
-        given = self.same(maximum)
-        if given.fact.shape == ():
-            return given.value
-        if given.fact.shape == _ONE:
-            return self.emit.squeeze(given.value, 0, "limit")
-        return self.emit.scalar(given.value, "limit")
+        bound = self.same(maximum)
+        if bound.fact.shape == ():
+            return bound.value
+        if bound.fact.shape == _ONE:
+            return self.emit.squeeze(bound.value, 0, "limit")
+        return self.emit.scalar(bound.value, "limit")
 
     def is_number(self, fact: Fact) -> bool:
-        """Whether a value of one element is the number of the trip, on every trip."""
+        """Test for a value of one element that equals the iteration number."""
         content = fact.content
         return content is not None and content.size == 1 and content.item() == self.number
 
     def numbers(self, end: Value) -> Value:
-        """The numbers from 0 to before the element of a vector."""
+        """Emit the numbers from 0 to below the element of a vector."""
         return self._range(self.emit.squeeze(end, 0, "limit"))
 
     def _range(self, limit: Value) -> Value:
         zero, one = (self._constant(np.array(n, np.int64)) for n in (0, 1))
         return self.emit.add("Range", [zero, limit, one], "numbers")
 
-    def elements(self, scanned: Scanned) -> Operand:
-        """What is scanned, its elements first and in the order of the trips."""
+    def elements(self, scanned: ScanInput) -> Operand:
+        """Emit a scan input, elements first and in the order of iteration."""
         source, shape = self.same(scanned.source), self._shape(scanned)
-        value = self.rows(source, scanned.axis, scanned.given.name)
+        value = self.rows(source, scanned.axis, scanned.argument.name)
         if scanned.backward:
             value = self.reversed(value)
         axis = scanned.axis % len(shape)
-        before, behind = shape[:axis], shape[axis + 1 :]
+        before, after = shape[:axis], shape[axis + 1 :]
         if scanned.size is None:
-            return Operand(value, True, Fact(source.fact.elem_type, (*before, *behind)))
-        each = (*before, Dimension.constant(scanned.size), *behind)
-        value = self._in_parts(value, scanned.size, axis, (*before, *behind))
+            return Operand(value, True, Fact(source.fact.elem_type, (*before, *after)))
+        each = (*before, Dimension.constant(scanned.size), *after)
+        value = self._in_parts(value, scanned.size, axis, (*before, *after))
         return Operand(value, True, Fact(source.fact.elem_type, each))
 
     def _in_parts(self, rows: Value, size: int, axis: int, rest: Shape) -> Value:
-        """Rows, so many at a time, which then stand along an axis of their own."""
+        """Group rows by `size`, along an axis of their own."""
         if size == 1:
             return self.emit.unsqueeze(rows, axis + 1, rows.name)
         sizes = [dim.value for dim in rest]
         if not all(sizes):
             raise Unbatchable("takes parts of a tensor of sizes that only run time tells")
         shape = self.integers(-1, size, *(number or 0 for number in sizes))
-        parts = self.emit.add("Reshape", [rows, shape], rows.name)
+        pieces = self.emit.add("Reshape", [rows, shape], rows.name)
         perm = [0, *range(2, axis + 2), 1, *range(axis + 2, len(rest) + 2)]
-        return self.emit.transpose(parts, perm, rows.name)
+        return self.emit.transpose(pieces, perm, rows.name)
 
     def rows(self, source: Operand, axis: int, label: str) -> Value:
-        """A value with one of its axes first."""
+        """Move an axis of a value to the front."""
         rank = len(source.fact.shape or ())
         axis %= rank
         perm = [axis, *(other for other in range(rank) if other != axis)]
         return self.emit.transpose(source.value, perm, label)
 
     def reversed(self, value: Value) -> Value:
-        """A value with its first axis from the end; what was made so is as it was before."""
+        """Reverse the first axis of a value; a second reversal restores the value."""
         if value not in self.reversals:
             other = self.cut(value, [-1], [_FROM_THE_END], [0], [-1])
             self.reversals[value], self.reversals[other] = other, value
         return self.reversals[value]
 
     def cut(self, value: Value, *bounds: list[int]) -> Value:
-        """A slice: starts, ends, axes, steps."""
+        """Emit a Slice by starts, ends, axes, steps."""
         vectors = [self.integers(*numbers) for numbers in bounds]
         return self.emit.add("Slice", [value, *vectors], f"{value.name}_cut")
 
-    # For all trips -------------------------------------------------------------------------------
+    # Batched values ------------------------------------------------------------------------------
 
     def every(self, operand: Operand, what: str) -> Value:
-        """A value for all trips, repeated where it is the same on every one.
+        """The batched value of an operand, repeated if it is loop-invariant.
 
         Args:
-            operand: what stands for it.
-            what: how errors call it.
+            operand: the operand.
+            what: its name in errors.
         """
         if operand.batched:
             return operand.value

@@ -1,4 +1,4 @@
-"""What a body computes of what: its nodes and states, each after those that it is made of."""
+"""Dependence graph of a body's nodes and states."""
 
 from __future__ import annotations
 
@@ -8,45 +8,44 @@ import networkx as nx
 
 from ...ir import Node, Value, captured_by
 from .accumulators import Write
-from .loop_view import Repetition, State
+from .loop_view import LoopView, State
 from .splice import is_used
 
 Vertex = Node | State | Write
 
 
-class Dependences:
-    """The nodes and states that outputs of a Loop or Scan are made of.
+class DependenceGraph:
+    """The nodes and states that used outputs of a Loop or Scan depend on.
 
-    A state comes after what gives it on; unless it is computed without (`known`), which a counter
-    is, and where it begins.
+    A state depends on its next value, unless it is independent of the body, like a counter.
 
     Args:
-        repetition: the Loop or Scan.
-        writes: states that collect what each trip adds.
-        known: states that need nothing of the body to be known for all trips.
+        loop_view: the Loop or Scan.
+        writes: the accumulators.
+        independent: the states whose values do not depend on the body.
 
     Attributes:
-        writes: as given.
-        wanted: those that outputs are made of at once.
-        graph: an edge from what is read to what reads it.
+        writes: the accumulators.
+        roots: the direct producers of outputs.
+        graph: the graph, with edges from producers to readers.
     """
 
     def __init__(
-        self, repetition: Repetition, writes: Sequence[Write], known: Iterable[State]
+        self, loop_view: LoopView, writes: Sequence[Write], independent: Iterable[State]
     ) -> None:
-        self._body = repetition.body
+        self._body = loop_view.body
         self.writes = writes
         self._writes = {write.state: write for write in writes}
         self._makers: dict[Value, Vertex] = {}
-        for state in repetition.states:
-            self._makers[state.given] = self._writes.get(state, state)
-        self._known = frozenset(known)
+        for state in loop_view.states:
+            self._makers[state.argument] = self._writes.get(state, state)
+        self._independent = frozenset(independent)
         self.graph: nx.DiGraph[Vertex] = nx.DiGraph()
-        self.wanted = dict.fromkeys(self._find_wanted(repetition))
-        self._include(self.wanted)
+        self.roots = dict.fromkeys(self._find_roots(loop_view))
+        self._include(self.roots)
 
     def maker(self, value: Value | None) -> Vertex | None:
-        """The node or state that a value comes from; None if it comes from elsewhere."""
+        """The node or state of the body that computes a value; None for others."""
         if value is None:
             return None
         producer = value.producer
@@ -54,34 +53,34 @@ class Dependences:
             return producer
         return self._makers.get(value)
 
-    def _find_wanted(self, repetition: Repetition) -> Iterator[Vertex]:
-        for state in repetition.states:
-            if is_used(repetition.around, state.final):
+    def _find_roots(self, loop_view: LoopView) -> Iterator[Vertex]:
+        for state in loop_view.states:
+            if is_used(loop_view.around, state.final):
                 yield self._writes.get(state, state)
-        for stacked in repetition.stacked:
-            if is_used(repetition.around, stacked.output):
+        for stacked in loop_view.scan_outputs:
+            if is_used(loop_view.around, stacked.output):
                 maker = self.maker(stacked.result)
                 if maker is not None:
                     yield maker
 
-    def _include(self, wanted: Iterable[Vertex]) -> None:
-        waiting = list(wanted)
+    def _include(self, roots: Iterable[Vertex]) -> None:
+        waiting = list(roots)
         self.graph.add_nodes_from(waiting)
-        seen = set(waiting)
+        visited = set(waiting)
         while waiting:
             vertex = waiting.pop()
             for value in self.reads(vertex):
                 source = self.maker(value)
                 if source is not None:
                     self.graph.add_edge(source, vertex)
-                    if source not in seen:
-                        seen.add(source)
+                    if source not in visited:
+                        visited.add(source)
                         waiting.append(source)
 
     def reads(self, vertex: Vertex) -> Iterable[Value | None]:
-        """What a node reads, or what a state is given on as."""
+        """The values that a node reads, or the next value of a state."""
         if isinstance(vertex, Node):
             return (*vertex.inputs, *captured_by(vertex))
         if isinstance(vertex, Write):
-            return (vertex.element, vertex.place)
-        return () if vertex in self._known else (vertex.result,)
+            return (vertex.element, vertex.index)
+        return () if vertex in self._independent else (vertex.result,)

@@ -1,5 +1,4 @@
-"""An If whose condition differs from trip to trip, or a call of a model's own function, computed
-for all trips of the loop around it: its nodes are computed as if they stood in the body.
+"""If-conversion of batched conditions, and inlining of calls, in the batch interpreter.
 
 r = If (p) <                                    a = MatMul (x, w)
    then_branch = t () => (a) {...},       ->    b = Neg (x)
@@ -27,21 +26,21 @@ from .batch_interpreter import NodeBatcher
 _BRANCHES = ("then_branch", "else_branch")
 
 _DEEPEST = limit("call_depth")
-"""Calls that stand deeper in each other are not entered."""
+"""The limit of nested calls that are inlined."""
 
-_ENTERED = 300_000
-"""Steps that it takes to compute a node of a function for all trips."""
+_INLINE_STEPS = 300_000
+"""The work of a batched node of a function, in steps."""
 
 
-class _Entered(NodeBatcher):
-    """Computes the nodes of a branch or of a function's body in the graph around it.
+class _InlineBatcher(NodeBatcher):
+    """A batch interpreter that inlines a branch or a function's body.
 
-    What a branch declares counts for nothing, since it speaks of the trips that take it; and what a
-    function declares was said of all of its calls.
+    Declarations do not count: a branch declares facts of the iterations that run it, and a function
+    declares facts of all of its calls.
 
     Args:
-        around: computes the body around it.
-        mask: on which trips the nodes run, a vector of booleans; None where on all.
+        around: the interpreter of the body around it.
+        mask: the flags of iterations that run the nodes, a vector of booleans; None for all.
     """
 
     def __init__(self, around: NodeBatcher, mask: Value | None) -> None:
@@ -55,30 +54,30 @@ class _Entered(NodeBatcher):
         return self._around.operand(value)
 
     def known(self, value: Value) -> Known:
-        found = self._known.get(value)
-        return self._around.known(value) if found is None else found
+        match = self._known.get(value)
+        return self._around.known(value) if match is None else match
 
     def fact(self, value: Value) -> Fact:
-        found = self._known.get(value)
-        return self._around.fact(value) if found is None else found.fact
+        match = self._known.get(value)
+        return self._around.fact(value) if match is None else match.fact
 
     def read_rows(self, node: Node) -> Value | None:
         return self._around.read_rows(node) if self._clamped is None else None
 
     def enter(self, value: Value, outside: Value) -> None:
-        """Let an input of a function be what a call gives."""
+        """Bind an input of a function to an argument of the call."""
         self.operands[value] = self._around.operand(outside)
         self._known[value] = self._around.known(outside)
 
     def run(self, graph: Graph) -> list[Operand]:
-        """Compute all nodes; what stands for the outputs."""
+        """Compute all nodes, and return the operands of the outputs."""
         for node in graph.nodes():
             self.compute_node(node)
         return [self.operand(value) for value in graph.outputs]
 
     def compute_node(self, node: Node) -> None:
-        if not self._enters(node):
-            self._foresee(node)
+        if not self._is_inlined(node):
+            self._check_speculation(node)
         super().compute_node(node)
         self._clamped = None
 
@@ -94,11 +93,11 @@ class _Entered(NodeBatcher):
             if value is not None:
                 self._known[value] = known_from(fact)
 
-    def _enters(self, node: Node) -> bool:
+    def _is_inlined(self, node: Node) -> bool:
         return bool(node.bodies) or node.op.function_key in self.inference.model.functions
 
-    def _foresee(self, node: Node) -> None:
-        """Check that a node may run on all trips, and keep in mind what is known of its results."""
+    def _check_speculation(self, node: Node) -> None:
+        """Check that a node may run in all iterations, and record its bounds."""
         inputs = [Known(UNKNOWN) if value is None else self.known(value) for value in node.inputs]
         try:
             results = self.speculation.run_node(node, inputs, certain=self.mask is None)
@@ -125,11 +124,10 @@ class _Entered(NodeBatcher):
             return False
         return True
 
-    # Indices that may be wrong where a branch is not taken ---------------------------------------
+    # Indices that may be out of range where a branch does not run --------------------------------
 
     def _can_clamp(self, node: Node) -> bool:
-        """Whether a node cannot fail where its indices are 0: a Gather along an axis that is not
-        empty where there are trips."""
+        """Test for a node that cannot fail at index 0: a Gather along a nonempty axis."""
         if not node.is_op("Gather"):
             return False
         data, indices = (self.known(_input(node, index)).fact for index in (0, 1))
@@ -137,38 +135,38 @@ class _Entered(NodeBatcher):
         if data.shape is None or axis is None or indices.shape is None:
             return False
         some = self.extent.never_negative(data.shape[axis] - 1)
-        return some or self._is_read_anyway(_input(node, 0), axis)
+        return some or self._is_always_read(_input(node, 0), axis)
 
-    def _is_read_anyway(self, data: Value, axis: int) -> bool:
-        """Whether every trip reads an element along an axis, so that there is one."""
+    def _is_always_read(self, data: Value, axis: int) -> bool:
+        """Test for an axis that every iteration reads, so that it is not empty."""
         return any(
             node.is_op("Gather")
             and node.input(0) is data
             and normal_axis(node, self.fact(data)) == axis
             and self.inference.fact(_input(node, 1)).shape == ()
-            for node in self.feeding.repetition.body.unordered_nodes()
+            for node in self.feeding.loop_view.body.unordered_nodes()
         )
 
     def operands_of(self, node: Node) -> list[Operand | None]:
         operands = super().operands_of(node)
         if node is self._clamped:
-            operands[1] = self._where_taken(_input(node, 1))
+            operands[1] = self._clamp(_input(node, 1))
         return operands
 
-    def _where_taken(self, indices: Value) -> Operand:
-        """Indices on the trips that take the branch, 0 on the others."""
+    def _clamp(self, indices: Value) -> Operand:
+        """Replace the indices by 0 in iterations that do not run the branch."""
         assert self.mask is not None
-        given, fact = self.operand(indices), self.fact(indices).without_content()
+        operand, fact = self.operand(indices), self.fact(indices).without_content()
         rank = len(fact.shape or ())
         dtype = np.int64 if fact.elem_type == 7 else np.int32
         zero = self.emit.constant(np.zeros((), dtype), "first")
-        mask = self.lifted(self.mask, rank)
-        value = self.emit.add("Where", [mask, given.value, zero], indices.name)
+        mask = self.lift(self.mask, rank)
+        value = self.emit.add("Where", [mask, operand.value, zero], indices.name)
         return Operand(value, True, fact)
 
 
 def normal_axis(node: Node, data: Fact) -> int | None:
-    """The axis of a Gather, counted from the front; None where there is none."""
+    """The axis of a Gather, counted from the front; None if out of range."""
     axis, rank = node.attribute("axis", 0), len(data.shape or ())
     return axis % rank if -rank <= axis < rank else None
 
@@ -183,20 +181,22 @@ def _input(node: Node, index: int) -> Value:
 
 
 def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
-    """Compute both branches of an If for all trips, and choose on each; what is known of the
-    outputs.
+    """Compute both branches of an If for all iterations, and select.
+
+    Returns:
+        the facts of the outputs.
 
     Raises:
-        Unbatchable: a branch may fail where it is not taken, or there is nothing to choose by.
+        Unbatchable: a branch that may fail where it does not run, or an output without a select.
     """
-    taken = _condition(node, around)
+    flags = _condition(node, around)
     branches, results = [node.body(name) for name in _BRANCHES], []
-    for branch, mask in zip(branches, _masks(taken, around), strict=True):
-        entered = _Entered(around, mask)
+    for branch, mask in zip(branches, _masks(flags, around), strict=True):
+        batcher = _InlineBatcher(around, mask)
         results.append(
             [
-                (operand, entered.fact(value))
-                for operand, value in zip(entered.run(branch), branch.outputs, strict=True)
+                (operand, batcher.fact(value))
+                for operand, value in zip(batcher.run(branch), branch.outputs, strict=True)
             ]
         )
     facts = []
@@ -210,12 +210,12 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
                     f" '{value.name}' {why}"
                 )
             around.require_room(node, fact)
-            around.operands[value] = _chosen(value, taken, one, other, facts[-1], around)
+            around.operands[value] = _select(value, flags, one, other, facts[-1], around)
     return facts
 
 
 def _condition(node: Node, around: NodeBatcher) -> Value:
-    """The condition of an If on all trips, a vector."""
+    """The batched condition of an If, a vector."""
     value = _input(node, 0)
     operand, shape = around.operand(value), around.fact(value).shape
     if shape is None or any(dim != 1 for dim in shape):
@@ -225,22 +225,22 @@ def _condition(node: Node, around: NodeBatcher) -> Value:
     return around.emit.squeeze(every, axes, value.name) if axes else every
 
 
-def _masks(taken: Value, around: NodeBatcher) -> list[Value]:
-    """On which trips each branch runs, where the graph around it does."""
+def _masks(flags: Value, around: NodeBatcher) -> list[Value]:
+    """Emit the masks of the iterations that run each branch."""
     emit, outer = around.emit, around.mask
-    masks = [taken, emit.add("Not", [taken], f"{taken.name}_not")]
+    masks = [flags, emit.add("Not", [flags], f"{flags.name}_not")]
     if outer is None:
         return masks
-    return [emit.add("And", [outer, mask], f"{taken.name}_too") for mask in masks]
+    return [emit.add("And", [outer, mask], f"{flags.name}_too") for mask in masks]
 
 
-def _chosen(
-    value: Value, taken: Value, one: Operand, other: Operand, fact: Fact, around: NodeBatcher
+def _select(
+    value: Value, flags: Value, one: Operand, other: Operand, fact: Fact, around: NodeBatcher
 ) -> Operand:
-    """What an If gives on each trip."""
+    """Emit the select of an If's output."""
     if one.value is other.value:
         return Operand(one.value, one.batched, fact)
-    condition = around.lifted(taken, len(fact.shape or ()))
+    condition = around.lift(flags, len(fact.shape or ()))
     result = select(around.emit, condition, one.value, other.value, fact.elem_type, value.name)
     return Operand(result, True, fact)
 
@@ -249,27 +249,30 @@ def _chosen(
 
 
 def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
-    """Compute the body of the function that a node calls; what is known of the outputs.
+    """Compute the body of the function that a node calls.
+
+    Returns:
+        the facts of the outputs.
 
     Raises:
-        Unbatchable: the body cannot be, or means something else there.
+        Unbatchable: a body that cannot be batched, or differs in the caller's graph.
     """
     functions, feeding = around.inference.model.functions, around.feeding
     function: Function = functions[node.op.function_key]
-    reason = semantic_difference(function, node, functions) or _too_much(
+    reason = semantic_difference(function, node, functions) or _excess(
         function, node, feeding.depth
     )
     if reason is not None:
         raise Unbatchable(f"holds {node}, which cannot be entered: {reason}")
-    bound, entered = bind(function, node), _Entered(around, around.mask)
+    bound, batcher = bind(function, node), _InlineBatcher(around, around.mask)
     if around.emit.room is not None:
         around.emit.room.admit(sum(len(graph) for graph in bound.graph.walk()))
-    for value, given in zip(bound.graph.inputs, node.inputs, strict=False):
-        if given is not None:
-            entered.enter(value, given)
+    for value, argument in zip(bound.graph.inputs, node.inputs, strict=False):
+        if argument is not None:
+            batcher.enter(value, argument)
     feeding.depth += 1
     try:
-        results = entered.run(bound.graph)
+        results = batcher.run(bound.graph)
     finally:
         feeding.depth -= 1
     around.operands.update(
@@ -277,14 +280,16 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
         for value, result in zip(node.outputs, results, strict=False)
         if value is not None
     )
-    return [entered.fact(value) for value in bound.graph.outputs]
+    return [batcher.fact(value) for value in bound.graph.outputs]
 
 
-def _too_much(function: Function, call: Node, depth: int) -> str | None:
-    """Why a call is not entered although it could be: functions that call others twice stand for
-    more nodes than there is time for."""
+def _excess(function: Function, call: Node, depth: int) -> str | None:
+    """The limit that a call exceeds; None without one.
+
+    Functions that call others twice grow exponentially.
+    """
     if depth >= _DEEPEST:
         return f"it stands deeper in other calls than {allowed('call_depth')}"
-    if not current().may_work(_ENTERED * len(function.graph), call):
+    if not current().may_work(_INLINE_STEPS * len(function.graph), call):
         return "computing it for all trips takes more steps than max_work allows"
     return None

@@ -1,4 +1,4 @@
-"""States that need no trip after the other: counters, and what the trip before made."""
+"""Induction variables, and states that are values of the previous iteration."""
 
 from __future__ import annotations
 
@@ -10,49 +10,48 @@ from ...facts.polynomial import Dimension
 from ...ir import Value
 from ...ops.batching import Operand, Unbatchable
 from .batched_inputs import Feeding
-from .loop_view import Repetition, State
+from .loop_view import LoopView, State
 
 _COUNTED = {6: "int32", 7: "int64"}
-"""Types of counters, by `onnx.TensorProto.DataType`."""
+"""The types of counters, by `onnx.TensorProto.DataType`."""
 
 
 def is_invariant(state: State) -> bool:
-    """Whether a state is given on as it came."""
-    return skip_identities(state.result) is state.given
+    """Test for a state that the body returns unchanged."""
+    return skip_identities(state.result) is state.argument
 
 
-def counted_by(state: State, repetition: Repetition) -> Value | None:
-    """What every trip adds to a state or subtracts from it, where that comes from outside the body
-    or is a constant, and nothing else happens to the state; None for another one."""
-    node, body = state.result.producer, repetition.body
+def step_of(state: State, loop_view: LoopView) -> Value | None:
+    """The loop-invariant step of an induction variable; None for other states."""
+    node, body = state.result.producer, loop_view.body
     if node is None or not node.is_op("Add", "Sub") or node.graph is not body:
         return None
     one, other = node.inputs
-    if node.is_op("Add") and other is state.given:
+    if node.is_op("Add") and other is state.argument:
         one, other = other, one
-    if one is not state.given or other is None or (other.graph is body and not other.constant):
+    if one is not state.argument or other is None or (other.graph is body and not other.constant):
         return None
     return other
 
 
-def counts_trips(state: State, repetition: Repetition) -> bool:
-    """Whether a state is 0 on the first trip and one more on each."""
-    step, node = counted_by(state, repetition), state.result.producer
+def counts_trips(state: State, loop_view: LoopView) -> bool:
+    """Test for a state that starts at 0 with step 1."""
+    step, node = step_of(state, loop_view), state.result.producer
     if step is None or node is None or not node.is_op("Add"):
         return False
     return _is_number(state.initial, 0) and _is_number(step, 1)
 
 
-def iteration_like(value: Value, repetition: Repetition) -> bool:
-    """Whether a value of the body is the number of the trip, or a state that is the same."""
-    iteration = repetition.iteration
+def iteration_like(value: Value, loop_view: LoopView) -> bool:
+    """Test for the iteration number, or a state that equals it."""
+    iteration = loop_view.iteration
     if value is iteration:
         return True
     if iteration is None or iteration.shape:
         return False
-    counters = [state for state in repetition.states if state.given is value]
+    counters = [state for state in loop_view.states if state.argument is value]
     return any(
-        state.initial.elem_type == onnx.TensorProto.INT64 and counts_trips(state, repetition)
+        state.initial.elem_type == onnx.TensorProto.INT64 and counts_trips(state, loop_view)
         for state in counters
     )
 
@@ -63,14 +62,13 @@ def _is_number(value: Value, number: int) -> bool:
 
 
 def counter(
-    state: State, repetition: Repetition, feeding: Feeding
+    state: State, loop_view: LoopView, feeding: Feeding
 ) -> tuple[Value, Content | None] | None:
-    """The values of an integer to which every trip adds the same number, and its elements as they
-    follow from the number of the trip; None for another one.
+    """Emit the values of an induction variable, with its symbolic elements.
 
-    There is one more than there are trips: the first is the initial one.
+    One value more than iterations: the first is the initial one. None for other states.
     """
-    other, node = counted_by(state, repetition), state.result.producer
+    other, node = step_of(state, loop_view), state.result.producer
     if other is None or node is None:
         return None
     initial, step = feeding.same(state.initial), feeding.same(other)
@@ -79,35 +77,35 @@ def counter(
         return None
     one_more = emit.add("Add", [feeding.trips, feeding.integers(1)], "ends")
     numbers = feeding.numbers(one_more)
-    if counts_trips(state, repetition) and elem_type == onnx.TensorProto.INT64:
+    if counts_trips(state, loop_view) and elem_type == onnx.TensorProto.INT64:
         return numbers, content_from(feeding.number)
     numbers = emit.add("Cast", [numbers], "numbers", to=elem_type)
     if shape:
         numbers = emit.unsqueeze(numbers, tuple(range(1, 1 + len(shape))), "numbers")
-    added = emit.add("Mul", [numbers, step.value], "added")
-    joined = emit.add(node.op_type, [initial.value, added], state.given.name)
-    return joined, _reached(
+    offset = emit.add("Mul", [numbers, step.value], "added")
+    joined = emit.add(node.op_type, [initial.value, offset], state.argument.name)
+    return joined, _elements(
         initial.fact, step.fact, feeding.number * (1 if node.is_op("Add") else -1)
     )
 
 
-def _reached(initial: Fact, step: Fact, steps: Dimension) -> Content | None:
-    """The elements of a counter on any trip."""
-    first, added = initial.content, step.content
-    if first is None or added is None or None in (*first.reshape(-1), *added.reshape(-1)):
+def _elements(initial: Fact, step: Fact, steps: Dimension) -> Content | None:
+    """The symbolic elements of an induction variable."""
+    first, change = initial.content, step.content
+    if first is None or change is None or None in (*first.reshape(-1), *change.reshape(-1)):
         return None
-    return content_from(first + added * steps)
+    return content_from(first + change * steps)
 
 
-def shifted(state: State, result: Operand, feeding: Feeding) -> Value:
-    """The values of a state that each trip makes of other things: results, one trip later.
+def shift(state: State, result: Operand, feeding: Feeding) -> Value:
+    """Emit the values of a state that equals a value of the previous iteration.
 
     Raises:
-        Unbatchable: its shape may change.
+        Unbatchable: a shape that may change.
     """
     initial = feeding.inference.fact(state.initial)
     if initial.shape is None or initial.shape != result.fact.shape:
-        raise Unbatchable(f"carries '{state.given.name}', whose shape may change")
+        raise Unbatchable(f"carries '{state.argument.name}', whose shape may change")
     first = feeding.emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
-    rows = feeding.every(result, state.given.name)
-    return feeding.emit.concat([first, rows], 0, state.given.name)
+    rows = feeding.every(result, state.argument.name)
+    return feeding.emit.concat([first, rows], 0, state.argument.name)

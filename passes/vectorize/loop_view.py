@@ -1,4 +1,4 @@
-"""A Loop or a Scan read as one: what its body is fed with, and what comes of what it gives."""
+"""A common view of Loop and Scan: states, scan inputs, scan outputs."""
 
 from __future__ import annotations
 
@@ -21,42 +21,41 @@ _OLD_SCAN = Message("scan-of-opset-eight", "it is a Scan of opset 8; convert to 
 
 
 class State(NamedTuple):
-    """What is carried from trip to trip.
+    """A loop-carried state.
 
     Attributes:
-        initial: what the first trip is given, outside.
-        given: what the body is given.
-        result: what the body gives on.
-        final: what the last trip gave on, outside; None where nobody asks.
+        initial: the initial value, outside.
+        argument: the body's input.
+        result: the body's output.
+        final: the final value, outside; None where omitted.
     """
 
     initial: Value
-    given: Value
+    argument: Value
     result: Value
     final: Value | None
 
 
 @dataclasses.dataclass(frozen=True)
-class Scanned:
-    """What is taken apart along an axis, an element for each trip.
+class ScanInput:
+    """A scan input: an element along an axis for each iteration.
 
     Attributes:
-        source: what is taken apart.
-        given: what the body is given.
-        axis: along which axis.
-        backward: whether the first trip is given the last element.
-        size: how much of the axis each trip is given; None where it is given one element, without
-            the axis.
+        source: the value, outside.
+        argument: the body's input.
+        axis: the scanned axis.
+        backward: true if the first iteration reads the last element.
+        size: the number of elements per iteration; None for one element without the axis.
     """
 
     source: Value
-    given: Value
+    argument: Value
     axis: int
     backward: bool
     size: int | None = None
 
     def count(self, shape: Shape) -> Dimension:
-        """How many elements a source of a shape has."""
+        """The number of elements in a source of a shape."""
         length = shape[self.axis]
         if length.value is None or self.size is None:
             return length
@@ -64,8 +63,8 @@ class Scanned:
 
 
 @dataclasses.dataclass(frozen=True)
-class Stacked:
-    """What is put together from an element of each trip."""
+class ScanOutput:
+    """A scan output: the stack of an element of each iteration."""
 
     result: Value
     output: Value | None
@@ -74,16 +73,19 @@ class Stacked:
 
 
 @dataclasses.dataclass(frozen=True)
-class Repetition:
+class LoopView:
     """A Loop whose condition always holds, a Scan from opset 9 on, or a SequenceMap.
 
     Attributes:
         node: the Loop, Scan or SequenceMap.
-        maximum: how many trips a Loop makes; None for the others.
-        start: whether a Loop makes any; None where it does.
-        iteration: what the body is given as the number of the trip; None but for a Loop.
-        condition: what the body is given as the condition, which is true; None but for a Loop.
-        same: what a SequenceMap gives its body that is no sequence: outside, and in the body.
+        maximum: the maximum trip count of a Loop; None for the others.
+        start: the initial condition of a Loop; None if it is true.
+        iteration: the body's iteration number; None but for a Loop.
+        condition: the body's condition input, which is true; None but for a Loop.
+        states: the loop-carried states.
+        scan_inputs: the scan inputs.
+        scan_outputs: the scan outputs.
+        same: the loop-invariant operands of a SequenceMap, outside and in the body.
     """
 
     node: Node
@@ -92,24 +94,24 @@ class Repetition:
     iteration: Value | None
     condition: Value | None
     states: tuple[State, ...]
-    scanned: tuple[Scanned, ...]
-    stacked: tuple[Stacked, ...]
+    scan_inputs: tuple[ScanInput, ...]
+    scan_outputs: tuple[ScanOutput, ...]
     same: tuple[tuple[Value, Value], ...] = ()
 
     @property
     def around(self) -> Graph:
-        """The graph that the node is in."""
+        """The graph of the node."""
         assert self.node.graph is not None
         return self.node.graph
 
     @property
     def body(self) -> Graph:
-        """The graph that runs on each trip."""
+        """The graph that runs in each iteration."""
         return self.node.body("body")
 
 
-def read(node: Node) -> Repetition | str:
-    """A Loop or Scan as a repetition, or why it is none."""
+def read(node: Node) -> LoopView | str:
+    """The view of a Loop or Scan, or the obstacle to it."""
     reason = given_by_caller(node)
     if reason is not None:
         return reason
@@ -118,7 +120,7 @@ def read(node: Node) -> Repetition | str:
     return _read_loop(node) if node.is_op("Loop") else _read_scan(node)
 
 
-def _read_loop(node: Node) -> Repetition | str:
+def _read_loop(node: Node) -> LoopView | str:
     body = node.body("body")
     if not always_holds(body):
         return _ENDS_ITSELF()
@@ -131,7 +133,7 @@ def _read_loop(node: Node) -> Repetition | str:
         return _STATE_ABSENT()
     rest = list(zip(body.outputs[1 + count :], node.outputs[count:], strict=False))
     unasked = [(result, None) for result in body.outputs[1 + count + len(rest) :]]
-    return Repetition(
+    return LoopView(
         node,
         maximum,
         node.input(1),
@@ -139,11 +141,11 @@ def _read_loop(node: Node) -> Repetition | str:
         body.inputs[1],
         states,
         (),
-        tuple([Stacked(result, output, 0, False) for result, output in [*rest, *unasked]]),
+        tuple([ScanOutput(result, output, 0, False) for result, output in [*rest, *unasked]]),
     )
 
 
-def _read_scan(node: Node) -> Repetition | str:
+def _read_scan(node: Node) -> LoopView | str:
     assert node.graph is not None
     if node.graph.root.opset() < 9:
         return _OLD_SCAN()
@@ -155,7 +157,7 @@ def _read_scan(node: Node) -> Repetition | str:
     states = _states(node, 0, 0, 0, count)
     if states is None:
         return _STATE_ABSENT()
-    return Repetition(
+    return LoopView(
         node,
         None,
         None,
@@ -164,8 +166,8 @@ def _read_scan(node: Node) -> Repetition | str:
         states,
         tuple(
             map(
-                Scanned,
-                layout.scanned,
+                ScanInput,
+                layout.scan_inputs,
                 body.inputs[count:],
                 layout.input_axes,
                 layout.input_backward,
@@ -173,7 +175,7 @@ def _read_scan(node: Node) -> Repetition | str:
         ),
         tuple(
             map(
-                Stacked,
+                ScanOutput,
                 body.outputs[count:],
                 layout.scan_outputs,
                 layout.output_axes,
@@ -184,9 +186,9 @@ def _read_scan(node: Node) -> Repetition | str:
 
 
 def _states(
-    node: Node, outside: int, inside: int, given_back: int, count: int
+    node: Node, outside: int, inside: int, results: int, count: int
 ) -> tuple[State, ...] | None:
-    """The states, by where they begin among the node's inputs, the body's inputs and outputs."""
+    """The states, from their positions in the node's inputs, the body's inputs and outputs."""
     body = node.body("body")
     states = []
     for index in range(count):
@@ -194,6 +196,6 @@ def _states(
         if initial is None:
             return None
         final = node.outputs[index] if index < len(node.outputs) else None
-        given, result = body.inputs[inside + index], body.outputs[given_back + index]
-        states.append(State(initial, given, result, final))
+        argument, result = body.inputs[inside + index], body.outputs[results + index]
+        states.append(State(initial, argument, result, final))
     return tuple(states)

@@ -1,4 +1,4 @@
-"""Memory of values that are computed for all iterations of a loop at once."""
+"""Memory limits of batched values."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...facts.polynomial import Dimension, product
 from ...ir import Value, captured_by
 from ...limits import limit
 from ...ops.batching import Unbatchable
-from .loop_view import Repetition
+from .loop_view import LoopView
 
 ROW_BYTES = limit("row_bytes")
 
 
 @dataclasses.dataclass(frozen=True)
 class MemoryBounds:
-    """Bounds on values that are computed for all iterations at once.
+    """Size limits of batched values.
 
     Attributes:
-        max_bytes: of the values of all iterations, where all sizes are known.
-        row_bytes: of the value of one iteration, where only run time tells how many there are.
+        max_bytes: the limit of the whole value, where all sizes are known.
+        row_bytes: the limit of one iteration's value, for a trip count known only at run time.
     """
 
     max_bytes: int = 1 << 28
@@ -31,43 +31,43 @@ class MemoryBounds:
 
 
 def bytes_of(fact: Fact) -> Dimension | None:
-    """The bytes of a tensor; None where its rank or element type is not known."""
+    """The bytes of a tensor; None for an unknown rank or element type."""
     if fact.shape is None or not fact.elem_type:
         return None
     return product(fact.shape) * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
 
 
 class IterationMemory:
-    """Holds the values of a loop that are computed for all iterations at once to bounds.
+    """The check of a loop's batched values against limits.
 
     Args:
-        repetition: the loop.
-        inference: facts about the model's values.
-        bounds: the bounds.
+        loop_view: the loop.
+        inference: the facts of the model's values.
+        bounds: the limits.
 
     Attributes:
-        refused: whether a value was too large for an open number of iterations.
+        refused: true after a value over `row_bytes` with an unknown trip count.
     """
 
     def __init__(
-        self, repetition: Repetition, inference: ShapeInference, bounds: MemoryBounds
+        self, loop_view: LoopView, inference: ShapeInference, bounds: MemoryBounds
     ) -> None:
-        self._repetition = repetition
+        self._loop_view = loop_view
         self._inference = inference
         self._bounds = bounds
         self._open: list[Dimension] = []
         self.refused = False
 
     def require(self, what: str, fact: Fact, iterations: int | None) -> None:
-        """Check that the values of all iterations are not too large.
+        """Check the size of a batched value.
 
         Args:
-            what: makes the value; the reason begins with it.
-            fact: about the value of one iteration.
-            iterations: how many there are at most; None where only run time tells.
+            what: the start of the message, which names the producer.
+            fact: the fact of one iteration's value.
+            iterations: the maximum trip count; None if known only at run time.
 
         Raises:
-            Unbatchable: they are too large.
+            Unbatchable: a value over the limit.
         """
         row = bytes_of(fact)
         if row is None:
@@ -75,7 +75,7 @@ class IterationMemory:
         if row.value is None:
             self._open.append(row)
         elif iterations is None:
-            if row.value > max(self._bounds.row_bytes, self._given_out):
+            if row.value > max(self._bounds.row_bytes, self._largest_output):
                 self.refused = True
                 raise Unbatchable(
                     f"{what}, of which one iteration takes {row.value} bytes, over"
@@ -89,21 +89,21 @@ class IterationMemory:
             )
 
     @property
-    def _given_out(self) -> int:
-        """Bytes of the largest value that the loop gives out for each iteration anyway."""
-        around = self._repetition.around
-        found = [
+    def _largest_output(self) -> int:
+        """The bytes of an iteration's largest scan output."""
+        around = self._loop_view.around
+        sizes = [
             bytes_of(self._inference.fact(one.result))
-            for one in self._repetition.stacked
+            for one in self._loop_view.scan_outputs
             if one.output is not None and around.is_used(one.output)
         ]
-        return max([0, *(size.value for size in found if size is not None and size.value)])
+        return max([0, *(size.value for size in sizes if size is not None and size.value)])
 
     def enough(self) -> int:
-        """A limit that allows each value of the body."""
+        """The limit that allows each value of the body."""
         sizes = [
             bytes_of(self._inference.fact(value))
-            for graph in self._repetition.body.walk()
+            for graph in self._loop_view.body.walk()
             for node in graph.nodes()
             for value in node.outputs
             if value is not None
@@ -111,23 +111,24 @@ class IterationMemory:
         return max([0, *(size.value for size in sizes if size is not None and size.value)])
 
     def growth(self, iterations: Dimension | None) -> str | None:
-        """How the memory of all iterations grows with open sizes, for a remark; None where an input
-        or output of the loop grows as fast.
+        """Describe how memory grows with unknown sizes, for a remark.
+
+        None where an input or output of the loop grows as fast.
 
         Args:
-            iterations: how many there are; None where that is no size.
+            iterations: the trip count; None if it is no size.
         """
-        named = [row for row in self._open if is_named(row)]
-        if not named or iterations is None or not is_named(iterations):
+        rows = [row for row in self._open if is_named(row)]
+        if not rows or iterations is None or not is_named(iterations):
             return None
-        every = max([row * iterations for row in named], key=_degree)
+        every = max([row * iterations for row in rows], key=_degree)
         term = max(every.terms, key=len, default=())
         if not term or any(_grows_as(size, term) for size in self._sizes_around()):
             return None
         return f"values of all of them take {every} bytes"
 
     def _sizes_around(self) -> list[Dimension]:
-        node = self._repetition.node
+        node = self._loop_view.node
         values: list[Value | None] = [*node.inputs, *captured_by(node), *node.outputs]
         sizes = [bytes_of(self._inference.fact(value)) for value in values if value is not None]
         return [size for size in sizes if size is not None]
@@ -138,5 +139,5 @@ def _degree(size: Dimension) -> int:
 
 
 def _grows_as(size: Dimension, term: tuple[str, ...]) -> bool:
-    """Whether a term of a size holds all symbols of another term."""
+    """Test whether a term of a size holds all symbols of another term."""
     return any(all(one.count(name) >= term.count(name) for name in term) for one in size.terms)

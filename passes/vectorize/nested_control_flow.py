@@ -1,7 +1,7 @@
-"""An If, Loop, Scan or call inside a body, computed for all trips of the loop around it at once.
+"""Batching rules of an If, Loop, Scan or call inside a body.
 
-What it carries, reads and gives out has the trips of the loop around it first; how often it runs
-its own body must be the same on every one of these.
+States, operands and outputs of the inner construct have the outer batch axis first; its trip count
+must be equal in all outer iterations.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration
 from .batch_interpreter import NodeBatcher
 from .if_conversion import compute_call, compute_choice
-from .loop_view import Repetition, Scanned, Stacked, read
-from .residual_loop import given_out
+from .loop_view import LoopView, ScanInput, ScanOutput, read
+from .residual_loop import own_output
 
 
 class _Body(NodeBatcher):
-    """Computes the nodes of an inner body.
+    """A batch interpreter of an inner body.
 
     Args:
-        around: computes the body around it.
+        around: the interpreter of the body around it.
         body: the inner body.
-        graph: what stands for it.
+        graph: the new inner body.
     """
 
     def __init__(self, around: NodeBatcher, body: Graph, graph: Graph) -> None:
@@ -48,27 +48,27 @@ class _Body(NodeBatcher):
     def compute_holder(self, node: Node) -> None:
         compute_nested(node, self)
 
-    def run(self, wanted: Sequence[Value]) -> list[Value]:
-        """Compute all nodes; what stands for some values, for all trips."""
+    def run(self, values: Sequence[Value]) -> list[Value]:
+        """Compute all nodes, and return the batched values of some values."""
         for node in self.body.nodes():
             self.compute_node(node)
         results: list[Value] = []
-        for value in wanted:
-            results.append(given_out(self.every(value), results, self.emit))
+        for value in values:
+            results.append(own_output(self.every(value), results, self.emit))
         return results
 
     def enter(self, value: Value, batched: bool) -> None:
-        """Give the graph an input for one of the body's."""
+        """Add an input to the graph for one of the body's."""
         fact = self.fact(value).without_content()
-        info = _declared(value, fact, batched)
+        info = _info(value, fact, batched)
         self.operands[value] = Operand(self.graph.add_input(value.name, info), batched, fact)
 
 
 def compute_nested(node: Node, around: NodeBatcher) -> None:
-    """Compute an inner If, Loop or Scan, or a call, for all trips of the loop around it.
+    """Compute an inner If, Loop or Scan, or a call, for all outer iterations.
 
     Raises:
-        Unbatchable: a node of its bodies cannot be, or how often they run may differ.
+        Unbatchable: an unbatchable inner node, or a trip count that may vary.
     """
     if not node.bodies:
         compute_call(node, around)
@@ -79,14 +79,14 @@ def compute_nested(node: Node, around: NodeBatcher) -> None:
     read_values = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
     if not any(around.operand(value).batched for value in read_values):
         raise Unbatchable(f"holds {node}, which is the same on every trip but cannot leave it")
-    repetition = read(node) if node.is_op("Loop", "Scan") else "there is no batching rule for it"
-    if isinstance(repetition, str):
-        raise Unbatchable(f"holds {node}, but {repetition}")
-    (_compute_loop if node.is_op("Loop") else _compute_scan)(repetition, around)
+    loop_view = read(node) if node.is_op("Loop", "Scan") else "there is no batching rule for it"
+    if isinstance(loop_view, str):
+        raise Unbatchable(f"holds {node}, but {loop_view}")
+    (_compute_loop if node.is_op("Loop") else _compute_scan)(loop_view, around)
 
 
-def _declared(value: Value, fact: Fact, batched: bool) -> onnx.ValueInfoProto:
-    """The declaration of a value of a body with the trips around it first."""
+def _info(value: Value, fact: Fact, batched: bool) -> onnx.ValueInfoProto:
+    """The declaration of a value of a body with the outer batch axis first."""
     if not batched:
         return declaration(value.name, value.type)
     shape = None if fact.shape is None else [None, *(dim.value for dim in fact.shape)]
@@ -95,16 +95,18 @@ def _declared(value: Value, fact: Fact, batched: bool) -> onnx.ValueInfoProto:
     return declaration(value.name, onnx.helper.make_tensor_type_proto(fact.elem_type, shape))
 
 
-def _declared_results(values: Sequence[Value], around: NodeBatcher) -> list[onnx.ValueInfoProto]:
-    """Declarations of what a body gives out for all trips. Sizes that are known are said, because a
-    Loop without trips takes them from there."""
-    declared = []
+def _result_infos(values: Sequence[Value], around: NodeBatcher) -> list[onnx.ValueInfoProto]:
+    """The declarations of a body's batched outputs.
+
+    They have all known sizes, because a Loop without iterations reads the sizes there.
+    """
+    infos = []
     for value in values:
         fact = around.fact(value)
         if not fact.elem_type or fact.shape is None:
             raise Unbatchable(f"gives '{value.name}', whose rank is not known")
-        declared.append(_declared(value, fact, True))
-    return declared
+        infos.append(_info(value, fact, True))
+    return infos
 
 
 def _compute_if(node: Node, around: NodeBatcher) -> None:
@@ -115,16 +117,16 @@ def _compute_if(node: Node, around: NodeBatcher) -> None:
         return
     labels = ["unread" if value is None else value.name for value in node.outputs]
     inputs, branches = [around.operand(condition).value], ("then_branch", "else_branch")
-    made = add_holder(around.emit.graph, node.op, {}, branches, inputs, labels, node.name)
+    choice = add_holder(around.emit.graph, node.op, {}, branches, inputs, labels, node.name)
     for name in branches:
-        graph = around.emit.graph.add_body(made, name, empty_header(node.body(name).header.name))
+        graph = around.emit.graph.add_body(choice, name, empty_header(node.body(name).header.name))
         branch = _Body(around, node.body(name), graph)
         results = branch.run(branch.body.outputs)
-        graph.set_outputs(results, _declared_results(branch.body.outputs, around))
-    _give(node.outputs, made.outputs, around)
+        graph.set_outputs(results, _result_infos(branch.body.outputs, around))
+    _enter_outputs(node.outputs, choice.outputs, around)
 
 
-def _give(
+def _enter_outputs(
     values: Sequence[Value | None], results: Sequence[Value | None], around: NodeBatcher
 ) -> None:
     for value, result in zip(values, results, strict=True):
@@ -133,109 +135,114 @@ def _give(
             around.operands[value] = Operand(result, True, fact)
 
 
-def _states(repetition: Repetition, around: NodeBatcher) -> list[Value]:
-    return [around.every(state.initial) for state in repetition.states]
+def _states(loop_view: LoopView, around: NodeBatcher) -> list[Value]:
+    return [around.every(state.initial) for state in loop_view.states]
 
 
-def _wanted(repetition: Repetition) -> list[Value]:
-    """What the body gives out: the states, then what is stacked of them that is asked for."""
+def _results(loop_view: LoopView) -> list[Value]:
+    """The body's outputs: states, then used scan outputs."""
     return [
-        *(state.result for state in repetition.states),
-        *(one.result for one in _asked(repetition)),
+        *(state.result for state in loop_view.states),
+        *(one.result for one in _used_outputs(loop_view)),
     ]
 
 
-def _asked(repetition: Repetition) -> list[Stacked]:
-    return [one for one in repetition.stacked if one.output is not None]
+def _used_outputs(loop_view: LoopView) -> list[ScanOutput]:
+    return [one for one in loop_view.scan_outputs if one.output is not None]
 
 
-def _labels(repetition: Repetition) -> list[str]:
-    states = [state.result.name for state in repetition.states]
-    return [*states, *(one.result.name for one in _asked(repetition))]
+def _labels(loop_view: LoopView) -> list[str]:
+    states = [state.result.name for state in loop_view.states]
+    return [*states, *(one.result.name for one in _used_outputs(loop_view))]
 
 
-def _compute_loop(repetition: Repetition, around: NodeBatcher) -> None:
-    node, graph = repetition.node, around.emit.graph
-    assert repetition.maximum is not None
-    counts = [repetition.maximum, repetition.start]
+def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
+    node, graph = loop_view.node, around.emit.graph
+    assert loop_view.maximum is not None
+    counts = [loop_view.maximum, loop_view.start]
     limits = [None if value is None else around.operand(value) for value in counts]
     if any(limit is not None and limit.batched for limit in limits):
         raise Unbatchable(f"holds {node}, which makes more trips at one time than at another")
     inputs = [None if limit is None else limit.value for limit in limits]
-    inputs += _states(repetition, around)
-    made = add_holder(graph, node.op, {}, ["body"], inputs, _labels(repetition), node.name)
-    body = _Body(around, repetition.body, _added(made, repetition, graph))
-    assert repetition.iteration is not None and repetition.condition is not None
-    body.enter(repetition.iteration, False)
-    body.enter(repetition.condition, False)
-    for state in repetition.states:
-        body.enter(state.given, True)
-    results, wanted = body.run(_wanted(repetition)), _wanted(repetition)
-    condition = body.operands[repetition.condition].value
+    inputs += _states(loop_view, around)
+    inner = add_holder(graph, node.op, {}, ["body"], inputs, _labels(loop_view), node.name)
+    body = _Body(around, loop_view.body, _add_body(inner, loop_view, graph))
+    assert loop_view.iteration is not None and loop_view.condition is not None
+    body.enter(loop_view.iteration, False)
+    body.enter(loop_view.condition, False)
+    for state in loop_view.states:
+        body.enter(state.argument, True)
+    results, values = body.run(_results(loop_view)), _results(loop_view)
+    condition = body.operands[loop_view.condition].value
     body.graph.set_outputs(
         [condition, *results],
-        [declaration(condition.name, condition.type), *_declared_results(wanted, around)],
+        [declaration(condition.name, condition.type), *_result_infos(values, around)],
     )
-    _give_all(repetition, made, around)
+    _enter_all(loop_view, inner, around)
 
 
-def _added(made: Node, repetition: Repetition, graph: Graph) -> Graph:
-    return graph.add_body(made, "body", empty_header(repetition.body.header.name))
+def _add_body(inner: Node, loop_view: LoopView, graph: Graph) -> Graph:
+    return graph.add_body(inner, "body", empty_header(loop_view.body.header.name))
 
 
-def _give_all(repetition: Repetition, made: Node, around: NodeBatcher) -> None:
-    """What an inner Loop or Scan gives: it stacks along a new first axis, which comes after that of
-    the trips around it. (onnxruntime crashes in a Scan that stacks what is empty along others.)"""
-    count = len(repetition.states)
-    _give([state.final for state in repetition.states], made.outputs[:count], around)
-    for one, output in zip(_asked(repetition), made.outputs[count:], strict=True):
+def _enter_all(loop_view: LoopView, inner: Node, around: NodeBatcher) -> None:
+    """Enter the outputs of an inner Loop or Scan.
+
+    Scan outputs are stacked along a new first axis, then moved after the outer batch axis:
+    onnxruntime crashes in a Scan that stacks empty tensors along other axes.
+    """
+    count = len(loop_view.states)
+    _enter_outputs([state.final for state in loop_view.states], inner.outputs[:count], around)
+    for one, output in zip(_used_outputs(loop_view), inner.outputs[count:], strict=True):
         assert output is not None and one.output is not None
         rank = len(around.fact(one.result).shape or ())
         axis = one.axis % (rank + 1)
         perm = [1, *range(2, 2 + axis), 0, *range(2 + axis, rank + 2)]
         rows = around.emit.transpose(output, perm, one.result.name)
-        if made.is_op("Loop") and not runs_certainly(repetition.node, around.known):
+        if inner.is_op("Loop") and not runs_certainly(loop_view.node, around.known):
             rows = _with_trips(rows, rank, around)
-        _give([one.output], [rows], around)
+        _enter_outputs([one.output], [rows], around)
 
 
 def _with_trips(rows: Value, rank: int, around: NodeBatcher) -> Value:
-    """Rows that keep the axis of the trips even where the inner Loop makes none, which takes all
-    sizes that its body does not tell for 0. In Reshape 0 stands for the size that is there."""
-    kept = around.emit.vector((0,) * (rank + 1), "kept")
-    shape = around.emit.concat([around.feeding.trips, kept], 0, "rows_shape")
+    """Restore the outer batch axis after an inner Loop without iterations.
+
+    Such a Loop sets all undeclared sizes to 0. In Reshape 0 stands for an unchanged size.
+    """
+    sizes = around.emit.vector((0,) * (rank + 1), "kept")
+    shape = around.emit.concat([around.feeding.trips, sizes], 0, "rows_shape")
     return around.emit.add("Reshape", [rows, shape], rows.name)
 
 
-def _compute_scan(repetition: Repetition, around: NodeBatcher) -> None:
-    node, graph = repetition.node, around.emit.graph
-    sources = [around.operand(one.source) for one in repetition.scanned]
-    stacked = _asked(repetition)
+def _compute_scan(loop_view: LoopView, around: NodeBatcher) -> None:
+    node, graph = loop_view.node, around.emit.graph
+    sources = [around.operand(one.source) for one in loop_view.scan_inputs]
+    stacked = _used_outputs(loop_view)
     attributes: dict[str, int | list[int]] = {
         "num_scan_inputs": len(sources),
         "scan_input_axes": [
-            _axis(one, source) for one, source in zip(repetition.scanned, sources, strict=True)
+            _axis(one, source) for one, source in zip(loop_view.scan_inputs, sources, strict=True)
         ],
-        "scan_input_directions": [int(one.backward) for one in repetition.scanned],
+        "scan_input_directions": [int(one.backward) for one in loop_view.scan_inputs],
         "scan_output_directions": [int(one.backward) for one in stacked],
     }
     if not stacked:
         del attributes["scan_output_directions"]
-    inputs = [*_states(repetition, around), *(source.value for source in sources)]
-    labels = _labels(repetition)
-    made = add_holder(graph, node.op, attributes, ["body"], inputs, labels, node.name)
-    body = _Body(around, repetition.body, _added(made, repetition, graph))
-    for state in repetition.states:
-        body.enter(state.given, True)
-    for one, source in zip(repetition.scanned, sources, strict=True):
-        body.enter(one.given, source.batched)
-    results, wanted = body.run(_wanted(repetition)), _wanted(repetition)
-    body.graph.set_outputs(results, _declared_results(wanted, around))
-    _give_all(repetition, made, around)
+    inputs = [*_states(loop_view, around), *(source.value for source in sources)]
+    labels = _labels(loop_view)
+    inner = add_holder(graph, node.op, attributes, ["body"], inputs, labels, node.name)
+    body = _Body(around, loop_view.body, _add_body(inner, loop_view, graph))
+    for state in loop_view.states:
+        body.enter(state.argument, True)
+    for one, source in zip(loop_view.scan_inputs, sources, strict=True):
+        body.enter(one.argument, source.batched)
+    results, values = body.run(_results(loop_view)), _results(loop_view)
+    body.graph.set_outputs(results, _result_infos(values, around))
+    _enter_all(loop_view, inner, around)
 
 
-def _axis(scanned: Scanned, source: Operand) -> int:
-    """Where the scanned axis is with the trips first."""
+def _axis(scanned: ScanInput, source: Operand) -> int:
+    """The scanned axis, after the outer batch axis."""
     if source.fact.shape is None:
         raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
     return scanned.axis % len(source.fact.shape) + int(source.batched)

@@ -1,5 +1,4 @@
-"""SequenceMap read as a repetition, where its sequences are the parts of tensors; and reads of such
-a part by an index, which are reads of the tensor.
+"""SequenceMaps over parts of tensors as loops, and reads of parts as reads of tensors.
 
 s = SplitToSequence <axis = 0, keepdims = 0> (x)
 t = SequenceMap (s) <body = b (e) => (r) {...}>      as Scan (x) <body = b (e) => (r) {...}>
@@ -16,15 +15,15 @@ from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
 from ..utils.legality import given_by_caller
 from ..utils.replace_all_uses import replace_value
-from .loop_view import Repetition, Scanned, Stacked
+from .loop_view import LoopView, ScanInput, ScanOutput
 
 _SHAPES_DIFFER = Message(
     "element-shapes-differ", "the elements of its sequence '{sequence}' may differ in shape"
 )
 
 
-def read_map(node: Node, inference: ShapeInference) -> Repetition | str:
-    """A SequenceMap as a repetition, or why it is none."""
+def read_map(node: Node, inference: ShapeInference) -> LoopView | str:
+    """The loop view of a SequenceMap, or the obstacle to it."""
     reason = given_by_caller(node)
     if reason is not None:
         return reason
@@ -34,33 +33,33 @@ def read_map(node: Node, inference: ShapeInference) -> Repetition | str:
     if any(value is not None and value.pinned for value in node.outputs):
         return "an output of it is named from outside the data flow"
     scanned, same = [], []
-    for value, given in zip(node.inputs, body.inputs, strict=True):
+    for value, argument in zip(node.inputs, body.inputs, strict=True):
         if value is None:
             return "an input of it is absent"
         if inference.fact(value).elem_type:
-            same.append((value, given))
+            same.append((value, argument))
             continue
         parts = _parts(value, inference)
         if parts is None:
             return _SHAPES_DIFFER(sequence=value.name)
-        scanned.append(Scanned(parts.source, given, parts.axis, False, parts.size))
+        scanned.append(ScanInput(parts.source, argument, parts.axis, False, parts.size))
     if not scanned or len({_count(one, inference) for one in scanned}) > 1:
         return "its sequences may be of other lengths"
     stacked = [
-        Stacked(result, output, 0, False)
+        ScanOutput(result, output, 0, False)
         for result, output in zip(body.outputs, node.outputs, strict=True)
     ]
-    return Repetition(node, None, None, None, None, (), tuple(scanned), tuple(stacked), tuple(same))
+    return LoopView(node, None, None, None, None, (), tuple(scanned), tuple(stacked), tuple(same))
 
 
-def _count(one: Scanned, inference: ShapeInference) -> Dimension:
+def _count(one: ScanInput, inference: ShapeInference) -> Dimension:
     shape = inference.fact(one.source).shape
     assert shape is not None
     return one.count(shape)
 
 
-def _parts(sequence: Value, inference: ShapeInference) -> Scanned | None:
-    """What a sequence is split from, where all parts are of one size."""
+def _parts(sequence: Value, inference: ShapeInference) -> ScanInput | None:
+    """The tensor that a sequence splits into parts of one size."""
     split = sequence.producer
     if split is None or not split.is_op("SplitToSequence") or split.op.references:
         return None
@@ -69,32 +68,31 @@ def _parts(sequence: Value, inference: ShapeInference) -> Scanned | None:
     if source is None or shape is None or not -len(shape) <= axis < len(shape):
         return None
     size = _size(split, shape[axis], inference)
-    return None if size == 0 else Scanned(source, sequence, axis, False, size)
+    return None if size == 0 else ScanInput(source, sequence, axis, False, size)
 
 
 def _size(split: Node, length: Dimension, inference: ShapeInference) -> int | None:
-    """How much of the axis each part takes; None where the parts lack it, 0 where they differ."""
-    given = split.input(1)
-    if given is None:
+    """The size of each part along the axis; None without the axis, 0 for different sizes."""
+    split_sizes = split.input(1)
+    if split_sizes is None:
         return 1 if split.attribute("keepdims", 1) else None
-    sizes = integers(inference.fact(given))
+    sizes = integers(inference.fact(split_sizes))
     if sizes is None or not sizes.size or bool((sizes != sizes.reshape(-1)[0]).any()):
         return 0
     size = int(sizes.reshape(-1)[0])
     if size == 1:
         return 1
-    # What is left over at the end would be a part of another size.
+    # A remainder would be a part of another size.
     return size if size > 0 and length.value is not None and length.value % size == 0 else 0
 
 
 def read_tensors(graph: Graph, inference: ShapeInference) -> bool:
-    """Let a body read single rows from the tensor instead of from the sequence that it is split
-    into, where the index is none that is known before run time.
+    """Read rows at run-time indices from a tensor instead of its sequence of parts.
 
     Returns:
-        whether there was any.
+        true after a change.
     """
-    emit, found = Builder(graph), False
+    emit, changed = Builder(graph), False
     for node in graph.nodes():
         sequence, index = (
             (node.input(0), node.input(1)) if node.is_op("SequenceAt") else (None,) * 2
@@ -110,5 +108,5 @@ def read_tensors(graph: Graph, inference: ShapeInference) -> bool:
         row = emit.add("Gather", inputs, label, axis=parts.axis)
         replace_value(graph, node.output(), row)
         graph.remove(node)
-        found = True
-    return found
+        changed = True
+    return changed

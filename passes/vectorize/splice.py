@@ -1,4 +1,4 @@
-"""Putting what was made beside a Loop or Scan in its place."""
+"""Replacement of a Loop or Scan by the nodes of its scratch graph."""
 
 from __future__ import annotations
 
@@ -14,88 +14,90 @@ from .batched_inputs import Feeding
 
 
 def is_used(graph: Graph, value: Value | None) -> bool:
-    """Whether an output that may be omitted is there and read by anything."""
+    """Test for an output that is present and used."""
     return value is not None and graph.is_used(value)
 
 
-def give_out(scratch: Graph, values: Sequence[Value]) -> None:
-    """Let a graph give out these values."""
+def set_results(scratch: Graph, values: Sequence[Value]) -> None:
+    """Set the outputs of a scratch graph."""
     scratch.set_outputs(values, [onnx.ValueInfoProto(name=value.name) for value in values])
 
 
-def drop_unread(scratch: Graph) -> None:
-    """Remove the nodes that were made for nothing."""
+def drop_dead_nodes(scratch: Graph) -> None:
+    """Remove the nodes that nothing needs."""
     waiting = [node for node in scratch.unordered_nodes() if not scratch.is_needed(node)]
     while waiting:
         node = waiting.pop()
         read = [v.producer for v in (*node.inputs, *captured_by(node)) if v is not None]
         scratch.remove(node)
-        for made in dict.fromkeys(read):
-            if made is not None and made.graph is scratch and not scratch.is_needed(made):
-                waiting.append(made)
+        for producer in dict.fromkeys(read):
+            if (
+                producer is not None
+                and producer.graph is scratch
+                and not scratch.is_needed(producer)
+            ):
+                waiting.append(producer)
 
 
-def put_in_place(
-    feeding: Feeding, results: Sequence[Value | None], graph: Graph
-) -> list[Value | None]:
-    """Copy what was made of a feeding into the graph around the loop; the results there."""
-    leave_out_unread(feeding.emit.graph, results)
-    return copied(feeding, results, graph)
+def splice(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> list[Value | None]:
+    """Splice results of a scratch graph into the graph around the loop."""
+    keep_results(feeding.emit.graph, results)
+    return copy_results(feeding, results, graph)
 
 
-def leave_out_unread(scratch: Graph, results: Sequence[Value | None]) -> None:
-    """Let a graph give out these values, and hold only what they are made of."""
-    give_out(scratch, [value for value in results if value is not None])
-    drop_unread(scratch)
+def keep_results(scratch: Graph, results: Sequence[Value | None]) -> None:
+    """Set the outputs of a scratch graph, and remove all other nodes."""
+    set_results(scratch, [value for value in results if value is not None])
+    drop_dead_nodes(scratch)
     for value in list(scratch.initializers):
         if not scratch.is_used(value):
             scratch.remove_initializer(value)
 
 
-def copied(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> list[Value | None]:
-    """The same of a graph that gives out the results and holds nothing else."""
+def copy_results(
+    feeding: Feeding, results: Sequence[Value | None], graph: Graph
+) -> list[Value | None]:
+    """Copy a scratch graph that holds only the results to the graph around the loop."""
     scratch = feeding.emit.graph
     template = Template(scratch, graph, fold=Folder(feeding.inference.model).fold)
-    made = iter(template.instantiate(list(feeding.outside)))
-    return [None if value is None else next(made) for value in results]
+    copies = iter(template.instantiate(list(feeding.outside)))
+    return [None if value is None else next(copies) for value in results]
 
 
-def pass_on_facts(feeding: Feeding, placed: Sequence[Value | None]) -> dict[Value, Fact]:
-    """Let what a body tells of the outputs of its Loop or Scan be known of what comes in their
-    place, where nothing more can be found out.
+def propagate_facts(feeding: Feeding, results: Sequence[Value | None]) -> dict[Value, Fact]:
+    """Propagate facts that a body declares to the replaced outputs of its loop.
 
     Args:
-        feeding: what it was fed with.
-        placed: what comes in the place of its outputs.
+        feeding: the inputs of the loop.
+        results: the replacements of its outputs.
 
     Returns:
-        the facts about these values, and about others of which more can be found out, but only
-        about the number of trips.
+        the facts of these values, also those that miss only the trip count.
     """
     inference, trips = feeding.inference, feeding.trip_dimension()
-    found = {}
-    for new, fact in zip(placed, _facts(feeding, trips), strict=False):
+    facts = {}
+    for new, fact in zip(results, _facts(feeding, trips), strict=False):
         if new is None or fact is None:
             continue
-        found[new] = fact
+        facts[new] = fact
         if all(is_named(dim) for dim in fact.shape or ()):
             inference.assume(new, fact)
-    return found
+    return facts
 
 
 def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
-    """What the body tells of each output; None where a size other than the number of trips is not
-    known by number or name."""
-    repetition, inference = feeding.repetition, feeding.inference
-    if repetition.node.is_op("SequenceMap"):
-        return  # what it gives out are sequences
-    for state in repetition.states:
+    """Yield the facts of each output from the body; None for unknown sizes besides the trip
+    count."""
+    loop_view, inference = feeding.loop_view, feeding.inference
+    if loop_view.node.is_op("SequenceMap"):
+        return  # its outputs are sequences
+    for state in loop_view.states:
         first, fact = inference.fact(state.initial), inference.fact(state.result)
         same = first.elem_type == fact.elem_type and first.shape == fact.shape
         yield Fact(fact.elem_type, fact.shape) if same and is_settled(fact) else None
-    for one in repetition.stacked:
+    for one in loop_view.scan_outputs:
         fact = inference.fact(one.result)
-        if repetition.node.is_op("Loop") and one.output is not None:  # there may be no trips
+        if loop_view.node.is_op("Loop") and one.output is not None:  # there may be no trips
             rows = inference.fact(one.output)
             fact = Fact(rows.elem_type, None if rows.shape is None else rows.shape[1:])
         dims = list(fact.shape or ())
@@ -105,5 +107,5 @@ def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
 
 
 def is_settled(fact: Fact) -> bool:
-    """Whether the type is known, and each size by number or name."""
+    """Test for a known type, and sizes that are numbers or names."""
     return bool(fact.elem_type and fact.shape is not None) and all(map(is_named, fact.shape or ()))

@@ -1,5 +1,4 @@
-"""Compute at once, for all trips of a Loop, Scan or SequenceMap, what needs nothing that another
-trip made.
+"""Vectorize the iterations of a Loop, Scan or SequenceMap.
 
 y = Scan <body = b (e) => (r) {            a = MatMul (x, w)
    a = MatMul (e, w)                 ->    y = Relu (a)
@@ -21,7 +20,7 @@ from ...ops.builder import RewriteError
 from ..base import Pass
 from ..context import PassContext
 from ..utils.traversal import inside_out
-from .loop_view import Repetition, read
+from .loop_view import LoopView, read
 from .memory import ROW_BYTES, IterationMemory, MemoryBounds
 from .sequence_maps import read_map, read_tensors
 
@@ -32,12 +31,11 @@ _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a s
 
 @dataclasses.dataclass(frozen=True)
 class VectorizeLoops(Pass):
-    """Compute at once what no trip of a Loop or Scan needs of another one.
+    """Compute nodes of Loops and Scans at once for all iterations, outside of recurrences.
 
     Attributes:
-        max_bytes: the largest value of all trips that is made, where sizes are known.
-        row_bytes: the largest value of one iteration that is made for all of them, where only run
-            time tells how many there are.
+        max_bytes: the size limit of a batched value of known size.
+        row_bytes: the size limit of one iteration of a batched value with an unknown trip count.
     """
 
     max_bytes: int = 1 << 28
@@ -48,7 +46,7 @@ class VectorizeLoops(Pass):
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Vectorize inner constructs before the ones around them."""
+        """Vectorize inner constructs before outer ones."""
         inference = context.inference(model)
         changed = False
         for graph, node in inside_out(model.graphs(), *self.works_on):
@@ -57,48 +55,52 @@ class VectorizeLoops(Pass):
         return changed
 
     def _read_tensors(self, node: Node, inference: ShapeInference, context: PassContext) -> bool:
-        found = [read_tensors(body, inference) for body in node.graphs()]
-        if any(found):
+        changes = [read_tensors(body, inference) for body in node.graphs()]
+        if any(changes):
             context.rewritten(self, node, node.path, _ROWS())
-        return any(found)
+        return any(changes)
 
     def _visit(
         self, graph: Graph, node: Node, inference: ShapeInference, context: PassContext
     ) -> bool:
-        from .vectorization import Vectorization  # with all that vectorizes, once there is a loop
+        from .vectorization import Vectorization  # imported on the first loop
 
         path = node.path
-        repetition = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
-        if isinstance(repetition, str):
-            context.kept(self, node, repetition)
+        loop_view = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
+        if isinstance(loop_view, str):
+            context.kept(self, node, loop_view)
             return False
         bounds = MemoryBounds(self.max_bytes, self.row_bytes)
-        memory, offer = IterationMemory(repetition, inference, bounds), ""
+        memory, offer = IterationMemory(loop_view, inference, bounds), ""
         try:
-            found = Vectorization(repetition, inference, memory)
-            offer = self._offer(repetition, inference, memory) if found.division.inside else ""
-            growth = memory.growth(found.feeding.most_dimension())
-            left = found.put_in_place(graph)
+            vectorization = Vectorization(loop_view, inference, memory)
+            offer = (
+                self._offer(loop_view, inference, memory)
+                if vectorization.distribution.inside
+                else ""
+            )
+            growth = memory.growth(vectorization.feeding.most_dimension())
+            loop = vectorization.splice(graph)
             if graph.holder is None:
-                context.analyses.facts |= found.facts
+                context.analyses.facts |= vectorization.facts
         except (Unbatchable, RewriteError) as reason:
-            offer = self._offer(repetition, inference, memory)
+            offer = self._offer(loop_view, inference, memory)
             context.kept(self, node, _NOT_BATCHED(str(reason)) + offer)
             return False
-        if left is None:
-            done = [_AT_ONCE(), *([] if growth is None else [growth])]
-            context.rewritten(self, node, path, Reason.join(done))
+        if loop is None:
+            parts = [_AT_ONCE(), *([] if growth is None else [growth])]
+            context.rewritten(self, node, path, Reason.join(parts))
         else:
-            context.rewritten(self, node, path, found.told)
+            context.rewritten(self, node, path, vectorization.summary)
             if node.op in context.offers:
-                context.offers[left.op] = context.offers.pop(node.op)
-            context.kept(self, left, _NOT_BATCHED(found.reason) + offer)
+                context.offers[loop.op] = context.offers.pop(node.op)
+            context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
         return True
 
     def _offer(
-        self, repetition: Repetition, inference: ShapeInference, memory: IterationMemory
+        self, loop_view: LoopView, inference: ShapeInference, memory: IterationMemory
     ) -> str:
-        """The option with which a loop goes that stays for its memory; tried before it is named."""
+        """The option that allows a loop over its memory limit, after a trial."""
         from .vectorization import Vectorization
 
         if not memory.refused:
@@ -106,10 +108,10 @@ class VectorizeLoops(Pass):
         row_bytes = memory.enough()
         bounds = MemoryBounds(self.max_bytes, row_bytes)
         try:
-            tried = Vectorization(
-                repetition, inference, IterationMemory(repetition, inference, bounds)
+            trial = Vectorization(
+                loop_view, inference, IterationMemory(loop_view, inference, bounds)
             )
         except (Unbatchable, RewriteError):
             return ""
         option = f"--passes 'straighten{{row_bytes={row_bytes}}}'"
-        return "" if tried.division.inside else f"; compute them at once with {by(option)}"
+        return "" if trial.distribution.inside else f"; compute them at once with {by(option)}"

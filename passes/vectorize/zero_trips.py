@@ -1,35 +1,35 @@
-"""Sizes of scan outputs where a Loop makes no trips: what its body does not tell is 0 then."""
+"""Sizes of scan outputs of a Loop without iterations: undeclared ones are 0."""
 
 from __future__ import annotations
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.zero_trips import ScanElements
 from ...ops.batching import Unbatchable
-from .loop_view import Repetition, Stacked
+from .loop_view import LoopView, ScanOutput
 
 
-class SizesToDrop:
-    """Tells which axes of the elements that a repetition stacks are empty where there are no trips.
+class ZeroTripSizes:
+    """The axes of scan output elements that are empty without iterations.
 
     Args:
-        repetition: the Loop, Scan or SequenceMap.
-        inference: facts about the values of the model.
+        loop_view: the Loop, Scan or SequenceMap.
+        inference: the facts of the model's values.
     """
 
-    def __init__(self, repetition: Repetition, inference: ShapeInference) -> None:
-        self._repetition = repetition
+    def __init__(self, loop_view: LoopView, inference: ShapeInference) -> None:
+        self._loop_view = loop_view
         self._inference = inference
-        self._elements = ScanElements(repetition.node, inference.model, inference)
-        self._slots = {v: i for i, v in reversed([*enumerate(repetition.body.outputs)])}
+        self._elements = ScanElements(loop_view.node, inference.model, inference)
+        self._slots = {v: i for i, v in reversed([*enumerate(loop_view.body.outputs)])}
 
-    def of(self, stacked: Stacked) -> list[int]:
-        """The axes of one element whose size must be 0 where there are no trips.
+    def of(self, stacked: ScanOutput) -> list[int]:
+        """The axes of one element whose size must be 0 without iterations.
 
         Raises:
-            Unbatchable: that is not known.
+            Unbatchable: unknown sizes.
         """
-        if self._repetition.maximum is None:
-            return []  # a Scan has its inputs at hand, which tell the sizes
+        if self._loop_view.maximum is None:
+            return []  # a Scan reads the sizes from its inputs
         element = self._elements.of(self._slots[stacked.result])
         shape = self._inference.fact(stacked.result).shape
         if shape is None:
@@ -39,5 +39,5 @@ class SizesToDrop:
                 f"gives out '{stacked.result.name}', whose sizes are not certain if there are no"
                 " trips; declare them in the body"
             )
-        told = zip(element.shape, shape, strict=True)
-        return [axis for axis, (size, dim) in enumerate(told) if not size and dim != 0]
+        pairs = zip(element.shape, shape, strict=True)
+        return [axis for axis, (size, dim) in enumerate(pairs) if not size and dim != 0]

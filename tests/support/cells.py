@@ -332,7 +332,7 @@ def _words(of, monomial):
 
 def _word(of, atom):
     if isinstance(atom, Carried):
-        return atom.state.given.name
+        return atom.state.argument.name
     if isinstance(atom, Free):
         return atom.value.name + (str(list(atom.columns)) if atom.columns else "")
     if isinstance(atom, Product):

@@ -72,7 +72,7 @@ def describe(atoms: Atoms, monomial: Monomial) -> str:
     for index in monomial:
         atom = atoms[index]
         if isinstance(atom, Carried):
-            words.append(f"'{atom.state.given.name}'")
+            words.append(f"'{atom.state.argument.name}'")
         elif isinstance(atom, Product):
             words.append(f"({describe(atoms, atom.source)} times '{atom.matrix.value.name}')")
         else:

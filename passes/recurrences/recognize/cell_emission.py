@@ -50,13 +50,13 @@ class _Emission:
         self.cell = cell
         self.recurrence = of.recurrence
         self.emit = self.recurrence.emit
-        fact = self.recurrence.fact(cell.hidden.given)
+        fact = self.recurrence.fact(cell.hidden.argument)
         if fact.elem_type not in _TYPES:
             raise Unfit("is of an element type for which onnxruntime has no such operator")
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         self.weights = Weights(self.emit, self.recurrence.free, dtype)
         self.sequence = Sequence3(of, cell.hidden)
-        self.size = of.width(cell.hidden.given)
+        self.size = of.width(cell.hidden.argument)
         self.max_identity = self.recurrence.trips.max_identity
         self.spread_nan = self.recurrence.trips.spread_nan
         self.biases: list[list[tuple[float, Monomial]]] = []
@@ -295,8 +295,8 @@ def raise_cell(recurrence: Recurrence) -> Replacement | str:
     """Replace a recurrence by a GRU, an LSTM or an RNN, or return the obstacle."""
     reasons = []
     for state in recurrence.states:
-        if recurrence.fact(state.given).other is not None:
-            return f"'{state.given.name}' is no tensor; vectorize-loops makes one of a list"
+        if recurrence.fact(state.argument).other is not None:
+            return f"'{state.argument.name}' is no tensor; vectorize-loops makes one of a list"
     for transposed in (False, True):
         try:
             of = Interpretation(recurrence, _RULES, read_hoisted, transposed)
@@ -307,7 +307,7 @@ def raise_cell(recurrence: Recurrence) -> Replacement | str:
             return emit_cell(of, cell)
         except Unfit as reason:
             reasons.append(str(reason))
-        if recurrence.fact(recurrence.states[0].given).shape is None:
+        if recurrence.fact(recurrence.states[0].argument).shape is None:
             break
     return f"it {reasons[0]}"
 
@@ -323,7 +323,7 @@ def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
     one_step = any(node.is_op(*ONE_STEP) for node in recurrence.nodes)
     if recurrence.trips.costs == "none" or one_step:
         return
-    shape = recurrence.fact(cell.hidden.given).shape
+    shape = recurrence.fact(cell.hidden.argument).shape
     size = None if shape is None else product(shape).value
     if not operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
         numbers = "so many as only run time tells" if size is None else str(size)

@@ -15,7 +15,7 @@ import onnx
 from ....facts.fact import Fact
 from ....ir import Value
 from ...vectorize.induction_variables import is_invariant
-from ...vectorize.loop_view import Repetition
+from ...vectorize.loop_view import LoopView
 
 _DEEPEST = 24
 """The maximum depth of the search through producers."""
@@ -28,15 +28,15 @@ class Finiteness:
     """Upper bounds of the magnitudes of values at run time.
 
     Args:
-        repetition: the Loop or Scan around the body of the values.
+        loop_view: the Loop or Scan around the body of the values.
         fact: the type and shape of a value.
     """
 
-    def __init__(self, repetition: Repetition, fact: Callable[[Value], Fact]) -> None:
+    def __init__(self, loop_view: LoopView, fact: Callable[[Value], Fact]) -> None:
         self._fact = fact
-        self._outside = {one.given: one.source for one in repetition.scanned}
-        states = [state for state in repetition.states if is_invariant(state)]
-        self._outside |= {state.given: state.initial for state in states}
+        self._outside = {one.argument: one.source for one in loop_view.scan_inputs}
+        states = [state for state in loop_view.states if is_invariant(state)]
+        self._outside |= {state.argument: state.initial for state in states}
         self._magnitudes: dict[Value, float | None] = {}
 
     def alias(self, value: Value, source: Value) -> None:

@@ -55,7 +55,7 @@ def _mask_of(recurrence: Recurrence, state: State) -> Mask | None:
     if condition is None or condition.producer in recurrence.nodes:
         return None
     for keeps, branch in zip((True, False), branches, strict=True):
-        if branch is not None and skip_identities(branch) is state.given:
+        if branch is not None and skip_identities(branch) is state.argument:
             return Mask(condition, keeps)
     return None
 

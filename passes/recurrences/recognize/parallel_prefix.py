@@ -2,7 +2,6 @@
 
 After the step of distance k, row t holds the reduction of the rows t - 2k + 1 to t:
 
-
     y = Concat <axis = 0> (x[:k], Op (x[:-k], x[k:]))
 """
 

@@ -205,7 +205,7 @@ class Atoms:
 
     def _part(self, atom: Atom, start: int, stop: int) -> Atom:
         if isinstance(atom, Carried):
-            raise Unfit(f"takes columns of '{atom.state.given.name}' alone")
+            raise Unfit(f"takes columns of '{atom.state.argument.name}' alone")
         if isinstance(atom, Free):
             first = atom.columns[0] if atom.columns is not None else 0
             columns = (first + start, first + stop)

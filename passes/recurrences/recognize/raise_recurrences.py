@@ -29,10 +29,10 @@ from ...context import PassContext
 from ...scans.layout import replace_outputs
 from ...utils.costs import Costs
 from ...utils.traversal import inside_out
-from ...vectorize.loop_view import Repetition, read
+from ...vectorize.loop_view import LoopView, read
 from ...vectorize.memory import ROW_BYTES, MemoryBounds
-from ...vectorize.splice import copied, is_used, leave_out_unread, pass_on_facts
-from ...vectorize.zero_trips import SizesToDrop
+from ...vectorize.splice import copy_results, is_used, keep_results, propagate_facts
+from ...vectorize.zero_trips import ZeroTripSizes
 
 if TYPE_CHECKING:
     from .recurrence import Raiser
@@ -105,14 +105,14 @@ class RaiseRecurrences(Pass):
         facts: Callable[[Value], Known],
         context: PassContext,
     ) -> bool:
-        path, repetition = node.path, read(node)
+        path, loop_view = node.path, read(node)
         context.offers.pop(node.op, None)
-        if isinstance(repetition, str):
-            context.kept(self, node, repetition)
+        if isinstance(loop_view, str):
+            context.kept(self, node, loop_view)
             return False
         try:
             certain = runs_certainly(node, facts)
-            raising = _Raising(graph, repetition, inference, certain, self)
+            raising = _Raising(graph, loop_view, inference, certain, self)
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, _NO_CELL(str(reason)))
             return False
@@ -148,7 +148,7 @@ class _Raising:
     def __init__(
         self,
         graph: Graph,
-        repetition: Repetition,
+        loop_view: LoopView,
         inference: ShapeInference,
         certain: bool,
         options: RaiseRecurrences,
@@ -156,9 +156,9 @@ class _Raising:
         from .recurrence import AllTrips
 
         self._graph = graph
-        self._repetition = repetition
+        self._loop_view = loop_view
         self._trips = trips = AllTrips(
-            repetition,
+            loop_view,
             inference,
             MemoryBounds(options.max_bytes, options.row_bytes),
             certain,
@@ -171,14 +171,14 @@ class _Raising:
         )
         if not trips.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
-        dropped = SizesToDrop(repetition, inference)
+        dropped = ZeroTripSizes(loop_view, inference)
         self._results = [
-            *(trips.final(s) if is_used(graph, s.final) else None for s in repetition.states),
+            *(trips.final(s) if is_used(graph, s.final) else None for s in loop_view.states),
             *(
-                trips.stacked(one, [] if certain else dropped.of(one))
+                trips.stack(one, [] if certain else dropped.of(one))
                 if is_used(graph, one.output)
                 else None
-                for one in repetition.stacked
+                for one in loop_view.scan_outputs
             ),
         ]
         _drop_unread(trips.emit.graph, self._results)
@@ -195,19 +195,19 @@ class _Raising:
     def is_shorter(self) -> bool:
         """Test for fewer nodes than copies of the body for all iterations."""
         most = self._trips.feeding.most_trips()
-        return most is None or len(self._trips.emit.graph) < most * len(self._repetition.body)
+        return most is None or len(self._trips.emit.graph) < most * len(self._loop_view.body)
 
     def replace(self) -> None:
         """Replace the Loop or Scan by the operators."""
-        node = self._repetition.node
-        copies = copied(self._trips.feeding, self._results, self._graph)
-        pass_on_facts(self._trips.feeding, copies)
+        node = self._loop_view.node
+        copies = copy_results(self._trips.feeding, self._results, self._graph)
+        propagate_facts(self._trips.feeding, copies)
         replace_outputs(self._graph, node, copies[: len(node.outputs)])
 
 
 def _drop_unread(graph: Graph, results: Sequence[Value | None]) -> None:
     """Drop outputs of operators without a reader."""
-    leave_out_unread(graph, results)
+    keep_results(graph, results)
     for node in graph.nodes_of("RNN", "GRU", "LSTM"):
         outputs = [v if v is not None and graph.is_used(v) else None for v in node.outputs]
         graph.set_node_outputs(node, outputs)

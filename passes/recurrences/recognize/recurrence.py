@@ -16,9 +16,9 @@ from ....ops.builder import Builder
 from ...utils.costs import Costs
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
-from ...vectorize.dependence_graph import Dependences, Vertex
+from ...vectorize.dependence_graph import DependenceGraph, Vertex
 from ...vectorize.induction_variables import counter, is_invariant
-from ...vectorize.loop_view import Repetition, State
+from ...vectorize.loop_view import LoopView, State
 from ...vectorize.memory import IterationMemory, MemoryBounds
 from ...vectorize.nested_control_flow import compute_nested
 
@@ -62,9 +62,9 @@ class Recurrence:
     certain: bool
 
     @property
-    def repetition(self) -> Repetition:
+    def loop_view(self) -> LoopView:
         """The Loop or Scan."""
-        return self.trips.repetition
+        return self.trips.loop_view
 
     @property
     def inference(self) -> ShapeInference:
@@ -100,7 +100,7 @@ class AllTrips(Batcher):
     """A batch interpreter with operators for the recurrences among the states.
 
     Args:
-        repetition: the Loop or Scan.
+        loop_view: the Loop or Scan.
         inference: the facts of the model's values.
         bounds: the size limits of batched values.
         certain: true if there is a first iteration for all inputs.
@@ -121,7 +121,7 @@ class AllTrips(Batcher):
 
     def __init__(
         self,
-        repetition: Repetition,
+        loop_view: LoopView,
         inference: ShapeInference,
         bounds: MemoryBounds,
         certain: bool,
@@ -141,8 +141,8 @@ class AllTrips(Batcher):
         self._finals: dict[State, Callable[[], Value]] = {}
         self._solved: dict[Value, tuple[State, Value]] = {}
         self.replacements: list[Replacement] = []
-        feeding = Feeding(repetition, inference, IterationMemory(repetition, inference, bounds))
-        super().__init__(repetition, feeding, feeding.same, certain, compute_nested)
+        feeding = Feeding(loop_view, inference, IterationMemory(loop_view, inference, bounds))
+        super().__init__(loop_view, feeding, feeding.same, certain, compute_nested)
         self._solve_all()
 
     def placeholder(self, name: str, operand: Operand) -> Value:
@@ -158,8 +158,8 @@ class AllTrips(Batcher):
 
     @lazy_property
     def _varying(self) -> set[object]:
-        body = self.repetition.body
-        same = {state.given for state in self.repetition.states if is_invariant(state)}
+        body = self.loop_view.body
+        same = {state.argument for state in self.loop_view.states if is_invariant(state)}
         return body.dependents([v for v in body.inputs if v not in same])
 
     def count_along(self, source: Value, axis: int) -> None:
@@ -167,9 +167,9 @@ class AllTrips(Batcher):
 
         Otherwise a scan input might be computed for its length alone.
         """
-        if self.repetition.maximum is not None:
+        if self.loop_view.maximum is not None:
             return
-        first = self.repetition.scanned[0]
+        first = self.loop_view.scan_inputs[0]
         own, other = (self.inference.fact(value).shape for value in (first.source, source))
         if not own or not other or own[first.axis] != other[axis]:
             return
@@ -183,20 +183,20 @@ class AllTrips(Batcher):
         emit_final = self._finals.get(state)
         if emit_final is not None:
             return emit_final()
-        self._join(state.given)
+        self._join(state.argument)
         return super().final(state)
 
     # States --------------------------------------------------------------------------------------
 
     def _solve_all(self) -> None:
         """Solve the states, in the order of their dependences."""
-        graph = Dependences(self.repetition, (), self._enter_known_states()).graph
-        positions = {state: index for index, state in enumerate(self.repetition.states)}
-        places = {node: index for index, node in enumerate(self.repetition.body.nodes())}
+        graph = DependenceGraph(self.loop_view, (), self._enter_known_states()).graph
+        positions = {state: index for index, state in enumerate(self.loop_view.states)}
+        places = {node: index for index, node in enumerate(self.loop_view.body.nodes())}
         for members in self._components(graph):
             states = [vertex for vertex in members if isinstance(vertex, State)]
             nodes = [vertex for vertex in members if isinstance(vertex, Node)]
-            if not states or states[0].given in self.operands:
+            if not states or states[0].argument in self.operands:
                 continue
             (first, *others) = sorted(states, key=positions.__getitem__)
             if len(members) > 1 or graph.has_edge(first, first):
@@ -218,17 +218,17 @@ class AllTrips(Batcher):
         return [condensed.nodes[c]["members"] for c in nx.topological_sort(condensed)]
 
     def _is_open(self, vertex: Vertex) -> bool:
-        return isinstance(vertex, State) and vertex.given not in self.operands
+        return isinstance(vertex, State) and vertex.argument not in self.operands
 
     def _enter_known_states(self) -> list[State]:
         """Enter and return invariant states and induction variables."""
         states = []
-        for state in self.repetition.states:
+        for state in self.loop_view.states:
             if is_invariant(state):
                 self.enter_invariant(state)
                 states.append(state)
                 continue
-            values = counter(state, self.repetition, self.feeding)
+            values = counter(state, self.loop_view, self.feeding)
             if values is not None:
                 self.enter_state(state, *values)
                 states.append(state)
@@ -246,7 +246,7 @@ class AllTrips(Batcher):
         for state, every in replacement.every.items():
             fact = self.inference.fact(state.initial).without_content()
             self.operands[state.result] = Operand(every, True, fact)
-            self._solved[state.given] = state, every
+            self._solved[state.argument] = state, every
 
     def _join(self, slot: Value) -> bool:
         """Enter a solved state on demand: its values before each iteration, initial one first."""
@@ -270,7 +270,7 @@ class AllTrips(Batcher):
         return Operand(every, True, other.without_content())
 
     def _raise(self, recurrence: Recurrence) -> Replacement:
-        names = " and ".join(f"'{state.given.name}'" for state in recurrence.states)
+        names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
         reasons: list[str] = []
         for raiser in self._raisers:
             outcome = raiser(recurrence)
@@ -313,7 +313,7 @@ class AllTrips(Batcher):
             return None
         if value.constant is not None or self._join(value):
             return None
-        body = self.repetition.body
+        body = self.loop_view.body
         if value.owner is body and value in body.inputs:
             raise Unbatchable(
                 f"needs all values of '{value.name}', of which only the last is there"

@@ -142,10 +142,10 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     if _may_reorder(recurrence, accumulation, fact):
         return _sums(recurrence, accumulation, fact)
     first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
-    rows = emit.concat([first, _emit_terms(recurrence, accumulation, fact)], 0, state.given.name)
+    rows = emit.concat([first, _emit_terms(recurrence, accumulation, fact)], 0, state.argument.name)
     exact = not (kind.rounds and fact.elem_type in _FLOATS)
     if kind is _SUM and _has_cumsum(fact.elem_type, emit.opset):
-        joined = emit.running_sum(rows, f"{state.given.name}_sums")
+        joined = emit.running_sum(rows, f"{state.argument.name}_sums")
         exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(accumulation.terms) == 1)
         return _replace_all(recurrence, joined, "CumSum", exact)
     if kind.last is None or fact.elem_type not in kind.types or _is_every_read(recurrence):
@@ -223,10 +223,10 @@ def _read(recurrence: Recurrence) -> _Accumulation | str:
     if len(recurrence.states) > 1:
         return "states depend on each other"
     (state,) = recurrence.states
-    carried = {state.given, *(v for node in recurrence.nodes for v in node.outputs)}
+    carried = {state.argument, *(v for node in recurrence.nodes for v in node.outputs)}
     terms: list[tuple[Value, bool]] = []
     value, kind = skip_identities(state.result), None
-    while value is not state.given:
+    while value is not state.argument:
         node = value.producer
         own = _KINDS.get(node.op.qualname) if node is not None else None
         if node is None or own is None or (kind is not None and own is not kind):
@@ -245,10 +245,10 @@ def _read(recurrence: Recurrence) -> _Accumulation | str:
 def _is_every_read(recurrence: Recurrence) -> bool:
     """Test for readers of values before the last iteration."""
     (state,) = recurrence.states
-    body, circle = recurrence.repetition.body, set(recurrence.nodes)
-    values = {state.given, *(v for node in recurrence.nodes for v in node.outputs if v)}
-    outputs = [one.result for one in recurrence.repetition.stacked]
-    others = [one.result for one in recurrence.repetition.states if one is not state]
+    body, circle = recurrence.loop_view.body, set(recurrence.nodes)
+    values = {state.argument, *(v for node in recurrence.nodes for v in node.outputs if v)}
+    outputs = [one.result for one in recurrence.loop_view.scan_outputs]
+    others = [one.result for one in recurrence.loop_view.states if one is not state]
     users = [user for value in values for user in body.users(value)]
     return any(value in values for value in (*outputs, *others)) or any(
         not isinstance(user, Graph) and user not in circle for user in users

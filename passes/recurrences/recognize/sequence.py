@@ -43,7 +43,7 @@ class Sequence3:
         self.backward = False
         self._initial: dict[State, Value] = {}
         self._varying: dict[Value, bool] = {}
-        self.shape = of.shape(hidden.given)
+        self.shape = of.shape(hidden.argument)
         self.axis = of.axis(len(self.shape))
         axes = self._batch_axes(self.shape)
         if len(axes) > 1:
@@ -148,8 +148,8 @@ class Sequence3:
     def initial(self, state: State) -> Value:
         """Emit the initial state, [1, batch, elements]."""
         if state not in self._initial:
-            value = self._flat(self._same(state.initial), self.of.shape(state.given), 0)
-            value = self.emit.unsqueeze(value, 0, state.given.name)
+            value = self._flat(self._same(state.initial), self.of.shape(state.argument), 0)
+            value = self.emit.unsqueeze(value, 0, state.argument.name)
             padded = value if self._empty is None else self._pad(value, None, self._empty)
             self._initial[state] = padded
         return self._initial[state]

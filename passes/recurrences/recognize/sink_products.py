@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from ....facts.fact import Fact, Shape, integers
 from ....ir import Node, Value
 from ....ops.batching import Operand
-from ...vectorize.loop_view import Scanned
+from ...vectorize.loop_view import ScanInput
 from .column_sums import Row, map_parts
 from .symbolic_cell import Interpretation
 
@@ -41,22 +41,22 @@ def read_hoisted(of: Interpretation, value: Value) -> Row | None:
 
 def _read(of: Interpretation, value: Value) -> tuple[Value, _Elements] | None:
     """The source of an element, and the reader of elements at the same position."""
-    repetition = of.recurrence.repetition
-    scanned = of.scanned.get(value)
+    loop_view = of.recurrence.loop_view
+    scanned = of.scan_inputs.get(value)
     if scanned is not None:
         axis = scanned.axis % len(of.shape(scanned.source))
         return scanned.source, _Elements(of, axis, scanned.backward, _element_of(of, scanned))
     node = value.producer
-    if node is None or node.graph is not repetition.body or not node.is_op("Gather"):
+    if node is None or node.graph is not loop_view.body or not node.is_op("Gather"):
         return None
     source, index = node.inputs
-    if source is None or index is None or source.graph is repetition.body or of.shape(index):
+    if source is None or index is None or source.graph is loop_view.body or of.shape(index):
         return None
     axis = node.attribute("axis", 0) % len(of.shape(source))
     return source, _Elements(of, axis, index, lambda s, at: _gather(of, node, index, s, at))
 
 
-def _element_of(of: Interpretation, scanned: Scanned) -> _Reader:
+def _element_of(of: Interpretation, scanned: ScanInput) -> _Reader:
     elements = of.recurrence.trips.feeding.elements
     return lambda source, axis: elements(dataclasses.replace(scanned, source=source, axis=axis))
 

@@ -80,17 +80,17 @@ class Interpretation:
         self._depth = 0
         self._visited: set[Node] = set()
         self.placeholders: dict[Hashable, Value] = {}
-        self.finiteness = Finiteness(recurrence.repetition, recurrence.fact)
+        self.finiteness = Finiteness(recurrence.loop_view, recurrence.fact)
         self.mask = find_mask(recurrence)
-        self.scanned = {one.given: one for one in recurrence.repetition.scanned}
+        self.scan_inputs = {one.argument: one for one in recurrence.loop_view.scan_inputs}
         self._circle = set(recurrence.nodes)
-        self.lead = lead(self.shape(recurrence.states[0].given), transposed)
+        self.lead = lead(self.shape(recurrence.states[0].argument), transposed)
         for state in recurrence.states:
-            shape = self.shape(state.given)
+            shape = self.shape(state.argument)
             if lead(shape, transposed) != self.lead:
                 raise Unfit("is carried with another one of another batch")
             atom = self.atoms.of(Carried(state))
-            self._rows[state.given] = ((atom, self.width(state.given)),)
+            self._rows[state.argument] = ((atom, self.width(state.argument)),)
         for node in recurrence.nodes:
             self._visit(node)
 
@@ -218,7 +218,7 @@ class Interpretation:
 
     def _expand_products(self, node: Node | None) -> None:
         """Expand the outputs of a node outside of the cycle into products."""
-        inside = node is not None and node.graph is self.recurrence.repetition.body
+        inside = node is not None and node.graph is self.recurrence.loop_view.body
         if node is None or not inside or node.op_type not in AFFINE or self._depth >= _DEEPEST:
             return
         if node in self._circle or node in self._visited:
@@ -248,7 +248,7 @@ class Interpretation:
     def matrix(self, value: Value) -> Matrix:
         """The matrix of a loop-invariant value."""
         node = value.producer
-        inside = node is not None and node.graph is self.recurrence.repetition.body
+        inside = node is not None and node.graph is self.recurrence.loop_view.body
         if inside and node is not None and node.is_op("Transpose") and node not in self._circle:
             source = node.inputs[0]
             assert source is not None

@@ -22,10 +22,10 @@ class Named(OtherForm[list]):
 
     op_type = "Scan"
 
-    def plan(self, repetition, opset):
+    def plan(self, loop_view, opset):
         assert opset == 17
-        name = repetition.body.name
-        return "it is called k" if name == "k" else [repetition.node, name]
+        name = loop_view.body.name
+        return "it is called k" if name == "k" else [loop_view.node, name]
 
     def rewrite(self, graph, plan):
         node, name = plan

@@ -72,7 +72,7 @@ def test_what_the_body_does_not_read_is_not_made():
 
 def test_one_slice_is_the_value_itself():
     model, scan, _ = scan_of("", "float[3] s, float[4,2] x")
-    emitter, x = Builder(model.graph), scan.scanned[0]
+    emitter, x = Builder(model.graph), scan.scan_inputs[0]
     assert slices(emitter, x, 1, 0) == [x]
     assert len(slices(emitter, x, 1, 0, rest=3)) == 1
     assert len(slices(emitter, x, 2, 0, rest=2)) == 2

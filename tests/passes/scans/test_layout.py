@@ -36,7 +36,7 @@ def names(values):
 def test_what_is_absent_is_zero():
     _, node = scan_of()
     found = read_scan(node, 11)
-    assert (names(found.states), names(found.scanned)) == (["s"], ["x"])
+    assert (names(found.states), names(found.scan_inputs)) == (["s"], ["x"])
     assert (found.input_axes, found.input_backward) == ((0,), (False,))
     assert (found.output_axes, found.output_backward) == ((0,), (False,))
     assert (names(found.final_states), names(found.scan_outputs)) == (["y"], ["z"])
@@ -55,7 +55,7 @@ def test_version_9_and_later():
 def test_version_8(inputs, lens):
     found = read_scan(scan_of(8, "num_scan_inputs = 1, directions = [1]", inputs)[1], 8)
     assert names([found.sequence_lens]) == [lens]
-    assert (names(found.states), names(found.scanned)) == (["s"], ["x"])
+    assert (names(found.states), names(found.scan_inputs)) == (["s"], ["x"])
     assert (found.input_axes, found.input_backward) == ((0,), (True,))
     assert (found.output_axes, found.output_backward) == ((0,), (False,))
 

@@ -3,7 +3,7 @@
 from harness import as_model
 from loops import HEAD
 from straightline.ir import load
-from straightline.passes.vectorize.dependence_graph import Dependences
+from straightline.passes.vectorize.dependence_graph import DependenceGraph
 from straightline.passes.vectorize.loop_view import read
 
 TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
@@ -14,15 +14,15 @@ TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
 
 def test_only_what_outputs_are_made_of():
     node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
-    repetition = read(node)
-    wanted, _ = repetition.states
-    found = Dependences(repetition, [], []).graph
-    exp, neg = (repetition.body.outputs[1].producer.inputs[0].producer, wanted.result.producer)
+    loop_view = read(node)
+    wanted, _ = loop_view.states
+    found = DependenceGraph(loop_view, [], []).graph
+    exp, neg = (loop_view.body.outputs[1].producer.inputs[0].producer, wanted.result.producer)
     assert set(found.edges) == {(wanted, exp), (exp, neg), (neg, wanted)}
 
 
 def test_a_state_that_is_known_comes_after_nothing():
     node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
-    repetition = read(node)
-    state = repetition.states[0]
-    assert not Dependences(repetition, [], [state]).graph.in_degree(state)
+    loop_view = read(node)
+    state = loop_view.states[0]
+    assert not DependenceGraph(loop_view, [], [state]).graph.in_degree(state)

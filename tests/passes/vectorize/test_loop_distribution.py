@@ -4,8 +4,8 @@ from harness import as_model
 from loops import HEAD
 from straightline.ir import load
 from straightline.ops.batching import Unbatchable
-from straightline.passes.vectorize.dependence_graph import Dependences
-from straightline.passes.vectorize.loop_distribution import Division
+from straightline.passes.vectorize.dependence_graph import DependenceGraph
+from straightline.passes.vectorize.loop_distribution import Distribution
 from straightline.passes.vectorize.loop_view import read
 
 TEXT = """g (float[3] h0, float[N, 3] x) => (float[3] h, float[N, 3] y) {
@@ -27,10 +27,10 @@ def _divide(refused, ragged=()):
     def is_ragged(vertex):
         return getattr(vertex, "op_type", "") in ragged
 
-    division = Division(Dependences(read(node), [], []), compute, is_ragged)
-    inside = {v.op_type for v in division.inside if hasattr(v, "op_type")}
-    behind = {v.op_type for v in division.behind}
-    return inside, behind, division.reasons
+    distribution = Distribution(DependenceGraph(read(node), [], []), compute, is_ragged)
+    inside = {v.op_type for v in distribution.inside if hasattr(v, "op_type")}
+    behind = {v.op_type for v in distribution.after}
+    return inside, behind, distribution.reasons
 
 
 def test_a_recurrence_alone():

@@ -4,7 +4,7 @@ import pytest
 from harness import as_model
 from loops import HEAD
 from straightline import ir
-from straightline.passes.vectorize.loop_view import Repetition, read
+from straightline.passes.vectorize.loop_view import LoopView, read
 
 LOOP = """g (int64 n, bool go, float[3] x, float[2] u) => (float[3] y, float[?, 2] z) {
     y, q, z, h = Loop (n, go, x, x) <body = b (int64 i, bool c, float[3] a, float[3] d)
@@ -28,34 +28,34 @@ def first(text, head=HEAD):
 def test_a_loop():
     node = first(LOOP)
     found = read(node)
-    assert isinstance(found, Repetition)
+    assert isinstance(found, LoopView)
     assert (found.maximum, found.start) == node.inputs[:2]
     assert (found.iteration, found.condition) == found.body.inputs[:2]
-    assert [(s.initial.name, s.given.name, s.result.name) for s in found.states] == [
+    assert [(s.initial.name, s.argument.name, s.result.name) for s in found.states] == [
         ("x", "a", "e"),
         ("x", "d", "f"),
     ]
     assert [state.final for state in found.states] == list(node.outputs[:2])
-    assert [(one.result.name, one.output) for one in found.stacked] == [
+    assert [(one.result.name, one.output) for one in found.scan_outputs] == [
         ("r", node.outputs[2]),
         ("s", node.outputs[3]),
     ]
-    assert not found.scanned
+    assert not found.scan_inputs
 
 
 def test_a_scan():
     node = first(SCAN)
     found = read(node)
-    assert isinstance(found, Repetition)
+    assert isinstance(found, LoopView)
     assert found.maximum is found.start is found.iteration is found.condition is None
-    assert [(s.initial.name, s.given.name, s.result.name) for s in found.states] == [
+    assert [(s.initial.name, s.argument.name, s.result.name) for s in found.states] == [
         ("x", "a", "o")
     ]
-    assert [(s.source.name, s.given.name, s.axis, s.backward) for s in found.scanned] == [
+    assert [(s.source.name, s.argument.name, s.axis, s.backward) for s in found.scan_inputs] == [
         ("s", "e", -1, False),
         ("t", "f", 0, True),
     ]
-    assert [(s.result.name, s.output, s.axis, s.backward) for s in found.stacked] == [
+    assert [(s.result.name, s.output, s.axis, s.backward) for s in found.scan_outputs] == [
         ("r", node.outputs[1], 1, True),
         ("k", None, 0, False),
     ]

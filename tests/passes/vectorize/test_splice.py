@@ -6,7 +6,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ir import load
 from straightline.passes.vectorize.batched_inputs import Feeding
 from straightline.passes.vectorize.loop_view import read
-from straightline.passes.vectorize.splice import pass_on_facts, put_in_place
+from straightline.passes.vectorize.splice import propagate_facts, splice
 
 TEXT = """g (float[N, 3] x) => (float[N, 3] y) { y = Scan <num_scan_inputs = 1,
     body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
@@ -19,7 +19,7 @@ def test_only_what_is_asked_for_is_copied():
     source = feeding.same(scan.inputs[0]).value
     wanted = feeding.emit.add("Exp", [source], "wanted")
     feeding.emit.add("Neg", [source], "unread")
-    placed = put_in_place(feeding, [None, wanted], model.graph)
+    placed = splice(feeding, [None, wanted], model.graph)
     assert placed[0] is None and placed[1].producer.is_op("Exp")
     assert {node.op_type for node in model.graph.nodes()} == {"Scan", "Exp"}
     assert not model.graph.initializers
@@ -41,7 +41,7 @@ def test_what_is_known_of_outputs_is_known_of_what_comes_in_their_place():
         inference = ShapeInference(model)
         feeding = Feeding(read(loop), inference)
         placed = [model.graph.add_input(name) for name in ("p", "q")]
-        pass_on_facts(feeding, placed)
+        propagate_facts(feeding, placed)
         facts = [inference.fact(value) for value in placed]
         found.append([fact.shape and [str(dim) for dim in fact.shape] for fact in facts])
     # Of a number of trips that only run time tells, what was made may tell more.

@@ -25,24 +25,24 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
 
     def raiser(recurrence):
         (state,) = recurrence.states
-        seen.append((state.given.name, [n.op_type for n in recurrence.nodes]))
-        name = {"a": "v", "b": "a2"}[state.given.name]
+        seen.append((state.argument.name, [n.op_type for n in recurrence.nodes]))
+        name = {"a": "v", "b": "a2"}[state.argument.name]
         value = next(
-            v for n in recurrence.repetition.body.nodes() for v in n.outputs if v.name == name
+            v for n in recurrence.loop_view.body.nodes() for v in n.outputs if v.name == name
         )
         every = recurrence.free(value)
         assert every.batched
         return Replacement("an operator", True, {state: every.value})
 
-    repetition = read(node)
-    assert not isinstance(repetition, str)
-    trips = AllTrips(repetition, ShapeInference(model), MemoryBounds(), False, [raiser])
+    loop_view = read(node)
+    assert not isinstance(loop_view, str)
+    trips = AllTrips(loop_view, ShapeInference(model), MemoryBounds(), False, [raiser])
     assert seen == [
         ("a", ["Add", "Tanh"]),
         ("b", ["Add", "Tanh"]),
     ]
     assert [raised.what for raised in trips.replacements] == ["an operator"] * 2
-    assert [trips.final(state).name for state in repetition.states][2] == "k0"
+    assert [trips.final(state).name for state in loop_view.states][2] == "k0"
 
 
 def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
@@ -54,13 +54,13 @@ def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
         value = recurrence.trips.feeding.same(state.initial).value
         return Replacement("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
 
-    repetition = read(node)
-    trips = AllTrips(repetition, ShapeInference(model), MemoryBounds(), False, [raiser])
+    loop_view = read(node)
+    trips = AllTrips(loop_view, ShapeInference(model), MemoryBounds(), False, [raiser])
     graph = trips.emit.graph
     assert not any(n.is_op("Concat", "Slice") for n in graph.nodes())
-    a, b, _ = repetition.states
-    given = trips.operand(a.given)
+    a, b, _ = loop_view.states
+    given = trips.operand(a.argument)
     assert given.batched and given.value.producer.is_op("Slice")
     assert trips.final(b).producer.is_op("Squeeze")
-    assert trips.operand(a.given) is given
+    assert trips.operand(a.argument) is given
     assert [n.op_type for n in graph.nodes()].count("Concat") == 2
