@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from .terms.term_manager import Terms
 
 Demand = tuple[Head, Args]
-"""An operator, or a demand by name, and its operands."""
+"""Operator, or demand by name, and its operands."""
 
 _MOST_TWINS = 8
-"""With so many nodes of the original a node of the rewrite is compared."""
+"""Limit of nodes of the original with which a node of the rewrite is compared."""
 
 _MOST_LOOPS = 8
-"""In so many loops of the original the rows of a node of the rewrite are looked for."""
+"""Limit of loops of the original whose iterations may compute the rows of a node."""
 
 _DIVIDING = ("Div", "Mod")
-"""These fail for the same operands."""
+"""Operators that fail for the same operands."""
 
 _MAKING = {"ConstantOfShape": 0, "Expand": 1}
-"""Operators that make a tensor of some sizes, and the input that holds these."""
+"""Operators that create a tensor of some sizes, and the input with these."""
 _MOST_AXES = 16
 
 _RENAMED = ("Scatter", "Upsample")
@@ -320,7 +320,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         demands.append((terms.heads.own(head.name, _listed(terms, obligation)), args[:1]))
     renamed = head.name in _RENAMED and result.head.op is not None
     if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
-        demands.append((result.head, result.args))  # as it is spelled at another opset
+        demands.append((result.head, result.args))  # in the form of another opset
     if head.name in _TAKING_PARTS:
         part = _demand_of(terms, result, args[0])
         if part is not None and part[0].name == IS_PART:

@@ -21,29 +21,30 @@ def needed(before: Term | None, after: Term | None, above: Sequence[Pair] = ()) 
         above: pairs that depend on their equality, the nearest one first.
     """
     if before is None or after is None:
-        return "no rule makes a value of one that is absent"
-    one, other = _said(before), _said(after)
-    alike = _alike(before, after)
+        return "no rule equates a value with an absent one"
+    one, other = _in_words(before), _in_words(after)
+    alike = _comparison(before, after)
     if all(term.head.name in _LEAVES for term in (before, after)):
-        return f"nothing makes {one} equal {other}{_or_else(above)}"
+        return f"no rule can equate {one} and {other}{_rule_for_users(above)}"
     if any(term.head.name in _OF_LOOPS for term in (before, after)):
-        return f"an invariant that {one} equals {other} before each trip; {alike}"
+        return f"an invariant that {one} equals {other} before each iteration; {alike}"
     return f"a rule that {one} equals {other}; {alike}"
 
 
-def _or_else(above: Sequence[Pair]) -> str:
+def _rule_for_users(above: Sequence[Pair]) -> str:
     """Nearest operators whose operands are leaves that differ."""
     for one, other in above:
         if one.args and other.args:
-            return f"; so a rule that {_said(one)} equals {_said(other)}; {_alike(one, other)}"
+            rule = f"a rule that {_in_words(one)} equals {_in_words(other)}"
+            return f"; so {rule}; {_comparison(one, other)}"
     return ""
 
 
-def _said(term: Term) -> str:
+def _in_words(term: Term) -> str:
     return f"input {name_of(term)}" if term.head.name == "input" else in_a_line(term)
 
 
-def _alike(one: Term, other: Term) -> str:
+def _comparison(one: Term, other: Term) -> str:
     """Common part and difference of two terms."""
     types = type_of(one), type_of(other)
     if types[0] != types[1]:
@@ -67,7 +68,7 @@ def _operands(one: Term, other: Term) -> str:
         return "the same operands in another order"
     shared = sorted({a for a in one.args if a is not None} & set(other.args), key=_number)
     if not shared:
-        return "no operand the same"
+        return "no common operand"
     names = ", ".join(map(name_of, shared))
     return f"with {names} among the operands of both"
 

@@ -47,16 +47,17 @@ from .terms.term import Args, Head, Term, reach
 from .terms.term_manager import MOST_STEPS, Terms
 
 FEW_LOOP_STEPS = 64
-"""A loop whose iterations have at most so many nodes together, or as many as the models have, is
-run by its definition at once. A longer one is compared over a symbolic iteration first: if the
-rewrite had unrolled it, the rewrite would be as large."""
+"""A loop whose iterations have at most so many nodes in all, or as many as the models, runs by
+its definition at once. A longer one is compared over a symbolic iteration first: a rewrite that
+unrolled it would be as large."""
 
 GENERAL_SHARE = 8
-"""The first attempt may take one in so many of the steps of a proof; so may one that runs loops by
-their definition where a symbolic iteration showed a difference, and one that is asked once more."""
+"""Divisor of the steps of a proof for its first attempt. It holds as well for an attempt that
+runs loops by their definition after a mismatch on a symbolic iteration, and for one with
+provenance."""
 
 NARROW = "no size that is computed in 32 bits is 2^30 or more"
-"""What is taken for granted where a model has sizes in 32 bits."""
+"""Assumption about models with sizes in 32 bits."""
 
 BRIEF_TERMS, BRIEF_TERMS_PER_NODE = 50_000, 20
 BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
@@ -64,13 +65,13 @@ BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
 are small. A proof that is asked for by name may take more."""
 
 MOST_CASES = 16
-"""So many cases of loops without a trip are looked at."""
+"""Limit of cases in which loops have no iteration."""
 
 _TWIN = (
     "the same operator on equal operands in the original, wherever this node runs; or types, sizes"
     " and bounds that exclude a failure"
 )
-"""What is needed where a node of the rewrite may fail."""
+"""Missing rule where a node of the rewrite may fail."""
 
 
 @paused_collector
@@ -108,7 +109,7 @@ def prove(
         FeedError: a value of `bound` does not fit its input.
     """
     start = time.perf_counter()
-    # What the passes have spent is not missing here, so that an answer is always the same one.
+    # The passes have spent nothing of this budget, so that an answer is always the same.
     with governed(anew=True):
         fixed = bound or {}, shapes or {}
         sources = read(before), read(after)
@@ -145,7 +146,7 @@ class _Side(NamedTuple):
         if isinstance(self.source, Model):
             return
         if _holds_bodies(self.proto):
-            load(self.proto)  # which sees whether bodies fit their nodes
+            load(self.proto)  # which checks whether bodies fit their nodes
         else:
             check_well_formed(self.proto)
 
@@ -242,8 +243,8 @@ class _Question:
         except InvalidError as error:
             return _invalid(str(error), error.side)
         except RecursionError:
-            return Proof("open", "values stand too deep inside each other to be compared")
-        except (OpenError, LoadError) as error:  # LoadError: data that cannot be read
+            return Proof("open", "values are nested too deeply to be compared")
+        except (OpenError, LoadError) as error:  # LoadError: unreadable data
             return Proof("open", str(error), tuple(sorted(self.used)))
         finally:
             self.spent = begin - self.budget.steps
@@ -329,7 +330,7 @@ class _Question:
             ]
             if not waiting:
                 return first
-        raise OpenError("too many loops may make no trip, each of which is a case of its own")
+        raise OpenError("too many loops may have no iteration, each of which is a case of its own")
 
     def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison where some sizes are known.
@@ -413,7 +414,7 @@ def size_without_iteration(trips: Dimension) -> dict[str, Dimension]:
         factor = trips.terms[symbols[0]]
         if rest % factor == 0 and -rest // factor >= 0:
             return {symbols[0][0]: Dimension.constant(-rest // factor)}
-    raise OpenError(f"a loop of {trips} trips may make none, and is then another one")
+    raise OpenError(f"a loop with trip count {trips} may have no iteration, which is another case")
 
 
 def _node_count(model: onnx.ModelProto) -> int:

@@ -94,7 +94,7 @@ class Proof:
 
 
 _NAMED = 3
-"""So many operators are named of those of which the same is taken for granted."""
+"""Limit of operators that an assumption names."""
 
 
 def _clauses(assumptions: Sequence[str]) -> list[str]:

@@ -59,7 +59,7 @@ INT64, FLOAT, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT, onnx.Tensor
 SPACING = 128
 _MOST = 1 << 31
 COUNT = "count"
-"""The head of how many of some things there are; its key says of which, and how many at most."""
+"""Head of a number of integers; its key holds the side of the bound and the maximum."""
 
 
 def before_rounding(terms: Terms, term: Term) -> Term | None:
@@ -140,15 +140,15 @@ def _plain(terms: Terms, bound: Term) -> Term:
 
 
 TOTAL = "total"
-"""The head of a sum of terms that does not wrap, each as often as its key says."""
+"""Head of a sum in Z; its key holds the coefficients."""
 
 _FACTORS = {"Add": (1, 1), "Sub": (1, -1), "Neg": (-1,)}
 _ATOM = "@"
 _MOST_TERMS = 32
-"""So many terms are looked at."""
+"""Limit of summands that are visited."""
 _MOST_PRODUCTS = 8
 _LARGEST_SIZE = 1 << 62
-"""No tensor has so many elements along an axis."""
+"""Upper bound of a size: no tensor has so many elements along an axis."""
 _LARGEST = (1 << 63) - 1
 
 

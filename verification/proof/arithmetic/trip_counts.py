@@ -37,7 +37,7 @@ from .exact_integers import (
 )
 
 LEAST = "least"
-"""The head of the least of several sizes."""
+"""Head of a minimum of sizes."""
 _MOST_PARTS = 16
 _ZERO = Dimension.constant(0)
 _SCALAR = Fact(onnx.TensorProto.INT64, ())
@@ -161,7 +161,7 @@ _NEGATED |= {other: name for name, other in _NEGATED.items()}
 _INT32, _INT64 = onnx.TensorProto.INT32, onnx.TensorProto.INT64
 _MOST_COMPARISONS = 8
 _EXACT = 1 << 24
-"""Whole numbers below this one, and their neighbours, are float32 numbers, too."""
+"""Whole numbers below this, and their neighbours, are exact in float32."""
 
 
 class Loop(NamedTuple):

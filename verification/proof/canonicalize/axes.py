@@ -12,7 +12,7 @@ from ..terms.term import Args, Head, Term, rank_of
 from ..terms.term_manager import Terms, canonical_form, rule
 
 _NOT_PART_OF_INPUT = {"OneHot": 1}
-"""Operators whose axis is one of a result of more axes than their first input has."""
+"""Operators whose axis is one of an output with more axes than the first input."""
 
 
 @canonical_form(
@@ -54,10 +54,10 @@ def _with(terms: Terms, head: Head, axis: int) -> Head:
 
 
 _AXES_ARE_INPUT = {**dict.fromkeys(REDUCTIONS, 18), "ReduceSum": 13}
-"""Since which opset."""
+"""First opset with axes as an input."""
 
 _PLAIN = frozenset(["ReduceMax", "ReduceMin", "ReduceProd"])
-"""Over no axes these give their input back; where -0 is added to 0, sums do not."""
+"""Reductions that return the input for no axes; a sum does not, since it adds 0 to -0."""
 
 
 @canonical_form(*_AXES_ARE_INPUT)
@@ -96,7 +96,7 @@ def reduction_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None
     rank = len(x.fact.shape)
     listed = head.attribute("axes")
     if (len(args) > 1 and args[1] is not None) or head.attribute("noop_with_empty_axes", 0):
-        return None  # only run time tells them; those that are known are an attribute by now
+        return None  # known axes are an attribute by now
     axes = sorted(axis % rank for axis in listed) if listed else list(range(rank))
     return None if axes == listed else [terms.with_attributes(head, x, axes=axes)]
 

@@ -15,7 +15,7 @@ _T = onnx.TensorProto
 _BITS = {_T.BOOL: 1, **INTEGER_BITS}
 SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
 _WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
-"""Whole numbers of so many bits are exact in these."""
+"""Bits of whole numbers that are exact in a float type."""
 
 _WIDER_FLOATS = frozenset([(_T.FLOAT16, _T.FLOAT), (_T.FLOAT16, _T.DOUBLE), (_T.FLOAT, _T.DOUBLE)])
 

@@ -23,7 +23,7 @@ INTEGERS = frozenset(
 )
 
 _EXTREMES = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOrEqual": "Min"}
-"""What is chosen by asking whether the one is this to the other, the one if so."""
+"""Extreme that Where selects, by the comparison in its condition."""
 
 _OPPOSITE = {"Max": "Min", "Min": "Max"}
 

@@ -17,7 +17,7 @@ def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     if newer is not None:
         return terms.apply(*newer)
     if len(args) != 2:
-        return None  # the experimental form of opset 1
+        return None  # experimental form of opset 1
     newest = terms.heads.of(Operator.make("Resize", mode=head.text("mode")), {"": 10})
     return terms.apply(newest, args)
 

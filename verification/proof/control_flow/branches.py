@@ -75,5 +75,5 @@ def _chosen(execution: Execution, condition: Term, x: Value, y: Value) -> Value:
     if x is y:
         return x
     if x is None or y is None:
-        raise OpenError("a branch of an If gives out an absent value")
+        raise OpenError("a branch of an If has an absent output")
     return choose(execution.terms, condition, x, y)

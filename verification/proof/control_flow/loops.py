@@ -24,10 +24,10 @@ from .scan_outputs import empty_stack, reader_of, require_same, stack
 INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
 _TRIP = 8
-"""Steps that a trip takes beside those of its nodes."""
+"""Steps of an iteration, besides those of its nodes."""
 
 MOST_TRIED = 20_000
-"""So many steps are made to see whether a condition ends a loop whose trip count does not."""
+"""Steps that a search for the end of a loop may take, if only its condition ends it."""
 
 
 @construct("Loop")
@@ -190,7 +190,7 @@ class EmptyScanOutputs:
         except EvaluationError:
             elem_type = self._in_body[index].elem_type
         if not elem_type:
-            raise OpenError(f"{label(step.node)}: without a trip its type is not known")
+            raise OpenError(f"{label(step.node)}: its type is unknown if there is no iteration")
         if inferred is None or not inferred.HasField("shape"):
             return elem_type, None
         return elem_type, [dim.dim_value for dim in inferred.shape.dim]
@@ -203,8 +203,8 @@ class EmptyScanOutputs:
             not number and dim.value for number, dim in zip(sizes or (), shape or (), strict=True)
         ):
             raise OpenError(
-                f"{label(self._step.node)}: without a trip runtimes may take its scan output for"
-                " one of other sizes"
+                f"{label(self._step.node)}: without an iteration runtimes may give its scan output"
+                " other sizes"
             )
 
     @lazy_property
@@ -227,7 +227,7 @@ class EmptyScanOutputs:
             execution.forget(start)
         if any(term.head.name == "drawn" for term in descendants(outputs)):
             raise OpenError(
-                f"{label(step.node)}: without a trip its sizes follow from an unknown operator"
+                f"{label(step.node)}: without an iteration its sizes depend on an unknown operator"
             )
         return [Fact() if value is None else value.fact for value in outputs]
 
@@ -246,7 +246,7 @@ def _symbolic(
         raise OpenError(f"{label(step.node)} has neither a trip count nor a condition")
     shapes = one_of(body, 0), one_of(body, 1)
     if any(value is None for value in carried):
-        raise OpenError(f"{label(step.node)} is given an absent initial value")
+        raise OpenError(f"{label(step.node)} has an absent initial value")
 
     def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
         number = terms.view(terms.size(index), _ones(shapes[0]))

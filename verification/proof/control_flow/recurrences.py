@@ -81,14 +81,14 @@ Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
 MOST_ROUNDS = 6
 
 MOST_TRIPS = 1 << 40
-"""A loop of more trips is one that does not end."""
+"""A loop with more iterations counts as one that does not end."""
 
 _RUN = 16
-"""Steps that it takes to look at a loop inside another one, times the square of how many are around
-it: one that its condition ends is looked at twice, and so is all that stands in it."""
+"""Steps of a loop inside another one, times the square of its depth. A loop that its condition
+ends runs twice, with all loops in it."""
 
 MOST_ALIKE = 4
-"""With so many loops that begin alike a loop is compared, to see whether it is one of them."""
+"""Limit of loops with equal initial states with which a loop is compared."""
 
 
 @dataclasses.dataclass
@@ -349,7 +349,7 @@ def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
         for k in range(count):
             update = outputs[k]
             if update is None:
-                raise OpenError(f"{loop.place} makes an absent state")
+                raise OpenError(f"{loop.place} computes no value for a state")
             if k in closed and closed[k] is not None:
                 if update is not _next(loop, states[k], index):
                     closed[k], facts[k], changed = None, _plain(facts[k]), True
@@ -371,7 +371,7 @@ def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
                 _form(loop, k, closed.get(k), fact, index) for k, fact in enumerate(facts)
             ]
             return states, again, outputs
-    raise OpenError(f"{loop.place}: the sizes of its states do not settle")
+    raise OpenError(f"{loop.place}: the shapes of its states have no fixpoint")
 
 
 def _form(loop: Recurrence, k: int, closed: Term | None, fact: Fact, index: Dimension) -> _Form:
@@ -616,7 +616,7 @@ def _any_trips(
 
 
 _STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
-"""How sizes begin that may be set in a case (`Terms.dependent_size`)."""
+"""Prefixes of sizes that a case may fix (`Terms.dependent_size`)."""
 
 
 def _is_a_case(terms: Terms, trips: Dimension) -> bool:

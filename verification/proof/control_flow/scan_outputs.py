@@ -27,7 +27,7 @@ def stack(terms: Terms, elements: Sequence[Term | None], like: Head, axis: int =
     for element in elements:
         shape = None if element is None else element.fact.shape
         if element is None or shape is None:
-            raise OpenError("a scan output is made of elements of unknown rank")
+            raise OpenError("the elements of a scan output have an unknown rank")
         viewed.append(terms.view(element, (*shape[:axis], ONE, *shape[axis:])))
     return terms.op("Concat", like, *viewed, axis=axis)
 

@@ -54,12 +54,12 @@ def _scan_8(
     if len(operands) != len(rest):
         raise OpenError(f"{label(step.node)} lacks an input")
     if lengths is not None and len(lengths.fact.shape or ()) != 1:
-        raise OpenError(f"{label(step.node)}: lengths that are not known to be a vector")
+        raise OpenError(f"{label(step.node)}: its lengths may be no vector")
     trips = terms.numbers(lengths)
     if batch is None or longest is None or (lengths is not None and trips is None):
         return _row_by_row(execution, step, frame, lengths, states, scanned)
     total = batch * longest if trips is None else sum(trips)
-    padded = max(batch, total, batch * longest)  # a row that has ended takes room, too
+    padded = max(batch, total, batch * longest)  # a row that has ended still takes memory
     if not terms.runs_loop(padded, len(body.steps)):
         return _row_by_row(execution, step, frame, lengths, states, scanned)
     trips = [longest] * batch if trips is None else trips
@@ -190,7 +190,9 @@ def _of_length(
         else:
             blank = empty_element(terms, body, k, sample=sample, captured={}).shape or ()
             if result.fact.shape is None or result.fact.shape[1:] != blank:
-                raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
+                raise OpenError(
+                    f"{label(step.node)} pads elements of a size that only run time determines"
+                )
             zero = zeros(terms, result.fact.elem_type, (longest, *blank))
             outputs.append(choose(terms, holds, padded_to(terms, result, longest), zero))
     return outputs
@@ -252,9 +254,9 @@ def _padded(
 
 def _zeros(terms: Terms, step: Step, fact: Fact) -> Term:
     if not fact.elem_type:
-        raise OpenError(f"{label(step.node)} pads elements of a type that is not known")
+        raise OpenError(f"{label(step.node)} pads elements of an unknown type")
     if fact.shape is None or any(dim.value is None for dim in fact.shape):
-        raise OpenError(f"{label(step.node)} pads elements of a size that run time tells")
+        raise OpenError(f"{label(step.node)} pads elements of a size that only run time determines")
     if not fact.elem_type:
         raise OpenError(f"{label(step.node)} pads elements of an unknown type")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
@@ -359,7 +361,7 @@ class Scan:
         require_same(self.execution, self.step, column)
         shape = None if column[0] is None else column[0].fact.shape
         if shape is None:
-            raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
+            raise OpenError(f"{label(self.step.node)} has scan outputs of unknown rank")
         axis = self._axis(self.output_axes[k], len(shape) + 1)
         ordered = column[::-1] if self.output_backward[k] else column
         return stack(self.terms, ordered, self.step.head, axis)
@@ -399,12 +401,12 @@ class Scan:
             return None
         if self.output_backward[k]:
             if stacked.fact.shape is None:
-                raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
+                raise OpenError(f"{label(self.step.node)} has scan outputs of unknown rank")
             stacked = backward(self.terms, stacked, 0)
         if self.output_axes[k] == 0:
             return stacked
         if stacked.fact.shape is None:
-            raise OpenError(f"{label(self.step.node)} gives elements of unknown rank")
+            raise OpenError(f"{label(self.step.node)} has scan outputs of unknown rank")
         rank = len(stacked.fact.shape)
         axis = self._axis(self.output_axes[k], rank)
         perm = [*range(1, axis + 1), 0, *range(axis + 1, rank)]

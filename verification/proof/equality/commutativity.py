@@ -11,7 +11,7 @@ from ..terms.term import Pair, Term
 COMMUTATIVE = frozenset(
     {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
 )
-"""Operators of two operands that may be exchanged. Max and Min of floats are none: 0 and -0."""
+"""Commutative operators. Max and Min of floats are not: 0 and -0."""
 
 OPPOSITE = {
     "Less": "Greater",

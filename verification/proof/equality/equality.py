@@ -73,7 +73,7 @@ def circular_pair(
 
 
 _BARE = ("Concat", "stacked", "state", "final", "fresh")
-"""What is compared in the shape that it has, and what it is compared with in that shape, too."""
+"""Heads whose terms are compared in their own shape, as are the terms they are compared with."""
 
 _LEAVES = ("input", "constant", "sizes", "bound", "fresh")
 
@@ -210,7 +210,7 @@ class Comparison:
         if one.fact.shape is None or one.fact.shape != other.fact.shape:
             return None
         if any(term.head.name in ("Concat", "stacked") for term in (one, other)):
-            return None  # it is in its own shape already
+            return None  # they are in their own shapes already
         for term in (one, other):
             below = term.args[0] if term.head.name == "view" else None
             shape = None if below is None else below.fact.shape

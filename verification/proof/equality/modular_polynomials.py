@@ -19,7 +19,7 @@ from .substitution import instantiate_iteration
 _RING = ("Add", "Sub", "Mul", "Neg")
 _THROUGH = ("view", "Expand", "Cast", "narrow")
 _MOST_PRODUCTS = 32
-"""A polynomial of more products is left as the term that it is."""
+"""Limit of monomials; a term with more is an atom."""
 
 _ATOM = "@"
 _ZERO = Dimension.constant(0)

@@ -102,9 +102,9 @@ class SlicePushdown:
         yield from ()
         below = part.args[0]
         assert below is not None
-        if below is not x:  # a part of a part, or an inner part, whose axis comes before this one
+        if below is not x:  # a slice of a slice, or a slice along an earlier axis
             return (yield self.settled(below), part.head.key, *_place(part))
-        if x.head.name == "narrow":  # along an earlier axis, of what may be moved inward
+        if x.head.name == "narrow":  # along an earlier axis, which may be pushed down
             moved = self.settled(x)
             return part if moved is x else (yield moved, axis, start, size)
         return (yield from self._of_head(x, axis, start, size, part))
@@ -183,7 +183,7 @@ class SlicePushdown:
         own = axis - len(x.shape) + len(below)
         if own >= 0 and below[own].value != 1:
             if below[own] != x.shape[axis]:
-                return self._terms.narrow(x, axis, start, size)  # it may be stretched, too
+                return self._terms.narrow(x, axis, start, size)  # it may broadcast, too
             inner = yield inner, own, start, size
         return self._terms.rebuild(x, (inner, self._terms.sizes(new)))
 

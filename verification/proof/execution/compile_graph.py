@@ -24,10 +24,10 @@ from ..terms.term import Args, Head, Heads, Term
 from .node_checker import require_form
 
 ABSENT = 0
-"""The place in each frame that holds nothing: what an absent input reads."""
+"""Slot of each frame that holds nothing: an absent input reads it."""
 
 MOST_DEPTH = 40
-"""Bodies and calls stand inside each other so deep at most."""
+"""Limit of nested bodies and calls."""
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -157,7 +157,7 @@ class _Scope(dict[str, int]):
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 _SHORT = 256
-"""Attributes of so many bytes are kept, to see which nodes look alike."""
+"""Limit of attribute bytes up to which nodes share an operation."""
 
 
 class Compiler:
@@ -214,7 +214,7 @@ class Compiler:
 
     def _nodes(self, nodes: Iterable[onnx.NodeProto], scope: _Scope, depth: int) -> None:
         if depth > MOST_DEPTH:
-            raise OpenError(f"bodies stand more than {MOST_DEPTH} deep inside each other")
+            raise OpenError(f"bodies are nested more than {MOST_DEPTH} deep")
         version = scope.program.imports.get("", 0)
         bare = not self._functions
         operations, steps, place, define = (
@@ -224,7 +224,7 @@ class Compiler:
             scope.define,
         )
         for node in nodes:
-            inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
+            inputs, outputs = node.input[:], node.output[:]  # one slice is faster than a loop
             places = tuple(map(place, inputs))
             operation = None
             if bare and not node.attribute and not node.domain:

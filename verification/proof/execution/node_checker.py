@@ -15,7 +15,7 @@ from ..terms.budget import OpenError
 from ..terms.op_semantics import BODIES, schema_of
 
 LEFT_OUT = -1
-"""The element type of an input that is absent."""
+"""Element type of an absent input."""
 
 
 class InvalidError(OpenError):
@@ -48,7 +48,7 @@ def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
             raise InvalidError(f"{name} is not in opset {version}")
         return
     if schema.deprecated:
-        raise InvalidError(f"{name} is not in opset {version} any more")
+        raise InvalidError(f"{name} is deprecated in opset {version}")
     if not schema.min_input <= len(node.input) <= schema.max_input:
         raise InvalidError(f"{name} has {len(node.input)} inputs in opset {version}")
     if not schema.min_output <= len(node.output) <= schema.max_output:
@@ -77,7 +77,7 @@ _VALUES = {
     ("TopK", "k"): _Restriction(10, lambda k: k > 0),
     ("GridSample", "mode"): _Restriction(20, lambda mode: mode not in (b"linear", b"cubic")),
 }
-"""Attributes of which earlier versions do not take all values; runtimes refuse to load these."""
+"""Attributes with values that earlier versions lack; runtimes refuse to load these."""
 
 
 def _is_bare_split(node: onnx.NodeProto, since: int) -> bool:
@@ -126,7 +126,7 @@ def _require_present(
     """Require all inputs that are not optional; a function's body may lack some."""
     for position, elem_type in enumerate(elem_types):
         if elem_type == LEFT_OUT and not formals[min(position, len(formals) - 1)].is_optional:
-            raise InvalidError(f"{label(node)} is given no input {position}")
+            raise InvalidError(f"{label(node)} lacks input {position}")
 
 
 def _require_types(
@@ -140,9 +140,9 @@ def _require_types(
             continue
         name = onnx.TensorProto.DataType.Name(elem_type).lower()
         if f"tensor({name})" not in formal.allowed:
-            raise InvalidError(f"{label(node)} takes no {name} in opset {version}")
+            raise InvalidError(f"{label(node)} does not accept {name} in opset {version}")
         if formal.is_bound and bound.setdefault(formal.variable, elem_type) != elem_type:
-            raise InvalidError(f"{label(node)} has inputs of types that do not fit")
+            raise InvalidError(f"{label(node)} has inputs of different types")
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from ..terms.term import Args, Head, Term
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
 IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"
 HAS_RANK = "has the rank"
-"""The names of demands that are no operators."""
+"""Names of demands that are no operators."""
 
 
 @dataclasses.dataclass(eq=False)

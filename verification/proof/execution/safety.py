@@ -22,18 +22,18 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
 _DEPTH = 16
-"""Operands of operands are looked at so deep, to find the bounds of integers."""
+"""Depth of operands that are visited for the bounds of integers."""
 _NESTED = 4
-"""Trip counts that depend on the trips of other loops are put in so often."""
+"""Limit of substitutions for trip counts that depend on other loops."""
 _SAME_ELEMENTS = ("view", "narrow", "reversed")
 _DRAWS_FROM_ANYTHING = (
     *("Bernoulli", "Dropout", "RandomNormal", "RandomNormalLike", "RandomUniform"),
     "RandomUniformLike",
 )
-"""Operators that draw random numbers, and never fail."""
+"""Operators that draw random numbers and never fail."""
 
 _OF_NOTHING = Bounds(Dimension.constant(0), Dimension.constant(-1))
-"""The bounds of no element."""
+"""Bounds of no element."""
 
 
 class Safety:
@@ -99,9 +99,9 @@ class Safety:
         if head.name == "Range" and self._moves_on(args):
             return ""
         if not rules.defines(OperatorRules.prove_safe):
-            return "nothing is known about when the operator fails"
+            return "the operator's failures are unknown"
         if head.opset < OLDEST_OPSET:
-            return f"nothing is known about when the operator fails at opset {head.opset}"
+            return f"the operator's failures are unknown at opset {head.opset}"
         constants = present([self._terms.tensor(arg) for arg in args])
         node = self._terms.facts.node(head, args, constants, count)
         try:

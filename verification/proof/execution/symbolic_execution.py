@@ -26,7 +26,7 @@ from .safety import Safety
 Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Sequence[Value]"]
 
 CONSTRUCTS: dict[str, Construct] = {}
-"""What runs the nodes of an operator that is more than a function of tensors."""
+"""Executors of operators that are more than functions of tensors, by operator."""
 
 
 def construct(*names: str) -> Callable[[Construct], Construct]:
@@ -149,13 +149,13 @@ class Execution:
                 results = operation.applications.get(args, ())
                 if len(results) < len(outputs):
                     results = terms.opaque(step.head, args, facts)
-                if len(outputs) == 1 and outputs[0] != ABSENT:  # as nearly all have it
+                if len(outputs) == 1 and outputs[0] != ABSENT:  # the common case
                     frame[outputs[0]] = results[0]
                     continue
             for number, at in enumerate(outputs):
                 result = results[number] if number < len(results) else None
                 if result is None and at != ABSENT:
-                    raise OpenError(f"{label(step.node)} gives no output {number}")
+                    raise OpenError(f"{label(step.node)} has no output {number}")
                 frame[at] = result
             frame[ABSENT] = None
         return [frame[at] for at in program.outputs]
@@ -175,7 +175,7 @@ class Execution:
         if construct is not None:
             return construct(self, step, args, frame)
         if operation.bodies:
-            raise OpenError(f"{label(step.node)} is not known to the proof")
+            raise OpenError(f"{label(step.node)} is unsupported by the proof")
         if self._draws(step, args):
             return self._random_outputs(step, args)
         operation.is_plain = not (step.head.draws or step.head.unknown)
@@ -307,7 +307,7 @@ class TracedExecution(Execution):
     def __init__(self, terms: Terms, *rest: Any) -> None:
         super().__init__(terms, *rest)
         self._attributes: dict[Step, tuple[str, ...]] = {}
-        """By which attribute the node around a node holds it."""
+        """Attribute under which a node holds a body, by node of the body."""
 
     @property
     def path(self) -> str:
@@ -322,7 +322,7 @@ class TracedExecution(Execution):
             self._attributes.update(dict.fromkeys(body.steps, (name,)))
         self._path = (*around, *self._attributes.get(step, ()), label(step.node))
         results = super().step(step, args, frame)
-        step.operation.outcomes.clear()  # so that each run of it is seen here
+        step.operation.outcomes.clear()  # so that each run comes here
         for result in results:
             if result is not None:
                 trace.gave(self.side, result, self.path)

@@ -71,7 +71,7 @@ def ones_in_front(shape: Shape) -> int:
 
 
 _OF_ANOTHER_FORM = ("Concat", "MatMul", "Transpose")
-"""Operators for whose axes of length 1 other rules stand."""
+"""Operators with other rules for axes of length 1."""
 
 _PASSING = [
     name

@@ -83,7 +83,7 @@ def zeros(terms: Terms, elem_type: int, shape: Shape) -> Term:
 
 def _zero(elem_type: int) -> Array:
     if not elem_type:
-        raise OpenError("a tensor is filled whose type is not known")
+        raise OpenError("the type of a padded tensor is unknown")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     return np.array("" if dtype.kind in "OUS" else 0, dtype)
 

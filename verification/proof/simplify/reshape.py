@@ -68,7 +68,7 @@ def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     numbers = [dim.value for dim in shape if dim.value is not None]
     elements = x.fact.content if tensor is None else tensor
     if elements is not None and len(numbers) == len(shape) and math.prod(numbers) != elements.size:
-        raise OpenError("a Reshape fails, whatever the inputs are")
+        raise OpenError("a Reshape fails on all inputs")
     if tensor is not None and len(numbers) == len(shape) and tensor.is_readable:
         return [terms.constant(tensor.numpy().reshape(numbers))]
     content = _content(x, shape)
@@ -124,7 +124,7 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
         return None
     own = x.fact.shape
     if own is not None and _is_at_odds(own, target_sizes or []):
-        raise OpenError("an Expand is given a shape to which its input does not broadcast")
+        raise OpenError("the input of an Expand does not broadcast to its shape")
     if own is not None and _is_kept(own, shape):
         return [terms.view(x, shape)]
     spare = ones_in_front(shape)

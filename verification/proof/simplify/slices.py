@@ -45,7 +45,7 @@ def _never_negative(terms: Terms, number: Dimension) -> bool:
 
 
 _BEYOND = 1 << 47
-"""No axis has so many elements: more than a process can address."""
+"""Size that no axis has: more than a process can address."""
 
 
 @rule("narrow")
@@ -60,11 +60,11 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     axis, start, size = head.key, element(first.fact), element(length.fact)
     assert isinstance(axis, int)
     if axis >= len(x.shape):
-        raise OpenError(f"a part is taken along axis {axis} of {len(x.shape)}")
+        raise OpenError(f"a slice along axis {axis} of a tensor of rank {len(x.shape)}")
     if x.shape[axis] == size:
         return [x]
     if x.shape[axis].less(start + size) is True:
-        raise OpenError("a node reads behind the end, whatever the inputs are")
+        raise OpenError("a node reads after the end of an axis on all inputs")
     if x.head.name == "narrow":
         return [_of_narrow(terms, x, axis, start, size)]
     if x.is_op("Concat") and x.head.attribute("axis") == axis:
@@ -76,7 +76,7 @@ def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and start.value is not None and size.value:
         places = range(start.value, start.value + size.value)
-        if places.start >= 0 and places.stop <= tensor.dims[axis]:  # else it fails when it is run
+        if places.start >= 0 and places.stop <= tensor.dims[axis]:  # else it fails at run time
             part = np.take(tensor.numpy(), places, axis)
             return [terms.constant(np.ascontiguousarray(part))]
     bare = _without_unit_axes(terms, x, axis)

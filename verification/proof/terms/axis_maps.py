@@ -19,7 +19,7 @@ from .term import Args, Head, speaks_of_no_axis
 from .term_manager import Terms
 
 ELEMENTWISE = frozenset([name for name, rules in described().items() if rules.elementwise])
-"""Operators whose inputs broadcast, if there are several, and that take each element by itself."""
+"""Operators that broadcast their inputs and work element by element."""
 
 
 def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:

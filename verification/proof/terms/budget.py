@@ -9,14 +9,14 @@ from ....ir import Signal
 from ....limits import allowed, limit
 
 MANY = 8
-"""More operands than these are counted."""
+"""Number of operands up to which a term costs nothing more."""
 
 _EACH = 4
-"""Steps that it takes to look at each of many operands."""
+"""Steps for each of many operands."""
 
 
 _TERM = 16
-"""Steps that it takes to look at each term of long sizes."""
+"""Steps for each monomial of long sizes."""
 
 
 class OpenError(Signal):
@@ -46,7 +46,7 @@ class Budget:
         """
         self.terms -= count
         if self.terms < 0:
-            raise self._over("the models make too many terms to be compared", "proof_terms")
+            raise self._over("the models have too many terms", "proof_terms")
 
     def take(self, operands: int) -> None:
         """Count the operands of a term that has many. A Concat of Concats has all their operands,

@@ -20,10 +20,10 @@ from ....ops import rules_of
 from .term import Head
 
 MOST_ELEMENTS = limit("proof_elements")
-"""A constant is computed where it has so many elements at most, and so have its operands."""
+"""Limit of elements of a constant that is computed, and of its operands."""
 
 MOST_READ = 1 << 14
-"""A constant with more elements is not held in memory because it was looked at once."""
+"""Limit of elements of a constant that stays in memory after a read."""
 
 
 class WeightFiles:
@@ -52,7 +52,7 @@ class WeightFiles:
 
 def key_of(tensor: Tensor) -> Hashable:
     """Key of a constant: type, shape and bytes, so that -0 differs from 0."""
-    # A large one is read for this only: what is kept of it is its digest.
+    # A large one is read for its digest only.
     if tensor.size > MOST_READ and tensor.elem_type != onnx.TensorProto.STRING:
         digest = hashlib.blake2b(digest_size=20)
         for block in tensor.content():
@@ -81,7 +81,7 @@ def evaluate(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[T
     rules = rules_of(node.op)
     if any(t is not None and not _is_small(t) for t in tensors) or rules.draws_random_numbers(node):
         return None
-    if normal_domain(node.domain):  # folding computes none of these either
+    if normal_domain(node.domain):  # constant folding skips these, too
         return None
     arrays = [None if t is None else t.numpy() for t in tensors]
 
@@ -92,7 +92,7 @@ def evaluate(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[T
         return connected_message(node.op, node), head.imports
 
     results = run_kernel(node, arrays, MOST_ELEMENTS, kernel, message)
-    # What fails does so when it is run, too, and is compared as it stands.
+    # An operator that fails here fails at run time, too, and stays.
     if results is None or not all(isinstance(result, np.ndarray) for result in results):
         return None
     governor = current()
@@ -113,7 +113,7 @@ def _kernel(head: Head, node: Node) -> Kernel:
     form = len(node.outputs), tuple([value is None for value in node.inputs])
     kernel = head.kernels.get(form)
     if kernel is None:
-        from ....reference.interpreter.evaluator import operator_kernel  # brings onnx's kernels
+        from ....reference.interpreter.evaluator import operator_kernel  # loads onnx's kernels
 
         kernel = head.kernels[form] = operator_kernel(
             connected_message(node.op, node), head.imports

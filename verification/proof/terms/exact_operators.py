@@ -22,7 +22,7 @@ _WHOLE = frozenset([onnx.TensorProto.BOOL, onnx.TensorProto.STRING, *INTEGER_BIT
 
 OF_ROWS = "of some rows gives the same bits as of all rows"
 FOLDED = "of constants gives the same bits in the runtime"
-"""What a proof takes for granted of an operator that rounds on the way."""
+"""Assumptions about an operator that rounds in between."""
 
 
 def is_exact(name: str, terms: Iterable[Term | None]) -> bool:

@@ -15,7 +15,7 @@ from .term import Head, Term
 Levels = frozenset[int]
 _NONE: Levels = frozenset()
 COMPARED = -1
-"""The level of what is bound where terms are compared."""
+"""Level of the variables that the comparison binds."""
 
 
 class Sizes(Symbols):

@@ -24,25 +24,26 @@ from ....ir import Operator, attribute_message, normal_domain
 LATEST = onnx.defs.onnx_opset_version()
 
 _FIRST = 7
-"""Below this opset operators broadcast by attributes and were redefined without a trace."""
+"""First opset whose operators broadcast without attributes; earlier ones changed without a new
+version."""
 
 Step = Callable[[Operator, int], "Operator | None"]
-"""The operator in the spelling of the next version; None where it means something else there.
-Given also how many outputs its node has."""
+"""Operator in the form of the next version, from the operator and the number of its outputs;
+None if the meaning differs there."""
 
 _STEPS: dict[tuple[str, int], Step] = {}
 
 _OTHER_MEANING = {
     ("Attention", 24),
     ("GroupNormalization", 21),  # one scale for a channel, not for a group
-    ("OneHot", 11),  # a negative index counts from the back instead of being out of range
-    ("Resize", 11),  # pixels lie otherwise, see `canonicalize/resize.py`
-    ("Split", 18),  # parts may be of other lengths where the sizes are not known
+    ("OneHot", 11),  # a negative index counts from the back; before it was out of range
+    ("Resize", 11),  # other pixel positions, see `canonicalize/resize.py`
+    ("Split", 18),  # parts may have other lengths where sizes are unknown
 }
-"""Versions that are no other spelling of the one before, whatever the schemas say."""
+"""Versions with another meaning than the one before, whatever the schemas show."""
 
 BODIES = frozenset(["If", "Loop", "Scan", "SequenceMap"])
-"""Operators that are run by their construct, each version for itself."""
+"""Operators with bodies, which run by their construct in each version."""
 
 
 def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int]:

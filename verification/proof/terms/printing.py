@@ -25,7 +25,7 @@ def shown(term: Term | None, depth: int = 2) -> str:
     for _ in range(depth):
         level = [arg for at in level for arg in at.args if arg is not None and arg not in subterms]
         subterms.update(level[: _MOST_LINES - len(subterms)])
-    # They are numbered as they were made, arguments first; the name of an input says all of it.
+    # Numbers follow the order of construction, arguments first; inputs need no line.
     nodes = sorted(subterms - {term}, key=lambda at: (at.number, at.index))
     return "\n".join([*(_line(at) for at in nodes if at.head.name != "input"), _line(term)])
 

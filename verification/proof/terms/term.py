@@ -270,7 +270,7 @@ def fingerprint(root: Term) -> str:
     for term in descendants([root]):
         key = term.head.key
         if term.head.name == "bound":
-            key = key[0], key[2]  # which state of which loop around it, not how often it was run
+            key = key[0], key[2]  # index and level of the state, not the number of runs
         inside = [texts.get(part, "") for part in term.head.parts]
         args = ["" if arg is None else texts[arg] for arg in term.args]
         text = f"{term.head.name} {key!r} {inside} {args} {term.index}"

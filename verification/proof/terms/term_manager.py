@@ -33,14 +33,14 @@ from .term import Args, Head, Heads, Term, fingerprint, speaks_of_no_axis
 
 _WHOLE = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
 _FOLD = 8
-"""Steps that it takes to compute an operator."""
+"""Steps of a folded operator."""
 ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
 
 Results = list["Term | None"]
 
 MOST_STEPS = limit("proof_loop_steps")
-"""A loop is run by its definition where its iterations have at most so many nodes together."""
+"""Limit of nodes, over all iterations, for a loop that runs by its definition."""
 
 
 class Terms:
@@ -439,7 +439,7 @@ class Terms:
             try:
                 return self.constant(np.array(numbers, dtype).reshape(content.shape))
             except OverflowError as error:
-                raise OpenError("a number grows beyond its type") from error
+                raise OpenError("a number overflows its type") from error
         shape = tuple([Dimension.constant(n) for n in content.shape])
         head = self.heads.own("sizes", (elem_type, content.shape, tuple(flat)))
         return self._one(head, (), Fact(elem_type, shape, content))
@@ -467,8 +467,8 @@ def _dimension(size: Dimension | int) -> Dimension:
 
 
 CanonicalForm = Callable[["Terms", "Head", "Args", int], "Sequence[Term | None] | None"]
-"""Given the terms, a head, its arguments and how many outputs are read; the outputs, or None where
-this is the spelling that is compared."""
+"""Function of the terms, a head, its arguments and the number of outputs. It returns the
+outputs, or None if the head is in canonical form."""
 
 CANONICAL_FORMS: dict[str, CanonicalForm] = {}
 
@@ -488,11 +488,10 @@ def canonical_form(*names: str) -> Callable[[CanonicalForm], CanonicalForm]:
 Rule = Callable[["Terms", "Head", "Args"], "Sequence[Term | None] | None"]
 
 RULES: dict[str, Rule] = {}
-"""The rule of each head that has one."""
+"""Simplifications by head."""
 
 LATE_RULES: dict[str, Rule] = {}
-"""Rules that are asked for only where two terms are compared: they tell what is the same in two
-forms, both of which are common."""
+"""Rules of the comparison by head: they identify two forms, both of which are common."""
 
 
 def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:

@@ -113,7 +113,7 @@ def test_no_trips_of_sizes_that_only_some_runtimes_find_are_open():
         o = Expand (f, u) }>"""
     for sizes in ("0, 0", "2, 2"):
         empty = f"y = Constant <value = float[0, {sizes}] {{}}> ()"
-        assert_open(text % body, text % empty, "runtimes may take its scan output")
+        assert_open(text % body, text % empty, "runtimes may give its scan output other sizes")
 
 
 def test_scan_outputs_of_trips_are_stacked_in_their_order():

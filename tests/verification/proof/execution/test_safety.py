@@ -70,4 +70,4 @@ def test_what_draws_never_fails(terms):
 
 def test_operators_of_others_may_fail(terms):
     head = terms.heads.of(Operator("Strange", {}, "mine"), {"mine": 1, "": 18})
-    assert "nothing is known" in Safety(terms).fault(head, (leaf(terms, "x", FLOAT),), 1)
+    assert "failures are unknown" in Safety(terms).fault(head, (leaf(terms, "x", FLOAT),), 1)

@@ -14,7 +14,7 @@ def test_a_budget_ends():
     budget = Budget(terms=1, steps=2)
     budget.make_terms(1)
     budget.step(2)
-    with pytest.raises(OpenError, match=r"too many terms .*: more than proof_terms=1 allows"):
+    with pytest.raises(OpenError, match=r"too many terms.*: more than proof_terms=1 allows"):
         budget.make_terms(1)
     with pytest.raises(OpenError, match="too many steps: more than proof_steps=2 allows"):
         budget.step()

@@ -92,7 +92,7 @@ def test_content_is_a_constant_where_all_of_it_is_known(terms):
 
 
 def test_content_beyond_its_type_is_open(terms):
-    with pytest.raises(OpenError, match="beyond its type"):
+    with pytest.raises(OpenError, match="overflows its type"):
         terms.sizes([2**63])
 
 
