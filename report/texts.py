@@ -9,11 +9,11 @@ import onnx
 from ..ir import Operator, Tensor
 from ..ir.attributes import PLAIN, value_of
 from ..ir.tensor_contents import element_bits
+from ..reference import signature
 
 _MOST_TEXT = 60
 _MOST_NOTE = 300
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
-_TENSORS = (onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS)
 
 
 def type_text(declared: onnx.TypeProto | None) -> str:
@@ -22,31 +22,9 @@ def type_text(declared: onnx.TypeProto | None) -> str:
     >>> type_text(onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ["N", 4]))
     'float[N,4]'
     """
-    kind = None if declared is None else declared.WhichOneof("value")
-    if declared is None or kind is None:
+    if declared is None or declared.WhichOneof("value") is None:
         return ""
-    if kind in ("tensor_type", "sparse_tensor_type"):
-        return _tensor_text(getattr(declared, kind))
-    if kind == "map_type":
-        key = _element(declared.map_type.key_type)
-        return f"map({key}, {type_text(declared.map_type.value_type)})"
-    name = {"sequence_type": "seq", "optional_type": "optional"}.get(kind)
-    return f"{name}({type_text(getattr(declared, kind).elem_type)})" if name else kind
-
-
-def _tensor_text(tensor: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor) -> str:
-    element = _element(tensor.elem_type)
-    if not tensor.HasField("shape"):
-        return f"{element}[...]"
-    dims = [
-        str(getattr(dim, dim.WhichOneof("value"))) if dim.WhichOneof("value") else "?"
-        for dim in tensor.shape.dim
-    ]
-    return f"{element}[{','.join(dims)}]" if dims else element
-
-
-def _element(number: int) -> str:
-    return str(onnx.TensorProto.DataType.Name(number)).lower()
+    return signature.type_text(declared)
 
 
 def attributes_text(op: Operator) -> str:

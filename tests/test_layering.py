@@ -29,7 +29,7 @@ FLOORS = {
         *("passes", "version_converter", "targets"),
     ),
     "interop": ("ir", "facts", "verification", "passes", "driver"),
-    "report": ("display", "ir", "analysis", "passes", "driver"),
+    "report": ("display", "ir", "reference", "analysis", "passes", "driver"),
     "batch": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
         *("targets", "driver"),

@@ -8,7 +8,7 @@ where values are unknown, on shapes.
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal, Protocol
+from typing import Literal
 
 import onnx
 
@@ -169,16 +169,6 @@ _MOST_FOLLOWED = 1000
 """The limit of iterations on shapes: each costs an inference of the body."""
 
 
-class _Condition(Protocol):
-    """An evaluator of a body's condition, iteration by iteration."""
-
-    failure: str
-    settled: bool
-
-    def step(self, trip: int) -> bool | None:
-        """Run an iteration, and return the condition; None if unknown."""
-
-
 def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
     slice_ = ConditionSlice(loop, folder)
     if slice_.obstacle is None:
@@ -194,7 +184,9 @@ def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int
     return computed
 
 
-def _count(condition: _Condition, loop: Node, most: int | None, limit: int) -> TripCount:
+def _count(
+    condition: ConditionSlice | ConditionShapes, loop: Node, most: int | None, limit: int
+) -> TripCount:
     trips = 0
     while most is None or trips < most:
         if trips >= limit:

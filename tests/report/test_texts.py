@@ -24,11 +24,11 @@ FLOATS = helper.make_tensor_type_proto(TensorProto.FLOAT, ["N", 4, None])
         (onnx.TypeProto(), ""),
         (FLOATS, "float[N,4,?]"),
         (helper.make_tensor_type_proto(TensorProto.INT64, []), "int64"),
-        (helper.make_tensor_type_proto(TensorProto.BOOL, None), "bool[...]"),
+        (helper.make_tensor_type_proto(TensorProto.BOOL, None), "bool[]"),
         (helper.make_sequence_type_proto(FLOATS), "seq(float[N,4,?])"),
         (helper.make_optional_type_proto(FLOATS), "optional(float[N,4,?])"),
         (helper.make_map_type_proto(TensorProto.STRING, FLOATS), "map(string, float[N,4,?])"),
-        (helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [3]), "float[3]"),
+        (helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [3]), "sparse_tensor(float[3])"),
     ],
 )
 def test_a_type_is_written_as_in_onnx_text(declared, text):
