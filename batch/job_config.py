@@ -23,7 +23,7 @@ _FORM = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Treatment:
+class JobConfig:
     """Work on each model of a batch.
 
     Attributes:
@@ -74,7 +74,7 @@ class Treatment:
         ):
             yield
 
-    def for_workers(self) -> Treatment:
+    def for_workers(self) -> JobConfig:
         """Return the same for processes in other folders: a target's file is read, once.
 
         Raises:

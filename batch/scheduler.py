@@ -15,7 +15,7 @@ from ..display import OnProgress, silent
 from ..ir import TWO_GB
 from ..ir.kinds import PATH, takes
 from .errors import BatchError
-from .job_config import Treatment
+from .job_config import JobConfig
 from .pools import LOCAL, Pool, pool_of
 from .result import Record
 from .sources import Given, Job, jobs_of
@@ -98,7 +98,7 @@ def run(
     comparison = VerifyOptions.of(verify)
     options.setdefault("timeout", comparison.timeout if comparison else None)
     options |= {"max_work": max_work, "max_memory": max_memory, "hints": False}
-    how = Treatment(
+    how = JobConfig(
         RewriteOptions.of(passes=passes, dims=dims, target=target, **options),
         comparison,
         require_straight_line,
@@ -114,7 +114,7 @@ def run(
 def run_all(
     sources: Given | Sequence[Given],
     out: Given,
-    how: Treatment,
+    how: JobConfig,
     jobs: int | None = None,
     resume: bool = False,
     backend: str = LOCAL,
@@ -163,7 +163,7 @@ def _begin(job: Job, state: State) -> None:
         state.begin(job.name)
 
 
-def _call(job: Job, how: Treatment, key: str) -> Any:
+def _call(job: Job, how: JobConfig, key: str) -> Any:
     import joblib
 
     return joblib.delayed(work)(job, how, key)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir import Error, SaveError, Target
 from ..ir.errors import reason
 from .change_detection import Seen, are_as_before, seen
-from .job_config import Treatment
+from .job_config import JobConfig
 from .result import Problem, Record
 from .sources import Job
 
@@ -41,7 +41,7 @@ class Done:
     entry: dict[str, Any] | None = None
 
 
-def work(job: Job, how: Treatment, key: str) -> Done:
+def work(job: Job, how: JobConfig, key: str) -> Done:
     """Work on a model, unless that was done before.
 
     Args:
@@ -99,7 +99,7 @@ def _skipped(job: Job, key: str) -> Done | None:
     return Done(dataclasses.replace(record, status="skipped", **own))
 
 
-def _made(job: Job, how: Treatment, key: str) -> Done:
+def _made(job: Job, how: JobConfig, key: str) -> Done:
     from ..ir import read_file
 
     with how.prepared():
@@ -120,7 +120,7 @@ def _made(job: Job, how: Treatment, key: str) -> Done:
     return Done(record, {**entry, "record": record.to_dict()})
 
 
-def _transformed(original: ModelFile, how: Treatment) -> Outcome:
+def _transformed(original: ModelFile, how: JobConfig) -> Outcome:
     """Rewrite a model, and compare it unless something else withholds the result."""
     from ..driver.transform import transform_model
     from ..verification.mismatch import require_compared
@@ -136,7 +136,7 @@ def _transformed(original: ModelFile, how: Treatment) -> Outcome:
     return outcome
 
 
-def _problem(outcome: Outcome, how: Treatment) -> Problem:
+def _problem(outcome: Outcome, how: JobConfig) -> Problem:
     """Return the problem that withholds a result; "" for none."""
     if how.straight_line and outcome.left:
         return "control flow left"
@@ -158,11 +158,11 @@ def _runtimes() -> Workers:
     return runtimes
 
 
-def _target(job: Job, files: list[Path], how: Treatment) -> Target:
+def _target(job: Job, files: list[Path], how: JobConfig) -> Target:
     return Target.of(job.target, files, job.path, force=how.force)
 
 
-def _written(model: Model, job: Job, files_read: list[Path], how: Treatment) -> dict[str, Seen]:
+def _written(model: Model, job: Job, files_read: list[Path], how: JobConfig) -> dict[str, Seen]:
     """Write the result elsewhere, move it to its place, and describe its files.
 
     A process that is ended meanwhile leaves nothing half-written where results are.

@@ -152,13 +152,13 @@ def run(session: Session, sources: Sequence[Path], target: Path, many: ManyArgum
 
 def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) -> int:
     _require_for_many(session, sources, many)
-    from ..batch.job_config import Treatment
+    from ..batch.job_config import JobConfig
     from ..batch.scheduler import run_all
     from ..ir import TWO_GB
 
     interrupts.raise_from_now_on()
     about, output = session.about, session.output
-    how = Treatment(
+    how = JobConfig(
         dataclasses.replace(session.rewriting, hints=False),
         session.verification,
         straight_line=session.straight_line,

@@ -20,7 +20,7 @@ from ..verification.mismatch import MismatchError
 from ..version_converter import ConversionError, convert
 from ..version_converter.differences import Differences, Snapshot
 from ..version_converter.unblock import PIPELINES, unblock
-from .rewrite import Rewriting, Rewritten
+from .rewrite import Rewrite, RewriteResult
 
 if TYPE_CHECKING:
     from ..runtimes.workers import Workers
@@ -61,11 +61,11 @@ class Conversion:
         on_progress: called now and then during long work.
     """
 
-    rewriting: Rewriting
+    rewriting: Rewrite
     on_progress: OnProgress = silent
 
     @paused_collector
-    def run(self) -> Converted:
+    def run(self) -> ConversionResult:
         """Convert a copy.
 
         Raises:
@@ -74,7 +74,7 @@ class Conversion:
         """
         try:
             with governed(), notes() as noted:
-                converted = self.carried(self._opset)
+                converted = self.convert_to(self._opset)
             return dataclasses.replace(converted, noted=tuple(noted))
         except ConversionError as error:
             raise error.reaching(self._nearest(error)) from error
@@ -84,7 +84,7 @@ class Conversion:
         assert self.rewriting.options.opset is not None
         return self.rewriting.options.opset
 
-    def carried(self, target: int) -> Converted:
+    def convert_to(self, target: int) -> ConversionResult:
         """Convert the model to an opset, straightened where it must be.
 
         Raises:
@@ -101,8 +101,8 @@ class Conversion:
                 raise
             stuck = error
         if stuck is not None:
-            start, straightened = self._straightened(target, stuck)
-        return Converted(
+            start, straightened = self._straighten(target, stuck)
+        return ConversionResult(
             self, start, before, operators, time.perf_counter() - started, straightened
         )
 
@@ -116,9 +116,9 @@ class Conversion:
         if watcher is not None:
             watcher.after(step, model, True)
 
-    def _straightened(
+    def _straighten(
         self, target: int, stuck: ConversionError
-    ) -> tuple[Rewritten, tuple[Remark, ...]]:
+    ) -> tuple[RewriteResult, tuple[Remark, ...]]:
         """Rewrite the constructs at which a first conversion failed, and convert again."""
         first: ConversionError | None = None
         for passes in PIPELINES:
@@ -146,14 +146,14 @@ class Conversion:
                 return None
             tried.add(nearest)
             try:
-                self.carried(nearest)
+                self.convert_to(nearest)
             except ConversionError as nearer:
                 error = nearer
             else:
                 return nearest
         return None
 
-    def _start(self) -> Rewritten:
+    def _start(self) -> RewriteResult:
         """Return the model to convert, each time anew: a failure leaves it half converted."""
         if not self.rewriting.has_passes:
             return self.rewriting.run()
@@ -163,7 +163,7 @@ class Conversion:
         )
 
     @lazy_property
-    def _rewritten(self) -> Rewritten:
+    def _rewritten(self) -> RewriteResult:
         """The result of the passes."""
 
         def tell(what: str, finished: int, total: int) -> None:
@@ -176,7 +176,7 @@ class Conversion:
 
 
 @dataclasses.dataclass(frozen=True)
-class Converted:
+class ConversionResult:
     """Result of a conversion.
 
     Attributes:
@@ -190,7 +190,7 @@ class Converted:
     """
 
     conversion: Conversion
-    rewritten: Rewritten
+    rewritten: RewriteResult
     opset_before: int
     operators: Snapshot = dataclasses.field(repr=False)
     seconds: float = 0.0
@@ -240,7 +240,7 @@ class Converted:
             verdict = compare(rewriting.original, self.model, options, **subject, **shared)
             notes = (*verdict.notes, *map(str, context.remarks))
             verdict = dataclasses.replace(verdict, notes=notes)
-        verdict = rewriting.trusted(verdict, options, workers)
+        verdict = rewriting.check_trust(verdict, options, workers)
         if verdict.differs:
             rewriting.run().verify(options, **shared)  # names the pass, if it is one's fault
             raise MismatchError(verdict, f"that converts to opset {self.model.opset()}")

@@ -39,7 +39,7 @@ from ..targets.target import Target, TargetError
 from ..version_converter import ConversionError
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
 from .convert import Conversion
-from .rewrite import Rewriting
+from .rewrite import Rewrite
 
 if TYPE_CHECKING:
     from .options import RewriteOptions
@@ -87,11 +87,11 @@ class FitTarget(Pass):
         original = load(model) if len(self.ways) > 1 else None
         before, had = list(context.remarks.entries), _operators(model)
         changed = run_passes(self.ways[0], model, context, repeat=False)
-        best, fit_run = _Fit(self, model, context.meter.added_nodes).made(), context
+        best, fit_run = _Fit(self, model, context.meter.added_nodes).fit(), context
         if original is not None and any(n.bodies or n.op_type not in had for n in best.untaken):
             for way in self.ways[1:]:
                 trial = try_passes(way, load(original), context, repeat=False)
-                fitted = _Fit(self, trial.model, trial.context.meter.added_nodes).made()
+                fitted = _Fit(self, trial.model, trial.context.meter.added_nodes).fit()
                 if len(fitted.untaken) < len(best.untaken):
                     best, fit_run = fitted, trial.context
                 if not best.untaken:
@@ -162,7 +162,7 @@ def _operators(model: Model) -> set[str]:
 
 
 @dataclasses.dataclass
-class Fitted:
+class FitResult:
     """Result of a fit: a model that fits as far as it can.
 
     Attributes:
@@ -241,7 +241,7 @@ class _Fit:
     def target(self) -> Target:
         return self.pass_.target
 
-    def made(self) -> Fitted:
+    def fit(self) -> FitResult:
         """Fit the model in the opset that leaves least, the first of equals."""
         before, best, least, stuck = self.model.opset(), None, 0, None
         if self.model.training_info:
@@ -261,17 +261,17 @@ class _Fit:
             if not least:
                 break
         if best is None:
-            return Fitted(
+            return FitResult(
                 self.model, before, Legality(self.target, self.model).unsupported(), stuck=stuck
             )
         return best
 
-    def _as_it_is(self) -> Fitted:
+    def _as_it_is(self) -> FitResult:
         """Return a model with training information, which names its values, as it is."""
         untaken, opset = Legality(self.target, self.model).unsupported(), self.model.opset()
         stays = "the model has training information, and stays as it is for that"
         stuck = None if opset in self.target.opsets else ConversionError(stays)
-        return Fitted(
+        return FitResult(
             self.model, opset, {n: f"{why}; {stays}" for n, why in untaken.items()}, stuck=stuck
         )
 
@@ -287,25 +287,25 @@ class _Fit:
         if own and preferred is not None and preferred != nearest:
             yield preferred
 
-    def _in(self, opset: int) -> Fitted:
+    def _in(self, opset: int) -> FitResult:
         """Convert the model to an opset, and replace operators that the target lacks."""
         before = self.model.opset()
         is_taken = not (self.target.own_outputs and any(shared_outputs(self.model)))
         if opset == before and is_taken and not Legality(self.target, self.model).unsupported():
-            return Fitted(self.model, before, {})
+            return FitResult(self.model, before, {})
         copy, straightened, changes = self.model, tuple[Remark, ...](), ""
         if opset == before:
             copy = load(self.model)
         else:
             options = self.pass_.request.of_conversion(opset)
-            converted = Conversion(Rewriting(self.model, options)).carried(opset)
+            converted = Conversion(Rewrite(self.model, options)).convert_to(opset)
             copy, straightened = converted.model, converted.straightened
             counts = converted.differences.to_dict()["changed"]
             changes = "".join(f", {op} {count}" for op, count in counts.items())
             changes = f"; changed: {changes[2:]}" if changes else ""
         budget = Budget(Meter(self.added), self.pass_.max_nodes)
         replaced, untaken = legalize(copy, self.target, budget)
-        return Fitted(copy, before, untaken, replaced, straightened, changes=changes)
+        return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
 
 
 def fitting(passes: str | Pipeline | None, target: Target, request: RewriteOptions) -> Pipeline:

@@ -23,7 +23,7 @@ from ..passes.manager import plugins
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import NO_PASS, calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
-from .rewrite import Rewriting, count_all_nodes
+from .rewrite import Rewrite, count_all_nodes
 from .specialize import Values
 from .suggestions import Advice, Hint, advise, hint_blocks, named
 from .trip_bounds import Maxima
@@ -177,13 +177,13 @@ def inspect(
 @paused_collector
 def inspect_model(model: ModelSource, options: RewriteOptions) -> Inspection:
     """Inspect a model: `inspect` with its options in one object."""
-    rewriting = Rewriting(model, options)
+    rewriting = Rewrite(model, options)
     pipeline = rewriting.pipeline
     with governed(options.limits):
         return _inspected(rewriting, pipeline)
 
 
-def _inspected(rewriting: Rewriting, pipeline: Pipeline) -> Inspection:
+def _inspected(rewriting: Rewrite, pipeline: Pipeline) -> Inspection:
     copy, _ = rewriting.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))

@@ -17,14 +17,14 @@ from ..passes import Remark
 from ..passes.base import kept_constructs
 from ..passes.manager.pipeline import Timing
 from ..verification.runs.options import VerifyOptions
-from .rewrite import Rewriting, Rewritten, count_all_nodes
+from .rewrite import Rewrite, RewriteResult, count_all_nodes
 from .suggestions import Hint, hint_blocks
 
 if TYPE_CHECKING:
     from ..runtimes.workers import Workers
     from ..targets import Target
     from ..verification.runs.verdict import Verdict
-    from .convert import Converted
+    from .convert import ConversionResult
 
 _MOST_DONE = 40
 """So many rows of what was rewritten are shown; what is left is shown in full."""
@@ -68,14 +68,14 @@ class Outcome:
     bound: Mapping[str, Array] = dataclasses.field(repr=False)
     seconds: float
     verdict: Verdict | None
-    rewritten: Rewritten = dataclasses.field(repr=False)
-    converted: Converted | None = dataclasses.field(repr=False)
+    rewritten: RewriteResult = dataclasses.field(repr=False)
+    converted: ConversionResult | None = dataclasses.field(repr=False)
 
     @classmethod
     def of(
         cls,
-        rewritten: Rewritten,
-        converted: Converted | None,
+        rewritten: RewriteResult,
+        converted: ConversionResult | None,
         left: Sequence[Remark],
         hints: Sequence[Hint],
     ) -> Outcome:
@@ -159,7 +159,7 @@ class Outcome:
         return f"{name} does not take {len(self.untaken)}: {listed}"
 
     @property
-    def rewriting(self) -> Rewriting:
+    def rewriting(self) -> Rewrite:
         """The request, without the conversion."""
         return self.rewritten.rewriting
 

@@ -33,7 +33,7 @@ def _told(maxima: Maxima) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rewriting:
+class Rewrite:
     """Request of one rewrite: a model, which is never changed, and the options."""
 
     source: ModelSource
@@ -59,7 +59,7 @@ class Rewriting:
         """Test whether passes do more than freeze initializers."""
         return not all(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes)
 
-    def run(self, progress: Progress | None = None) -> Rewritten:
+    def run(self, progress: Progress | None = None) -> RewriteResult:
         """Rewrite a copy.
 
         Raises:
@@ -71,7 +71,9 @@ class Rewriting:
         nodes, opset = count_all_nodes(model), model.opset()
         assume_maxima(model, self.options.assume_max)
         result = self.pipeline.apply(model, progress)
-        return Rewritten(self, result, bound, shapes, nodes, opset, time.perf_counter() - started)
+        return RewriteResult(
+            self, result, bound, shapes, nodes, opset, time.perf_counter() - started
+        )
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """Return a copy of the model for the passes, and the values of bound inputs."""
@@ -95,7 +97,9 @@ class Rewriting:
             for name, shape in shapes.items()
         }
 
-    def trusted(self, verdict: Verdict, options: VerifyOptions, workers: Workers | None) -> Verdict:
+    def check_trust(
+        self, verdict: Verdict, options: VerifyOptions, workers: Workers | None
+    ) -> Verdict:
         """Add to a verdict whether inputs exceed the maxima that the caller vouches for.
 
         Raises:
@@ -143,7 +147,7 @@ class Rewriting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rewritten:
+class RewriteResult:
     """Result of a rewrite.
 
     Attributes:
@@ -156,7 +160,7 @@ class Rewritten:
         seconds: the time from reading the model to the rewritten one.
     """
 
-    rewriting: Rewriting
+    rewriting: Rewrite
     result: Result[Model]
     bound: dict[str, Array]
     shapes: dict[str, tuple[int | None, ...]]
@@ -199,7 +203,7 @@ class Rewritten:
         subject: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
         subject |= {"base_dir": self.rewriting.base_dir, "workers": workers, "loaded": loaded}
         verdict = compare(source, self.model, options, on_progress=on_progress, **subject)
-        verdict = self.rewriting.trusted(verdict, options, workers)
+        verdict = self.rewriting.check_trust(verdict, options, workers)
         if verdict.differs:
             raise self._located(verdict, options)
         return verdict

@@ -22,7 +22,7 @@ from ..ir.option_names import by
 from ..limits import limit
 from ..passes import FreezeInitializers, Pass, Pipeline, Remark
 from .options import RewriteOptions
-from .rewrite import Rewriting, count_all_nodes
+from .rewrite import Rewrite, count_all_nodes
 
 _log = logging.getLogger(__name__)
 
@@ -167,7 +167,7 @@ class Way:
         }
         return {name: value for name, value in arguments.items() if value}
 
-    def applied(self, rewriting: Rewriting, size: int) -> Rewriting:
+    def applied(self, rewriting: Rewrite, size: int) -> Rewrite:
         """Return the rewrite with these options added."""
         options = rewriting.options
         selecting = options.selecting if self.selects else None
@@ -185,11 +185,11 @@ class Way:
             assume_max={**options.assume_max, **added.get("assume_max", {})},
             base_dir=options.base_dir,
         )
-        return Rewriting(rewriting.original, tried)  # read once
+        return Rewrite(rewriting.original, tried)  # read once
 
 
 def advise(
-    rewriting: Rewriting,
+    rewriting: Rewrite,
     after: Model,
     on_progress: OnProgress = silent,
 ) -> Advice:
@@ -329,7 +329,7 @@ class _Trials:
         on_progress: told of what is tried.
     """
 
-    def __init__(self, rewriting: Rewriting, residual: int, on_progress: OnProgress) -> None:
+    def __init__(self, rewriting: Rewrite, residual: int, on_progress: OnProgress) -> None:
         self.rewriting = rewriting
         self.residual = residual
         self.on_progress = on_progress
@@ -364,7 +364,7 @@ class _Trials:
                 break
         return best
 
-    def _stay(self, rewriting: Rewriting) -> dict[Key, list[Reason]] | None:
+    def _stay(self, rewriting: Rewrite) -> dict[Key, list[Reason]] | None:
         try:
             model, _ = rewriting.prepare()
             self.nodes += count_all_nodes(model)

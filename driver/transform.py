@@ -15,13 +15,13 @@ from ..verification.runs.options import Verify, VerifyOptions
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import left_over
 from .result import Outcome
-from .rewrite import Rewriting, Rewritten
+from .rewrite import Rewrite, RewriteResult
 from .specialize import Values
 from .suggestions import Advice, advise, corrected
 from .trip_bounds import Maxima
 
 if TYPE_CHECKING:
-    from .convert import Converted
+    from .convert import ConversionResult
 
 
 @paused_collector
@@ -41,7 +41,7 @@ def transform_model(
     Raises:
         Error: as `transform`.
     """
-    rewriting = Rewriting(model, options)
+    rewriting = Rewrite(model, options)
     has_passes = rewriting.has_passes
     with governed(options.limits):
         if verification is not None:
@@ -66,7 +66,9 @@ def transform_model(
         return outcome
 
 
-def _rewritten(rewriting: Rewriting, on_progress: OnProgress) -> tuple[Rewritten, Converted | None]:
+def _rewritten(
+    rewriting: Rewrite, on_progress: OnProgress
+) -> tuple[RewriteResult, ConversionResult | None]:
     if rewriting.options.conversion_opset is None:
         return rewriting.run(lambda *step: on_progress("rewriting", *step)), None
     from .convert import Conversion

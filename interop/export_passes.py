@@ -9,7 +9,7 @@ import onnx_ir
 import onnx_ir.passes
 
 from ..driver.options import Passes, RewriteOptions
-from ..driver.rewrite import Rewriting
+from ..driver.rewrite import Rewrite
 from ..driver.specialize import Values
 from ..driver.trip_bounds import Maxima, assume_maxima
 from ..facts.named_dimensions import Dims, Shapes
@@ -93,7 +93,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         """
         exchange = Exchange()
         mine = exchange.from_onnx_ir(model)
-        rewriting = Rewriting(mine, self.options)
+        rewriting = Rewrite(mine, self.options)
         bound = rewriting.bind(mine)
         fixed = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
         assume_maxima(mine, self.options.assume_max)

@@ -10,11 +10,11 @@ import onnx
 import pytest
 from straightline import ir
 from straightline.batch import worker as module
-from straightline.batch.job_config import Treatment
+from straightline.batch.job_config import JobConfig
 from straightline.batch.sources import jobs_of
 from straightline.batch.worker import failed, work
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewriting
+from straightline.driver.rewrite import Rewrite
 from straightline.ir import Operator
 from straightline.passes import Pass
 from straightline.verification.runs.options import VerifyOptions
@@ -31,7 +31,7 @@ def job():
 
 
 def test_the_result_takes_its_place_whole(job):
-    done = work(job, Treatment(), "key")
+    done = work(job, JobConfig(), "key")
     assert done.record.status == "written" and done.record.seconds > 0
     assert {*done.entry["read"]} == {"w.onnx", "w.weights"}
     assert {*done.entry["written"]} == {"w.onnx", "w.onnx.data"}
@@ -40,17 +40,17 @@ def test_the_result_takes_its_place_whole(job):
 
 
 def test_what_is_done_is_seen_to_be(job):
-    known = dataclasses.replace(job, earlier=work(job, Treatment(), "key").entry)
-    assert work(known, Treatment(), "key").record.status == "skipped"
-    assert work(known, Treatment(), "other").record.status == "written"
+    known = dataclasses.replace(job, earlier=work(job, JobConfig(), "key").entry)
+    assert work(known, JobConfig(), "key").record.status == "skipped"
+    assert work(known, JobConfig(), "other").record.status == "written"
 
 
 def test_what_a_target_does_not_take_withholds_the_result_where_that_is_asked_for(job):
     options = RewriteOptions((), target=lacking("Add", opsets=(7, 28)))
-    done = work(job, Treatment(options, verify=None, whole_target=True), "key")
+    done = work(job, JobConfig(options, verify=None, whole_target=True), "key")
     assert (done.record.status, done.record.problem) == ("failed", "not taken")
     assert done.record.messages[-1].startswith("npu does not take 1: Add 1")
-    assert work(job, Treatment(options, verify=None), "key").record.ok
+    assert work(job, JobConfig(options, verify=None), "key").record.ok
 
 
 def test_where_the_second_file_cannot_take_its_place_the_first_may_be_replaced_again(
@@ -58,24 +58,24 @@ def test_where_the_second_file_cannot_take_its_place_the_first_may_be_replaced_a
 ):
     put = module._put
     monkeypatch.setattr(module, "_put", lambda made, place: put(made, _only_data(place)))
-    assert "no space left" in work(job, Treatment(), "key").record.messages[0]
+    assert "no space left" in work(job, JobConfig(), "key").record.messages[0]
     assert [path.name for path in Path("out").iterdir()] == ["w.onnx.data"]
     monkeypatch.setattr(module, "_put", put)
-    assert work(job, Treatment(), "key").record.ok
+    assert work(job, JobConfig(), "key").record.ok
 
 
 def test_data_is_linked_where_that_is_asked_for(job):
     mode = os.stat("models/deep/w.weights").st_mode
     for _ in range(2):
-        done = work(job, Treatment(link_data=True), "key")
+        done = work(job, JobConfig(link_data=True), "key")
         assert done.record.status == "written", done.record
         assert {*done.entry["written"]} == {"w.onnx", "w.onnx.data"}
         assert os.path.samefile("out/w.onnx.data", "models/deep/w.weights")
         assert not list(Path("made").iterdir())
     assert os.stat("models/deep/w.weights").st_mode == mode
     known = dataclasses.replace(job, earlier=done.entry)
-    assert work(known, Treatment(link_data=True), "key").record.status == "skipped"
-    assert Treatment(link_data=True).key() != Treatment().key()
+    assert work(known, JobConfig(link_data=True), "key").record.status == "skipped"
+    assert JobConfig(link_data=True).key() != JobConfig().key()
 
 
 def test_several_data_files_are_linked_each_under_the_name_that_the_result_has_for_it(tmp_path):
@@ -95,7 +95,7 @@ def test_several_data_files_are_linked_each_under_the_name_that_the_result_has_f
     (tmp_path / "staging").mkdir()
     job = dataclasses.replace(found, staging=tmp_path / "staging", owns_data=True)
     for _ in range(2):
-        done = work(job, Treatment(RewriteOptions(()), link_data=True), "key")
+        done = work(job, JobConfig(RewriteOptions(()), link_data=True), "key")
         assert done.record.status == "written", done.record
         made = ir.load(job.target).graph.initializers
         assert [tensor.numpy()[-1] for tensor in made.values()] == list(range(len(names)))
@@ -119,8 +119,8 @@ def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, messag
     def fail(self):
         raise error
 
-    monkeypatch.setattr(Rewriting, "run", lambda self, *_: fail(self))
-    record = work(job, Treatment(), "key").record
+    monkeypatch.setattr(Rewrite, "run", lambda self, *_: fail(self))
+    record = work(job, JobConfig(), "key").record
     assert (record.status, record.problem) == ("failed", problem)
     assert message in record.messages[0]
 
@@ -128,10 +128,10 @@ def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, messag
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        (Treatment(RewriteOptions("nothing-such")), "usage"),
-        (Treatment(max_bytes=3), "bad input"),
-        (Treatment(RewriteOptions(dims={"N": 3})), "bad input"),
-        (Treatment(load=(Path("none.py"),)), "bad input"),
+        (JobConfig(RewriteOptions("nothing-such")), "usage"),
+        (JobConfig(max_bytes=3), "bad input"),
+        (JobConfig(RewriteOptions(dims={"N": 3})), "bad input"),
+        (JobConfig(load=(Path("none.py"),)), "bad input"),
     ],
 )
 def test_what_does_not_fit_is_a_record(job, how, problem):
@@ -154,7 +154,7 @@ class Wrong(Pass):
 
 def test_other_outputs_withhold_a_result(job):
     for _ in range(2):  # the runtimes are kept
-        done = work(job, Treatment(RewriteOptions(Wrong())), "key")
+        done = work(job, JobConfig(RewriteOptions(Wrong())), "key")
         record = done.record
         assert (record.problem, record.outputs) == ("outputs differ", "different")
         assert "the pass wrong changed the outputs" in record.messages[0]
@@ -166,7 +166,7 @@ def test_a_proof_that_is_demanded_and_not_there_withholds_a_result(job):
     Path("out").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Verdict, "proved", False)
-        record = work(job, Treatment(verify=VerifyOptions(prove=True)), "key").record
+        record = work(job, JobConfig(verify=VerifyOptions(prove=True)), "key").record
     assert record.problem == "not verified"
     assert not list(Path("out").iterdir())
 

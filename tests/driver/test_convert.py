@@ -14,7 +14,7 @@ from harness import assert_equal_outputs
 from straightline import BindingError, MismatchError, convert_version, ir, transform
 from straightline.driver.convert import Conversion
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewriting
+from straightline.driver.rewrite import Rewrite
 from straightline.verification.runs.options import VerifyOptions
 from straightline.version_converter import ConversionError
 from wrong_passes import Negating
@@ -40,7 +40,7 @@ def failed(model: Any, target: int, **options: Any) -> ConversionError:
 
 
 def conversion(model: Any, target: int, passes: Any = (), **known: Any) -> Conversion:
-    return Conversion(Rewriting(model, RewriteOptions(passes, opset=target, **known)))
+    return Conversion(Rewrite(model, RewriteOptions(passes, opset=target, **known)))
 
 
 def test_a_value_that_is_set_decides_what_stands_in_the_way() -> None:
@@ -277,8 +277,8 @@ LOOP = """
 
 def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
-    original = Rewriting.run
-    monkeypatch.setattr(Rewriting, "run", lambda *a: runs.append(a[0]) or original(*a))
+    original = Rewrite.run
+    monkeypatch.setattr(Rewrite, "run", lambda *a: runs.append(a[0]) or original(*a))
     made = conversion(parsed(LOOP), 9, "unroll-loops", values={"k": 1}).run()
     assert {node.op_type for node in made.model.graph.nodes()} == {"Exp", "Identity"}
     assert made.model.opset() == 9

@@ -6,7 +6,7 @@ import pickle
 import pytest
 import straightline as sl
 from straightline.batch import run
-from straightline.batch.job_config import Treatment
+from straightline.batch.job_config import JobConfig
 from straightline.driver.options import RewriteOptions
 from straightline.passes import InlineIfs, Pipeline, UnrollLoops
 
@@ -34,13 +34,13 @@ def test_every_option_is_a_keyword_of_transform():
 def test_options_reach_a_worker_as_they_are(monkeypatch, tmp_path):
     (tmp_path / "m.onnx").touch()
     seen = []
-    check = Treatment.check
-    monkeypatch.setattr(Treatment, "check", lambda self: seen.append(self) or check(self))
+    check = JobConfig.check
+    monkeypatch.setattr(JobConfig, "check", lambda self: seen.append(self) or check(self))
     keywords = {"values": {"n": 2}, "opset": 17, "max_trips": 3, "max_work": 9}
     run([tmp_path / "m.onnx"], tmp_path / "out", "unroll-loops", verify={"seed": 1}, **keywords)
     (how,) = seen
     assert how.rewriting == RewriteOptions.of(passes="unroll-loops", hints=False, **keywords)
-    assert pickle.loads(pickle.dumps(how)) == how != Treatment()
+    assert pickle.loads(pickle.dumps(how)) == how != JobConfig()
 
 
 def test_the_pipeline_that_options_describe():

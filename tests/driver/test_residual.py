@@ -3,7 +3,7 @@
 import onnx
 from straightline.driver.options import RewriteOptions
 from straightline.driver.residual import left_over
-from straightline.driver.rewrite import Rewriting
+from straightline.driver.rewrite import Rewrite
 from straightline.passes import InlineIfs, Pipeline, UnrollLoops
 
 LOOP = """<ir_version: 8, opset_import: ["" : 17]>
@@ -21,7 +21,7 @@ g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }
 
 def left(text, *passes):
     model = onnx.parser.parse_model(text)
-    return left_over(Rewriting(model, RewriteOptions(Pipeline(passes))).run().result)
+    return left_over(Rewrite(model, RewriteOptions(Pipeline(passes))).run().result)
 
 
 def test_what_a_pass_said_of_it():

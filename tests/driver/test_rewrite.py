@@ -6,7 +6,7 @@ import pytest
 import straightline as sl
 from straightline import ir
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewriting, count_all_nodes
+from straightline.driver.rewrite import Rewrite, count_all_nodes
 from straightline.facts.named_dimensions import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, PassContext, Pipeline, UnrollLoops
 from straightline.verification.mismatch import MismatchError
@@ -29,7 +29,7 @@ def model():
 
 
 def test_a_rewrite(model):
-    done = Rewriting(model, RewriteOptions(PASSES, values={"n": 2})).run()
+    done = Rewrite(model, RewriteOptions(PASSES, values={"n": 2})).run()
     assert [node.op_type for node in done.model.graph.nodes()] == ["Relu"] * 3
     assert (done.nodes_before, done.nodes_after) == (4, 3)
     assert done.bound["n"].dtype == np.int64
@@ -40,7 +40,7 @@ def test_a_rewrite(model):
 def test_a_file_is_read_once(model, tmp_path):
     path = tmp_path / "m.onnx"
     onnx.save(model, path)
-    rewriting = Rewriting(path, RewriteOptions(PASSES, values={"n": 1}))
+    rewriting = Rewrite(path, RewriteOptions(PASSES, values={"n": 1}))
     assert rewriting.original is rewriting.original
     path.unlink()
     assert rewriting.run().nodes_after == 2
@@ -51,10 +51,8 @@ def test_defaults_that_are_frozen_count_as_bound():
         "(float[2] y) {", "(float[2] y) <int64 n = {2}> {"
     )
     model = onnx.parser.parse_model(text)
-    assert Rewriting(model, RewriteOptions(PASSES)).run().bound == {}
-    frozen = Rewriting(
-        model, RewriteOptions(Pipeline([FreezeInitializers(), *PASSES.passes]))
-    ).run()
+    assert Rewrite(model, RewriteOptions(PASSES)).run().bound == {}
+    frozen = Rewrite(model, RewriteOptions(Pipeline([FreezeInitializers(), *PASSES.passes]))).run()
     assert {name: array.item() for name, array in frozen.bound.items()} == {"n": 2}
     assert [value.name for value in frozen.model.graph.inputs] == ["x"]
 
@@ -69,12 +67,12 @@ def test_defaults_that_are_frozen_count_as_bound():
 )
 def test_kinds_are_checked_at_once(model, values, shapes, words):
     with pytest.raises(BindingError, match=words):
-        Rewriting(model, RewriteOptions(PASSES, values=values, shapes=shapes))
+        Rewrite(model, RewriteOptions(PASSES, values=values, shapes=shapes))
 
 
 def test_the_first_pass_that_changes_the_outputs_is_named(model):
     passes = Pipeline([UnrollLoops(), Negating(), InlineIfs()])
-    done = Rewriting(model, RewriteOptions(passes, values={"n": 2})).run()
+    done = Rewrite(model, RewriteOptions(passes, values={"n": 2})).run()
     with pytest.raises(
         MismatchError, match=r"pass negating .* when it rewrote Relu '\w+' \(and 2"
     ) as e:
@@ -96,7 +94,7 @@ def test_a_watcher_sees_every_run_and_has_the_remarks(model):
 
     context = PassContext()
     context.instrumentation.watcher = Watcher()
-    loaded = Rewriting(model, RewriteOptions(PASSES, values={"n": 2})).prepare()[0]
+    loaded = Rewrite(model, RewriteOptions(PASSES, values={"n": 2})).prepare()[0]
     result = PASSES.apply(loaded, run=context)
     assert seen == [("unroll-loops", True), ("inline-ifs", False)]
     assert result.changed and list(result.remarks) == list(context.remarks)

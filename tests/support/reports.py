@@ -3,7 +3,7 @@
 import straightline as sl
 from straightline import report
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewriting
+from straightline.driver.rewrite import Rewrite
 from straightline.driver.suggestions import advise
 from straightline.verification.runs.options import VerifyOptions
 
@@ -51,7 +51,7 @@ gate (a) => (b) {
 
 def rewritten(text=DECODER, verify=True):
     """The report of a rewrite with all that it tells."""
-    rewriting = Rewriting(sl.ir.parse(text), RewriteOptions())
+    rewriting = Rewrite(sl.ir.parse(text), RewriteOptions())
     made = rewriting.run()
     return report.gather(
         rewriting.source,
