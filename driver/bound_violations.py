@@ -22,7 +22,7 @@ from ..verification import with_sample_shapes
 from ..verification.runs.input_generator import Drawer, DrawError
 from ..verification.runs.many_iterations import long_running
 from ..verification.runs.options import VerifyOptions, has_onnxruntime
-from ..verification.runs.sample_shapes import narrowed
+from ..verification.runs.sample_shapes import narrow_signature
 from ..verification.runs.shape_inputs import steering_inputs
 from ..verification.runs.trial import Pair
 from ..verification.runs.verify import run
@@ -134,7 +134,7 @@ class Search:
 
     def _drawn(self) -> Iterator[Feeds]:
         pair, options = self._pair, self._options
-        after = narrowed(pair.before_signature, pair.after_signature, options.sample_shapes)
+        after = narrow_signature(pair.before_signature, pair.after_signature, options.sample_shapes)
         drawer = Drawer(pair.before_signature, after, self._bound, options.seed, self._steering)
         for most in dict.fromkeys(most for _, most in self._guards):
             yield from long_running(drawer, self._steering, most)

@@ -1,4 +1,4 @@
-"""Proofs that are kept: of which two models, and what was found, to be checked again."""
+"""Certificates: proofs for a pair of models in a file, to be checked again."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class CertificateError(Error):
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """A proof with what it is of.
+    """A proof with the fingerprints of its models.
 
     Attributes:
         before: the digest of the original.
         after: the digest of the rewrite.
-        proof: what was found.
+        proof: the proof.
         bound: values of inputs that the rewrite no longer has.
     """
 
@@ -53,7 +53,7 @@ class Certificate:
         bound: Mapping[str, Array] | None = None,
         base_dir: BaseDir = None,
     ) -> Certificate:
-        """The certificate of a proof that was found for two models.
+        """The certificate of a proof for two models.
 
         Raises:
             CertificateError: nothing is proved.
@@ -66,10 +66,10 @@ class Certificate:
 
     @classmethod
     def read(cls, path: Path) -> Certificate:
-        """The certificate in a file.
+        """Read the certificate of a file.
 
         Raises:
-            CertificateError: it is none.
+            CertificateError: the file is no certificate.
             LoadError: it cannot be read.
         """
         content = bytes(read_bytes(path, _MOST_BYTES))
@@ -79,7 +79,7 @@ class Certificate:
             raise CertificateError(f"'{path}' is not a certificate of straightline") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as JSON takes it."""
+        """The certificate for JSON."""
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -98,9 +98,9 @@ class Certificate:
         """Write the certificate, whole or not at all.
 
         Args:
-            path: where to.
+            path: the file to write.
             taken: files that must stay as they are.
-            force: overwrite also what is no certificate.
+            force: overwrite also a file that is no certificate.
 
         Raises:
             SaveError: the file cannot be written, or something would be lost.
@@ -120,15 +120,15 @@ class Certificate:
             ("original", self.before, before),
             ("rewrite", self.after, after),
         ):
-            found = digest_of(model, base_dir)
-            if found != expected:
+            digest = digest_of(model, base_dir)
+            if digest != expected:
                 raise CertificateError(
                     f"the certificate is for another {what}: its digest is {expected}, that of the"
-                    f" model {found}"
+                    f" model {digest}"
                 )
 
     def require_proof(self, proof: Proof | None) -> None:
-        """Check that a proof that was made again shows what the certificate says.
+        """Check that a repeated proof shows the certificate's claim.
 
         Raises:
             CertificateError: it does not.
@@ -144,11 +144,11 @@ class Certificate:
 
 
 def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:
-    """The file that a certificate may be written to; nothing is touched.
+    """The file to which a certificate may be written; nothing is touched.
 
     Raises:
-        SaveError: the path is no place for a file, is one of those that are taken, or holds
-            something else than a certificate.
+        SaveError: the path cannot be a file, is one of `taken`, or is a file that is no
+            certificate.
     """
     file = place_beside(path, taken)
     if force or not file.exists() or not file.stat().st_size:
@@ -163,20 +163,24 @@ def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:
     return file
 
 
-def _read(found: dict[str, Any]) -> Certificate:
-    if (found["format"], found["version"], found["verdict"]) != (_FORMAT, _VERSION, "proved"):
+def _read(document: dict[str, Any]) -> Certificate:
+    if (document["format"], document["version"], document["verdict"]) != (
+        _FORMAT,
+        _VERSION,
+        "proved",
+    ):
         raise ValueError("another format")
-    if not all(isinstance(found[name], dict) for name in ("terms", "bound")):
+    if not all(isinstance(document[name], dict) for name in ("terms", "bound")):
         raise TypeError("no values by name")
     proof = Proof(
         "proved",
-        str(found["claim"]),
-        tuple(map(str, found["rules"])),
-        {str(name): int(count) for name, count in found["terms"].items()},
-        tuple(map(str, found["assumptions"])),
+        str(document["claim"]),
+        tuple(map(str, document["rules"])),
+        {str(name): int(count) for name, count in document["terms"].items()},
+        tuple(map(str, document["assumptions"])),
     )
-    digests = [str(found[side]["sha256"]) for side in ("before", "after")]
-    bound = {str(name): _decoded(text) for name, text in found["bound"].items()}
+    digests = [str(document[side]["sha256"]) for side in ("before", "after")]
+    bound = {str(name): _decoded(text) for name, text in document["bound"].items()}
     return Certificate(digests[0], digests[1], proof, bound)
 
 

@@ -15,7 +15,7 @@ _TO_THE_CALLER = 5
 
 
 class _Place(Protocol):
-    """A construct that a pass rewrote, as its remark names it."""
+    """A construct that a pass rewrote, as in its remark."""
 
     @property
     def op_type(self) -> str: ...
@@ -33,13 +33,13 @@ class _Excess(Protocol):
 
 
 class MismatchError(Error):
-    """A rewrite gives other outputs than its original, or is not a valid model; it is withheld.
+    """A rewrite has other outputs than its original, or is not a valid model; it is withheld.
 
     Attributes:
-        verdict: what differs.
-        culprit: the first pass after which it differs; "" where no single one was found.
+        verdict: the differences.
+        culprit: the first pass after which outputs differ; "" where no single one is at fault.
         remarks: the remarks of that pass.
-        beyond: an input that exceeds what was taken on trust, where there is one.
+        beyond: an input that exceeds an assumed bound, where there is one.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class NotVerifiedWarning(UserWarning):
 def require_compared(verdict: Verdict, what: str, demanded: bool) -> None:
     """Report a verification that compared nothing.
 
-    A proof that was tried alone and stays open is no failure: nothing else was asked for.
+    An open proof is no failure where the caller asked for a proof alone.
 
     Args:
-        verdict: of the verification, not "different".
+        verdict: the verdict, which is not "different".
         what: the name of the result in messages.
         demanded: raise rather than warn.
 

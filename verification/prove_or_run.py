@@ -27,9 +27,9 @@ _log = logging.getLogger(__name__)
 PROVED = "proved for every input"
 _SAME = "both are the same model"
 _LARGE = 1 << 26
-"""Models of more bytes are not compared as such: that would take a copy of each."""
+"""Limit in bytes up to which models are compared as messages, which copies each."""
 _SEARCH_TIMEOUT = 10.0
-"""Seconds that each run may take while an input is looked for that refutes."""
+"""Limit in seconds of each run of the search for an input that refutes."""
 _CONTRADICTION = (
     "a proof and a run contradict each other, which is a fault of the runtime, or else of"
     " straightline; please report it"
@@ -48,23 +48,23 @@ def prove(
     dims: Dims | None = None,
     timeout: float = _SEARCH_TIMEOUT,
 ) -> Proof:
-    """Whether two models give equal outputs for every input.
+    """Prove that two models have equal outputs for every input.
 
     Args:
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
         bound: values of inputs that the rewrite no longer has.
-        shapes: shapes that the rewrite was made for, as in `straightline.rewrite`; without them the
-            claim names what only the rewrite declares.
+        shapes: the shapes of the rewrite, as in `straightline.rewrite`; without them the claim
+            names the shapes that only the rewrite declares.
         base_dir: the folder of the external data of models given in memory.
-        search: where there is no proof, run both models on a few inputs that are drawn; the answer
-            is "refuted" where the outputs differ on one of them, and `feeds` holds it.
+        search: where there is no proof, run both models on a few random inputs; the status is
+            "refuted" where outputs differ on one of them, and `feeds` holds it.
         sample_shapes: shapes of these inputs, None for a dimension of any size.
         dims: sizes of named dimensions of these inputs: `{"T": 6}`.
         timeout: seconds that each run of the search may take.
 
     Returns:
-        the answer: "proved", "refuted" or "open". It is true only where it is "proved".
+        the proof, with status "proved", "refuted" or "open". It is true only if "proved".
 
     Raises:
         LoadError: a model cannot be read.
@@ -97,9 +97,9 @@ def prove(
 
 
 def _difference(verdict: Verdict) -> str:
-    """Where a run shows that outputs differ."""
-    shown = [str(output) for output in verdict.outputs if output.status == "different"]
-    return "; ".join(shown) or verdict.reason
+    """The outputs that differ in a run."""
+    differences = [str(output) for output in verdict.outputs if output.status == "different"]
+    return "; ".join(differences) or verdict.reason
 
 
 def verify(
@@ -123,40 +123,40 @@ def verify(
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
 ) -> Verdict:
-    """Whether two models give the same outputs.
+    """Verify that two models have the same outputs.
 
-    That is proved where it can be; the models are run where it cannot, and where `feeds`,
-    `samples` or a `runtime` ask for it.
+    A proof is tried first. The models run where it stays open, and where `feeds`, `samples` or a
+    `runtime` ask for it.
 
     Args:
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
-        prove: True: nothing but a proof counts as equal; False: no proof is tried; "only": no
-            sample is run, and a verdict without a proof is "open".
+        prove: True: only a proof counts as equal; False: no proof is tried; "only": no sample is
+            run, and a verdict without a proof is "open".
         feeds: inputs to run on: a dict by name, a list of them, an `.npz` file, or a folder in
-            ONNX's test-data layout. Without them inputs are drawn.
+            ONNX's test-data layout. Without them inputs are random.
         runtime: "onnxruntime", "reference" (exact, slow), "both", or "auto": onnxruntime where it
             is installed and runs the original, else the reference.
-        rtol: relative tolerance for floats of all types, where the models are run. Without it a
-            tight one, by element type.
+        rtol: relative tolerance for floats of all types in runs. Without it a tight one, by element
+            type.
         atol: absolute tolerance for floats of all types.
-        samples: how many plain samples are drawn, 3 without; overridable initializers add more, and
-            so do values far from zero, large and tiny values, special values and a single infinity,
-            of which one more is drawn (at most one of each kind) where the original takes them, and
-            no `atol` is given.
-        seed: the same seed draws the same inputs.
-        sample_shapes: shapes of inputs that are drawn, None for a dimension that may be of any
-            size: `{"x": (1, 512)}`. Without them sizes grow until the original runs.
-        dims: sizes of named dimensions of inputs that are drawn: `{"T": 6}`.
-        timeout: seconds for loading one model or running it once; 60 without. After a timeout of
-            the original nothing else is tried.
-        max_memory: bytes of constants that a proof may hold. A model that is run may take four
-            times as much, besides what it is itself, and no more; 256 MB without.
+        samples: the number of plain random samples, 3 by default; overridable initializers add
+            more. Without `atol`, at most `samples` + 1 adversarial ones follow, one of each kind
+            that the original accepts: values far from zero, large and tiny values, special values,
+            a single infinity.
+        seed: the seed of random inputs.
+        sample_shapes: shapes of random inputs, None for a dimension of any size: `{"x": (1, 512)}`.
+            Without them sizes grow until the original runs.
+        dims: sizes of named dimensions of random inputs: `{"T": 6}`.
+        timeout: limit in seconds for loading one model or running it once, 60 by default. After a
+            timeout of the original nothing else is tried.
+        max_memory: limit in bytes of a proof's constants, 256 MB by default. A run may use four
+            times as much besides the model itself.
         bound: values of inputs that the rewrite no longer has.
-        shapes: shapes that the rewrite was made for, as in `straightline.rewrite`.
-        base_dir: the folder of the external data of models given in memory.
-        workers: child processes to use again; without them they live for this call only.
-        on_progress: told of what is tried: stage, what, done, total.
+        shapes: the shapes of the rewrite, as in `straightline.rewrite`. base_dir: the folder of the
+            external data of models given in memory.
+        workers: child processes to reuse; without them, new ones for this call only.
+        on_progress: progress callback: stage, text, number done, total.
 
     Raises:
         VerifyError: an option is out of range.
@@ -187,7 +187,7 @@ def compare(
 ) -> Verdict:
     """Compare two models: `verify` with its options in one object.
 
-    `loaded` says that the caller has just loaded the original: a proof need not check it again.
+    `loaded`: the caller has just loaded the original, so that a proof need not check it again.
     """
     start = time.perf_counter()
     before, after = read(before), read(after)
@@ -212,12 +212,12 @@ def compare(
             verdict = run(before, after, options, bound=bound, base_dir=base_dir, **shared)
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)
             if proof is not None:
-                verdict = _together(verdict, proof, bool(options.prove))
+                verdict = _combine(verdict, proof, bool(options.prove))
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
 
 
 class _Pair:
-    """Two models for a proof; each is written as a message once.
+    """Two models for a proof, each serialized once.
 
     Args:
         before: the original.
@@ -233,8 +233,8 @@ class _Pair:
         self._sources = Source(before, base_dir), Source(after, base_dir)
 
     def same(self) -> Proof | None:
-        """Return the proof for a model that was read, so that it is well formed, and in which
-        nothing was changed; None for others."""
+        """Return the proof of an unchanged model; None for others. A loaded model is well
+        formed."""
         start = time.perf_counter()
         after = self._after
         if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
@@ -242,8 +242,8 @@ class _Pair:
         old, new = (source.proto for source in self._sources)
         if old.ByteSize() > _LARGE or next(iter(external_tensors(old)), None) is not None:
             return None
-        kept, made = (m.SerializeToString(deterministic=True) for m in (old, new))
-        if kept != made:
+        old_bytes, new_bytes = (m.SerializeToString(deterministic=True) for m in (old, new))
+        if old_bytes != new_bytes:
             return None
         from .proof import Proof
 
@@ -257,7 +257,7 @@ class _Pair:
         brief: bool,
         loaded: bool,
     ) -> Proof:
-        """Return what can be proved; options as in `verification.proof.prove`."""
+        """Return the proof; options as in `verification.proof.prove`."""
         from .proof import prove as decide
 
         return decide(
@@ -288,18 +288,17 @@ class _Pair:
         return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
 
     def is_enough(self, proof: Proof) -> bool:
-        """Decide whether a proof tells that a rewrite is as good as the original; of what ONNX's
-        checker complains about, a proof says nothing."""
+        """Test whether a proof suffices: it does not cover faults that ONNX's checker reports."""
         return proof.proved and (proof.reason == _SAME or not self._sources[1].fault)
 
 
 def with_sample_shapes(
     model: ModelSource, options: VerifyOptions, bound: Collection[str] = ()
 ) -> VerifyOptions:
-    """Return options whose sample shapes hold the sizes of named dimensions, and fit the inputs.
+    """Return options with sizes of named dimensions in sample shapes that fit the inputs.
 
     Raises:
-        SampleShapeError: there is no such input, its type is another one, or it is not drawn.
+        SampleShapeError: there is no such input, its type differs, or it is not random.
         BindingError: no input has such a dimension.
     """
     if not options.sample_shapes and not options.dims:
@@ -310,12 +309,12 @@ def with_sample_shapes(
 
     shapes, are_given = options.sample_shapes or {}, options.feeds is not None
     require_drawn(Signature.of(to_proto(model)), shapes, bound, are_given=are_given)
-    sized = with_dimensions(inputs_of(model), shapes, options.dims or {})
-    return dataclasses.replace(options, sample_shapes=sized, dims=None)
+    sample_shapes = with_dimensions(inputs_of(model), shapes, options.dims or {})
+    return dataclasses.replace(options, sample_shapes=sample_shapes, dims=None)
 
 
-def _together(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:
-    """What runs and a proof tell together."""
+def _combine(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:
+    """The verdict of runs and a proof together."""
     verdict = dataclasses.replace(verdict, proof=proof)
     if verdict.status == "different" and proof.proved:
         reason = f"a proof says equal, a run not: {verdict.reason}"

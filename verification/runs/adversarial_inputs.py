@@ -1,8 +1,7 @@
-"""Samples that strain a model: far from zero, of all magnitudes, with special values or one.
+"""Adversarial samples: far from zero, of all magnitudes, with special values or infinities.
 
-Near zero many formulas agree that are not the same: E[x * x] - E[x] * E[x] is a variance there,
-and noise at 3000. These samples are extra: what the original refuses or takes long for says
-nothing.
+Near zero many different formulas agree: E[x * x] - E[x] * E[x] is a variance there, and noise at
+3000. These samples are additional: one that the original refuses, or is slow on, has no effect.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ _NARROW = ("float16", "bfloat16")
 _SPECIAL = ("float32", "float64", *_NARROW)
 
 
-def strains(kind: str, elem_type: int) -> bool:
-    """Whether a kind of strain changes tensors of an element type."""
+def affects(kind: str, elem_type: int) -> bool:
+    """Test whether an adversarial kind changes tensors of an element type."""
     if elem_type in (TensorProto.UNDEFINED, TensorProto.STRING, TensorProto.BOOL):
         return False
     dtype = helper.tensor_dtype_to_np_dtype(elem_type)
@@ -35,16 +34,16 @@ def strains(kind: str, elem_type: int) -> bool:
     return dtype.name in (*_WIDE, *_NARROW)
 
 
-def strained(
+def make_adversarial(
     feeds: Mapping[str, Any], kind: str, names: Collection[str], seed: Sequence[int]
 ) -> dict[str, Any]:
-    """Feeds with the values of some inputs changed in one of the ways of `KINDS`.
+    """Change the values of some inputs in one of the ways of `KINDS`.
 
     Args:
-        feeds: what the inputs are given, tensors, sequences or None.
-        kind: what to change.
+        feeds: values by input: tensors, sequences or None.
+        kind: the way.
         names: the inputs to change.
-        seed: the same seed changes them in the same way.
+        seed: the seed of random changes.
     """
     rng = np.random.default_rng(list(seed))
     change = KINDS[kind]
@@ -54,8 +53,8 @@ def strained(
     return {n: _changed(v, change, rng) if n in names else v for n, v in feeds.items()}
 
 
-def perturbed(feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Feeds in which each float is the next one above or below, at random."""
+def perturb(feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Replace each float by the next one above or below, at random."""
     rng = np.random.default_rng(seed)
     return {name: _changed(value, _nudged, rng) for name, value in feeds.items()}
 
@@ -71,13 +70,13 @@ def _changed(value: Any, change: Change, rng: np.random.Generator) -> Any:
 
 
 def _far(array: Array, rng: np.random.Generator) -> Array:
-    """Around a mean far from zero."""
+    """Shift values to a mean far from zero."""
     offset = {**dict.fromkeys(_WIDE, 3000), **dict.fromkeys(_NARROW, 24)}.get(array.dtype.name, 0)
     return array if not offset else np.asarray(_real_or_complex(array) + offset)
 
 
 def _scaled(array: Array, rng: np.random.Generator) -> Array:
-    """Rows of magnitudes of their own, large and tiny."""
+    """Scale rows to magnitudes of their own, large and tiny."""
     most = {**dict.fromkeys(_WIDE, 6), **dict.fromkeys(_NARROW, 2)}.get(array.dtype.name, 0)
     rows = array.shape[:1] if array.ndim > 1 else array.shape
     scales = 10.0 ** rng.integers(-most, most, size=rows, endpoint=True)
@@ -85,7 +84,7 @@ def _scaled(array: Array, rng: np.random.Generator) -> Array:
 
 
 def _special(array: Array, rng: np.random.Generator) -> Array:
-    """Some of the values are such as arithmetic treats in a way of its own."""
+    """Replace some values by special ones of the arithmetic."""
     if array.dtype.kind in "iu":
         info = np.iinfo(array.dtype)
         values = np.array([info.max, info.min, 0, info.max - 1, 1], array.dtype)
@@ -96,7 +95,7 @@ def _special(array: Array, rng: np.random.Generator) -> Array:
         values = np.array(listed, np.float64).astype(array.dtype)
     else:
         return array
-    # All of them, once at least, while every second value stays an ordinary one.
+    # All of them at least once, while every second value stays an ordinary one.
     count = max(min(array.size // 2, len(values)), array.size // 4)
     changed = array.copy().reshape(-1)
     places = rng.permutation(array.size)[: max(count, 1)]
@@ -106,8 +105,8 @@ def _special(array: Array, rng: np.random.Generator) -> Array:
 
 
 def _infinite(array: Array, rng: np.random.Generator) -> Array:
-    """One infinity. Among many special values most results are NaN, whatever is computed of them;
-    of a single one most are numbers, which an infinity times 0 would make NaN."""
+    """Insert one infinity. With many special values most results are NaN for any formula; with a
+    single infinity most are numbers, which an infinity times 0 would turn into NaN."""
     if array.dtype.name not in _SPECIAL:
         return array
     changed = array.copy().reshape(-1)
@@ -116,7 +115,7 @@ def _infinite(array: Array, rng: np.random.Generator) -> Array:
 
 
 def _nudged(array: Array, rng: np.random.Generator) -> Array:
-    """The next numbers above or below; next to the last finite one is an infinity."""
+    """Replace numbers by the next ones above or below; an infinity follows the last finite one."""
     if array.dtype.name not in (*_WIDE, *_NARROW):
         return array
     limits = ml_dtypes.finfo(array.real.dtype)  # type: ignore[no-untyped-call]

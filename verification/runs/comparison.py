@@ -1,4 +1,4 @@
-"""Compare two results of a model output: type, shape, then values, with tight tolerances.
+"""Comparison of two results of an output: type, shape, then values, with tight tolerances.
 
 A result is a tensor (numpy array), an absent optional (None), a sequence (list) or a map (dict).
 """
@@ -22,12 +22,12 @@ Array = NDArray[Any]
 _EPSILONS = {"float64": 16, "float32": 16, "float16": 2, "bfloat16": 2}
 
 _BLOCK = 1 << 18
-"""So many elements are compared at a time; what is made on the way takes 100 bytes for each."""
+"""Number of elements compared at a time; temporaries take 100 bytes for each."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where two results differ first: the path into sequences or maps, the index, both values."""
+    """First place of a difference: the path into sequences or maps, the index, both values."""
 
     path: str
     index: tuple[int, ...] | None
@@ -42,10 +42,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Difference:
-    """What was found between two results. `kind` is empty where they agree.
+    """Differences between two results. `kind` is empty where they agree.
 
     `max_abs`, `max_rel` and `max_ulps` are over all elements, also those within tolerance;
-    `differing` counts the elements outside it and `first` is the first of those.
+    `differing` counts the elements outside it, and `first` is the first of those.
     """
 
     kind: Kind = ""
@@ -59,7 +59,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a value may be off: `|after - before| <= atol + rtol * |before|`.
+    """Tolerance of values: `|after - before| <= atol + rtol * |before|`.
 
     Without numbers: integers, booleans, strings and floats of 8 bits or fewer must be equal;
     float32, float64 and complex may be off by 16 epsilons of their type, float16 and bfloat16 by
@@ -163,27 +163,27 @@ def _compare_tensors(before: Array, after: Array, tolerance: Tolerance, path: st
             continue
         if largest is None:
             largest = _magnitude(*flat) if is_float(b.dtype) else 0.0
-        wrong, found = _compare_blocks(b, a, tolerance, largest)
-        found = replace(found, total=b.size)
+        wrong, difference = _compare_blocks(b, a, tolerance, largest)
+        difference = replace(difference, total=b.size)
         if wrong.any():
             first = int(np.argmax(wrong))
             index = tuple(int(i) for i in np.unravel_index(start + first, before.shape))
             place = Place(path, index, _python(b[first]), _python(a[first]))
             count = int(np.count_nonzero(wrong))
-            found = replace(found, kind="values", differing=count, first=place)
-        total = combine([total, found])
+            difference = replace(difference, kind="values", differing=count, first=place)
+        total = combine([total, difference])
     return total
 
 
 def _compare_blocks(
     before: Array, after: Array, tolerance: Tolerance, largest: float
 ) -> tuple[NDArray[np.bool_], Difference]:
-    """Where two vectors of one type differ too much, and by how much.
+    """The mask of elements that differ too much in two vectors, and the differences.
 
     Args:
         before: elements of the original's output.
         after: those of the rewrite's.
-        tolerance: how far they may be off.
+        tolerance: the tolerance.
         largest: the largest magnitude of all elements of the output.
     """
     if before.dtype.kind == "O":
@@ -194,7 +194,7 @@ def _compare_blocks(
 
 
 def _compare_integers(before: Array, after: Array) -> tuple[NDArray[np.bool_], Difference]:
-    """Integers and booleans must be equal; distances are exact, whatever the width."""
+    """Compare integers and booleans, which must be equal; distances are exact for any width."""
     wrong = np.asarray(before != after)
     if not wrong.any():
         return wrong, Difference()
@@ -226,7 +226,7 @@ def _wide(array: Array) -> NDArray[np.float64]:
 def _compare_floats(
     before: Array, after: Array, tolerance: Tolerance, largest: float
 ) -> tuple[NDArray[np.bool_], Difference]:
-    """Floats and complex numbers. NaN equals NaN; infinities must agree in sign; -0 equals 0."""
+    """Compare floats and complex numbers. NaN equals NaN; infinities agree in sign; -0 equals 0."""
     narrow_b, narrow_a = _components(before), _components(after)
     b, a = narrow_b.astype(np.float64), narrow_a.astype(np.float64)
     finite = np.isfinite(b) & np.isfinite(a)
@@ -240,12 +240,12 @@ def _compare_floats(
         wrong = ~same & ~(finite & (delta <= atol + rtol * magnitude))
         relative = _relative(delta, np.broadcast_to(magnitude, delta.shape))
     ulps = _ulps(narrow_b[finite], narrow_a[finite])
-    found = Difference(max_abs=float(delta.max()), max_rel=relative, max_ulps=ulps)
-    return wrong.any(axis=-1), found
+    difference = Difference(max_abs=float(delta.max()), max_rel=relative, max_ulps=ulps)
+    return wrong.any(axis=-1), difference
 
 
 def _components(array: Array) -> Array:
-    """The real numbers that make up an array, on a new last axis (1 for real, 2 for complex)."""
+    """The real components of an array, on a new last axis."""
     if array.dtype.kind != "c":
         return array[..., np.newaxis]
     part = np.dtype(np.float32 if array.dtype == np.complex64 else np.float64)
@@ -253,7 +253,7 @@ def _components(array: Array) -> Array:
 
 
 def _relative(delta: NDArray[np.float64], magnitude: NDArray[np.float64]) -> float:
-    """The largest delta / magnitude; infinite where something became of nothing."""
+    """The largest delta / magnitude; infinite where the magnitude is 0."""
     with np.errstate(all="ignore"):
         ratio = np.where(delta == 0.0, 0.0, delta / magnitude)
     return float(np.max(np.where(np.isnan(ratio), np.inf, ratio), initial=0.0))
@@ -269,7 +269,7 @@ def _ulps(before: Array, after: Array) -> int:
 
 
 def _ordered(array: Array) -> NDArray[np.int64]:
-    """Map the bits of floats to integers in the order of the floats, with -0 on 0."""
+    """Map floats to integers of the same order, with -0 on 0."""
     bits = array.view(f"u{array.dtype.itemsize}").astype(np.uint64)
     if array.dtype == np.dtype(ml_dtypes.float8_e8m0fnu):  # has no sign bit
         return bits.astype(np.int64)
@@ -279,7 +279,7 @@ def _ordered(array: Array) -> NDArray[np.int64]:
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Whether a type is one of floats of any width, or of complex numbers."""
+    """Test whether a type is a float of any width, or complex."""
     return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
 
 

@@ -1,8 +1,8 @@
-"""Draw inputs for a model from the declared types and shapes, the same for the same seed.
+"""Generator of random inputs from declared types and shapes, deterministic by seed.
 
-What a model needs of its inputs is not declared: an integer may be an index, a length or a shape,
-two unknown dimensions may have to be equal. So a sample is a list of candidates, from varied to
-tame, of which the first that the original model accepts is used.
+Requirements of a model on its inputs are not declared: an integer may be an index, a length or a
+shape, two unknown dimensions may have to be equal. So a sample is a list of candidates, from varied
+to tame. The first one that the original model accepts is used.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...ir.errors import Signal
 from ...ir.option_names import by
 from ...reference.signature import Dim, Signature, dims_of, type_text
 from ...runtimes.session import Feeds
-from .adversarial_inputs import KINDS, strained, strains
+from .adversarial_inputs import KINDS, affects, make_adversarial
 
 Array = NDArray[Any]
 
 _WORDS = ("straight", "line", "", "a", "Zürich", "two words")
-_MOST_DEFAULTS = 16  # how many integer defaults are overridden each on its own
+_MOST_DEFAULTS = 16  # limit of integer defaults that are overridden one by one
 
 
 class DrawError(Signal):
@@ -36,33 +36,33 @@ class DrawError(Signal):
 
 @dataclass(frozen=True)
 class Sample:
-    """One thing to try: candidates in order, the first that the original accepts counts.
+    """A sample: candidates in order, of which the first one counts that the original accepts.
 
     Attributes:
-        label: what it is, for messages.
-        candidates: the feeds, made when asked for.
-        essential: whether there is no verdict where no candidate works.
-        strained: it is extra: what the original refuses or takes long for says nothing, and where
-            the original itself is sensitive, a rewrite may round differently.
+        label: a description for messages.
+        candidates: the feeds, generated lazily.
+        essential: true if there is no verdict without a working candidate.
+        adversarial: true for additional samples. One that the original refuses, or is slow on, has
+            no effect, and where the original itself is sensitive, a rewrite may round differently.
     """
 
     label: str
     candidates: Iterator[Feeds]
     essential: bool = False
-    strained: bool = False
+    adversarial: bool = False
 
 
 @dataclass(frozen=True)
 class _Strategy:
-    """How to fill what a type leaves open.
+    """Strategy to fill open dimensions and values of a type.
 
     Attributes:
-        sizes: unknown dimensions and lengths are one of these.
-        common: all of them are the same one.
+        sizes: the choices of unknown dimensions and lengths.
+        common: true if all of them are the same one.
         integers: the lowest and highest integer; None stands for the common size.
-        positive: floats are in (0, 1] instead of normally distributed.
-        leading: unknown dimensions in front of others are 1, as batches often must be.
-        digits: strings hold numbers instead of words.
+        positive: true if floats are in (0, 1] instead of normally distributed.
+        leading: true if unknown dimensions in front of others are 1, as batches often must be.
+        digits: true if strings hold numbers instead of words.
     """
 
     sizes: tuple[int, ...]
@@ -90,19 +90,19 @@ _GROWING = tuple(
     for size in (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
     for leading in (True, False)
 )
-"""What is tried last: a model may need windows, frames or lengths of some hundreds."""
+"""The last strategies: a model may need windows, frames or lengths of some hundreds."""
 _TAME: tuple[_Strategy, ...] = _STRATEGIES[0], _STRATEGIES[2], _STRATEGIES[4]
 _ROUNDS = 2  # the second time with all conditions true and optionals present
 _LARGEST = 1 << 28
-"""Inputs that take more bytes together are not drawn."""
+"""Limit in bytes of all inputs together."""
 _STRING_BYTES = 64
-"""A short string and the reference to it."""
-_MOST_ELEMENTS = 1 << 22  # a strategy that would draw a larger tensor is left out
+"""Bytes of a short string and its reference."""
+_MOST_ELEMENTS = 1 << 22  # limit of elements; strategies with larger tensors are skipped
 
 
 @dataclass
 class _Draw:
-    """One candidate in the making: the sizes that were chosen so far."""
+    """Generation of one candidate, with the sizes chosen so far."""
 
     rng: np.random.Generator
     strategy: _Strategy
@@ -116,7 +116,7 @@ class _Draw:
         self.size = int(self.rng.choice(self.strategy.sizes))
 
     def length(self) -> int:
-        """A size for a dimension or sequence that nothing is known about."""
+        """A size for an unknown dimension or sequence."""
         # The second sample is of size 1 wherever it can: the case that broadcasting hides.
         if self.sample == 1 and 1 in self.strategy.sizes:
             return 1
@@ -134,7 +134,7 @@ class _Draw:
         return self.sizes[dim]
 
     def switch(self) -> bool:
-        """Whether a condition holds or an optional is present.
+        """Choose whether a condition holds or an optional is present.
 
         The samples go through all combinations of the first two switches.
         """
@@ -145,17 +145,17 @@ class _Draw:
 
 
 class Drawer:
-    """Draws inputs for the original that also fit the rewrite.
+    """Generator of inputs for the original that also fit the rewrite.
 
     Args:
         before: the signature of the original.
-        after: the signature of the rewrite, which may fix dimensions that the original leaves open.
-        bound: values of inputs that are not drawn.
-        seed: the same seed gives the same samples.
-        steering: the inputs whose values strained samples leave as they are.
+        after: the signature of the rewrite, which may fix dimensions of the original.
+        bound: fixed values of inputs.
+        seed: the seed of the samples.
+        steering: the inputs whose values adversarial samples do not change.
 
     Raises:
-        DrawError: an input has a type that cannot be drawn.
+        DrawError: an input has a type without random values.
     """
 
     def __init__(
@@ -200,18 +200,18 @@ class Drawer:
             label = f"another value for initializer '{name}'"
             yield Sample(label, self._override(count, [name]))
 
-    def strained(self, count: int) -> Iterator[Sample]:
-        """Samples that strain a model, one of each kind that it has inputs for: one more than
-        `count` at most, and none for 0."""
+    def adversarial(self, count: int) -> Iterator[Sample]:
+        """Adversarial samples, one of each kind with inputs for it: at most `count` + 1, and none
+        for 0."""
         for number, kind in enumerate(list(KINDS)[: count + 1] if count else ()):
             names = [
-                n for n in sorted(self._free) if strains(kind, _innermost(self._types[n]).elem_type)
+                n for n in sorted(self._free) if affects(kind, _innermost(self._types[n]).elem_type)
             ]
             if names:
-                yield Sample(kind, self._changed(number, kind, names), strained=True)
+                yield Sample(kind, self._changed(number, kind, names), adversarial=True)
 
     def tame(self, size: int | None = None) -> Iterator[Feeds]:
-        """Small inputs that most models take; or such with all open sizes and lengths the same."""
+        """Small inputs that most models accept, or inputs with all open sizes and lengths equal."""
         chosen = _TAME
         if size is not None:
             low_and_leading = ((0, True), (1, True), (0, False), (1, False))
@@ -221,16 +221,17 @@ class Drawer:
         yield from self._turn(0, 1, chosen)
 
     def _changed(self, number: int, kind: str, names: list[str]) -> Iterator[Feeds]:
-        """The candidates of the first sample with other values: their sizes and switches did."""
+        """The candidates of the first sample with adversarial values, as their sizes are
+        accepted."""
         floats = [name for name in names if _is_float(_innermost(self._types[name]).elem_type)]
         for turn, feeds in enumerate(self._candidates(0)):
             seed = [self._seed, number, turn]
-            yield strained(feeds, kind, names, seed)
+            yield make_adversarial(feeds, kind, names, seed)
             if 0 < len(floats) < len(names):
-                yield strained(feeds, kind, floats, seed)
+                yield make_adversarial(feeds, kind, floats, seed)
 
     def _open_dims(self, proto: onnx.TypeProto) -> int:
-        """How many dimensions of a tensor are to be chosen."""
+        """The number of open dimensions of a tensor."""
         dims = dims_of(proto.tensor_type) or []
         return sum(not isinstance(dim, int) and dim not in self._pinned for dim in dims)
 
@@ -249,7 +250,7 @@ class Drawer:
             yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned)))
 
     def _is_too_large(self, strategy: _Strategy) -> bool:
-        """Whether the inputs would take more room than samples may."""
+        """Test whether the inputs would exceed the limits of samples."""
         size = max(strategy.sizes)
         leading = 1 if strategy.leading else math.inf
         chosen = max(size ** min(open_, leading) for open_, _ in [(0, 0), *self._extents])
@@ -305,7 +306,7 @@ def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | No
 
 
 def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
-    """Check that an input can be drawn, whose bytes come to `total` with those before."""
+    """Check that an input can be generated, where `total` is its bytes with those before."""
     text = type_text(proto)
     if _innermost(proto).elem_type == TensorProto.UNDEFINED:
         raise DrawError(
@@ -321,7 +322,7 @@ def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
 
 
 def _bytes(proto: onnx.TypeProto) -> int:
-    """How many bytes a tensor of a type takes at least, open dimensions being 1."""
+    """The least bytes of a tensor of a type, with 1 for open dimensions."""
     innermost = _innermost(proto)
     elements = math.prod(dim for dim in dims_of(innermost) or () if isinstance(dim, int))
     elem_type = innermost.elem_type
@@ -338,15 +339,15 @@ def _innermost(proto: onnx.TypeProto) -> onnx.TypeProto.Tensor:
 
 
 def _tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
-    """A tensor of any element type; a large one repeats a part, as numbers are drawn in 64 bits."""
+    """A tensor of any element type; a large one repeats a part, as random numbers have 64 bits."""
     size = math.prod(shape)
     if size <= _MOST_ELEMENTS:
         return _small_tensor(data_type, shape, draw)
     part = _small_tensor(data_type, (_MOST_ELEMENTS,), draw)
-    made = np.empty(size, part.dtype)
+    array = np.empty(size, part.dtype)
     for start in range(0, size, _MOST_ELEMENTS):
-        made[start : start + _MOST_ELEMENTS] = part[: size - start]
-    return made.reshape(shape)
+        array[start : start + _MOST_ELEMENTS] = part[: size - start]
+    return array.reshape(shape)
 
 
 def _small_tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
@@ -374,7 +375,7 @@ def _small_tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
 
 
 def _other(default: Array, number: int, rng: np.random.Generator) -> Array:
-    """Values of the same type and shape as a default, none of them equal to it."""
+    """Values of a default's type and shape, all different from it."""
     if default.dtype == np.bool_:
         return np.asarray(~default)
     if default.dtype.kind in "OSU":
@@ -404,6 +405,6 @@ def _is_float(data_type: int) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:3])
+    text = ", ".join(f"'{name}'" for name in names[:3])
     noun = "initializer" if len(names) == 1 else "initializers"
-    return f"{noun} {shown}" if len(names) <= 3 else f"{noun} {shown} and more"
+    return f"{noun} {text}" if len(names) <= 3 else f"{noun} {text} and more"

@@ -1,4 +1,4 @@
-"""Inputs that may make a loop run long, to find what a maximum of trips leaves out."""
+"""Inputs for long-running loops, to find violations of assumed trip bounds."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...runtimes.session import Feeds
 from .input_generator import Drawer
 
 _FACTORS = (0.0, 1e-6, -1e-6, 1e6, -1e6)
-"""What floats are multiplied by: a loop may wait for them to grow or to shrink."""
+"""Factors of floats: a loop may wait for them to grow or to shrink."""
 
 
 def long_running(drawer: Drawer, steering: Collection[str], most: int) -> Iterator[Feeds]:
-    """Inputs on which a loop may make more trips than some number.
+    """Yield inputs on which a loop may exceed a trip count.
 
     Args:
-        drawer: draws inputs that the model may take.
-        steering: the inputs that decide about trips; they alone get other numbers.
-        most: the trips that are to be surpassed.
+        drawer: the generator of inputs that the model may accept.
+        steering: the inputs that decide trip counts; only they get other numbers.
+        most: the trip count to exceed.
     """
     base = list(drawer.tame())
     yield from base
@@ -32,16 +32,16 @@ def long_running(drawer: Drawer, steering: Collection[str], most: int) -> Iterat
 
 
 def _with_larger_numbers(feeds: Feeds, steering: Collection[str], number: int) -> Iterator[Feeds]:
-    """All whole numbers that steer, then each of them alone: another may be an index."""
-    found = [name for name in steering if _is_of(feeds.get(name), "iu")]
-    for names in [found, *([name] for name in found)] if found else ():
+    """Change all steering integers, then each of them alone: another may be an index."""
+    integers = [name for name in steering if _is_of(feeds.get(name), "iu")]
+    for names in [integers, *([name] for name in integers)] if integers else ():
         yield {**feeds, **{name: _filled(feeds[name], number) for name in names}}
 
 
 def _with_other_floats(feeds: Feeds, steering: Collection[str]) -> Iterator[Feeds]:
-    found = [name for name in steering if _is_of(feeds.get(name), "f")]
-    for factor in _FACTORS if found else ():
-        yield {**feeds, **{n: np.asarray(feeds[n] * feeds[n].dtype.type(factor)) for n in found}}
+    floats = [name for name in steering if _is_of(feeds.get(name), "f")]
+    for factor in _FACTORS if floats else ():
+        yield {**feeds, **{n: np.asarray(feeds[n] * feeds[n].dtype.type(factor)) for n in floats}}
 
 
 def _is_of(value: object, kinds: str) -> bool:
@@ -49,6 +49,6 @@ def _is_of(value: object, kinds: str) -> bool:
 
 
 def _filled(value: Array, number: int) -> Array:
-    """An array of the same kind that holds one number, or the largest of its type."""
+    """An array filled with one number, clipped to its type."""
     largest: int = ml_dtypes.iinfo(value.dtype).max  # type: ignore[no-untyped-call]
     return np.full_like(value, min(number, largest))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
 
 Verify: TypeAlias = Literal["proof"] | bool | Mapping[str, Any]
-"""How a result is verified: "proof" proves and runs nothing; True also runs samples where the proof
+"""Verification of a result: "proof" proves and runs nothing; True also runs samples where the proof
 stays open; False verifies nothing; a mapping holds options of `straightline.verify`."""
 
 _WHOLE = int, np.integer
@@ -86,7 +86,7 @@ class VerifyOptions:
 
     @classmethod
     def of(cls, verify: Verify) -> VerifyOptions | None:
-        """Return the options that an argument `verify` stands for; None for no verification.
+        """Return the options for an argument `verify`; None for no verification.
 
         Raises:
             VerifyError: the argument is of another kind, or an option is unknown or out of range.
@@ -115,12 +115,12 @@ class VerifyOptions:
 
     @property
     def asks_for_runs(self) -> bool:
-        """Whether the models are to be run even after a proof."""
-        asked = self.feeds is not None or self.samples is not None or self.runtime != "auto"
-        return asked and self.prove != "only"
+        """True if the models must run even after a proof."""
+        has_request = self.feeds is not None or self.samples is not None or self.runtime != "auto"
+        return has_request and self.prove != "only"
 
     def with_absolute_paths(self) -> VerifyOptions:
-        """Return options that mean the same in another working folder."""
+        """Return options for any working folder."""
         if not isinstance(self.feeds, str | os.PathLike):
             return self
         return dataclasses.replace(self, feeds=Path(self.feeds).absolute())

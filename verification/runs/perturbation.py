@@ -1,4 +1,4 @@
-"""Nudging a model: the result of each float operator moves by one unit in the last place."""
+"""Perturbation of a model: each float result moves by one unit in the last place."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...ir.places import normal_domain
 from ...ops import rules_of
 
 _LARGEST = 1 << 26
-"""A model of more bytes is not copied."""
+"""Limit in bytes of a copied model."""
 _BROADCASTING = 7
-"""From this opset on a scalar is stretched."""
+"""Opset from which scalars broadcast."""
 _EPSILONS: dict[int, float] = {
     TensorProto.FLOAT16: 2.0**-11,
     TensorProto.FLOAT: 2.0**-23,
@@ -24,11 +24,11 @@ _EPSILONS: dict[int, float] = {
 }
 
 
-def nudged(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
-    """Multiply the results of float operators by random factors next to 1, anew at each run.
+def nudge(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
+    """Multiply the results of float operators by random factors next to 1.
 
-    Functions of the model are copied as they are. Returns None for a model that is too large, too
-    old, or of which the element types cannot be inferred.
+    Each run has new factors. Functions of the model are copied as they are. Returns None for a
+    model that is too large, too old, or of which the element types cannot be inferred.
 
     Args:
         model: the model, which stays as it is.
@@ -47,7 +47,7 @@ def nudged(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
 
 
 class Nudging:
-    """The nudging of one model.
+    """Perturbation of one model.
 
     Args:
         seed: of the random factors.
@@ -58,7 +58,7 @@ class Nudging:
         self._count = 0
 
     def graph(self, graph: onnx.GraphProto) -> None:
-        """Nudge in a graph and in those that its nodes hold."""
+        """Perturb a graph and the bodies of its nodes."""
         infos = (*graph.value_info, *graph.output)
         types = {info.name: info.type.tensor_type.elem_type for info in infos}
         nodes: list[onnx.NodeProto] = []
@@ -77,12 +77,12 @@ class Nudging:
             for place, name in enumerate(node.output):
                 if types.get(name) in _EPSILONS:
                     nodes.extend(self._moved(node, place, types[name]))
-        made = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del graph.node[:]
-        graph.node.extend(made)
+        graph.node.extend(copies)
 
     def _moved(self, node: onnx.NodeProto, place: int, elem_type: int) -> Iterator[onnx.NodeProto]:
-        """Nodes that multiply an output by `1 + epsilon * r`, r between -1 and 1."""
+        """Yield nodes that multiply an output by a random factor next to 1."""
         self._count += 1
         name, label = node.output[place], f"straightline_nudged_{self._count}"
         node.output[place] = label
@@ -91,8 +91,8 @@ class Nudging:
             value = numpy_helper.from_array(np.array(number, dtype))
             yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
         seed = float(self._seed * 1000 + self._count)
-        drawn = [f"{label}_drawn"]
-        yield helper.make_node("RandomUniformLike", [label], drawn, low=-1.0, high=1.0, seed=seed)
+        outputs = [f"{label}_drawn"]
+        yield helper.make_node("RandomUniformLike", [label], outputs, low=-1.0, high=1.0, seed=seed)
         yield helper.make_node("Mul", [f"{label}_drawn", f"{label}_epsilon"], [f"{label}_by"])
         yield helper.make_node("Add", [f"{label}_by", f"{label}_one"], [f"{label}_factor"])
         yield helper.make_node("Mul", [label, f"{label}_factor"], [name])

@@ -1,4 +1,4 @@
-"""Sizes that a caller gives for the samples that are drawn."""
+"""Shapes of random samples from the caller."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _WHOLE = int, np.integer
 
 
 class SampleShapeError(Error):
-    """A shape for samples does not fit the input that it was given for."""
+    """A shape for samples does not fit its input."""
 
 
-def narrowed(before: Signature, after: Signature, shapes: SampleShapes | None) -> Signature:
-    """The signature of a rewrite with sizes for what it leaves open.
+def narrow_signature(before: Signature, after: Signature, shapes: SampleShapes | None) -> Signature:
+    """The signature of a rewrite with sizes for its open dimensions.
 
     Args:
         before: the signature of the original.
         after: that of the rewrite.
-        shapes: by input name; None leaves a dimension to be drawn.
+        shapes: by input name, with None for open dimensions.
 
     Raises:
         SampleShapeError: there is no such input, or the shape contradicts its type.
@@ -47,17 +47,17 @@ def require_drawn(
     *,
     are_given: bool = False,
 ) -> None:
-    """Check shapes for samples before anything is drawn.
+    """Check shapes for samples before any is generated.
 
     Args:
         signature: that of the original.
         shapes: by input name.
         bound: the inputs that have a value.
-        are_given: inputs are not drawn at all.
+        are_given: true if the caller passes all inputs.
 
     Raises:
         SampleShapeError: there is no such input, the shape contradicts its type, or it is not
-            drawn.
+            random.
     """
     if are_given:
         raise SampleShapeError(
@@ -65,8 +65,8 @@ def require_drawn(
         )
     for name, dims in shapes.items():
         if name not in signature.inputs:
-            drawn = instead(name, signature.inputs, are="those that are:")
-            raise SampleShapeError(f"no input '{name}' is drawn; {drawn}")
+            choices = instead(name, signature.inputs, are="those that are:")
+            raise SampleShapeError(f"no input '{name}' is drawn; {choices}")
         if name in bound:
             raise SampleShapeError(f"input '{name}' is set; no values are drawn for it")
         _sized(name, signature.inputs[name], dims)
@@ -80,17 +80,17 @@ def _sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:
     old = dims_of(declared.tensor_type)
     if old is not None and len(old) != len(dims):
         raise SampleShapeError(f"input '{name}' has rank {len(old)}, not {len(dims)}")
-    found = onnx.TypeProto()
-    found.CopyFrom(declared)
-    found.tensor_type.shape.SetInParent()
+    narrow = onnx.TypeProto()
+    narrow.CopyFrom(declared)
+    narrow.tensor_type.shape.SetInParent()
     for axis, size in enumerate(dims):
-        known = None if old is None else old[axis]
-        dim = found.tensor_type.shape.dim[axis] if old else found.tensor_type.shape.dim.add()
+        length = None if old is None else old[axis]
+        dim = narrow.tensor_type.shape.dim[axis] if old else narrow.tensor_type.shape.dim.add()
         if size is None:
             continue
         if not isinstance(size, _WHOLE) or isinstance(size, bool) or size < 0:
             raise SampleShapeError(f"input '{name}': {size!r} is not a dimension")
-        if isinstance(known, int) and known != size:
-            raise SampleShapeError(f"input '{name}': dimension {axis} is {known}, not {size}")
+        if isinstance(length, int) and length != size:
+            raise SampleShapeError(f"input '{name}': dimension {axis} is {length}, not {size}")
         dim.dim_value = int(size)
-    return found
+    return narrow

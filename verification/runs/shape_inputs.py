@@ -1,6 +1,6 @@
-"""Which inputs steer a model: decide sizes, trips or positions, rather than being computed with.
+"""Inputs that steer a model: they decide sizes, trip counts or positions.
 
-A sample must not draw these at large: a model may take all memory or all time for it, or refuse.
+A sample must not have large values for these: a model may exhaust memory or time, or refuse.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from ...ops import rules_of
 from ...reference.signature import all_nodes
 
 _CONTROL_FLOW = {"Loop": (0, 1), "Scan": (0,)}
-"""Inputs of control flow that give trips; of a Scan 8 its lengths, and what later ones have in that
-place."""
+"""Inputs of control flow that decide trip counts; for Scan 8 its lengths, later the first input."""
 
 Place = tuple[int, str]
 """A name in the main graph (0) or in the function of a number."""
 
 
 def steering_inputs(model: onnx.ModelProto) -> set[str]:
-    """The inputs of a model that a size, a number of trips or a position may depend on.
+    """The inputs on which a size, a trip count or a position may depend.
 
-    A name counts in all bodies alike; where it stands for two values, they are taken for one.
+    Names are shared by all bodies; two values of one name count as one.
     """
     reader = _Reader(model)
     steering = downstream(reader.comes_from, reader.steering)
@@ -33,10 +32,10 @@ def steering_inputs(model: onnx.ModelProto) -> set[str]:
 
 
 class _Reader:
-    """Reads a model once.
+    """Reader of a model's dataflow by names.
 
     Attributes:
-        comes_from: an edge leads from each place to one that it may have its content from.
+        comes_from: an edge leads from each place to its possible sources.
         steering: the places that steer an operator directly.
     """
 
@@ -55,10 +54,10 @@ class _Reader:
 
     def _read(self, scope: int, node: onnx.NodeProto) -> None:
         rules = rules_of(Operator(node.op_type, domain=node.domain))
-        steered = _CONTROL_FLOW.get(node.op_type, rules.steered_by)
-        if steered is None:
-            steered = rules.sized_by
-        self._steer(scope, [name for i, name in enumerate(node.input) if i in steered])
+        positions = _CONTROL_FLOW.get(node.op_type, rules.steered_by)
+        if positions is None:
+            positions = rules.sized_by
+        self._steer(scope, [name for i, name in enumerate(node.input) if i in positions])
         number = self._functions.get((node.domain, node.op_type))
         graphs = [g for a in node.attribute for g in (a.g, *a.graphs) if g.output]
         if rules.reads_sizes_only:
@@ -72,30 +71,30 @@ class _Reader:
         elif node.op_type in ("Loop", "Scan") and graphs:
             self._read_repeated(scope, node, graphs[0])
         else:
-            given = [*node.input, *(output.name for graph in graphs for output in graph.output)]
+            sources = [*node.input, *(output.name for graph in graphs for output in graph.output)]
             for graph in graphs:
                 for inner in graph.input:
                     self._link((scope, inner.name), scope, node.input)
             for name in node.output:
-                self._link((scope, name), scope, given)
+                self._link((scope, name), scope, sources)
 
     def _read_repeated(self, scope: int, node: onnx.NodeProto, body: onnx.GraphProto) -> None:
-        """What a Loop or Scan carries comes from before it and from the trip before."""
+        """Link the states of a Loop or Scan to initial and previous ones."""
         results = [output.name for output in body.output]
-        given = list(node.input)
+        sources = list(node.input)
         if node.op_type == "Loop":
             self._steer(scope, results[:1])  # the condition
         constants = {tensor.name for tensor in body.initializer}
         inputs = [info for info in body.input if info.name not in constants]
-        if node.op_type == "Scan" and len(inputs) < len(given):
-            del given[0]  # the lengths of a Scan 8
+        if node.op_type == "Scan" and len(inputs) < len(sources):
+            del sources[0]  # the lengths of a Scan 8
         first = 2 if node.op_type == "Loop" else 0
         carried = results[1:] if first else results
         for index, inner in enumerate(inputs[first:]):
-            outer = given[first + index : first + index + 1]
+            outer = sources[first + index : first + index + 1]
             self._link((scope, inner.name), scope, [*outer, *carried[index : index + 1]])
         for index, name in enumerate(node.output):
-            outer = given[first + index : first + index + 1]
+            outer = sources[first + index : first + index + 1]
             self._link((scope, name), scope, [*outer, *carried[index : index + 1]])
 
     def _steer(self, scope: int, names: Iterable[str]) -> None:

@@ -17,20 +17,20 @@ from ...reference.signature import Signature, has_random_operators, is_static, r
 from ...runtimes.session import Feeds
 from ...runtimes.source import Source
 from ...runtimes.workers import RuntimeFailure, Worker
-from .adversarial_inputs import perturbed
+from .adversarial_inputs import perturb
 from .comparison import EXACT, Difference, Tolerance, combine, compare, is_float
 from .input_generator import Sample
-from .perturbation import nudged
+from .perturbation import nudge
 from .verdict import OutputDifference, Status, Verdict
 
-_REPEATS = 16  # how often a random model is run again to see an output change
-_PATIENCE = 20.0  # a strained sample may take this many times as long as the quickest plain one
+_REPEATS = 16  # runs of a random model to see an output change
+_PATIENCE = 20.0  # time limit of an adversarial sample, relative to the quickest plain one
 _LEAST_PATIENCE = 2.0  # seconds
-_PERTURBED = 2  # how often inputs are rounded otherwise
-_ROUNDED = 16.0  # a right form may be off by this many times what one rounding of the inputs does
-_ROUNDED_PLAIN = 4.0  # the same on plain samples, and what one rounding of each result does
-_LEAST_ACCURATE = 2.0**-10  # of the largest value that a plain sample gives, no more is excused
-_APPROXIMATED = 4 * 2.0**-23  # activations of RNN, GRU and LSTM were found off by half as much
+_PERTURBED = 2  # number of perturbed runs
+_ROUNDED = 16.0  # allowed multiple of the effect of one rounding of the inputs
+_ROUNDED_PLAIN = 4.0  # the same on plain samples, for one rounding of each result
+_LEAST_ACCURATE = 2.0**-10  # limit of excused errors, relative to a plain sample's largest value
+_APPROXIMATED = 4 * 2.0**-23  # twice the error measured for activations of RNN, GRU and LSTM
 _RUNTIMES_FACTOR = 16.0  # two runtimes round differently in every operator, not only in folded ones
 
 
@@ -54,24 +54,24 @@ class Pair:
 
     @lazy_property
     def random(self) -> bool:
-        """Whether the original draws random numbers."""
+        """True if the original has random operators."""
         return has_random_operators(self.before.proto)
 
     @lazy_property
     def slack(self) -> float:
-        """How far results may be off, small as they are, where one model has RNN, GRU or LSTM in
-        the place of what the other has: onnxruntime approximates their activations."""
+        """The absolute tolerance of RNN, GRU and LSTM where only one model has them. onnxruntime
+        approximates their activations."""
         counts = [recurrent_operators(source.proto) for source in (self.before, self.after)]
         return 0.0 if counts[0] == counts[1] else _APPROXIMATED
 
     def nudged(self, seed: int) -> Source:
-        """The original with results moved by a unit in the last place, or as it is."""
-        known = self._nudged.get(seed)
-        if known is None:
-            proto = nudged(self.before.proto, seed)
-            known = self.before if proto is None else self.before.replaced(proto)
-            self._nudged[seed] = known
-        return known
+        """The original with perturbed results, or as it is."""
+        source = self._nudged.get(seed)
+        if source is None:
+            proto = nudge(self.before.proto, seed)
+            source = self.before if proto is None else self.before.replaced(proto)
+            self._nudged[seed] = source
+        return source
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -79,9 +79,9 @@ class Pair:
         return (self.before, self.after, *self._nudged.values())
 
     def feeds_after(self, feeds: Feeds) -> Feeds:
-        """The part of the original's feeds that the rewrite takes."""
-        taken = {*self.after_signature.inputs, *self.after_signature.defaults}
-        return {name: value for name, value in feeds.items() if name in taken}
+        """The part of the original's feeds that the rewrite accepts."""
+        names = {*self.after_signature.inputs, *self.after_signature.defaults}
+        return {name: value for name, value in feeds.items() if name in names}
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Accepted:
     label: str
     feeds: Feeds
     outputs: list[Any]
-    strained: bool = False
+    adversarial: bool = False
 
 
 class Trial:
@@ -100,18 +100,18 @@ class Trial:
     Args:
         worker: the runtime.
         pair: the models.
-        tolerance: how far values may be off.
+        tolerance: the tolerance of values.
         keep: keep the samples that the original accepted, with its outputs.
-        other: another runtime, asked where a strained sample seems to tell the models apart.
+        other: another runtime, to confirm differences on adversarial samples.
 
     Attributes:
-        accepted: the samples that the original accepted, where they are kept.
+        accepted: the samples that the original accepted, if `keep`.
         status: the verdict so far.
-        reason: why.
+        reason: its reason.
         output_names: the outputs, in order.
-        beyond_runtime: whether the runtime, rather than a model or the inputs, is at fault for a
-            missing verdict, so that another runtime may do better.
-        timed_out: whether the original was too slow on a sample; no further one is tried.
+        beyond_runtime: true if the runtime, rather than a model or the inputs, is at fault for a
+            missing verdict: another runtime may do better.
+        timed_out: true if the original was too slow on a sample; no further one is tried.
         differing: the first input on which the models differ.
     """
 
@@ -142,14 +142,14 @@ class Trial:
         self._quickest = math.inf  # seconds for a plain sample; the first one loads the model
         self._gave_up = False
         self.output_names = pair.before_signature.outputs
-        self._found = [Difference() for _ in self.output_names]
+        self._differences = [Difference() for _ in self.output_names]
         self._samples = ["" for _ in self.output_names]
         self._unstable: list[set[str]] = [set() for _ in self.output_names]
 
     def run(self, samples: Iterator[Sample]) -> None:
-        """Go through the samples until a verdict stands."""
+        """Run the samples until there is a verdict."""
         for sample in samples:
-            accepted = self._strained(sample) if sample.strained else self._original(sample)
+            accepted = self._adversarial(sample) if sample.adversarial else self._original(sample)
             if accepted is not None:
                 if self._keep:
                     self.accepted.append(accepted)
@@ -161,7 +161,7 @@ class Trial:
             self._stop("not verified", reason, beyond_runtime=True)
 
     def verdict(self) -> Verdict:
-        """The verdict on the samples that were run."""
+        """The verdict on all samples run."""
         status, reason = self.status, self.reason
         outputs = tuple(self._output(number) for number in range(len(self.output_names)))
         if not reason:
@@ -181,7 +181,7 @@ class Trial:
 
     @property
     def unstable(self) -> set[str]:
-        """The outputs in which the original does not repeat itself."""
+        """The outputs that change between runs of the original."""
         return {n for n, kinds in zip(self.output_names, self._unstable, strict=True) if kinds}
 
     def _conclusion(self, outputs: Sequence[OutputDifference]) -> tuple[Status, str]:
@@ -202,10 +202,11 @@ class Trial:
         return "equal", f"{by_status['equal']} agree {count}; {reason}"
 
     def _output(self, number: int) -> OutputDifference:
-        found = self._found[number]
+        difference = self._differences[number]
         unstable = "not deterministic" if self._unstable[number] else "equal"
-        status = "different" if found.kind else unstable
-        return OutputDifference(self.output_names[number], status, found, self._samples[number])  # type: ignore[arg-type]
+        status = "different" if difference.kind else unstable
+        name, sample = self.output_names[number], self._samples[number]
+        return OutputDifference(name, status, difference, sample)  # type: ignore[arg-type]
 
     def _stop(self, status: Status, reason: str, beyond_runtime: bool = False) -> None:
         self.status, self.reason, self.beyond_runtime = status, reason, beyond_runtime
@@ -228,9 +229,9 @@ class Trial:
             return Accepted(sample.label, feeds, outputs)
         reason = f"the original does not run on {sample.label}: {failure}"
         if not sample.essential:
-            reason += self._way_out()
+            reason += self._remedy()
         self.timed_out = failure is not None and failure.reason == "timed out"
-        # What takes too much here takes too much elsewhere.
+        # Excessive time or memory is the same in another runtime.
         too_much = failure is not None and failure.reason in ("timed out", "out of memory")
         hopeless = failure is not None and failure.reason != "failed" and not self._compared
         if sample.essential or hopeless:
@@ -239,16 +240,16 @@ class Trial:
             self._notes.append(reason)
         return None
 
-    def _way_out(self) -> str:
-        """What the user can give where nothing that was drawn fits."""
+    def _remedy(self) -> str:
+        """The advice for inputs where no random one fits."""
         open_ = (n for n, t in self._pair.before_signature.inputs.items() if not _is_sized(t))
         name = next(open_, None)
         shape = "" if name is None else by(f"--sample-shape {name}=...")
         sizes = f"sizes that it takes with {shape}, or " if shape else ""
         return f"; give {sizes}inputs with {by('--inputs FILE.npz')}"
 
-    def _strained(self, sample: Sample) -> Accepted | None:
-        """As `_original`, but what fails here or takes long says nothing."""
+    def _adversarial(self, sample: Sample) -> Accepted | None:
+        """As `_original`, but failures and timeouts have no effect."""
         if not self._compared or self._gave_up:
             return None
         patience = self._worker.timeout
@@ -257,7 +258,7 @@ class Trial:
             for feeds in sample.candidates:
                 try:
                     outputs = self._worker.run(self._pair.before, feeds, fresh=self._pair.random)
-                    return Accepted(sample.label, feeds, outputs, strained=True)
+                    return Accepted(sample.label, feeds, outputs, adversarial=True)
                 except RuntimeFailure as error:
                     self._gave_up = error.reason != "failed"
                     if self._gave_up:
@@ -267,7 +268,7 @@ class Trial:
         return None
 
     def _rewrite(self, accepted: Accepted) -> None:
-        """Run the rewrite on what the original accepted, and compare."""
+        """Run the rewrite on an accepted sample, and compare."""
         feeds = self._pair.feeds_after(accepted.feeds)
         try:
             outputs = self._worker.run(self._pair.after, feeds, fresh=self._pair.random)
@@ -280,24 +281,24 @@ class Trial:
         ]
         if any(part.kind for part in parts):
             self._repeat(accepted, parts)
-            parts = self._allow_for_rounding(accepted, outputs, parts)
-            if accepted.strained:
+            parts = self._excuse_rounding(accepted, outputs, parts)
+            if accepted.adversarial:
                 parts = self._confirm(accepted, parts)
         for number, part in enumerate(parts):
             if part.kind in self._unstable[number]:
                 continue
             if part.kind:
                 self._differing.add(accepted.label)
-            if part.kind and not self._found[number].kind:
+            if part.kind and not self._differences[number].kind:
                 self._samples[number] = accepted.label
                 if self.differing is None:
                     self.differing = accepted.feeds
-            self._found[number] = combine([self._found[number], part])
+            self._differences[number] = combine([self._differences[number], part])
 
     def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
-        """The rewrite gave no outputs: a fault of it, unless the runtime refuses a valid model."""
+        """Record a failure of the rewrite: its fault, unless the runtime refuses a valid model."""
         if failure.reason == "out of memory":
-            if not any(found.kind for found in self._found):
+            if not any(difference.kind for difference in self._differences):
                 self._stop("not verified", f"of the rewrite, {failure}")
         elif failure.reason != "unsupported":
             reason = (
@@ -312,7 +313,7 @@ class Trial:
             self._stop("not verified", f"of the rewrite, {failure}", beyond_runtime=True)
 
     def _repeat(self, accepted: Accepted, parts: Sequence[Difference]) -> None:
-        """Excuse the outputs in which the original differs from itself in the same way."""
+        """Excuse outputs that differ in the same way between runs of the original."""
         open_questions = {n for n, part in enumerate(parts) if part.kind not in self._unstable[n]}
         open_questions = {n for n in open_questions if parts[n].kind}
         for _ in range(_REPEATS if self._pair.random else 1):
@@ -329,20 +330,20 @@ class Trial:
                     self._unstable[number].add(own.kind)
                     open_questions.discard(number)
 
-    def _allow_for_rounding(
+    def _excuse_rounding(
         self, accepted: Accepted, outputs: Sequence[Any], parts: Sequence[Difference]
     ) -> list[Difference]:
-        """Excuse what is no more than the original moves by when it is rounded otherwise.
+        """Excuse differences as small as those of the original under perturbation.
 
-        Far from zero, or after a long sum, a right form may differ from another as much.
+        Far from zero, or after a long sum, two right forms may differ as much.
         """
-        if not accepted.strained and not any(_is_near(part) for part in parts):
+        if not accepted.adversarial and not any(_is_near(part) for part in parts):
             return list(parts)
         moved: list[list[Any]] = []
         for seed in range(_PERTURBED):
-            others = self._rounded_otherwise(accepted, seed)
+            others = self._rerun_rounded(accepted, seed)
             if isinstance(others, RuntimeFailure):
-                if not accepted.strained:
+                if not accepted.adversarial:
                     return list(parts)
                 self._notes.append(
                     f"the original runs on {accepted.label}, not close to them: {others}"
@@ -351,14 +352,14 @@ class Trial:
             moved.append(others)
         together = zip(accepted.outputs, outputs, parts, *moved, strict=True)
         return [
-            self._beyond(before, after, part, near, accepted.strained)
+            self._beyond(before, after, part, near, accepted.adversarial)
             for before, after, part, *near in together
         ]
 
-    def _rounded_otherwise(self, accepted: Accepted, seed: int) -> list[Any] | RuntimeFailure:
-        """The outputs of the original where inputs and results move by a unit in the last place; of
-        inputs alone where the runtime does not take the nudged model."""
-        feeds = perturbed(accepted.feeds, seed)
+    def _rerun_rounded(self, accepted: Accepted, seed: int) -> list[Any] | RuntimeFailure:
+        """Run the original with perturbed inputs and results. Results stay where the runtime does
+        not support the perturbed model."""
+        feeds = perturb(accepted.feeds, seed)
         failure: RuntimeFailure | None = None
         for source in dict.fromkeys((self._pair.nudged(seed), self._pair.before)):
             try:
@@ -369,8 +370,8 @@ class Trial:
         return failure
 
     def _confirm(self, accepted: Accepted, parts: list[Difference]) -> list[Difference]:
-        """What another runtime finds different, too: of what is special (an infinity at a bound
-        that is absent, a NaN in a TopK) each version of a kernel may have its own idea."""
+        """Keep differences that another runtime confirms. Kernels differ in special cases, such as
+        an infinity at an absent bound or a NaN in a TopK."""
         if self._other is None or not any(part.kind for part in parts):
             return parts
         worker = self._other()
@@ -384,37 +385,37 @@ class Trial:
             worker.forget(source)
         if judge.reason:
             return parts
-        pairs = list(zip(parts, judge._found, strict=True))
-        if any(part.kind and not found.kind for part, found in pairs):
+        pairs = list(zip(parts, judge._differences, strict=True))
+        if any(part.kind and not other.kind for part, other in pairs):
             self._notes.append(f"on {accepted.label}, {self.runtime} alone tells the two apart")
-        return [part if found.kind else found for part, found in pairs]
+        return [part if other.kind else other for part, other in pairs]
 
     def _beyond(
-        self, before: Any, after: Any, part: Difference, near: Sequence[Any], strained: bool
+        self, before: Any, after: Any, part: Difference, near: Sequence[Any], adversarial: bool
     ) -> Difference:
-        """What is left of a difference in values.
+        """The difference in values beyond the effect of perturbations.
 
         Args:
             before: an output of the original.
             after: the same of the rewrite.
-            part: how they differ.
-            near: the same output of the original, rounded otherwise.
-            strained: whether the inputs strain the model.
+            part: their difference.
+            near: the same output of perturbed originals.
+            adversarial: true for adversarial inputs.
         """
         if part.kind != "values":
             return part
         distances = [compare(before, other, EXACT) for other in near]
-        if any(found.kind not in ("", "values") for found in distances):
-            return Difference(total=part.total) if strained else part
+        if any(distance.kind not in ("", "values") for distance in distances):
+            return Difference(total=part.total) if adversarial else part
         if not isinstance(before, np.ndarray) or not is_float(before.dtype):
-            # Where a whole number becomes another one, distances tell nothing.
-            moves = any(found.kind for found in distances)
-            return Difference(total=part.total) if strained and moves else part
+            # Distances of integers have no meaning.
+            moves = any(distance.kind for distance in distances)
+            return Difference(total=part.total) if adversarial and moves else part
         unsteady = np.any([_is_special_elsewhere(before, other) for other in near], axis=0)
         steady = [np.where(unsteady, before, other) for other in near]
         moved = max(compare(before, other, EXACT).max_abs for other in steady)
         slack = _ROUNDED * moved
-        if not strained:
+        if not adversarial:
             finite = np.abs(before[np.isfinite(before)])
             most = _LEAST_ACCURATE * float(finite.max(initial=0.0))
             slack = min(_ROUNDED_PLAIN * moved, most)
@@ -424,13 +425,13 @@ class Trial:
 
 
 def _is_special_elsewhere(before: Any, other: Any) -> Any:
-    """Where one of two arrays holds a NaN or an infinity, and the other something else."""
+    """The mask of NaN and infinities that differ between two arrays."""
     same = (before == other) | (np.isnan(before) & np.isnan(other))
     return ~same & ~(np.isfinite(before) & np.isfinite(other))
 
 
 def _is_near(part: Difference) -> bool:
-    """Whether floats differ in their values, none of them without a bound."""
+    """Test whether floats differ in their values by finite amounts."""
     first = part.first
     is_float = first is not None and isinstance(first.before, float | complex)
     return part.kind == "values" and is_float and math.isfinite(part.max_abs)
@@ -447,13 +448,13 @@ def disagreements(
     loose = replace(tolerance, factor=_RUNTIMES_FACTOR)
     others = {accepted.label: accepted for accepted in second.accepted}
     unstable = first.unstable | second.unstable
-    found: dict[str, OutputDifference] = {}
+    differences: dict[str, OutputDifference] = {}
     for accepted in first.accepted:
-        if accepted.label not in others or accepted.strained:
-            continue  # on strained inputs each runtime may have its own way
+        if accepted.label not in others or accepted.adversarial:
+            continue  # runtimes may differ on adversarial inputs
         pairs = zip(accepted.outputs, others[accepted.label].outputs, strict=True)
         for output, (one, two) in zip(first.output_names, pairs, strict=True):
             part = compare(one, two, loose)
-            if part.kind and output not in found and output not in unstable:
-                found[output] = OutputDifference(output, "different", part, accepted.label)
-    return tuple(found.values())
+            if part.kind and output not in differences and output not in unstable:
+                differences[output] = OutputDifference(output, "different", part, accepted.label)
+    return tuple(differences.values())

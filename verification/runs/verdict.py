@@ -1,4 +1,4 @@
-"""What a verification found, for people and for scripts."""
+"""Verdict of a verification, for people and for scripts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class OutputDifference:
 
     Attributes:
         name: the output.
-        status: "not deterministic" where the original does not repeat its own values, so that
-            only type and shape were compared.
+        status: "not deterministic" where values change between runs of the original, so that only
+            type and shape were compared.
         difference: the largest differences over all samples, and the first place outside the
             tolerance.
         sample: the label of the sample that `difference.first` belongs to.
@@ -38,11 +38,11 @@ class OutputDifference:
 
     def __str__(self) -> str:
         text = f"{self.name}: {self.status}"
-        found = self.difference
+        difference = self.difference
         if self.status == "different":
-            text += f" in {found.kind}"
-            if found.first is not None:
-                text += f" {found.first}"
+            text += f" in {difference.kind}"
+            if difference.first is not None:
+                text += f" {difference.first}"
             if self.sample:
                 text += f" ({self.sample})"
         return f"{text}; {self.largest}" if self.largest else text
@@ -50,32 +50,32 @@ class OutputDifference:
     @property
     def largest(self) -> str:
         """The largest differences in a line; "" where there is none, or none was expected."""
-        found = self.difference
-        if not found.max_abs or self.status == "not deterministic":
+        difference = self.difference
+        if not difference.max_abs or self.status == "not deterministic":
             return ""
         return (
-            f"at most {found.max_abs:.3g} absolute, {found.max_rel:.3g} relative,"
-            f" {found.max_ulps} ULPs"
+            f"at most {difference.max_abs:.3g} absolute, {difference.max_rel:.3g} relative,"
+            f" {difference.max_ulps} ULPs"
         )
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a rewrite gives the same outputs as its original. True only where it does.
+    """Verdict on equal outputs of a rewrite and its original. True only if equal.
 
     Attributes:
         status: "equal"; "different"; "contradictory" where they differ although there is a proof;
             "open" where a proof alone was tried and there is none; or "not verified" where nothing
             could be compared.
-        reason: one sentence that says why.
-        runtimes: what ran the models.
+        reason: the reason in one sentence.
+        runtimes: the runtimes of the models.
         samples: the samples on which both were run, by label.
         outputs: one entry per output, in order; empty where the models could not be run.
         disagreements: under runtime "both", the outputs on which the runtimes disagree about the
             original; that is a fault of a runtime, not of the rewrite.
-        notes: what was done differently than asked, and what could not be covered.
+        notes: deviations from the options, and gaps in the coverage.
         seconds: time spent.
-        proof: what came of the proof that they are equal, where one was tried.
+        proof: the result of the proof that they are equal, where one was tried.
         feeds: where the outputs differ, an input on which they do.
     """
 
@@ -92,17 +92,17 @@ class Verdict:
 
     @property
     def proved(self) -> bool:
-        """Whether the outputs are proved to be equal for every input."""
+        """True if the outputs are proved to be equal for every input."""
         return self.equal and self.proof is not None and self.proof.proved
 
     @property
     def equal(self) -> bool:
-        """Whether the status is "equal"."""
+        """True if the status is "equal"."""
         return self.status == "equal"
 
     @property
     def differs(self) -> bool:
-        """Whether outputs differ on a sample, be there a proof or not."""
+        """True if outputs differ on a sample, with or without a proof."""
         return self.status in ("different", "contradictory")
 
     def __bool__(self) -> bool:
@@ -110,13 +110,13 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict in types that JSON has; floats that JSON lacks become strings."""
-        found: dict[str, Any] = _plain(asdict(replace(self, proof=None, feeds=None)))
-        del found["feeds"]
-        found["proof"] = None if self.proof is None else self.proof.to_dict()
-        return {"equal": self.equal, "proved": self.proved, **found}
+        fields: dict[str, Any] = _plain(asdict(replace(self, proof=None, feeds=None)))
+        del fields["feeds"]
+        fields["proof"] = None if self.proof is None else self.proof.to_dict()
+        return {"equal": self.equal, "proved": self.proved, **fields}
 
     def blocks(self) -> Iterator[Block]:
-        """What it has to tell, for people: what was found for each output where that matters."""
+        """The verdict for people, with a table of outputs unless they are equal."""
         if self.outputs and not self.equal:
             yield self._table()
         if self.proved:
@@ -125,34 +125,38 @@ class Verdict:
         if self.status == "open":
             yield Line(f": {self.reason} ({time_of(self.seconds)})", status=self.status)
         elif self.samples or not self.proved:
-            yield Line(self._what_ran(), status=self.status)
+            yield Line(self._summary(), status=self.status)
         for other in self.disagreements:
             yield Line(f"the runtimes disagree on the original: {other}")
         for note in self.notes:
             yield Line(f"note: {note}", "note")
 
     def _table(self) -> Table:
-        """Every output with its largest differences and the first place that differs."""
+        """The table of outputs with their largest and first differences."""
         rows = []
         for output in self.outputs:
-            found, differs = output.difference, output.status == "different"
-            first = f"{found.kind} {found.first or ''}".strip() if differs else ""
-            numbers = (f"{found.max_abs:.3g}", f"{found.max_rel:.3g}", str(found.max_ulps))
+            worst, differs = output.difference, output.status == "different"
+            first = f"{worst.kind} {worst.first or ''}".strip() if differs else ""
+            numbers = (
+                f"{worst.max_abs:.3g}",
+                f"{worst.max_rel:.3g}",
+                str(worst.max_ulps),
+            )
             rows.append((output.name, output.status, *numbers, first))
         columns = ("Output", "Verdict", "Largest abs", "Largest rel", "ULPs", "First difference")
         return Table(columns, rows)
 
-    def _what_ran(self) -> str:
-        """What running the models came to; why there is no proof, where one was tried."""
+    def _summary(self) -> str:
+        """The summary of the runs, with the reason for an open proof."""
         ran = ", ".join(self.runtimes) or "nothing was run"
         ran += f", verified in {self.seconds:.2f} s"
-        found = f": {self.reason}"
+        outcome = f": {self.reason}"
         if self.equal and all(output.status == "equal" for output in self.outputs):
             count = len(self.samples)
-            found = f" on {count} sample{'' if count == 1 else 's'}"
+            outcome = f" on {count} sample{'' if count == 1 else 's'}"
             if self.proof is not None and not self.proved:
                 ran = f"open: {self.proof.reason}; {ran}"
-        return f"{found} ({ran})"
+        return f"{outcome} ({ran})"
 
     def _repr_html_(self) -> str:
         return as_html("straightline: verification", self.blocks())

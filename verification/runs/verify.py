@@ -1,4 +1,4 @@
-"""Run an original and its rewrite on the same inputs and compare every output."""
+"""Verification by running an original and its rewrite on the same inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...runtimes.workers import RuntimeName, Worker, Workers
 from .comparison import Tolerance
 from .input_generator import Drawer, DrawError, Sample
 from .options import RuntimeChoice, VerifyOptions, has_onnxruntime
-from .sample_shapes import narrowed
+from .sample_shapes import narrow_signature
 from .shape_inputs import steering_inputs
 from .trial import Pair, Trial, disagreements
 from .verdict import Verdict
@@ -52,11 +52,13 @@ def run(
     pair = Pair(Source(before, base_dir), Source(after, base_dir))
     pair.before.require_well_formed()
     fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
-    verdict = _untried(pair, fixed)
+    verdict = _early_verdict(pair, fixed)
     if verdict is None:
         try:
-            drawn = narrowed(pair.before_signature, pair.after_signature, options.sample_shapes)
-            inputs = _inputs(pair, drawn, options, fixed)
+            signature = narrow_signature(
+                pair.before_signature, pair.after_signature, options.sample_shapes
+            )
+            inputs = _inputs(pair, signature, options, fixed)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
                 slack = pair.slack if options.atol is None else 0.0
@@ -68,7 +70,7 @@ def run(
     return replace(verdict, seconds=time.perf_counter() - start)
 
 
-def _untried(pair: Pair, bound: Feeds) -> Verdict | None:
+def _early_verdict(pair: Pair, bound: Feeds) -> Verdict | None:
     """The verdict on models that need not or cannot be run; None on others."""
     fault = _fault(pair, bound)
     if fault:
@@ -78,7 +80,7 @@ def _untried(pair: Pair, bound: Feeds) -> Verdict | None:
 
 
 def _fault(pair: Pair, bound: Feeds) -> str:
-    """What is wrong with the rewrite before it is run; empty where nothing is."""
+    """The fault of a rewrite before it is run; empty if there is none."""
     try:
         pair.after.require_well_formed()
     except ModelError as error:
@@ -91,15 +93,14 @@ Inputs = Callable[[], Iterator[Sample]]
 
 
 def _inputs(pair: Pair, after: Signature, options: VerifyOptions, bound: Feeds) -> Inputs:
-    """Return a function that gives the samples, since each runtime goes through them anew; the
-    samples fit `after`."""
+    """Return a function that generates samples for `after`, anew for each runtime."""
     if options.feeds is None:
         steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
         drawer = Drawer(pair.before_signature, after, bound, options.seed, steering)
         plain = options.plain_samples
-        # An absolute tolerance is one for values of an ordinary magnitude.
-        most_strained = plain if options.atol is None else 0
-        return lambda: itertools.chain(drawer.samples(plain), drawer.strained(most_strained))
+        # An absolute tolerance holds for ordinary magnitudes.
+        most_adversarial = plain if options.atol is None else 0
+        return lambda: itertools.chain(drawer.samples(plain), drawer.adversarial(most_adversarial))
     feeds = read_feeds(options.feeds, pair.before.proto, bound)
     return lambda: (
         Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
@@ -108,7 +109,7 @@ def _inputs(pair: Pair, after: Signature, options: VerifyOptions, bound: Feeds) 
 
 @dataclass(frozen=True)
 class _Trials:
-    """What all trials of one verification share."""
+    """Trials of one verification, with their common parameters."""
 
     pair: Pair
     workers: Workers
@@ -119,13 +120,13 @@ class _Trials:
     def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
         worker = self.workers.get(runtime, self.timeout)
         trial = Trial(worker, self.pair, self.tolerance, keep, self._other_than(runtime))
-        trial.run(self._told(samples, runtime))
+        trial.run(self._with_progress(samples, runtime))
         for source in self.pair.sources:
             worker.forget(source)
         return trial
 
-    def _told(self, samples: Iterator[Sample], runtime: RuntimeName) -> Iterator[Sample]:
-        """The samples, each told of before it is tried."""
+    def _with_progress(self, samples: Iterator[Sample], runtime: RuntimeName) -> Iterator[Sample]:
+        """The samples, with a progress report before each."""
         for number, sample in enumerate(samples):
             _log.debug("%s: %s", runtime, sample.label)
             self.on_progress("verifying", f"{runtime}: {sample.label}", number, 0)
@@ -157,23 +158,23 @@ def _verdict(trials: _Trials, inputs: Inputs, runtime: RuntimeChoice) -> Verdict
 
 
 def _both(trials: _Trials, inputs: Inputs) -> Verdict:
-    """Run both runtimes on the same inputs; tell a fault of a runtime from one of the rewrite."""
+    """Run both runtimes on the same inputs, to separate faults of runtimes and rewrite."""
     first = trials.run("onnxruntime", inputs(), keep=True)
     if first.timed_out and not first.accepted:
         return first.verdict()
-    same = (Sample(r.label, iter([r.feeds]), strained=r.strained) for r in first.accepted)
+    same = (Sample(r.label, iter([r.feeds]), adversarial=r.adversarial) for r in first.accepted)
     second = trials.run("reference", same if first.accepted else inputs(), keep=True)
     one, two = first.verdict(), second.verdict()
     notes = tuple(f"onnxruntime: {note}" for note in one.notes)
     notes += tuple(f"reference: {note}" for note in two.notes)
-    found = disagreements(first, second, trials.tolerance)
+    differences = disagreements(first, second, trials.tolerance)
     if "not verified" in (one.status, two.status):
         blind, seeing = (one, two) if one.status == "not verified" else (two, one)
         notes = (f"{blind.runtimes[0]} gave no verdict: {blind.reason}", *notes)
-        return replace(seeing, notes=notes, disagreements=found)
+        return replace(seeing, notes=notes, disagreements=differences)
     worse, better = (one, two) if one.status == "different" else (two, one)
     reason = worse.reason
     if worse.status != better.status:
         reason = f"under {worse.runtimes[0]} only (equal under {better.runtimes[0]}): {reason}"
     runtimes = (*one.runtimes, *two.runtimes)
-    return replace(worse, reason=reason, runtimes=runtimes, disagreements=found, notes=notes)
+    return replace(worse, reason=reason, runtimes=runtimes, disagreements=differences, notes=notes)

@@ -4,14 +4,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto
-from straightline.verification.runs.adversarial_inputs import KINDS, perturbed, strained, strains
+from straightline.verification.runs.adversarial_inputs import (
+    KINDS,
+    affects,
+    make_adversarial,
+    perturb,
+)
 
 FAR, SCALED, SPECIAL, INFINITE = KINDS
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 
 
 def one(array, kind):
-    return strained({"x": array}, kind, ["x"], [0, 1])["x"]
+    return make_adversarial({"x": array}, kind, ["x"], [0, 1])["x"]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -44,7 +49,7 @@ def test_special_values_are_among_ordinary_ones(dtype):
 def test_one_value_of_one_input_is_infinite(dtype):
     feeds = {"small": np.ones(2, dtype), "large": np.ones((3, 4), dtype), "none": np.ones(0, dtype)}
     for seed, name in enumerate(["large", "small", "none"]):
-        found = strained(feeds, INFINITE, list(feeds), [seed, 0])
+        found = make_adversarial(feeds, INFINITE, list(feeds), [seed, 0])
         counts = {key: int(np.isinf(array).sum()) for key, array in found.items()}
         assert counts == {**dict.fromkeys(feeds, 0), **({name: 1} if name != "none" else {})}
         assert (found["large"] == 1).sum() >= 11
@@ -68,7 +73,7 @@ def test_type_shape_and_structure_stay(kind):
         "g": np.zeros(3, ml_dtypes.int4),
         "h": None,
     }
-    found = strained(feeds, kind, list(feeds), [1])
+    found = make_adversarial(feeds, kind, list(feeds), [1])
     assert found["a"].shape == () and found["a"].dtype == np.float32
     assert found["b"][0].shape == (2, 0) and found["b"][1] is None
     assert found["h"] is None
@@ -80,26 +85,26 @@ def test_type_shape_and_structure_stay(kind):
 
 def test_only_named_inputs_change_and_the_same_seed_changes_alike():
     feeds = {"a": np.ones(4, np.float32), "b": np.ones(4, np.float32)}
-    found = [strained(feeds, FAR, ["a"], [seed]) for seed in (3, 3)]
+    found = [make_adversarial(feeds, FAR, ["a"], [seed]) for seed in (3, 3)]
     assert found[0]["b"] is feeds["b"]
     assert (found[0]["a"] == found[1]["a"]).all()
     assert (feeds["a"] == 1).all()
 
 
 def test_a_kind_is_known_to_change_a_type_or_not():
-    assert strains(FAR, TensorProto.FLOAT) and strains(SPECIAL, TensorProto.BFLOAT16)
-    assert strains(SPECIAL, TensorProto.INT32) and not strains(FAR, TensorProto.INT32)
+    assert affects(FAR, TensorProto.FLOAT) and affects(SPECIAL, TensorProto.BFLOAT16)
+    assert affects(SPECIAL, TensorProto.INT32) and not affects(FAR, TensorProto.INT32)
     for elem_type in (TensorProto.STRING, TensorProto.BOOL, TensorProto.UNDEFINED):
-        assert not any(strains(kind, elem_type) for kind in KINDS)
-    assert not any(strains(kind, TensorProto.FLOAT8E5M2) for kind in KINDS)
-    assert not any(strains(kind, TensorProto.INT4) for kind in KINDS)
+        assert not any(affects(kind, elem_type) for kind in KINDS)
+    assert not any(affects(kind, TensorProto.FLOAT8E5M2) for kind in KINDS)
+    assert not any(affects(kind, TensorProto.INT4) for kind in KINDS)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_nudge_is_one_rounding_and_keeps_what_is_special(dtype):
     most = ml_dtypes.finfo(dtype).max
     array = np.array([1.0, -3.0, 0.0, np.inf, np.nan, most], dtype)
-    moved = perturbed({"x": array}, 0)["x"]
+    moved = perturb({"x": array}, 0)["x"]
     with np.errstate(all="ignore"):
         ratio = moved.astype(np.float64)[:2] / array.astype(np.float64)[:2]
     assert (np.abs(ratio - 1) > 0).all() and (
@@ -107,4 +112,4 @@ def test_a_nudge_is_one_rounding_and_keeps_what_is_special(dtype):
     ).all()
     assert moved[2] == 0 and np.isinf(moved[3]) and np.isnan(moved[4]) and np.isinf(moved[5])
     integers = np.arange(3)
-    assert (perturbed({"n": integers}, 0)["n"] == integers).all()
+    assert (perturb({"n": integers}, 0)["n"] == integers).all()

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import straightline as sl
 from harness import run_in_onnxruntime
-from straightline.verification.runs.perturbation import nudged
+from straightline.verification.runs.perturbation import nudge
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[3000] x) => (float[3000] y) <int64 n = {3000}, bool t = {1}, float z = {0}> {
@@ -17,7 +17,7 @@ SUM = onnx.parser.parse_model(TEXT.replace("OPERATOR", "Sin"))
 def test_results_move_a_little_in_each_iteration():
     x = np.random.default_rng(0).normal(size=3000).astype(np.float32)
     (before,) = run_in_onnxruntime(SUM, {"x": x})
-    runs = [run_in_onnxruntime(nudged(SUM, seed), {"x": x})[0] for seed in (0, 1)]
+    runs = [run_in_onnxruntime(nudge(SUM, seed), {"x": x})[0] for seed in (0, 1)]
     for found in runs:
         moved = np.abs(found - before)
         assert 0 < moved.max() < 1e-2
@@ -29,12 +29,12 @@ def test_results_move_a_little_in_each_iteration():
 def test_what_is_copied_does_not_move():
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
     model = onnx.parser.parse_model(text)
-    assert [node.op_type for node in nudged(model, 0).graph.node] == ["Neg"]
+    assert [node.op_type for node in nudge(model, 0).graph.node] == ["Neg"]
 
 
 def test_old_models_are_left():
     text = '<ir_version: 3, opset_import: ["" : 6]> g (float[2] x) => (float[2] y) { y = Exp (x) }'
-    assert nudged(onnx.parser.parse_model(text), 0) is None
+    assert nudge(onnx.parser.parse_model(text), 0) is None
 
 
 def test_long_sums_may_be_off_by_what_rounding_makes():

@@ -5,7 +5,7 @@ import onnx.parser
 import pytest
 from straightline.reference.signature import Signature
 from straightline.verification.runs.input_generator import Drawer
-from straightline.verification.runs.sample_shapes import SampleShapeError, narrowed
+from straightline.verification.runs.sample_shapes import SampleShapeError, narrow_signature
 
 
 def signature(inputs):
@@ -22,7 +22,7 @@ INPUTS = "float[N,M] x, float[N,3] w, float[] any, seq(float[K]) s"
 
 def test_shapes_hold_for_every_sample_and_for_symbols():
     before = signature(INPUTS)
-    after = narrowed(before, before, {"x": (1, 512), "any": (2, None, 3)})
+    after = narrow_signature(before, before, {"x": (1, 512), "any": (2, None, 3)})
     for sample in Drawer(before, after, {}, 0).samples(3):
         feeds = next(sample.candidates)
         assert feeds["x"].shape == (1, 512)
@@ -32,12 +32,12 @@ def test_shapes_hold_for_every_sample_and_for_symbols():
 
 def test_nothing_given_changes_nothing():
     before = signature(INPUTS)
-    assert narrowed(before, before, None) == narrowed(before, before, {}) == before
+    assert narrow_signature(before, before, None) == narrow_signature(before, before, {}) == before
 
 
 def test_what_a_rewrite_no_longer_takes_needs_no_shape():
     before, after = signature(INPUTS), signature("float[N,3] w")
-    assert narrowed(before, after, {"x": np.array([1, 2])}) == after
+    assert narrow_signature(before, after, {"x": np.array([1, 2])}) == after
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_what_a_rewrite_no_longer_takes_needs_no_shape():
 def test_what_does_not_fit_is_refused(shapes, message):
     before = signature(INPUTS)
     with pytest.raises(SampleShapeError, match=message):
-        narrowed(before, before, shapes)
+        narrow_signature(before, before, shapes)

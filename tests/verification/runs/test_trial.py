@@ -191,10 +191,10 @@ def test_another_kind_of_difference_is_no_excuse():
 
 
 def test_a_strained_sample_comes_after_a_plain_one_and_has_less_time():
-    strained = sample([1e6, 2], label="far", strained=True)
+    strained = sample([1e6, 2], label="far", adversarial=True)
     trial, worker = tried(right, right, strained)
     assert worker.asked == [] and trial.status == "not verified"
-    strained = sample([1e6, 2], label="far", strained=True)
+    strained = sample([1e6, 2], label="far", adversarial=True)
     trial, worker = tried(right, right, sample([1, 2]), strained)
     times = [timeout for *_, timeout in worker.asked]
     assert times[0] == 60 and 2 <= times[2] < 60 and worker.timeout == 60
@@ -205,7 +205,7 @@ def test_what_fails_under_strain_says_nothing():
     trial, worker = tried(
         lambda x: failed("timed out") if x[0] > 10 else right(x),
         right,
-        *(sample([k, 2], label=str(k), strained=k > 1) for k in (1, 100, 200)),
+        *(sample([k, 2], label=str(k), adversarial=k > 1) for k in (1, 100, 200)),
     )
     assert trial.verdict().status == "equal" and trial.verdict().samples == ("1",)
     assert len(worker.asked) == 3, "no other strained sample"
@@ -219,11 +219,11 @@ def test_under_strain_a_form_may_be_off_by_what_rounding_makes():
     def other_form(x):
         return [x * (1 + 1e-7) * 1e4 % 7, -x]
 
-    trial, _ = tried(steep, other_form, sample([0, 0]), sample([3e5, 7e5], strained=True))
+    trial, _ = tried(steep, other_form, sample([0, 0]), sample([3e5, 7e5], adversarial=True))
     assert trial.verdict().status == "equal"
     trial, _ = tried(steep, other_form, sample([0, 0]), sample([3e5, 7e5]))
     assert trial.verdict().status == "different", "a plain sample is no excuse"
-    trial, _ = tried(right, wrong, sample([3, 4]), sample([1e2, 2e2], strained=True))
+    trial, _ = tried(right, wrong, sample([3, 4]), sample([1e2, 2e2], adversarial=True))
     assert trial.verdict().status == "different"
 
 
@@ -231,7 +231,7 @@ def test_under_strain_another_runtime_must_agree():
     def special(x):
         return right(x) if x[0] < 10 else wrong(x)
 
-    samples = lambda: [sample([1, 2]), sample([100, 2], label="far", strained=True)]  # noqa: E731
+    samples = lambda: [sample([1, 2]), sample([100, 2], label="far", adversarial=True)]  # noqa: E731
     for judge, status in ((right, "equal"), (special, "different")):
         models = pair()
         other = Worker(models, right, judge, "other")
@@ -248,7 +248,7 @@ def test_two_runtimes_that_disagree_about_the_original():
     trials = []
     for name, form in (("one", right), ("other", lambda x: [2 * x, -x + 1])):
         trial = Trial(Worker(models, form, form, name), models, Tolerance(), keep=True)
-        trial.run(iter([sample([1, 2]), sample([9, 9], label="far", strained=True)]))
+        trial.run(iter([sample([1, 2]), sample([9, 9], label="far", adversarial=True)]))
         trials.append(trial)
     (found,) = disagreements(*trials, Tolerance())
     assert (found.name, found.status, found.sample) == ("z", "different", "one")
