@@ -60,13 +60,14 @@ class Reason(str):
 
     @classmethod
     def join(cls, texts: Iterable[str]) -> Reason:
-        """Join sentences, each once; code and arguments are those of the first one."""
+        """Join sentences, each once: with the code of the first one, and the arguments of all."""
         parts = tuple(dict.fromkeys(part for text in texts for part in cls.of(text).parts))
         if len(parts) == 1:
             return parts[0]
         plain = "; ".join(part.plain for part in parts)
         options = dict.fromkeys(option for part in parts for option in part.options)
-        return cls(plain, parts[0].code, parts[0].arguments, tuple(options), parts)
+        arguments = {n: value for part in parts[::-1] for n, value in part.arguments.items()}
+        return cls(plain, parts[0].code, arguments, tuple(options), parts)
 
 
 MESSAGES: dict[str, Message] = {}
@@ -88,8 +89,7 @@ class Message:
 
     def __post_init__(self) -> None:
         """Register the template."""
-        assert self.code not in MESSAGES, self.code
-        MESSAGES[self.code] = self
+        assert MESSAGES.setdefault(self.code, self) == self, self.code
 
     def __call__(self, cause: str = "", **arguments: Any) -> Reason:
         """Render the sentence; arguments and options of its cause become its own."""

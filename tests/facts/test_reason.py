@@ -49,12 +49,15 @@ def test_a_sentence_holds_what_it_was_rendered_from():
 
 
 def test_sentences_are_joined_each_once():
-    one, other = Reason("a", "first", {"x": 1}, ["--selects"]), Reason("b", "second")
+    one, other = (
+        Reason("a", "first", {"x": 1}, ["--selects"]),
+        Reason("b", "second", {"x": 2, "y": 3}),
+    )
     joined = Reason.join([one, other, one, Reason.join([other, "c"])])
     assert joined == "a; decide it with --selects; b; c"
     assert joined.plain == "a; b; c" and joined.options == ("--selects",)
     assert [str(part) for part in joined.parts] == [str(one), "b", "c"]
-    assert (joined.code, joined.arguments) == ("first", {"x": 1})
+    assert (joined.code, joined.arguments) == ("first", {"x": 1, "y": 3})
     assert Reason.join([one, one]) is one
 
 
