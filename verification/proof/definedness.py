@@ -100,11 +100,11 @@ class Definedness:
         self.positive: set[Dimension] = set()
         self._safety = Safety(comparison.terms)
         self._before = before
-        self._promised: dict[Demand, list[Guards]] = {}
+        self._premises: dict[Demand, list[Guards]] = {}
         for each in before:
             demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
             for demand in demands:
-                self._promised.setdefault(demand, []).append(each.guards)
+                self._premises.setdefault(demand, []).append(each.guards)
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._loops: list[Guard] | None = None
 
@@ -124,12 +124,12 @@ class Definedness:
     def _require(self, obligation: Obligation) -> None:
         around = {guard.key for guard in obligation.guards}
         demands = _demands(self.terms, obligation)
-        if any(self._trips_taken(demand, around) == set() for demand in demands):
+        if any(self._assumptions(demand, around) == set() for demand in demands):
             return
         fault = self._fault(obligation)
         if not fault or any(self._holds(demand, around) for demand in demands):
             return
-        if self._is_made(obligation, around) or self._is_row_by_row(obligation, around):
+        if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
             return
         if not self._has_twin(obligation, around):
             raise UndefinedError(obligation, fault)
@@ -145,24 +145,24 @@ class Definedness:
 
     def _holds(self, demand: Demand, around: set[Hashable]) -> bool:
         """Test whether the original has the same demand, at least as often."""
-        positive = self._trips_taken(demand, around)
+        positive = self._assumptions(demand, around)
         if positive is None:
             return False
         self.positive |= positive
         return True
 
-    def _trips_taken(self, demand: Demand, around: set[Hashable]) -> set[Dimension] | None:
+    def _assumptions(self, demand: Demand, around: set[Hashable]) -> set[Dimension] | None:
         """Trip counts that must be positive for the original to have a demand. None if the original
         may lack it."""
         first = None
-        for guards in self._promised.get(demand, ()):
-            trips = self._taken(guards, around, demand[1])
+        for guards in self._premises.get(demand, ()):
+            trips = self._assumptions_of(guards, around, demand[1])
             if trips == set():
                 return trips
             first = trips if first is None else first
         return first
 
-    def _taken(
+    def _assumptions_of(
         self, guards: Guards, around: set[Hashable], operands: Sequence[Term | None]
     ) -> set[Dimension] | None:
         """Those trip counts for one node of the original.
@@ -189,7 +189,7 @@ class Definedness:
         free = self.terms.symbols.free
         return not any(operand is not None and level in free(operand) for operand in operands)
 
-    def _is_made(self, obligation: Obligation, around: set[Hashable]) -> bool:
+    def _has_tensor(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has a tensor of the same sizes."""
         if obligation.head.name == "Expand" and not _is_one(obligation.args[0]):
             return False
@@ -238,8 +238,8 @@ class Definedness:
                 demand = _demand_of(self.terms, part, obligation.args[0])
                 if demand is None or demand[0].name not in (obligation.head.name, IS_PART):
                     continue
-                positive = self._trips_taken(demand, around | {guard.key})
-                first = self._taken((guard,), around, ())
+                positive = self._assumptions(demand, around | {guard.key})
+                first = self._assumptions_of((guard,), around, ())
                 if positive is not None and first is not None:
                     self.positive |= positive | first
                     return True
@@ -278,7 +278,7 @@ class Definedness:
     def _is_twin(self, twin: Obligation, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether a node of the original has equal operands and runs as often. Its guards are
         the same, or correspond to those of the rewrite."""
-        positive = self._taken(twin.guards, around, twin.args)
+        positive = self._assumptions_of(twin.guards, around, twin.args)
         if positive is not None and self._is_equal(twin, obligation, ((), ())):
             self.positive |= positive
             return True
@@ -289,10 +289,10 @@ class Definedness:
         self, twin: Obligation, obligation: Obligation, guards: tuple[Guards, Guards]
     ) -> bool:
         """Test whether two nodes have equal operands whenever their guards hold."""
-        one, other = self._wrapped(twin, guards[0]), self._wrapped(obligation, guards[1])
+        one, other = self._wrap(twin, guards[0]), self._wrap(obligation, guards[1])
         return self.comparison.holds(one, other)
 
-    def _wrapped(self, obligation: Obligation, guards: Guards) -> Term:
+    def _wrap(self, obligation: Obligation, guards: Guards) -> Term:
         """Term that is equal for nodes with equal operands under their guards."""
         terms = self.terms
         head = terms.heads.own("operands", (obligation.head, len(obligation.args)))
@@ -317,7 +317,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in ("Squeeze", "Split"):
-        demands.append((terms.heads.own(head.name, _listed(terms, obligation)), args[:1]))
+        demands.append((terms.heads.own(head.name, _axes_or_sizes(terms, obligation)), args[:1]))
     renamed = head.name in _RENAMED and result.head.op is not None
     if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
         demands.append((result.head, result.args))  # in the form of another opset
@@ -339,7 +339,7 @@ def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
     return None if term.head.op is None else (term.head, term.args)
 
 
-def _listed(terms: Terms, obligation: Obligation) -> Hashable:
+def _axes_or_sizes(terms: Terms, obligation: Obligation) -> Hashable:
     """Axes of a Squeeze, or axis and sizes of a Split, from attributes or inputs."""
     head, args = obligation.head, obligation.args
     name = "axes" if head.name == "Squeeze" else "split"

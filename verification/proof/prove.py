@@ -39,7 +39,7 @@ from .explanation import needed, places, users
 from .result import Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
-from .terms.exact_operators import assumed
+from .terms.exact_operators import assumptions_of
 from .terms.op_semantics import BODIES
 from .terms.printing import applied, shown
 from .terms.provenance import Trace
@@ -164,7 +164,7 @@ class _Question:
         self.sides = sides
         self.protos = [side.proto for side in sides]
         self.element_types = [ElementTypes(proto) for proto in self.protos]
-        self.bound = _typed(bound, self.protos[0])
+        self.bound = _cast_to_declared(bound, self.protos[0])
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.spent = 0
@@ -211,8 +211,8 @@ class _Question:
         if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
             answer = self._by_definition(answer)
         if isinstance(answer, UndefinedError):
-            return self._undefined(answer)
-        return self._open(answer) if isinstance(answer, Mismatch) else answer
+            return self._explain_failure(answer)
+        return self._explain(answer) if isinstance(answer, Mismatch) else answer
 
     def _by_definition(
         self, first: Proof | Mismatch | UndefinedError
@@ -251,7 +251,7 @@ class _Question:
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions)
 
-    def _open(self, difference: Mismatch) -> Proof:
+    def _explain(self, difference: Mismatch) -> Proof:
         """Answer that the terms differ, with the nodes that computed them. The comparison runs
         again to record these."""
         again = self._ask_again()
@@ -277,7 +277,7 @@ class _Question:
             return again
         return None
 
-    def _undefined(self, error: UndefinedError) -> Proof:
+    def _explain_failure(self, error: UndefinedError) -> Proof:
         """Answer that a node of the rewrite may fail, with its path. The comparison runs again to
         record it."""
         again = self._ask_again()
@@ -361,7 +361,7 @@ class _Question:
             self.generalized |= terms.generalized
             self.two_readings |= terms.two_readings
         folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
-        self.assumptions |= comparison.assumptions | assumed((), folded)
+        self.assumptions |= comparison.assumptions | assumptions_of((), folded)
         if terms.symbols.magnitudes.narrow:
             self.assumptions.add(NARROW)
         names = [info.name for info in self.protos[0].graph.output]
@@ -371,12 +371,12 @@ class _Question:
     def _run(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
         """Outputs of a model, and its nodes that may fail."""
         try:
-            return self._executed(side, inputs)
+            return self._execute(side, inputs)
         except InvalidError as error:
             error.side = side
             raise
 
-    def _executed(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
+    def _execute(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
         proto = self.protos[side]
         kind = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
@@ -436,7 +436,7 @@ def _may_iterate(model: onnx.ModelProto) -> bool:
     return any(node.op_type in BODIES for graph in graphs for node in graph.node)
 
 
-def _typed(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:
+def _cast_to_declared(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:
     """Values of inputs as arrays of the declared types."""
     if not bound:
         return {}

@@ -87,7 +87,7 @@ class Proof:
         lines = [f"{self.status}: {self.reason}"]
         if self.first is not None:
             for side, text in zip(self._sides(), self.first, strict=True):
-                lines += [f"  {side}:", *_indented(text)]
+                lines += [f"  {side}:", *_indent(text)]
         if self.needed:
             lines.append(f"  needed: {self.needed}")
         return "\n".join(lines)
@@ -115,5 +115,5 @@ def _clause(names: Sequence[str], ending: str) -> str:
     return f"{', '.join(shortened[:-1])} and {shortened[-1]} {ending.replace(' gives ', ' give ')}"
 
 
-def _indented(text: str) -> list[str]:
+def _indent(text: str) -> list[str]:
     return [f"    {line}" for line in text.splitlines()]

@@ -168,7 +168,7 @@ def linear_sum(terms: Terms, term: Term) -> LinearSum:
             stack.extend(waiting)
             continue
         terms.budget.step()
-        memo[at] = _combined(terms, at, [memo[operand] for operand in below])
+        memo[at] = _combine(terms, at, [memo[operand] for operand in below])
         stack.pop()
     return memo[root]
 
@@ -181,7 +181,7 @@ def _operands(terms: Terms, term: Term) -> list[Term]:
     return [unwrap(terms, arg) for arg in term.args if arg is not None]
 
 
-def _combined(terms: Terms, term: Term, summands: list[LinearSum]) -> LinearSum:
+def _combine(terms: Terms, term: Term, summands: list[LinearSum]) -> LinearSum:
     if not summands:
         return _alone(terms, term)
     factors = term.head.key if term.head.name == TOTAL else _FACTORS[term.head.name]

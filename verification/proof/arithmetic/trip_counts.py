@@ -73,7 +73,7 @@ def nonnegative_part(terms: Terms, number: LinearSum) -> Dimension:
         return _ZERO
     if not atoms and sizes.less(0) is False:
         return sizes
-    return _named(terms, _total(terms, sizes, atoms), number)
+    return _symbol_of(terms, _total(terms, sizes, atoms), number)
 
 
 def _before_zero(terms: Terms, number: LinearSum) -> LinearSum:
@@ -87,7 +87,7 @@ def _before_zero(terms: Terms, number: LinearSum) -> LinearSum:
     return number if count is None else count.shift(rest)
 
 
-def _named(terms: Terms, term: Term, number: LinearSum) -> Dimension:
+def _symbol_of(terms: Terms, term: Term, number: LinearSum) -> Dimension:
     """Symbol of the maximum of a term and 0."""
     size = terms.dependent_size("least0", term, None)
     for name in size.symbols:
@@ -133,7 +133,7 @@ def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     ordered = sorted(minimal, key=str)
     term = terms.keep(terms.heads.own(LEAST), tuple(map(terms.size, ordered)), _SCALAR)
     high = min(highest(terms, size) for size in ordered)
-    return _named(terms, term, atom(term, 0, high))
+    return _symbol_of(terms, term, atom(term, 0, high))
 
 
 def _parts(terms: Terms, size: Dimension) -> list[Dimension]:
@@ -330,20 +330,20 @@ def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
     content = element(term.fact)
     if isinstance(content, Dimension):
         return _counter_of_closed_form(terms, loop, content, term.fact.elem_type)
-    base, offset = _moved(terms, term)
+    base, offset = _offset(terms, term)
     for k, state in enumerate(loop.states):
         update, init = loop.updates[k], loop.inits[k]
         if not is_one_integer(state) or unwrap(terms, state) is not base:
             continue
         if update is None or not is_one_integer(update) or not is_one_integer(init):
             return None
-        before, step = _moved(terms, unwrap(terms, update))
+        before, step = _offset(terms, unwrap(terms, update))
         if before is base and step in (1, -1) and base.fact.elem_type in (_INT32, _INT64):
             return Counter(linear_sum(terms, init).shift(offset), step, base.fact.elem_type)
     return None
 
 
-def _moved(terms: Terms, term: Term) -> tuple[Term, int]:
+def _offset(terms: Terms, term: Term) -> tuple[Term, int]:
     """Integer term and the constant added to it within its type."""
     if term.is_op("Add", "Sub") and all(map(is_one_integer, term.args)):
         pairs = [term.args] if term.is_op("Sub") else [term.args, term.args[::-1]]

@@ -130,7 +130,7 @@ def by_halves(terms: Terms, args: Args) -> Sequence[Term | None] | None:
 
 def _whole(terms: Terms, highs: Args, lows: Args) -> Args | None:
     """Integers of which these are the halves."""
-    parted = [_parted(terms, *pair) for pair in zip(highs, lows, strict=True)]
+    parted = [_integer_of_halves(terms, *pair) for pair in zip(highs, lows, strict=True)]
     number_and_unit = next((numbers for numbers in parted if numbers is not None), None)
     if number_and_unit is None:
         return None
@@ -140,11 +140,13 @@ def _whole(terms: Terms, highs: Args, lows: Args) -> Args | None:
         if own is not None and own[1] == unit:
             numbers.append(own[0])
         else:
-            numbers.append(_joined(terms, high, low, unit, number))
+            numbers.append(_join_halves(terms, high, low, unit, number))
     return None if None in numbers else tuple(numbers)
 
 
-def _parted(terms: Terms, high: Term | None, low: Term | None) -> tuple[Term, int] | None:
+def _integer_of_halves(
+    terms: Terms, high: Term | None, low: Term | None
+) -> tuple[Term, int] | None:
     """Integer of two halves, and the unit."""
     quotient, rest = _before_cast(high), _before_cast(low)
     if quotient is None or rest is None or not quotient.is_op("Div") or not rest.is_op("Sub"):
@@ -168,7 +170,7 @@ def _before_cast(term: Term | None) -> Term | None:
     return term
 
 
-def _joined(
+def _join_halves(
     terms: Terms, high: Term | None, low: Term | None, unit: int, like: Term
 ) -> Term | None:
     """Constant of two constant halves; None if they are none."""

@@ -17,7 +17,7 @@ _MOST_DEPTH = 16
 
 
 @canonical_form("Gather")
-def gathered(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+def gather(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rewrite Gather at contiguous indices to a slice. At indices into two halves it is Where; for
     any other Gather the axis counts from the front."""
     axis = axis_from_front(head, args)

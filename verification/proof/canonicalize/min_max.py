@@ -38,7 +38,7 @@ def extreme(terms: Terms, name: str, one: Term, other: Term) -> Term:
 
 
 @canonical_form("Where", "choose")
-def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+def select(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rewrite Where of a comparison of two integers to Min or Max."""
     condition, x, y = args
     if condition is None or x is None or y is None or x.fact.elem_type not in INTEGERS:

@@ -27,11 +27,11 @@ def run_if(
     if holds is not None:
         branch = step.bodies["then_branch" if holds else "else_branch"]
         return execution.run(branch, [], frame)
-    sign, condition = stripped_of_not(condition)
+    sign, condition = strip_not(condition)
     one, other = ("then_branch", "else_branch") if sign else ("else_branch", "then_branch")
     x = _under(execution, step.bodies[one], condition, True, frame)
     y = _under(execution, step.bodies[other], condition, False, frame)
-    return [_chosen(execution, condition, *pair) for pair in zip(x, y, strict=True)]
+    return [_select(execution, condition, *pair) for pair in zip(x, y, strict=True)]
 
 
 def require_one(execution: Execution, step: Step, term: Term) -> None:
@@ -46,12 +46,12 @@ def truth(execution: Execution, condition: Term) -> bool | None:
     tensor = execution.terms.tensor(condition)
     if tensor is not None:
         return bool(tensor.numpy().reshape(-1)[0])
-    sign, bare = stripped_of_not(condition)
+    sign, bare = strip_not(condition)
     value = execution.assumed.get(bare)
     return None if value is None else value is sign
 
 
-def stripped_of_not(condition: Term) -> tuple[bool, Term]:
+def strip_not(condition: Term) -> tuple[bool, Term]:
     """Condition without Not, and whether the parity is even."""
     sign = True
     while condition.is_op("Not") and condition.args[0] is not None:
@@ -71,7 +71,7 @@ def _under(
         execution.assumed, execution.guards = before, around
 
 
-def _chosen(execution: Execution, condition: Term, x: Value, y: Value) -> Value:
+def _select(execution: Execution, condition: Term, x: Value, y: Value) -> Value:
     if x is y:
         return x
     if x is None or y is None:

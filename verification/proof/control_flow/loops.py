@@ -50,7 +50,7 @@ def run_loop(
     trips = None if number is None else max(number, 0)
     small = trips is not None and terms.runs_loop(trips, len(body.steps))
     if keep is False or trips == 0:
-        return _collected(execution, step, run, carried, [])
+        return _stack(execution, step, run, carried, [])
     if keep and (small or limit is None or (trips is not None and condition is not None)):
         start = len(execution.log)
         outputs = _iterate(execution, step, run, (trips, small), condition is not None, carried)
@@ -60,7 +60,7 @@ def run_loop(
     if keep is None and limit is not None and condition is not None:
         count = terms.trips_if(_scalar(execution, condition), most_trips(execution, limit))
         if count.value == 0:
-            return _collected(execution, step, run, carried, [])
+            return _stack(execution, step, run, carried, [])
     return _symbolic(execution, step, run, limit, condition, carried)
 
 
@@ -113,7 +113,7 @@ def _iterate(
             terms.two_readings = True
         if honoured and holds is False:
             break
-    return _collected(execution, step, run, values, elements)
+    return _stack(execution, step, run, values, elements)
 
 
 def one_of(body: Program, index: int) -> tuple[int, ...]:
@@ -124,7 +124,7 @@ def one_of(body: Program, index: int) -> tuple[int, ...]:
     return (1,) * (len(tensor.shape.dim) if tensor.HasField("shape") else 0)
 
 
-def _collected(
+def _stack(
     execution: Execution,
     step: Step,
     run: Run,
@@ -173,12 +173,12 @@ class EmptyScanOutputs:
         Raises:
             OpenError: runtimes may differ.
         """
-        elem_type, sizes = self._told(1 + k)
+        elem_type, sizes = self._declaration(1 + k)
         if not all(sizes or ()):
             self._require_no_number(1 + k, sizes)
         return Fact(elem_type, tuple(map(Dimension.constant, sizes or ())))
 
-    def _told(self, index: int) -> tuple[int, list[int] | None]:
+    def _declaration(self, index: int) -> tuple[int, list[int] | None]:
         """Element type and sizes, 0 where unknown; None if the rank is unknown."""
         step, types = self._step, self._execution.element_types
         reader = reader_of(step.bodies["body"])

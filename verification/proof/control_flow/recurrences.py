@@ -290,7 +290,7 @@ def _as_before(
         return None
     states = []
     for k, (init, form) in enumerate(zip(loop.inits, forms, strict=True)):
-        if form.counted is not _is_counted(init.fact):
+        if form.counted is not _is_integer(init.fact):
             return None
         if form.step is not None:
             moved = form.step and _number(loop, element(init.fact) + index * form.step, init)
@@ -311,7 +311,7 @@ def _as_before(
     return states, again, outputs
 
 
-def _is_counted(fact: Fact) -> bool:
+def _is_integer(fact: Fact) -> bool:
     return fact.content is not None and isinstance(element(fact), Dimension)
 
 
@@ -376,7 +376,7 @@ def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
 
 def _form(loop: Recurrence, k: int, closed: Term | None, fact: Fact, index: Dimension) -> _Form:
     init = loop.inits[k].fact
-    counted = _is_counted(init)
+    counted = _is_integer(init)
     if closed is not None:
         step = 0 if closed is loop.inits[k] else (element(closed.fact) - element(init)).terms
         (symbol,) = index.symbols

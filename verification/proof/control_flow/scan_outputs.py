@@ -117,7 +117,7 @@ def rows_added(
         if update.args[0] is not state or element is None:
             continue
         listed = update.is_op("SequenceInsert") and _goes_on(terms, init, element)
-        if listed or (_is_grown(update) and _is_sized(element) and init.fact.shape):
+        if listed or (_is_concat(update) and _has_row_count(element) and init.fact.shape):
             added[k] = element
     if not added:
         return {}
@@ -134,11 +134,11 @@ def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
     return not elements or (shape is not None and {e.fact.shape for e in elements} == {shape})
 
 
-def _is_grown(update: Term) -> bool:
+def _is_concat(update: Term) -> bool:
     return update.is_op("Concat") and update.head.attribute("axis") == 0
 
 
-def _is_sized(element: Term) -> bool:
+def _has_row_count(element: Term) -> bool:
     """Test whether each iteration appends equally many rows."""
     shape = element.fact.shape
     return shape is not None and all(dim.value is not None for dim in shape[:1])
@@ -149,14 +149,14 @@ def append_all(terms: Terms, init: Term, update: Term, stacked: Term) -> Term:
     elements = elements_of(terms, init)
     if elements:
         return rows_as_sequence(
-            terms, _joined(terms, stack(terms, elements, update.head), update, stacked)
+            terms, _concat(terms, stack(terms, elements, update.head), update, stacked)
         )
     if elements is not None:
         return rows_as_sequence(terms, stacked)
     shape = stacked.shape
     rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
-    return _joined(terms, init, update, rows)
+    return _concat(terms, init, update, rows)
 
 
-def _joined(terms: Terms, first: Term, update: Term, rows: Term) -> Term:
+def _concat(terms: Terms, first: Term, update: Term, rows: Term) -> Term:
     return terms.op("Concat", update.head, first, rows, axis=0)

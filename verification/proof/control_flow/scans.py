@@ -15,7 +15,7 @@ from ....reference.bodies import label
 from ..execution.compile_graph import Program, Step
 from ..execution.obligations import IS_PART, IS_SIZE, SAME_SIZES, Guard
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
-from ..simplify.padding import padded_to, zeros
+from ..simplify.padding import pad_to, zeros
 from ..simplify.select import choose
 from ..simplify.slices import backward
 from ..terms.budget import OpenError
@@ -77,7 +77,7 @@ def _scan_8(
     ]
     sample = [_inner(state.fact, 1) for state in states] + [_inner(x.fact, 2) for x in scanned]
     empty = functools.partial(empty_element, terms, body, sample=sample, captured={})
-    return [*stacked, *_padded(execution, step, rows, longest, len(states), empty)]
+    return [*stacked, *_pad(execution, step, rows, longest, len(states), empty)]
 
 
 def _one_row(
@@ -194,7 +194,7 @@ def _of_length(
                     f"{label(step.node)} pads elements of a size that only run time determines"
                 )
             zero = zeros(terms, result.fact.elem_type, (longest, *blank))
-            outputs.append(choose(terms, holds, padded_to(terms, result, longest), zero))
+            outputs.append(choose(terms, holds, pad_to(terms, result, longest), zero))
     return outputs
 
 
@@ -226,7 +226,7 @@ def _inner(fact: Fact, axes: int) -> Fact:
     return Fact(fact.elem_type, None if fact.shape is None else fact.shape[axes:])
 
 
-def _padded(
+def _pad(
     execution: Execution,
     step: Step,
     rows: list[list[list[Value]]],
@@ -392,10 +392,10 @@ class Scan:
         )
         results = recur(loop)
         count = len(self.states)
-        moved = [self._moved(k, results[count + k]) for k in range(self.outputs)]
+        moved = [self._transpose(k, results[count + k]) for k in range(self.outputs)]
         return [*results[:count], *moved]
 
-    def _moved(self, k: int, stacked: Value) -> Value:
+    def _transpose(self, k: int, stacked: Value) -> Value:
         """Scan output in its direction and along its axis."""
         if stacked is None:
             return None

@@ -25,7 +25,7 @@ def swap_operands(one: Term, other: Term) -> list[Pair] | None:
     """Pairs of swapped operands that must be equal; None if a swap does not help."""
     if len(one.args) != 2 or len(other.args) != 2 or one.head.attribute("broadcast"):
         return None
-    if OPPOSITE.get(one.head.name) != other.head.name and not _may_be_exchanged(one, other):
+    if OPPOSITE.get(one.head.name) != other.head.name and not _swap_helps(one, other):
         return None
     if other.head.attribute("broadcast"):
         return None
@@ -35,7 +35,7 @@ def swap_operands(one: Term, other: Term) -> list[Pair] | None:
     return [(a, d), (b, c)]
 
 
-def _may_be_exchanged(one: Term, other: Term) -> bool:
+def _swap_helps(one: Term, other: Term) -> bool:
     """Test whether operands are more alike once they are swapped."""
     if one.head is not other.head or one.head.name not in COMMUTATIVE:
         return False

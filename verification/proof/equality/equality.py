@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from ....facts.polynomial import Dimension
 from ..terms.budget import OpenError
-from ..terms.exact_operators import assumed
+from ..terms.exact_operators import assumptions_of
 from ..terms.printing import in_words
 from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
@@ -98,18 +98,18 @@ class Comparison:
         sums = PrefixSums(terms, self.pushdown, self.induction)
         polynomials = ModularPolynomials(terms, self.pushdown, self.induction)
         self._rules = (
-            self._drawn,
+            self._random,
             polynomials.equal,
             self.induction.states,
             self.induction.shifted,
             sums.summed,
             self.induction.variables,
-            self._viewed,
-            self._joined,
+            self._views,
+            self._concats,
             self.induction.stacked,
             swap_operands,
             ModExpansion(terms).defined,
-            self._alike,
+            self._congruent,
         )
 
     def release(self) -> None:
@@ -124,7 +124,7 @@ class Comparison:
     @property
     def assumptions(self) -> set[str]:
         """Assumptions that the comparison made."""
-        return assumed(self.pushdown.chosen, self.terms.late)
+        return assumptions_of(self.pushdown.chosen, self.terms.late)
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.
@@ -137,7 +137,7 @@ class Comparison:
         while self._stack:
             self.terms.budget.step()
             one, other = self._stack.pop()
-            pairs = self._compared(one, other)
+            pairs = self._reduce(one, other)
             if pairs is None:
                 raise Mismatch(_reason(output, one, other), one, other, needed)
             needed[one, other] = pairs
@@ -177,7 +177,7 @@ class Comparison:
         (self._asked if self._trial is None else self._trial).add(pair)
         self._stack.append(pair)
 
-    def _compared(self, one: Term, other: Term) -> list[Pair] | None:
+    def _reduce(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs that must be equal for two terms to be equal; None if no rule applies."""
         settled = self.pushdown.settled(one), self.pushdown.settled(other)
         if settled != (one, other):
@@ -189,7 +189,7 @@ class Comparison:
                 return pairs
         return None
 
-    def _alike(self, one: Term, other: Term) -> list[Pair] | None:
+    def _congruent(self, one: Term, other: Term) -> list[Pair] | None:
         """Congruence: the same head on equal arguments."""
         if one.head is not other.head or one.index != other.index or one.head.name in _LEAVES:
             return None
@@ -204,7 +204,7 @@ class Comparison:
             pairs.append((a, b))
         return pairs
 
-    def _viewed(self, one: Term, other: Term) -> list[Pair] | None:
+    def _views(self, one: Term, other: Term) -> list[Pair] | None:
         """Views of one shape: their operands are equal in one shape. It is that of the pieces of a
         Concat or of the iterations of a recurrence, if one operand is such."""
         if one.fact.shape is None or one.fact.shape != other.fact.shape:
@@ -218,7 +218,7 @@ class Comparison:
                 return [(self.terms.view(one, shape), self.terms.view(other, shape))]
         return None
 
-    def _joined(self, one: Term, other: Term) -> list[Pair] | None:
+    def _concats(self, one: Term, other: Term) -> list[Pair] | None:
         """Concat and a term with equal slices."""
         joined, whole = (one, other) if one.is_op("Concat") else (other, one)
         if not joined.is_op("Concat") or joined.fact.shape != whole.fact.shape:
@@ -238,7 +238,7 @@ class Comparison:
             pairs.append((piece, part) if joined is one else (part, piece))
         return pairs
 
-    def _drawn(self, one: Term, other: Term) -> list[Pair] | None:
+    def _random(self, one: Term, other: Term) -> list[Pair] | None:
         """Outputs of random or unknown operators: each node equals at most one."""
         if one.head.name != "drawn" or other.head.name != "drawn":
             return None

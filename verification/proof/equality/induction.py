@@ -59,7 +59,7 @@ class Induction:
         self._pushdown = pushdown
         self.positive: set[Dimension] = set()
         self.earlier: set[tuple[Pair, Pair]] = set()
-        self._opened: dict[Pair, CommonIteration] = {}
+        self._pairs_opened: dict[Pair, CommonIteration] = {}
         self._variables: dict[Pair, tuple[Pair, int, int]] = {}
         self._before: dict[Term, State] = {}
         self._symbols = 0
@@ -72,7 +72,7 @@ class Induction:
         assert a is not None and b is not None
         if one.head.name == "state" and one.args[1] is not other.args[1]:
             return None
-        opened = self._open(a, b)
+        opened = self._open_pair(a, b)
         if opened is None:
             return None
         (own, pairs), p, q = opened, one.head.key, other.head.key
@@ -87,7 +87,7 @@ class Induction:
         if pair is None:
             return None
         (a, b), p, q = pair
-        opened, before = self._opened[a, b], (a.args[2 + p], b.args[2 + q])
+        opened, before = self._pairs_opened[a, b], (a.args[2 + p], b.args[2 + q])
         assert before[0] is not None and before[1] is not None
         first = before[0], before[1]
         after = opened.one.of(_update(a, p)), opened.other.of(_update(b, q))
@@ -103,7 +103,7 @@ class Induction:
         (number, side, p), (number_of_other, side_of_other, q) = one.head.key, other.head.key
         if number != number_of_other or (side, side_of_other) != (0, 1):
             return None
-        return list(self._opened)[number], p, q
+        return list(self._pairs_opened)[number], p, q
 
     def stacked(self, one: Term, other: Term) -> list[Pair] | None:
         """Scan output and a term with equal elements on every iteration."""
@@ -124,10 +124,10 @@ class Induction:
         """Scan outputs of two recurrences: equal trip counts, equal elements."""
         a, b = one.args[0], other.args[0]
         assert a is not None and b is not None
-        opened = self._open(a, b)
+        opened = self._open_pair(a, b)
         if opened is None:
             return None
-        if not _alike_untouched(one, other) and not (
+        if not _equal_if_empty(one, other) and not (
             self._take_trips(one) and self._take_trips(other)
         ):
             return None
@@ -217,7 +217,7 @@ class Induction:
         limit = recurrence.args[0]
         return None if limit is None else not_negative(self._terms, limit)
 
-    def _open(self, a: Term, b: Term) -> tuple[CommonIteration, list[Pair]] | None:
+    def _open_pair(self, a: Term, b: Term) -> tuple[CommonIteration, list[Pair]] | None:
         """Two recurrences over fresh variables, and the pairs that make their trip counts equal.
         None if these may differ."""
         one, other = _bound(a), _bound(b)
@@ -225,16 +225,18 @@ class Induction:
             return None
         if any((a.args[n] is None) is not (b.args[n] is None) for n in (0, 1)):
             return None
-        cached = self._opened.get((a, b))
+        cached = self._pairs_opened.get((a, b))
         if cached is None:
-            cached = self._opened[a, b] = self._with_variables(a, b, self.symbol(self._limit(a)))
+            cached = self._pairs_opened[a, b] = self._with_variables(
+                a, b, self.symbol(self._limit(a))
+            )
         pairs = [(x, y) for x, y in zip(a.args[:2], b.args[:2], strict=True) if x is not None and y]
         if one.honoured:
             pairs.append((cached.one.of(a.head.parts[0]), cached.other.of(b.head.parts[0])))
         return cached, pairs
 
     def _with_variables(self, a: Term, b: Term, index: Dimension) -> CommonIteration:
-        number, substitutions = len(self._opened), []
+        number, substitutions = len(self._pairs_opened), []
         for side, recurrence in enumerate((a, b)):
             bound, leaves = _bound(recurrence), {}
             for k, state in enumerate(bound.states):
@@ -253,7 +255,7 @@ class Induction:
         return self._terms.symbols.trip(name)
 
 
-def _alike_untouched(one: Term, other: Term) -> bool:
+def _equal_if_empty(one: Term, other: Term) -> bool:
     """Test whether two scan outputs are certainly equal without an iteration."""
     a, b = one.head.key[1], other.head.key[1]
     return a == b and (a is None or a[1] is not None)

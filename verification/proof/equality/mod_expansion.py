@@ -34,12 +34,12 @@ class ModExpansion:
         if one.is_op("Mod") is other.is_op("Mod"):
             return None
         if one.is_op("Mod"):
-            expansion = self._made(one)
+            expansion = self._expand(one)
             return None if expansion is None else [(expansion, other)]
-        expansion = self._made(other)
+        expansion = self._expand(other)
         return None if expansion is None else [(one, expansion)]
 
-    def _made(self, mod: Term) -> Term | None:
+    def _expand(self, mod: Term) -> Term | None:
         a, b = mod.args
         assert a is not None and b is not None
         if mod.fact.elem_type not in _SIGNED + _UNSIGNED:

@@ -40,7 +40,7 @@ class ModularPolynomials:
         self._induction = induction
         self._known: dict[Term, Dimension] = {}
         self._atoms: dict[str, Term] = {}
-        self._added: dict[tuple[Term, int], Term | None] = {}
+        self._summands: dict[tuple[Term, int], Term | None] = {}
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
         """Integers with equal polynomials. If these differ by one atom each, the atoms must be
@@ -48,7 +48,7 @@ class ModularPolynomials:
         bits, shape = INTEGER_BITS.get(one.fact.elem_type), one.fact.shape
         if bits is None or other.fact.elem_type != one.fact.elem_type or shape is None:
             return None
-        if shape != other.fact.shape or not (self._is_made(one) or self._is_made(other)):
+        if shape != other.fact.shape or not (self._is_compound(one) or self._is_compound(other)):
             return None
         rest = self._of(one) - self._of(other)
         remainder = {m: f % (1 << bits) for m, f in rest.terms.items() if f % (1 << bits)}
@@ -75,7 +75,7 @@ class ModularPolynomials:
             a, b = b, a
         return None if (a, b) == (one, other) or a.fact.elem_type != b.fact.elem_type else [(a, b)]
 
-    def _is_made(self, term: Term) -> bool:
+    def _is_compound(self, term: Term) -> bool:
         """Test whether a term is more than an atom."""
         while term.head.name in _THROUGH and term.args[0] is not None:
             term = term.args[0]
@@ -95,7 +95,7 @@ class ModularPolynomials:
                 stack.extend(waiting)
                 continue
             self._terms.budget.step()
-            memo[term] = self._combined(term, [memo[operand] for operand in below])
+            memo[term] = self._combine(term, [memo[operand] for operand in below])
             stack.pop()
         return memo[root]
 
@@ -117,7 +117,7 @@ class ModularPolynomials:
             return []
         return [x] if term.head.name != "view" or _keeps_places(x, term) else []
 
-    def _combined(self, term: Term, operands: list[Dimension]) -> Dimension:
+    def _combine(self, term: Term, operands: list[Dimension]) -> Dimension:
         state = self._induction.before_trip(term)
         name, polynomial = term.head.name, None
         if state is not None and operands:
@@ -162,11 +162,11 @@ class ModularPolynomials:
         if state is None:
             return None
         key = state.recurrence, state.number
-        if key not in self._added:
-            self._added[key] = self._always_added(state)
-        return self._added[key]
+        if key not in self._summands:
+            self._summands[key] = self._invariant_summand(state)
+        return self._summands[key]
 
-    def _always_added(self, state: State) -> Term | None:
+    def _invariant_summand(self, state: State) -> Term | None:
         bound, before = binding(state.recurrence), state.recurrence.args[2 + state.number]
         assert bound is not None
         variable = bound.states[state.number]

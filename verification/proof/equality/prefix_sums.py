@@ -62,7 +62,7 @@ class PrefixSums:
             elif place.at.value == 0:
                 pairs = [(term, self._value(place))]
             elif term.is_op("Add") and (place.at - 1).less(0) is False:
-                pairs = self._added(term, place)
+                pairs = self._operands_of_add(term, place)
             if pairs is not None:
                 return pairs if term is one else [(b, a) for a, b in pairs]
         return None
@@ -82,7 +82,7 @@ class PrefixSums:
             return None
         return _Place(total, values, element(start.fact), read.fact.shape)
 
-    def _added(self, total: Term, place: _Place) -> list[Pair] | None:
+    def _operands_of_add(self, total: Term, place: _Place) -> list[Pair] | None:
         """Operands of an Add: the element before, and the summand."""
         x, y = total.args
         assert x is not None and y is not None

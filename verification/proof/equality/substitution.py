@@ -55,15 +55,15 @@ class Substitution:
         head = term.head
         args = tuple([None if arg is None else self._done[arg] for arg in term.args])
         if head.name == "sizes":
-            return self._resized(term)
+            return self._resize(term)
         if head.name == "void":
-            return self._terms.void(self._replaced(term.fact))
+            return self._terms.void(self._substitute_fact(term.fact))
         parts = self._parts(term) if head.parts else ()
         if args == term.args and parts == head.parts:
             return term
-        return self._terms.rebuild(term, args, parts, self._replaced)
+        return self._terms.rebuild(term, args, parts, self._substitute_fact)
 
-    def _resized(self, term: Term) -> Term:
+    def _resize(self, term: Term) -> Term:
         content = term.fact.content
         if content is None:
             return term
@@ -71,7 +71,7 @@ class Substitution:
             self._size(element) if isinstance(element, Dimension) else element
             for element in content.reshape(-1)
         ]
-        return self._terms.content(_shaped(elements, content.shape), term.fact.elem_type)
+        return self._terms.content(_reshape(elements, content.shape), term.fact.elem_type)
 
     def _parts(self, term: Term) -> tuple[Term, ...]:
         """Parts of a recurrence after substitution, without its own variables."""
@@ -85,7 +85,7 @@ class Substitution:
         inner = Substitution(self._terms, leaves, sizes)
         return tuple([inner.of(part) for part in term.head.parts])
 
-    def _replaced(self, fact: Fact) -> Fact:
+    def _substitute_fact(self, fact: Fact) -> Fact:
         shape = fact.shape
         if shape is not None:
             shape = tuple([self._size(dim) for dim in shape])
@@ -101,14 +101,14 @@ class Substitution:
             if symbol in derived and symbol not in self._put:
                 kind, term, size = derived[symbol]
                 inner = None if size is None else self._size(size)
-                self._put[symbol] = self._derived(kind, self.of(term), inner)
+                self._put[symbol] = self._derive(kind, self.of(term), inner)
             elif symbol in self._terms.axes and symbol not in self._put:
                 self._put[symbol] = self._of_axis(*self._terms.axes[symbol])
             elif symbol in self._terms.symbols.varying and symbol not in self._put:
                 self._put[symbol] = self._terms.symbols.fresh()
         return dim.replaced(self._put)
 
-    def _derived(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
+    def _derive(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """Size that follows from another term (`Terms.dependent_size`)."""
         if kind == "size":
             return self._terms.size_of(term)
@@ -124,7 +124,7 @@ class Substitution:
         return shape[axis]
 
 
-def _shaped(elements: Sequence[object], shape: tuple[int, ...]) -> Content:
+def _reshape(elements: Sequence[object], shape: tuple[int, ...]) -> Content:
     content = np.empty(len(elements), object)
     content[:] = elements
     return content.reshape(shape)

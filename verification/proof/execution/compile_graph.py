@@ -233,10 +233,10 @@ class Compiler:
                 if operation is None:
                     operation = operations[form] = self._operation(node, (), scope, depth)
             else:
-                operation = self._looked_up(node, places, scope, depth)
+                operation = self._look_up(node, places, scope, depth)
             steps.append(Step(operation, places, tuple(map(define, outputs)), node))
 
-    def _looked_up(
+    def _look_up(
         self, node: onnx.NodeProto, places: tuple[int, ...], scope: _Scope, depth: int
     ) -> Operation:
         """Operation of a node, shared by nodes like it."""

@@ -73,14 +73,14 @@ class Safety:
             return ""
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
         fault = self._fault(head, args, count, operands)
-        return "" if fault and self._is_counted(head, args) else fault
+        return "" if fault and self._reads_before_length(head, args) else fault
 
     def is_size(self, term: Term) -> bool:
         """Test whether a number is certainly not negative."""
         bounds = self.known(term).bounds
         return bounds is not None and bounds.low.less(0) is False
 
-    def _is_counted(self, head: Head, args: Args) -> bool:
+    def _reads_before_length(self, head: Head, args: Args) -> bool:
         """Test whether SequenceAt reads before the length of a sequence. Only run time determines
         that length."""
         if head.name != "SequenceAt" or len(args) < 2 or args[0] is None or args[1] is None:

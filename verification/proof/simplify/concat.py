@@ -8,7 +8,7 @@ from ....facts.fact import element
 from ....ops.axes import ONE
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
-from .padding import filled_up
+from .padding import match_padding
 from .sequences import elements_of, rows_of
 
 
@@ -23,9 +23,9 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if not -rank <= head.attribute("axis", 1) < rank:
         return None
     axis = head.attribute("axis", 1) % rank
-    joined = _joined(terms, pieces, axis, rank)
+    joined = _merge(terms, pieces, axis, rank)
     if axis == 0 and len(joined) == 2:
-        padded = filled_up(terms, *joined)
+        padded = match_padding(terms, *joined)
         joined = joined if padded is None else [padded]
     if len(joined) == 1:
         return joined
@@ -34,7 +34,7 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     return terms.apply(terms.heads.with_attributes(head, axis=axis), tuple(joined))
 
 
-def _joined(terms: Terms, pieces: Sequence[Term], axis: int, rank: int) -> list[Term]:
+def _merge(terms: Terms, pieces: Sequence[Term], axis: int, rank: int) -> list[Term]:
     flat: list[Term] = []
     for piece in pieces:
         inner = [p for p in piece.args if p is not None]
@@ -81,7 +81,7 @@ def concat_from_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term 
         if not -rank <= axis < rank:
             return None
         axis %= rank
-        elements = tuple([_unsqueezed(terms, element, axis) for element in elements])
+        elements = tuple([_unsqueeze(terms, element, axis) for element in elements])
     return [terms.op("Concat", head, *elements, axis=axis)]
 
 
@@ -102,6 +102,6 @@ def _of_rows(terms: Terms, head: Head, rows: Term) -> Sequence[Term | None] | No
     return [terms.view(rows, (shape[0] * shape[1], *shape[2:]))] if len(shape) > 1 else None
 
 
-def _unsqueezed(terms: Terms, term: Term, axis: int) -> Term:
+def _unsqueeze(terms: Terms, term: Term, axis: int) -> Term:
     shape = term.shape
     return terms.view(term, (*shape[:axis], ONE, *shape[axis:]))

@@ -30,7 +30,7 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     return None
 
 
-def chosen_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
+def select_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
     """Rewrite Where of an integer and 0 to a trip count. Where(n < 0, 0, n) is Max(n, 0), and
     Where(c, n, 0) the trip count of a loop with condition c and limit n. None for another choice.
     """
@@ -82,7 +82,7 @@ def _count(terms: Terms, number: Term) -> Dimension:
     return not_negative(terms, terms.view(number, ()))
 
 
-def given_sizes(terms: Terms, shape: Term | None) -> Shape | None:
+def sizes_of(terms: Terms, shape: Term | None) -> Shape | None:
     """Sizes in a vector, some of which only run time determines. None if they are not known one by
     one."""
     if shape is None or shape.fact.shape is None or len(shape.fact.shape) != 1:

@@ -28,10 +28,10 @@ def constant_of_shape(terms: Terms, head: Head, args: Args) -> Sequence[Term | N
             return None
         scalar.CopyFrom(value)
         del scalar.dims[:]
-    return [filled(terms, Tensor(scalar), args[0])]
+    return [fill(terms, Tensor(scalar), args[0])]
 
 
-def filled(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
+def fill(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
     """Scalar expanded to a shape that a term determines."""
     expand = terms.heads.of(Operator("Expand"), {"": 13})
     result = terms.apply(expand, (terms.constant(scalar), shape))[0]
@@ -69,7 +69,7 @@ def padded(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     return [terms.keep(head, args, Fact(x.fact.elem_type, full))]
 
 
-def padded_to(terms: Terms, x: Term, length: Dimension) -> Term:
+def pad_to(terms: Terms, x: Term, length: Dimension) -> Term:
     """Tensor followed by zeros along its first axis."""
     result = terms.apply(terms.heads.own("padded"), (x, terms.size(length)))[0]
     assert result is not None
@@ -78,7 +78,7 @@ def padded_to(terms: Terms, x: Term, length: Dimension) -> Term:
 
 def zeros(terms: Terms, elem_type: int, shape: Shape) -> Term:
     """Tensor of zeros, or of empty strings."""
-    return filled(terms, _zero(elem_type), terms.sizes(shape))
+    return fill(terms, _zero(elem_type), terms.sizes(shape))
 
 
 def _zero(elem_type: int) -> Array:
@@ -88,7 +88,7 @@ def _zero(elem_type: int) -> Array:
     return np.array("" if dtype.kind in "OUS" else 0, dtype)
 
 
-def filled_up(terms: Terms, x: Term, rest: Term) -> Term | None:
+def match_padding(terms: Terms, x: Term, rest: Term) -> Term | None:
     """Rewrite x of n elements, followed by l - n zeros, to padded(x, l). None for another sum, or
     other elements.
 
@@ -112,4 +112,4 @@ def filled_up(terms: Terms, x: Term, rest: Term) -> Term | None:
     length = element(whole.fact)
     if not isinstance(length, Dimension) or shape[0] != terms.size_of(part):
         return None
-    return padded_to(terms, x, length)
+    return pad_to(terms, x, length)

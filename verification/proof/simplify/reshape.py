@@ -11,7 +11,7 @@ from ....facts.polynomial import Dimension
 from ..terms.budget import OpenError
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
-from .dynamic_sizes import given_sizes
+from .dynamic_sizes import sizes_of
 from .leading_axes import ones_in_front
 
 
@@ -117,7 +117,7 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     assert x is not None and target is not None
     target_sizes = vector(target.fact)
     if x.fact.shape == () and (target_sizes is None or None in target_sizes):
-        sizes = given_sizes(terms, target)
+        sizes = sizes_of(terms, target)
         return None if sizes is None else terms.apply(head, (x, terms.sizes(sizes)))
     shape = terms.facts_of(head, args)[0].shape
     if shape is None:

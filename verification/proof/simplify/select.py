@@ -8,7 +8,7 @@ import numpy as np
 
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
-from .dynamic_sizes import chosen_count
+from .dynamic_sizes import select_count
 from .leading_axes import broadcast
 
 
@@ -19,18 +19,18 @@ def where(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     condition, x, y = args
     assert condition is not None and x is not None and y is not None
     shape = broadcast([condition.fact.shape, x.fact.shape, y.fact.shape])
-    chosen = x if x is y else _decided(terms, condition, x, y)
+    chosen = x if x is y else _decide(terms, condition, x, y)
     if chosen is not None and shape is not None and chosen.fact.shape == shape:
         return [chosen]
     if shape is not None and x.fact.shape == y.fact.shape == shape and _is_one(condition):
-        counted = chosen_count(terms, condition, x, y)
+        counted = select_count(terms, condition, x, y)
         if counted is not None:
             return [counted]
         return [choose(terms, terms.view(condition, ()), x, y)]
     return None
 
 
-def _decided(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
+def _decide(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
     tensor = terms.tensor(condition)
     if tensor is None or not tensor.size:
         return None
@@ -58,7 +58,7 @@ def choice(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
     if condition.is_op("Not"):
         (inner,) = condition.args
         return [choose(terms, inner, y, x)] if inner is not None else [x]
-    chosen = x if x is y else _decided(terms, condition, x, y)
+    chosen = x if x is y else _decide(terms, condition, x, y)
     if chosen is not None:
         return [chosen]
     if x.head is head and x.args[0] is condition:

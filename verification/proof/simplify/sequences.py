@@ -62,12 +62,12 @@ def elements_of(terms: Terms, sequence: Term | None) -> tuple[Term, ...] | None:
     if elements is None:
         if len(cache) >= _REMEMBERED:
             cache.pop(next(iter(cache)))
-        elements = cache[sequence] = _unrolled(sequence)
+        elements = cache[sequence] = _unroll(sequence)
         terms.budget.step(len(elements))
     return elements
 
 
-def _unrolled(chain: Term) -> tuple[Term, ...]:
+def _unroll(chain: Term) -> tuple[Term, ...]:
     elements = []
     while chain.head.name == "append":
         before, element = chain.args

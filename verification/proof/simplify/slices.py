@@ -185,21 +185,21 @@ def slices(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or 0 in steps:
         return None
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        part = _sliced(terms, head, x, axis, (start, end), step)
+        part = _slice(terms, head, x, axis, (start, end), step)
         if part is None:
             return None
         x = part
     return [x]
 
 
-def _sliced(
+def _slice(
     terms: Terms, head: Head, x: Term, axis: int, bounds: tuple[Dimension, Dimension], step: int
 ) -> Term | None:
     """Slice along one axis."""
     size = x.shape[axis]
     start, end = bounds
     if step == 1:
-        place = _clamped(terms, start, end, size)
+        place = _clamp(terms, start, end, size)
         return None if place is None else terms.narrow(x, axis, *place)
     if size.value is not None and start.value is not None and end.value is not None:
         places = _places(start.value, end.value, step, size.value)
@@ -256,20 +256,20 @@ def _bounds(terms: Terms, head: Head, args: Args) -> Bounds | None:
         if any(v is None or None in v for v in vectors):
             return None
         listed = [list(v) for v in vectors if v is not None]
-        axes = _listed(terms, args, 3, list(range(len(listed[0]))))
-        steps = _listed(terms, args, 4, [1] * len(listed[0]))
+        axes = _listing(terms, args, 3, list(range(len(listed[0]))))
+        steps = _listing(terms, args, 4, [1] * len(listed[0]))
     if axes is None or steps is None or not all(-rank <= axis < rank for axis in axes):
         return None
     return listed[0], listed[1], [axis % rank for axis in axes], steps
 
 
-def _listed(terms: Terms, args: Args, index: int, default: list[int]) -> list[int] | None:
+def _listing(terms: Terms, args: Args, index: int, default: list[int]) -> list[int] | None:
     if index >= len(args) or args[index] is None:
         return default
     return terms.numbers(args[index])
 
 
-def _clamped(
+def _clamp(
     terms: Terms, start: Dimension, end: Dimension, size: Dimension
 ) -> tuple[Dimension, Dimension] | None:
     """Start and length of a Slice with step 1; None if not certain."""

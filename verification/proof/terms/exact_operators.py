@@ -38,7 +38,7 @@ def is_exact(name: str, terms: Iterable[Term | None]) -> bool:
     return all(term is None or term.fact.elem_type in _WHOLE for term in terms)
 
 
-def assumed(rows: Iterable[str], constants: Iterable[str]) -> set[str]:
+def assumptions_of(rows: Iterable[str], constants: Iterable[str]) -> set[str]:
     """Assumptions about operators, one sentence each.
 
     Args:

@@ -62,14 +62,14 @@ class TermFacts:
         if unique is None:
             self.symbols.remember(fact.shape)
             copy = Fact(fact.elem_type, fact.shape, content, fact.other, fact.count)
-            unique = self._same[key] = self._noted(copy)
+            unique = self._same[key] = self._note(copy)
         return unique
 
     def own(self, tensor: Tensor) -> Fact:
         """Fact of a constant: an object of its own, so that it identifies the constant."""
-        return self._noted(constant_fact(tensor))
+        return self._note(constant_fact(tensor))
 
-    def _noted(self, fact: Fact) -> Fact:
+    def _note(self, fact: Fact) -> Fact:
         if is_empty(fact):
             self.empty.add(id(fact))
         return fact
@@ -112,7 +112,7 @@ class TermFacts:
         own, whatever the type of the sequence names them, unless a model input has the name too."""
         own = {name: self.symbols.fresh() for name in sorted(self.new - self.declared)}
         self.new = {name for dim in own.values() for name in dim.symbols}
-        return [_renamed(fact, own) for fact in facts]
+        return [_rename(fact, own) for fact in facts]
 
     def _infer(
         self,
@@ -179,7 +179,7 @@ def is_empty(fact: Fact) -> bool:
     return any(dim.value == 0 for dim in fact.shape)
 
 
-def _renamed(fact: Fact, names: Mapping[str, Dimension]) -> Fact:
+def _rename(fact: Fact, names: Mapping[str, Dimension]) -> Fact:
     if fact.shape is None:
         return fact
     return dataclasses.replace(fact, shape=tuple([dim.replaced(names) for dim in fact.shape]))

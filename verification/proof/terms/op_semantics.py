@@ -62,7 +62,7 @@ def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int
         after = schemas[place + 1]
         if version < _FIRST and after.since_version <= _FIRST:
             break
-        stepped = _stepped(op, schemas[place], after, outputs)
+        stepped = _step_to(op, schemas[place], after, outputs)
         if stepped is None:
             break
         op, place = with_defaults(stepped, after), place + 1
@@ -70,7 +70,7 @@ def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int
     return op, schemas[place].since_version, behind
 
 
-def _stepped(op: Operator, before: Any, after: Any, outputs: int) -> Operator | None:
+def _step_to(op: Operator, before: Any, after: Any, outputs: int) -> Operator | None:
     key = op.op_type, after.since_version
     step = _STEPS.get(key)
     if step is not None:

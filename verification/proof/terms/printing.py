@@ -86,7 +86,7 @@ def name_of(term: Term) -> str:
 def _attributes(term: Term) -> str:
     op, key = term.head.op, term.head.key
     if op is not None:
-        texts = [f"{name} = {_written(op.attribute(name))}" for name in op.attributes]
+        texts = [f"{name} = {_attribute_text(op.attribute(name))}" for name in op.attributes]
         return f" <{', '.join(texts)}>" if texts else ""
     if term.head.name in ("constant", "sizes"):
         return f" <value = {_content(term)}>"
@@ -98,7 +98,7 @@ def _attributes(term: Term) -> str:
     return f" <{', '.join(plain)[:_MOST_KEY]}>" if plain else ""
 
 
-def _written(value: Any) -> str:
+def _attribute_text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
@@ -106,7 +106,7 @@ def _content(term: Term) -> str:
     """Elements of a constant, or of sizes; the first of many."""
     elements = term.fact.content
     if elements is None and term.head.name == "constant":
-        elements = _kept(*term.head.key)
+        elements = _elements(*term.head.key)
     if elements is None:
         return "{...}"
     texts = [str(element) for element in elements.reshape(-1)[:_MOST_ELEMENTS]]
@@ -114,7 +114,7 @@ def _content(term: Term) -> str:
     return f"{{{', '.join([*texts, *more])}}}"
 
 
-def _kept(elem_type: int, dims: tuple[int, ...], content: Any) -> Any:
+def _elements(elem_type: int, dims: tuple[int, ...], content: Any) -> Any:
     """Elements of a constant whose head holds them rather than their digest."""
     if isinstance(content, tuple):
         return np.array(content, object)

@@ -133,7 +133,7 @@ class Heads:
             outputs: number of outputs of its node, which may be a part of its meaning.
         """
         version = imports.get(normal_domain(op.domain), 0)
-        spelled = (op.qualname, op.overload, version, _written(op.attributes), outputs)
+        spelled = (op.qualname, op.overload, version, _serialize(op.attributes), outputs)
         head = self._spelled.get(spelled)
         if head is None:
             head = self._spelled[spelled] = self._meant(op, version, imports, outputs)
@@ -141,7 +141,7 @@ class Heads:
 
     def with_attributes(self, head: Head, **changed: Any) -> Head:
         """Head of the same operator with other attributes."""
-        operator = changed_operator(head, tuple(changed.items()))
+        operator = with_changes(head, tuple(changed.items()))
         return self.of(operator, head.imports, head.outputs)
 
     def like(self, op_type: str, like: Head, **attributes: Any) -> Head:
@@ -151,7 +151,7 @@ class Heads:
     def _meant(self, op: Operator, version: int, imports: Mapping[str, int], outputs: int) -> Head:
         newest, since, opset = meaning_of(op, version, outputs)
         outputs = outputs if has_any_outputs(op, version) else 0
-        key = (op.qualname, op.overload, since, _written(newest.attributes), outputs)
+        key = (op.qualname, op.overload, since, _serialize(newest.attributes), outputs)
         head = self._known.get(key)
         if head is None:
             if not normal_domain(op.domain) and op.op_type not in BODIES:
@@ -161,7 +161,7 @@ class Heads:
         return head
 
 
-def changed_operator(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operator:
+def with_changes(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operator:
     """Operator of a head with some attributes set, or removed where None."""
     assert head.op is not None
     names = {name for name, _ in changed}
@@ -170,7 +170,7 @@ def changed_operator(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operat
     return head.op.with_attributes([*others, *new])
 
 
-def _written(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
+def _serialize(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
     if not attributes:
         return ()
     return tuple(sorted([_bytes(message) for message in attributes.values()]))

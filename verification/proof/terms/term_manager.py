@@ -265,7 +265,7 @@ class Terms:
         self.budget.step()
         if len(args) > MANY:
             self.budget.take(len(args))
-        results, empty = self._applied(head, args, count), self.facts.empty
+        results, empty = self._rewrite(head, args, count), self.facts.empty
         if empty:
             for index, term in enumerate(results):
                 if term is not None and id(term.fact) in empty:
@@ -344,7 +344,7 @@ class Terms:
             return [Term(head, args, first, count, facts[0])]
         return [Term(head, args, first + n, count + n, fact) for n, fact in enumerate(facts)]
 
-    def _applied(self, head: Head, args: Args, count: int) -> Results:
+    def _rewrite(self, head: Head, args: Args, count: int) -> Results:
         if head.op is not None and speaks_of_no_axis(head, args):
             return self.raw(head, args, [UNKNOWN] * count)
         form = CANONICAL_FORMS.get(head.name)
@@ -363,19 +363,19 @@ class Terms:
 
     def compute(self, head: Head, args: Args, count: int = 1) -> Results:
         """Operator to which no rule applies: folded, or as it stands."""
-        folded = self._evaluated(head, args, count)
+        folded = self._evaluate(head, args, count)
         if folded is not None:
             return folded
         facts = self.facts_of(head, args, count)
-        content = None if count > 1 else self._told(facts[0])
+        content = None if count > 1 else self._known_content(facts[0])
         if content is not None:
             return [content]
         results = self.raw(head, args, facts)
         if self.facts.new:
-            self._owned(results, self.facts.new)
+            self._record_owners(results, self.facts.new)
         return results
 
-    def _owned(self, results: Results, new: Container[str]) -> None:
+    def _record_owners(self, results: Results, new: Container[str]) -> None:
         """Record the terms that have these new symbols as sizes."""
         for term in filter(None, results):
             for axis, dim in enumerate(term.fact.shape or ()):
@@ -385,13 +385,13 @@ class Terms:
 
     def fold(self, head: Head, args: Args, count: int = 1) -> Results | None:
         """Outputs of an operator that are known before run time: constants or sizes."""
-        outputs = self._evaluated(head, args, count)
+        outputs = self._evaluate(head, args, count)
         if outputs is not None or count > 1:
             return outputs
-        content = self._told(self.facts_of(head, args, count)[0])
+        content = self._known_content(self.facts_of(head, args, count)[0])
         return None if content is None else [content]
 
-    def _evaluated(self, head: Head, args: Args, count: int) -> Results | None:
+    def _evaluate(self, head: Head, args: Args, count: int) -> Results | None:
         """Operator on constants."""
         for arg in args:
             if arg is not None and arg.head.name != "constant":
@@ -411,7 +411,7 @@ class Terms:
             self.late.update([head.name] if self.comparing else ())
         return results
 
-    def _told(self, fact: Fact) -> Term | None:
+    def _known_content(self, fact: Fact) -> Term | None:
         """Content of a fact that determines all elements."""
         if fact.content is None or None in fact.content.reshape(-1):
             return None
@@ -419,9 +419,9 @@ class Terms:
 
     def facts_of(self, head: Head, args: Args, count: int = 1) -> list[Fact]:
         """Facts of the outputs of an operator."""
-        known = self.facts.known(head, args, count)
-        if known is not None:
-            return known
+        cached = self.facts.known(head, args, count)
+        if cached is not None:
+            return cached
         return self.budget.take_sizes(self.facts.infer(head, args, self._tensors, count))
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
