@@ -215,9 +215,12 @@ def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> lis
             require(position < len(source), f"{given.name(1)} copies an axis that is not there")
             dims.append(source[position])
         elif size != -1:
-            copies = position < len(source) and size == source[position]
-            if not copies:
-                at_least(size, 1 if copies_zeros else 0, "an axis of the new shape")
+            # Where it is 0 it copies an axis that is empty, too, if that is a multiple of it.
+            own = source[position] if position < len(source) else Dimension.constant(1)
+            if size != own:
+                divides = size.value is None and own.divided_by(size) is not None
+                least = 0 if divides or not copies_zeros else 1
+                at_least(size, least, "an axis of the new shape")
             dims.append(size)
     return dims
 

@@ -138,6 +138,8 @@ def test_new_shapes_of_as_many_elements():
     cannot_fail("Reshape", tensor(N + 1, 1), numbers([N + 1, -1]))
     cannot_fail("Reshape", tensor(N + 1, 6), numbers([(N + 1) * 6]))
     cannot_fail("Reshape", tensor(N, 6), numbers([-1, 2]))
+    cannot_fail("Reshape", tensor(N * 2, 6), numbers([N, 2, 6]))
+    may_fail("less than 1", "Reshape", tensor(2, N * 6), numbers([N, 2, 6]))
     for shape, target, reason in (
         ((2, 6), [3, 5], "the number of elements may not fit: 12 and 15"),
         ((2, 6), [5, -1], "the new shape may not divide the elements"),

@@ -122,7 +122,7 @@ def _with(
 @late_rule("MatMul")
 def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite MatMul to matrices without leading unit axes. A vector is a matrix of one row or
-    column (numpy.matmul)."""
+    column (numpy.matmul), and a matrix by a column is a row by the transposed matrix."""
     one, other = args
     assert one is not None and other is not None
     fact = terms.facts_of(head, args)[0]
@@ -132,9 +132,13 @@ def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     rows = (ONE, *a) if len(a) == 1 else a
     columns = (*b, ONE) if len(b) == 1 else b
     rows, columns = _matrices(rows), _matrices(columns)
-    if (rows, columns) == (a, b):
+    matrices = terms.view(one, rows), terms.view(other, columns)
+    if len(rows) == len(columns) == 2 and columns[1].value == 1 and rows[0].value != 1:
+        row = terms.view(matrices[1], columns[::-1])
+        matrices = row, terms.op("Transpose", head, matrices[0])
+    elif (rows, columns) == (a, b):
         return None
-    bare = terms.apply(head, (terms.view(one, rows), terms.view(other, columns)))[0]
+    bare = terms.apply(head, matrices)[0]
     assert bare is not None
     return [terms.view(bare, fact.shape)]
 

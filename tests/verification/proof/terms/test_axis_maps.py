@@ -157,6 +157,11 @@ LOOPS = {
         "float[2, 3] r",
     ),
     "CumSum": ("a = Constant <value_int = -1> () r = CumSum (e, a)", "float[2, 3] r"),
+    "a matrix by a vector": (
+        """k = Constant <value_int = 0> () f = Gather (e, k)
+        h = Constant <value = float[2, 3] {1, 2, 3, 4, 5, 6}> () r = MatMul (h, f)""",
+        "float[2] r",
+    ),
     "Slice": (
         """a = Constant <value_ints = [1]> () b = Constant <value_ints = [-9]> ()
         m = Constant <value_ints = [-1]> () r = Slice (e, a, b, m, m)""",
