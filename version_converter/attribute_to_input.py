@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ..ir import Array
-from .node_draft import Site
+from .node_draft import NodeDraft
 
 Form = Literal["ints", "int", "scalar int", "floats", "float", "like data"]
 """Form of the input: 64-bit integers of rank 1, one such of rank 1 or 0, floats of rank 1, one
@@ -50,40 +50,40 @@ _SELF_REFERENCE = 13
 """From here on a Constant can take its value from an attribute of the function around it."""
 
 
-def carry_moves(site: Site) -> None:
+def carry_moves(draft: NodeDraft) -> None:
     """Turn attributes into inputs going up, and inputs that are constant into attributes."""
-    version, carry = (site.target, to_input) if site.is_upgrade else (site.source, to_attribute)
-    for move in MOVES.get((site.node.op_type, version), ()):
-        carry(site, move)
+    version, carry = (draft.target, to_input) if draft.is_upgrade else (draft.source, to_attribute)
+    for move in MOVES.get((draft.node.op_type, version), ()):
+        carry(draft, move)
 
 
-def to_input(site: Site, move: Move) -> None:
+def to_input(draft: NodeDraft, move: Move) -> None:
     """Turn an attribute into an input."""
-    message = site.attributes.get(move.attribute)
+    message = draft.attributes.get(move.attribute)
     if message is not None and message.ref_attr_name:
-        _reference_to_input(site, move, message)
+        _reference_to_input(draft, move, message)
         return
-    value = site.attribute(move.attribute)
-    site.drop(move.attribute)
+    value = draft.attribute(move.attribute)
+    draft.drop(move.attribute)
     if value is None or (move.absent is not None and value == move.absent):
         return
-    site.set_input(move.position, site.const(_array(site, move, value), move.attribute))
+    draft.set_input(move.position, draft.const(_array(draft, move, value), move.attribute))
 
 
-def _reference_to_input(site: Site, move: Move, message: onnx.AttributeProto) -> None:
-    if move.form != "ints" or site.target < _SELF_REFERENCE:
-        site.attribute(move.attribute)  # refuses
+def _reference_to_input(draft: NodeDraft, move: Move, message: onnx.AttributeProto) -> None:
+    if move.form != "ints" or draft.target < _SELF_REFERENCE:
+        draft.attribute(move.attribute)  # refuses
     reference = onnx.AttributeProto(
         name="value_ints", ref_attr_name=message.ref_attr_name, type=onnx.AttributeProto.INTS
     )
-    site.drop(move.attribute)
-    value = site.emit("Constant", [], move.attribute, attributes={"value_ints": reference})
-    site.set_input(move.position, value)
+    draft.drop(move.attribute)
+    value = draft.emit("Constant", [], move.attribute, attributes={"value_ints": reference})
+    draft.set_input(move.position, value)
 
 
-def _array(site: Site, move: Move, value: Any) -> np.ndarray[Any, Any]:
+def _array(draft: NodeDraft, move: Move, value: Any) -> np.ndarray[Any, Any]:
     if move.form == "like data":
-        dtype = site.required_dtype(0, f"the type of '{move.attribute}'")
+        dtype = draft.required_dtype(0, f"the type of '{move.attribute}'")
         with np.errstate(over="ignore"):
             return np.array(value).astype(dtype)
     if move.form in ("floats", "float"):
@@ -91,28 +91,28 @@ def _array(site: Site, move: Move, value: Any) -> np.ndarray[Any, Any]:
     return np.array([value] if move.form == "int" else value, np.int64)
 
 
-def to_attribute(site: Site, move: Move) -> None:
+def to_attribute(draft: NodeDraft, move: Move) -> None:
     """Turn an input into an attribute."""
-    if site.input(move.position) is None:
+    if draft.input(move.position) is None:
         if move.absent is not None:
-            site.set(move.attribute, move.absent)
+            draft.set(move.attribute, move.absent)
         return
-    array = site.required_constant(move.position, f"input '{move.attribute}'")
+    array = draft.required_constant(move.position, f"input '{move.attribute}'")
     if move.form not in ("ints", "floats"):
-        site.one_number(array, f"'{move.attribute}'")
+        draft.one_number(array, f"'{move.attribute}'")
     elif array.size > _MOST_NUMBERS:
-        site.refuse(f"'{move.attribute}' holds {array.size} numbers, which no attribute should")
-    site.set_input(move.position, None)
+        draft.refuse(f"'{move.attribute}' holds {array.size} numbers, which no attribute should")
+    draft.set_input(move.position, None)
     if move.form in ("ints", "floats"):
         kind = onnx.AttributeProto.INTS if move.form == "ints" else onnx.AttributeProto.FLOATS
-        site.set(move.attribute, array.reshape(-1).tolist(), kind)
+        draft.set(move.attribute, array.reshape(-1).tolist(), kind)
     elif move.form in ("int", "scalar int"):
-        site.set(move.attribute, int(array.reshape(())))
+        draft.set(move.attribute, int(array.reshape(())))
     else:
-        site.set(move.attribute, single(site, move.attribute, array))
+        draft.set(move.attribute, single(draft, move.attribute, array))
 
 
-def single(site: Site, name: str, array: Array) -> float:
+def single(draft: NodeDraft, name: str, array: Array) -> float:
     """The single number of a tensor as float attributes hold it.
 
     Raises:
@@ -121,5 +121,5 @@ def single(site: Site, name: str, array: Array) -> float:
     with np.errstate(over="ignore"):
         number = array.reshape(()).astype(np.float32)
     if not (number == array.reshape(()) or np.isnan(number)):
-        site.refuse(f"'{name}' = {array} is not exact as a 32-bit float")
+        draft.refuse(f"'{name}' = {array} is not exact as a 32-bit float")
     return float(number)

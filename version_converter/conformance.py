@@ -5,59 +5,59 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.schemas import Schema, default_of, formals, schema_at, type_fault
-from .node_draft import Site
+from .node_draft import NodeDraft
 from .registry import ADDED_VALUES, HARMLESS
 from .schemas import takes_all
 
 
-def conform(site: Site, schema: Schema) -> None:
+def conform(draft: NodeDraft, schema: Schema) -> None:
     """Fit the draft to a schema without a change of meaning.
 
     Raises:
         Refused: the schema does not allow the draft.
     """
-    _check_attributes(site, schema)
-    while site.inputs and site.inputs[-1] is None:
-        site.inputs.pop()
-    _check_inputs(site, schema)
-    _check_outputs(site, schema)
-    _check_types(site, schema)
+    _check_attributes(draft, schema)
+    while draft.inputs and draft.inputs[-1] is None:
+        draft.inputs.pop()
+    _check_inputs(draft, schema)
+    _check_outputs(draft, schema)
+    _check_types(draft, schema)
 
 
-def keep_defaults(site: Site, schema: Schema) -> None:
+def keep_defaults(draft: NodeDraft, schema: Schema) -> None:
     """Write out the attributes whose default changes in the next version."""
-    for name in site.schema.attributes:
-        if name in site.attributes or name not in schema.attributes:
+    for name in draft.schema.attributes:
+        if name in draft.attributes or name not in schema.attributes:
             continue
-        default = default_of(site.schema, name)
+        default = default_of(draft.schema, name)
         if default is not None and default != default_of(schema, name):
-            site.set(name, default)
+            draft.set(name, default)
 
 
-def _check_attributes(site: Site, schema: Schema) -> None:
-    for name in list(site.attributes):
+def _check_attributes(draft: NodeDraft, schema: Schema) -> None:
+    for name in list(draft.attributes):
         if name in schema.attributes:
             continue
-        if (site.op_type, name) in HARMLESS or _is_default(site, name):
-            site.drop(name)
+        if (draft.op_type, name) in HARMLESS or _is_default(draft, name):
+            draft.drop(name)
             continue
-        site.refuse(
-            f"attribute '{name}' = {_shown(site.attribute(name))} does not exist in opset"
-            f" {site.target}"
+        draft.refuse(
+            f"attribute '{name}' = {_shown(draft.attribute(name))} does not exist in opset"
+            f" {draft.target}"
         )
     for name, attribute in schema.attributes.items():
-        if attribute.required and name not in site.attributes and name not in site.node.bodies:
-            site.refuse(f"opset {site.target} requires its attribute '{name}'")
-    if not site.is_upgrade:
-        for name, since in ADDED_VALUES.get(site.op_type, {}).items():
-            value = site.attribute(name) if name in site.attributes else None
-            if value in since and since[value] > site.target:
-                site.refuse(f"{name} = {_shown(value)} does not exist in opset {site.target}")
+        if attribute.required and name not in draft.attributes and name not in draft.node.bodies:
+            draft.refuse(f"opset {draft.target} requires its attribute '{name}'")
+    if not draft.is_upgrade:
+        for name, since in ADDED_VALUES.get(draft.op_type, {}).items():
+            value = draft.attribute(name) if name in draft.attributes else None
+            if value in since and since[value] > draft.target:
+                draft.refuse(f"{name} = {_shown(value)} does not exist in opset {draft.target}")
 
 
-def _is_default(site: Site, name: str) -> bool:
-    value = site.attribute(name)
-    default = default_of(site.schema, name) if name in site.schema.attributes else None
+def _is_default(draft: NodeDraft, name: str) -> bool:
+    value = draft.attribute(name)
+    default = default_of(draft.schema, name) if name in draft.schema.attributes else None
     if default is None and isinstance(value, list):
         # Dilations without a default are all ones.
         return name == "dilations" and all(v == 1 for v in value)
@@ -68,58 +68,58 @@ def _shown(value: Any) -> str:
     return repr(value.decode()) if isinstance(value, bytes) else str(value)
 
 
-def _check_inputs(site: Site, schema: Schema) -> None:
+def _check_inputs(draft: NodeDraft, schema: Schema) -> None:
     inputs, least = formals(schema)[0], schema.min_input
-    if inputs and len(site.inputs) < least:
+    if inputs and len(draft.inputs) < least:
         if inputs[-1].is_variadic and least > len(inputs) - 1:
-            site.refuse(f"opset {site.target} requires at least one input '{inputs[-1].name}'")
+            draft.refuse(f"opset {draft.target} requires at least one input '{inputs[-1].name}'")
         # Optional inputs at the end have to be written out as absent.
-        site.inputs += [None] * (least - len(site.inputs))
-    if len(site.inputs) > schema.max_input:
-        extra = site.schema.inputs[min(schema.max_input, len(site.schema.inputs) - 1)].name
-        site.refuse(f"input '{extra}' does not exist in opset {site.target}")
+        draft.inputs += [None] * (least - len(draft.inputs))
+    if len(draft.inputs) > schema.max_input:
+        extra = draft.schema.inputs[min(schema.max_input, len(draft.schema.inputs) - 1)].name
+        draft.refuse(f"input '{extra}' does not exist in opset {draft.target}")
     for index, parameter in enumerate(inputs):
-        if parameter.is_required and site.input(index) is None:
-            site.refuse(f"opset {site.target} requires its input '{parameter.name}'")
+        if parameter.is_required and draft.input(index) is None:
+            draft.refuse(f"opset {draft.target} requires its input '{parameter.name}'")
 
 
-def _check_outputs(site: Site, schema: Schema) -> None:
-    for index in range(schema.max_output, len(site.node.outputs)):
-        if site.is_used(index):
-            site.refuse(f"its output {index} is used and does not exist in opset {site.target}")
+def _check_outputs(draft: NodeDraft, schema: Schema) -> None:
+    for index in range(schema.max_output, len(draft.node.outputs)):
+        if draft.is_used(index):
+            draft.refuse(f"its output {index} is used and does not exist in opset {draft.target}")
 
 
-def _check_types(site: Site, schema: Schema) -> None:
+def _check_types(draft: NodeDraft, schema: Schema) -> None:
     """Check the types of inputs and outputs, as far as they are known."""
-    node = site.node
-    as_before = site.op_type == node.op_type and site.inputs == list(node.inputs)
-    if as_before and takes_all(site.op_type, site.source, site.target):
+    node = draft.node
+    as_before = draft.op_type == node.op_type and draft.inputs == list(node.inputs)
+    if as_before and takes_all(draft.op_type, draft.source, draft.target):
         return
     values = node.outputs[: schema.max_output]
     # Outputs of bodies count whether anything reads them or not.
-    read = [v if node.bodies or site.is_used(index) else None for index, v in enumerate(values)]
+    read = [v if node.bodies or draft.is_used(index) else None for index, v in enumerate(values)]
     actual = [
-        [None if v is None else (v.name, site.types.texts(v)) for v in row]
-        for row in (site.inputs, read)
+        [None if v is None else (v.name, draft.types.texts(v)) for v in row]
+        for row in (draft.inputs, read)
     ]
-    fault = type_fault(site.op_type, site.target, *actual)
+    fault = type_fault(draft.op_type, draft.target, *actual)
     if fault is not None:
-        site.refuse(fault)
+        draft.refuse(fault)
 
 
-def require_types(site: Site) -> None:
+def require_types(draft: NodeDraft) -> None:
     """Check that the operator accepts the node's input types.
 
     Raises:
         Refused: the operator does not accept a known type.
     """
-    inputs = [None if v is None else (v.name, site.types.texts(v)) for v in site.node.inputs]
-    fault = type_fault(site.node.op_type, site.source, inputs, [])
+    inputs = [None if v is None else (v.name, draft.types.texts(v)) for v in draft.node.inputs]
+    fault = type_fault(draft.node.op_type, draft.source, inputs, [])
     if fault is not None:
-        site.refuse(fault)
+        draft.refuse(fault)
 
 
-def target_schema(site: Site) -> Schema | None:
+def target_schema(draft: NodeDraft) -> Schema | None:
     """The schema of the draft's operator in the next version; None if absent or deprecated."""
-    schema = schema_at(site.op_type, site.target)
+    schema = schema_at(draft.op_type, draft.target)
     return None if schema is None or schema.deprecated else schema

@@ -19,7 +19,7 @@ from .constants import Constants
 from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function
-from .node_draft import Site
+from .node_draft import NodeDraft
 from .onnx_fallback import Batch
 from .registry import INEXACT_BODIES, adapt, has_adapter, in_longer_form
 from .schemas import OLDEST, REVIEWED, first_opset
@@ -29,7 +29,7 @@ from .worklist import Worklist
 
 _log = logging.getLogger(__name__)
 
-Form = Callable[[Site], Sequence[Value | None]]
+Form = Callable[[NodeDraft], Sequence[Value | None]]
 """Computes the replacements of a node's outputs, or refuses before it adds any node."""
 
 _MOST_EXPLAINED = 100
@@ -144,38 +144,38 @@ class Engine:
         Raises:
             Refused: that version cannot express the node.
         """
-        site = self._site(node, source, target)
+        draft = self._draft(node, source, target)
         schema_there = schema_at(node.op_type, target)
         if schema_there is not None:
-            keep_defaults(site, schema_there)
-        if has_adapter(site):
-            self._require_presence(site)
-            require_types(site)
-        outcome = adapt(site)
-        self._note_origin(node, site.added)
-        self._require_conformance(node, site.added, target)
+            keep_defaults(draft, schema_there)
+        if has_adapter(draft):
+            self._require_presence(draft)
+            require_types(draft)
+        outcome = adapt(draft)
+        self._note_origin(node, draft.added)
+        self._require_conformance(node, draft.added, target)
         if outcome is not None:
             self._supersede(node, outcome)
             return
-        schema = target_schema(site)
+        schema = target_schema(draft)
         if schema is None:
             is_deprecated = schema_there is not None and schema_there.deprecated
             what = "is deprecated" if is_deprecated else "does not exist"
-            site.refuse(f"{site.op_type} {what} in opset {target}")
-        conform(site, schema)
-        redraft(node, site, schema.max_output, self._operators)
+            draft.refuse(f"{draft.op_type} {what} in opset {target}")
+        conform(draft, schema)
+        redraft(node, draft, schema.max_output, self._operators)
         self.types.mark_converted(node)
 
     def _fall_back(self, node: Node, source: int, target: int, refusal: Refused) -> list[Node]:
         """Replace a node by convertible ones of the old version: another type, a longer form, or a
         function."""
-        site = self._site(node, source, target)
+        draft = self._draft(node, source, target)
         results: Sequence[Value | None] | None
         try:
-            self._require_presence(site)
-            results, added = detour(site), site.added
+            self._require_presence(draft)
+            results, added = detour(draft), draft.added
             if results is None:
-                results, added = self._longer_form(site)
+                results, added = self._longer_form(draft)
             else:
                 self._require_conformance(node, added, source)
         except Refused as other:
@@ -192,27 +192,27 @@ class Engine:
         Raises:
             Refused: it has neither in that version; the model is unchanged.
         """
-        site = self._site(node, version, version - 1)
-        self._require_presence(site)
-        results, _ = self._longer_form(site)
+        draft = self._draft(node, version, version - 1)
+        self._require_presence(draft)
+        results, _ = self._longer_form(draft)
         self._supersede(node, results)
 
     def replace_node(
-        self, form: Callable[[Site], Sequence[Value | None]], node: Node, version: int
+        self, form: Callable[[NodeDraft], Sequence[Value | None]], node: Node, version: int
     ) -> None:
         """Replace a node by the nodes of a form, all of the same version.
 
         Raises:
             Refused: the form does not support the node; the model is unchanged.
         """
-        site = self._site(node, version, version)
-        self._require_presence(site)
-        require_types(site)
-        results = form(site)
-        self._require_conformance(node, site.added, version)
+        draft = self._draft(node, version, version)
+        self._require_presence(draft)
+        require_types(draft)
+        results = form(draft)
+        self._require_conformance(node, draft.added, version)
         self._supersede(node, results)
 
-    def _site(self, node: Node, source: int, target: int) -> Site:
+    def _draft(self, node: Node, source: int, target: int) -> NodeDraft:
         """A draft of a node, without inputs that every call of its function omits."""
         if not self._absent.always.isdisjoint(node.inputs):
             graph = node.graph
@@ -220,29 +220,29 @@ class Engine:
             for index, value in enumerate(node.inputs):
                 if value in self._absent.always:
                     graph.set_input(node, index, None)
-        return Site(node, source, target, self.types, self._constants)
+        return NodeDraft(node, source, target, self.types, self._constants)
 
-    def _require_presence(self, site: Site) -> None:
+    def _require_presence(self, draft: NodeDraft) -> None:
         """Check that no input of a node is absent in only some calls.
 
         Raises:
             Refused: one is.
         """
-        for value in site.node.inputs:
+        for value in draft.node.inputs:
             if value is not None and value in self._absent.sometimes:
-                site.refuse(
+                draft.refuse(
                     f"'{value.name}' is left out by some calls of the function; inline it first"
                 )
 
-    def _longer_form(self, site: Site) -> tuple[Sequence[Value | None], list[Node]]:
+    def _longer_form(self, draft: NodeDraft) -> tuple[Sequence[Value | None], list[Node]]:
         """The replacements of a node's outputs in its own version, and the new nodes."""
-        node, version, other = site.node, site.source, Refused("")
-        require_types(site)
+        node, version, other = draft.node, draft.source, Refused("")
+        require_types(draft)
         try:
-            results = in_longer_form(site)
+            results = in_longer_form(draft)
         except Refused as refusal:
             results, other = None, refusal
-        added = site.added
+        added = draft.added
         if results is None:
             inexact = node.op_type in INEXACT_BODIES
             proto = None if inexact else function_body(node, version, self.types)
@@ -392,27 +392,27 @@ class DraftOperators:
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Operator] = {}
 
-    def of(self, site: Site) -> Operator:
+    def of(self, draft: NodeDraft) -> Operator:
         """The operator of a draft."""
-        old, attributes = site.node.op, site.attributes
-        if old.op_type == site.op_type and dict(old.attributes) == attributes:
+        old, attributes = draft.node.op, draft.attributes
+        if old.op_type == draft.op_type and dict(old.attributes) == attributes:
             return old
-        operator = Operator(site.op_type, attributes, old.domain, "", old.extra)
+        operator = Operator(draft.op_type, attributes, old.domain, "", old.extra)
         if any(message.type in LARGE for message in attributes.values()):
             return operator
         content = [(name, message.SerializeToString()) for name, message in attributes.items()]
-        return self._known.setdefault((old, site.op_type, *content), operator)
+        return self._known.setdefault((old, draft.op_type, *content), operator)
 
 
-def redraft(node: Node, site: Site, max_output: int, operators: DraftOperators) -> None:
+def redraft(node: Node, draft: NodeDraft, max_output: int, operators: DraftOperators) -> None:
     """Apply a draft to its node, without touching what did not change."""
-    graph, op = site.graph, operators.of(site)
+    graph, op = draft.graph, operators.of(draft)
     if op is not node.op:
         graph.set_operator(node, op)
-    if site.inputs != list(node.inputs):
+    if draft.inputs != list(node.inputs):
         old = [v for v in node.inputs if v is not None]
-        graph.resize_inputs(node, len(site.inputs))
-        for index, value in enumerate(site.inputs):
+        graph.resize_inputs(node, len(draft.inputs))
+        for index, value in enumerate(draft.inputs):
             if value is not node.inputs[index]:
                 graph.set_input(node, index, value)
         drop_unused(old)

@@ -6,109 +6,109 @@ import numpy as np
 import onnx
 
 from ..ir import Value
-from .node_draft import Site
+from .node_draft import NodeDraft
 from .snippets import length_of, numbers_below, reshaped
 
 _END = np.iinfo(np.int64).max
 
 
-def flat_index(site: Site, data: Value, indices: Value, depth: int) -> Value:
+def flat_index(draft: NodeDraft, data: Value, indices: Value, depth: int) -> Value:
     """Flatten index tuples along the last axis, for `data` with merged first axes. Negative indices
     count from the back."""
-    rank = len(site.shape(1) or ())
-    shape = site.emit("Shape", [data], "shape")
+    rank = len(draft.shape(1) or ())
+    shape = draft.emit("Shape", [data], "shape")
     flat: Value | None = None
     for axis in range(depth):
-        length = length_of(site, shape, axis)
-        column = site.const(np.array(axis), "column")
-        part = site.emit("Gather", [indices, column], "part", axis=rank - 1)
-        part = from_the_front(site, part, length)
+        length = length_of(draft, shape, axis)
+        column = draft.const(np.array(axis), "column")
+        part = draft.emit("Gather", [indices, column], "part", axis=rank - 1)
+        part = from_the_front(draft, part, length)
         if flat is not None:
-            part = site.emit("Add", [site.emit("Mul", [flat, length]), part], "flat")
+            part = draft.emit("Add", [draft.emit("Mul", [flat, length]), part], "flat")
         flat = part
     assert flat is not None
     return flat
 
 
-def tuples_of_elements(site: Site, axis: int, rank: int) -> Value:
+def tuples_of_elements(draft: NodeDraft, axis: int, rank: int) -> Value:
     """Index tuples, along a last axis, for indices (input 1) along one axis. Along the other axes,
     an index has the position of its element."""
-    indices, shape = as_int64(site, 1), site.shape(1)
+    indices, shape = as_int64(draft, 1), draft.shape(1)
     grid = None
     if shape is not None and None not in shape:
         grid = np.indices([length or 0 for length in shape], np.int64)
     if shape is not None and len(shape) != rank:
-        site.refuse("its indices have another rank than its data")
+        draft.refuse("its indices have another rank than its data")
     columns = []
     for place in range(rank):
         if place == axis:
-            part = from_the_front(site, indices, _length(site, axis))
+            part = from_the_front(draft, indices, _length(draft, axis))
         elif grid is not None:
-            part = site.const(grid[place], "numbers")
+            part = draft.const(grid[place], "numbers")
         else:
-            around = site.emit("Shape", [indices], "around")
-            part = numbers_below(site, length_of(site, around, place, rank=1))
+            around = draft.emit("Shape", [indices], "around")
+            part = numbers_below(draft, length_of(draft, around, place, rank=1))
             if place < rank - 1:
-                part = site.unsqueeze(part, range(1, rank - place))
-            part = site.emit("Expand", [part, around], "numbers")
-        columns.append(site.unsqueeze(part, [rank]))
-    return site.emit("Concat", columns, "tuples", axis=rank)
+                part = draft.unsqueeze(part, range(1, rank - place))
+            part = draft.emit("Expand", [part, around], "numbers")
+        columns.append(draft.unsqueeze(part, [rank]))
+    return draft.emit("Concat", columns, "tuples", axis=rank)
 
 
-def _length(site: Site, axis: int) -> Value:
+def _length(draft: NodeDraft, axis: int) -> Value:
     """The length of an axis of input 0, constant where it is known."""
-    length = site.length(axis)
+    length = draft.length(axis)
     if length is not None:
-        return site.const(np.array(length), "length")
-    return length_of(site, site.emit("Shape", [site.input(0)], "shape"), axis)
+        return draft.const(np.array(length), "length")
+    return length_of(draft, draft.emit("Shape", [draft.input(0)], "shape"), axis)
 
 
-def from_the_front(site: Site, indices: Value, length: Value) -> Value:
+def from_the_front(draft: NodeDraft, indices: Value, length: Value) -> Value:
     """Indices with negative ones counted from the front."""
-    negative = site.emit("Less", [indices, site.const(np.array(0), "zero")], "negative")
-    wrapped = site.emit("Add", [indices, length], "wrapped")
-    return site.emit("Where", [negative, wrapped, indices], "indices")
+    negative = draft.emit("Less", [indices, draft.const(np.array(0), "zero")], "negative")
+    wrapped = draft.emit("Add", [indices, length], "wrapped")
+    return draft.emit("Where", [negative, wrapped, indices], "indices")
 
 
-def depth_of(site: Site) -> int:
+def depth_of(draft: NodeDraft) -> int:
     """The length of the index tuples in input 1.
 
     Raises:
         Refused: it is not known.
     """
-    shape = site.shape(1)
+    shape = draft.shape(1)
     if not shape or shape[-1] is None:
-        site.refuse_unknown("flat indices need the length of the last axis of input 1, which")
+        draft.refuse_unknown("flat indices need the length of the last axis of input 1, which")
     if shape[-1] == 0:
-        site.refuse("flat indices cannot be made of tuples of length 0")
+        draft.refuse("flat indices cannot be made of tuples of length 0")
     return shape[-1]
 
 
-def rows(site: Site, data: Value, depth: int) -> Value:
+def rows(draft: NodeDraft, data: Value, depth: int) -> Value:
     """`data` with its first axes merged."""
     if depth == 1:
         return data
-    shape = site.types.shape(data)
+    shape = draft.types.shape(data)
     rest = None if shape is None else shape[depth:]
     if rest is not None and all(rest):
-        row_shape = site.ints([-1, *[length or 0 for length in rest]], "rows")
-        return site.emit("Reshape", [data, row_shape], "rows")
-    first = lengths(site, data, 0, depth)
-    count = site.emit("ReduceProd", [first], "count", axes=[0], keepdims=1)
-    around = site.emit("Concat", [count, lengths(site, data, depth)], "around", axis=0)
-    return reshaped(site, data, around)
+        row_shape = draft.ints([-1, *[length or 0 for length in rest]], "rows")
+        return draft.emit("Reshape", [data, row_shape], "rows")
+    first = lengths(draft, data, 0, depth)
+    count = draft.emit("ReduceProd", [first], "count", axes=[0], keepdims=1)
+    around = draft.emit("Concat", [count, lengths(draft, data, depth)], "around", axis=0)
+    return reshaped(draft, data, around)
 
 
-def lengths(site: Site, data: Value, first: int, end: int = _END) -> Value:
+def lengths(draft: NodeDraft, data: Value, first: int, end: int = _END) -> Value:
     """The lengths of a range of axes."""
-    whole = site.emit("Shape", [data], "shape")
-    ends = [site.ints([number], "place") for number in (first, end)]
-    return site.emit("Slice", [whole, *ends], "lengths")
+    whole = draft.emit("Shape", [data], "shape")
+    ends = [draft.ints([number], "place") for number in (first, end)]
+    return draft.emit("Slice", [whole, *ends], "lengths")
 
 
-def as_int64(site: Site, index: int) -> Value:
+def as_int64(draft: NodeDraft, index: int) -> Value:
     """An input of indices as 64-bit integers."""
-    value = site.input(index)
+    value = draft.input(index)
     assert value is not None
-    is_int64 = site.elem_type(index) == onnx.TensorProto.INT64
-    return value if is_int64 else site.emit("Cast", [value], to=onnx.TensorProto.INT64)
+    is_int64 = draft.elem_type(index) == onnx.TensorProto.INT64
+    return value if is_int64 else draft.emit("Cast", [value], to=onnx.TensorProto.INT64)

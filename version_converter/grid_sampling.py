@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
-from .node_draft import Site
+from .node_draft import NodeDraft
 from .snippets import length_of, pick
 
 _T = onnx.TensorProto
@@ -32,26 +32,26 @@ class _Side(NamedTuple):
         value: its length from run time.
     """
 
-    site: Site
+    draft: NodeDraft
     axis: int
     length: int | None
     value: Value | None
 
     def number(self, times: int, more: int, elem_type: int, least: int | None = None) -> Value:
         """The length times a factor plus an offset, but at least `least`."""
-        site, dtype = self.site, onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        draft, dtype = self.draft, onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         if self.length is not None:
             number = self.length * times + more
-            return site.const(np.array(max(number, least or number), dtype), "size")
+            return draft.const(np.array(max(number, least or number), dtype), "size")
         assert self.value is not None
         value = self.value
         if times != 1:
-            value = site.emit("Mul", [value, site.const(np.array(times), "times")], "size")
+            value = draft.emit("Mul", [value, draft.const(np.array(times), "times")], "size")
         if more:
-            value = site.emit("Add", [value, site.const(np.array(more), "more")], "size")
+            value = draft.emit("Add", [value, draft.const(np.array(more), "more")], "size")
         if least is not None:
-            value = pick(site, "Greater", value, site.const(np.array(least), "least"))
-        return value if elem_type == _T.INT64 else site.cast(value, elem_type)
+            value = pick(draft, "Greater", value, draft.const(np.array(least), "least"))
+        return value if elem_type == _T.INT64 else draft.cast(value, elem_type)
 
 
 class _Tap(NamedTuple):
@@ -68,159 +68,159 @@ class _Tap(NamedTuple):
     weight: Value | None
 
 
-def sample(site: Site) -> Value:
+def sample(draft: NodeDraft) -> Value:
     """The output of a GridSample of an image.
 
     Raises:
         Refused: a type or rank is unknown, or a mode unsupported.
     """
-    mode, elem_type, grid_type = site.text("mode"), site.elem_type(0), site.elem_type(1)
-    rank = site.required_rank("a GridSample")
+    mode, elem_type, grid_type = draft.text("mode"), draft.elem_type(0), draft.elem_type(1)
+    rank = draft.required_rank("a GridSample")
     if rank != 4 or elem_type is None or grid_type not in _FLOATS:
-        site.refuse("pixel by pixel needs an image and a grid of floats or doubles")
-    padding = site.text("padding_mode")
+        draft.refuse("pixel by pixel needs an image and a grid of floats or doubles")
+    padding = draft.text("padding_mode")
     if mode not in _MODES or padding not in _PADDING:
-        site.refuse(f"there is no mode '{mode}', or no padding_mode '{padding}'")
+        draft.refuse(f"there is no mode '{mode}', or no padding_mode '{padding}'")
     if mode != "nearest" and elem_type not in _FLOATS:
-        site.refuse(f"mode = '{mode}' is written out for floats and doubles only")
+        draft.refuse(f"mode = '{mode}' is written out for floats and doubles only")
     if padding == "zeros" and elem_type == _T.STRING:
-        site.refuse("of text nothing says what zero is")
+        draft.refuse("of text nothing says what zero is")
     inner = elem_type if mode == "nearest" else max(elem_type, grid_type)
-    data, shape = site.input(0), site.emit("Shape", [site.input(0)], "shape")
-    rows, columns = (_taps(site, _side(site, shape, axis), inner) for axis in (2, 3))
-    last = site.emit("Transpose", [data], "channels_last", perm=[0, 2, 3, 1])
-    table = site.emit("Flatten", [last], "table", axis=3)
-    lines = _lines(site, shape, rows)
+    data, shape = draft.input(0), draft.emit("Shape", [draft.input(0)], "shape")
+    rows, columns = (_taps(draft, _side(draft, shape, axis), inner) for axis in (2, 3))
+    last = draft.emit("Transpose", [data], "channels_last", perm=[0, 2, 3, 1])
+    table = draft.emit("Flatten", [last], "table", axis=3)
+    lines = _lines(draft, shape, rows)
     total: Value | None = None
     for (row, line), column in itertools.product(zip(rows, lines, strict=True), columns):
-        flat = site.emit("Add", [line, column.pixels], "flat")
-        pixels = site.emit("Gather", [table, flat], "found", axis=0)
-        part = _weighed(site, pixels, (row, column), inner)
-        total = part if total is None else site.emit("Add", [total, part], "sum")
+        flat = draft.emit("Add", [line, column.pixels], "flat")
+        pixels = draft.emit("Gather", [table, flat], "found", axis=0)
+        part = _weighed(draft, pixels, (row, column), inner)
+        total = part if total is None else draft.emit("Add", [total, part], "sum")
     assert total is not None
-    total = total if inner == elem_type else site.cast(total, elem_type)
-    return site.emit("Transpose", [total], perm=[0, 3, 1, 2])
+    total = total if inner == elem_type else draft.cast(total, elem_type)
+    return draft.emit("Transpose", [total], perm=[0, 3, 1, 2])
 
 
-def _side(site: Site, shape: Value, axis: int) -> _Side:
-    length = (site.shape() or [None] * 4)[axis]
-    return _Side(site, axis, length, None if length is not None else length_of(site, shape, axis))
+def _side(draft: NodeDraft, shape: Value, axis: int) -> _Side:
+    length = (draft.shape() or [None] * 4)[axis]
+    return _Side(draft, axis, length, None if length is not None else length_of(draft, shape, axis))
 
 
-def _taps(site: Site, side: _Side, inner: int) -> list[_Tap]:
+def _taps(draft: NodeDraft, side: _Side, inner: int) -> list[_Tap]:
     """The taps of each output along one axis."""
-    mode, place = site.text("mode"), _place(site, side)
+    mode, place = draft.text("mode"), _place(draft, side)
     if mode == "nearest":
-        return [_tap(site, side, site.emit("Round", [place], "nearest"), None)]
-    floor = site.emit("Floor", [place], "floor")
-    distance = site.emit("Sub", [place, floor], "distance")
-    if site.elem_type(1) != inner:
-        distance = site.cast(distance, inner)
-    rest = site.emit("Sub", [_number(site, 1, inner), distance], "rest")
+        return [_tap(draft, side, draft.emit("Round", [place], "nearest"), None)]
+    floor = draft.emit("Floor", [place], "floor")
+    distance = draft.emit("Sub", [place, floor], "distance")
+    if draft.elem_type(1) != inner:
+        distance = draft.cast(distance, inner)
+    rest = draft.emit("Sub", [_number(draft, 1, inner), distance], "rest")
     weights = [rest, distance]
     if mode == "bicubic":
-        weights = [_far(site, distance, inner), *(_near(site, d, inner) for d in weights[::-1])]
-        weights.append(_far(site, rest, inner))
+        weights = [_far(draft, distance, inner), *(_near(draft, d, inner) for d in weights[::-1])]
+        weights.append(_far(draft, rest, inner))
     first = -1 if mode == "bicubic" else 0
     taps = []
     for offset, weight in enumerate(weights, first):
-        step = _number(site, offset, site.elem_type(1) or 1)
-        pixels = site.emit("Add", [floor, step], "pixel") if offset else floor
-        taps.append(_tap(site, side, pixels, weight))
+        step = _number(draft, offset, draft.elem_type(1) or 1)
+        pixels = draft.emit("Add", [floor, step], "pixel") if offset else floor
+        taps.append(_tap(draft, side, pixels, weight))
     return taps
 
 
-def _place(site: Site, side: _Side) -> Value:
+def _place(draft: NodeDraft, side: _Side) -> Value:
     """Map coordinates from [-1, 1] to pixels; the last coordinate is for the first axis."""
-    number = site.const(np.array(3 - side.axis), "coordinate")
-    coordinate = site.emit("Gather", [site.input(1), number], "coordinate", axis=3)
-    kind = site.elem_type(1) or _T.FLOAT
-    one, half = _number(site, 1, kind), _number(site, 0.5, kind)
-    moved = site.emit("Add", [coordinate, one], "moved")
-    if site.attribute("align_corners"):
-        part = site.emit("Mul", [moved, half], "part")
-        return site.emit("Mul", [part, side.number(1, -1, kind)], "place")
-    wide = site.emit("Mul", [moved, side.number(1, 0, kind)], "wide")
-    return site.emit("Mul", [site.emit("Sub", [wide, one]), half], "place")
+    number = draft.const(np.array(3 - side.axis), "coordinate")
+    coordinate = draft.emit("Gather", [draft.input(1), number], "coordinate", axis=3)
+    kind = draft.elem_type(1) or _T.FLOAT
+    one, half = _number(draft, 1, kind), _number(draft, 0.5, kind)
+    moved = draft.emit("Add", [coordinate, one], "moved")
+    if draft.attribute("align_corners"):
+        part = draft.emit("Mul", [moved, half], "part")
+        return draft.emit("Mul", [part, side.number(1, -1, kind)], "place")
+    wide = draft.emit("Mul", [moved, side.number(1, 0, kind)], "wide")
+    return draft.emit("Mul", [draft.emit("Sub", [wide, one]), half], "place")
 
 
-def _number(site: Site, number: float, elem_type: int) -> Value:
+def _number(draft: NodeDraft, number: float, elem_type: int) -> Value:
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    return site.const(np.array(number, dtype), "number")
+    return draft.const(np.array(number, dtype), "number")
 
 
-def _polynomial(site: Site, value: Value, factors: list[float], elem_type: int) -> Value:
-    total = _number(site, factors[0], elem_type)
+def _polynomial(draft: NodeDraft, value: Value, factors: list[float], elem_type: int) -> Value:
+    total = _number(draft, factors[0], elem_type)
     for factor in factors[1:]:
-        total = site.emit("Mul", [total, value], "product")
+        total = draft.emit("Mul", [total, value], "product")
         if factor:
-            total = site.emit("Add", [total, _number(site, factor, elem_type)], "weight")
+            total = draft.emit("Add", [total, _number(draft, factor, elem_type)], "weight")
     return total
 
 
-def _near(site: Site, distance: Value, elem_type: int) -> Value:
+def _near(draft: NodeDraft, distance: Value, elem_type: int) -> Value:
     """The cubic weight of a pixel at a distance of at most 1."""
-    return _polynomial(site, distance, [_A + 2, -(_A + 3), 0, 1], elem_type)
+    return _polynomial(draft, distance, [_A + 2, -(_A + 3), 0, 1], elem_type)
 
 
-def _far(site: Site, distance: Value, elem_type: int) -> Value:
+def _far(draft: NodeDraft, distance: Value, elem_type: int) -> Value:
     """The cubic weight of a pixel at this distance plus 1."""
-    return _polynomial(site, distance, [_A, -2 * _A, _A, 0], elem_type)
+    return _polynomial(draft, distance, [_A, -2 * _A, _A, 0], elem_type)
 
 
-def _tap(site: Site, side: _Side, pixels: Value, weight: Value | None) -> _Tap:
+def _tap(draft: NodeDraft, side: _Side, pixels: Value, weight: Value | None) -> _Tap:
     """Pixels, padded where they lie outside the image."""
-    kind, padding = site.elem_type(1) or _T.FLOAT, site.text("padding_mode")
+    kind, padding = draft.elem_type(1) or _T.FLOAT, draft.text("padding_mode")
     if padding == "reflection":
-        return _Tap(_mirrored(site, side, pixels, kind), None, weight)
-    zero, last = _number(site, 0, kind), side.number(1, -1, kind)
-    nearest = pick(site, "Less", pick(site, "Greater", pixels, zero), last)
-    inside = site.emit("Equal", [nearest, pixels], "inside") if padding == "zeros" else None
-    return _Tap(site.emit("Cast", [nearest], "pixels", to=_T.INT64), inside, weight)
+        return _Tap(_mirrored(draft, side, pixels, kind), None, weight)
+    zero, last = _number(draft, 0, kind), side.number(1, -1, kind)
+    nearest = pick(draft, "Less", pick(draft, "Greater", pixels, zero), last)
+    inside = draft.emit("Equal", [nearest, pixels], "inside") if padding == "zeros" else None
+    return _Tap(draft.emit("Cast", [nearest], "pixels", to=_T.INT64), inside, weight)
 
 
-def _mirrored(site: Site, side: _Side, pixels: Value, kind: int) -> Value:
+def _mirrored(draft: NodeDraft, side: _Side, pixels: Value, kind: int) -> Value:
     """Pixels mirrored at the first and last one, or at their outer edges."""
-    corners = bool(site.attribute("align_corners"))
+    corners = bool(draft.attribute("align_corners"))
     more = -2 if corners else 0
     period = side.number(2, more, _T.INT64, least=1)
     for test, factor in (("Greater", -_FAR), ("Less", _FAR)):
-        far = site.emit("Mul", [period, site.const(np.array(factor), "far")], "far")
-        pixels = pick(site, test, pixels, site.cast(far, kind))
-    number = site.emit("Cast", [pixels], "pixels", to=_T.INT64)
-    folded = site.emit("Mod", [number, period], "folded")
+        far = draft.emit("Mul", [period, draft.const(np.array(factor), "far")], "far")
+        pixels = pick(draft, test, pixels, draft.cast(far, kind))
+    number = draft.emit("Cast", [pixels], "pixels", to=_T.INT64)
+    folded = draft.emit("Mod", [number, period], "folded")
     top = period if corners else side.number(2, -1, _T.INT64)
-    return pick(site, "Less", folded, site.emit("Sub", [top, folded], "mirrored"))
+    return pick(draft, "Less", folded, draft.emit("Sub", [top, folded], "mirrored"))
 
 
-def _lines(site: Site, shape: Value, rows: list[_Tap]) -> list[Value]:
+def _lines(draft: NodeDraft, shape: Value, rows: list[_Tap]) -> list[Value]:
     """The offset of each pixel's row in a table of all pixels of all images."""
-    height, width = (_side(site, shape, axis).number(1, 0, _T.INT64) for axis in (2, 3))
-    above = site.emit("Mul", [_images(site, shape), height], "above")
-    lines = [site.emit("Add", [above, row.pixels], "line") for row in rows]
-    return [site.emit("Mul", [line, width], "line") for line in lines]
+    height, width = (_side(draft, shape, axis).number(1, 0, _T.INT64) for axis in (2, 3))
+    above = draft.emit("Mul", [_images(draft, shape), height], "above")
+    lines = [draft.emit("Add", [above, row.pixels], "line") for row in rows]
+    return [draft.emit("Mul", [line, width], "line") for line in lines]
 
 
-def _weighed(site: Site, pixels: Value, taps: tuple[_Tap, _Tap], inner: int) -> Value:
+def _weighed(draft: NodeDraft, pixels: Value, taps: tuple[_Tap, _Tap], inner: int) -> Value:
     """The weighted contribution of one pixel to each output, channels last."""
     row, column = taps
-    if site.types.elem_type(pixels) != inner:
-        pixels = site.cast(pixels, inner)
+    if draft.types.elem_type(pixels) != inner:
+        pixels = draft.cast(pixels, inner)
     if row.inside is not None and column.inside is not None:
-        inside = site.emit("And", [row.inside, column.inside], "inside")
-        zero = _number(site, 0, inner)
-        pixels = site.emit("Where", [site.unsqueeze(inside, [3]), pixels, zero], "found")
+        inside = draft.emit("And", [row.inside, column.inside], "inside")
+        zero = _number(draft, 0, inner)
+        pixels = draft.emit("Where", [draft.unsqueeze(inside, [3]), pixels, zero], "found")
     if row.weight is None or column.weight is None:
         return pixels
-    weight = site.emit("Mul", [row.weight, column.weight], "weight")
-    return site.emit("Mul", [pixels, site.unsqueeze(weight, [3])], "part")
+    weight = draft.emit("Mul", [row.weight, column.weight], "weight")
+    return draft.emit("Mul", [pixels, draft.unsqueeze(weight, [3])], "part")
 
 
-def _images(site: Site, shape: Value) -> Value:
+def _images(draft: NodeDraft, shape: Value) -> Value:
     """The number of each image, as a tensor with two additional axes."""
-    count = (site.shape() or [None])[0]
+    count = (draft.shape() or [None])[0]
     if count is not None:
-        return site.const(np.arange(count).reshape(-1, 1, 1), "images")
-    zero, one = (site.const(np.array(number), "number") for number in (0, 1))
-    numbers = site.emit("Range", [zero, length_of(site, shape, 0), one], "images")
-    return site.unsqueeze(numbers, [1, 2])
+        return draft.const(np.arange(count).reshape(-1, 1, 1), "images")
+    zero, one = (draft.const(np.array(number), "number") for number in (0, 1))
+    numbers = draft.emit("Range", [zero, length_of(draft, shape, 0), one], "images")
+    return draft.unsqueeze(numbers, [1, 2])

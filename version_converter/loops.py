@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ..ir import Graph, Operator, Value, empty_header
-from .node_draft import Site
+from .node_draft import NodeDraft
 
 Iteration = Callable[[Graph, Value, Sequence[Value]], Sequence[Value]]
 """Builds the body: from the graph, the iteration number and the states to new states and
@@ -17,7 +17,7 @@ elements."""
 
 
 def counted_loop(
-    site: Site,
+    draft: NodeDraft,
     trip_count: Value,
     starts: Sequence[Value],
     types: Sequence[onnx.TypeProto],
@@ -27,17 +27,17 @@ def counted_loop(
     """The outputs of a Loop with a trip count.
 
     Args:
-        site: the place of the Loop.
+        draft: the place of the Loop.
         trip_count: the trip count.
         starts: the initial states.
         types: the types of the states.
         iterate: builds the body; returns the states, then the elements of the scan outputs.
         collected: the types of the elements of the scan outputs.
     """
-    yes = site.const(np.array(True), "go_on")
-    labels = [*[site.label("carried") for _ in starts], *[site.label("all") for _ in collected]]
-    loop = site.graph.add_node(Operator("Loop"), [trip_count, yes, *starts], labels)
-    body = site.graph.add_body(loop, "body", empty_header("trip"))
+    yes = draft.const(np.array(True), "go_on")
+    labels = [*[draft.label("carried") for _ in starts], *[draft.label("all") for _ in collected]]
+    loop = draft.graph.add_node(Operator("Loop"), [trip_count, yes, *starts], labels)
+    body = draft.graph.add_body(loop, "body", empty_header("trip"))
     scalars = [
         onnx.helper.make_tensor_value_info(name, elem_type, [])
         for name, elem_type in (
@@ -52,20 +52,20 @@ def counted_loop(
     ]
     number, condition = (body.add_input(info.name, info) for info in scalars[:2])
     states = [body.add_input(info.name, info) for info in carried[0]]
-    with _inside(site, body):
-        going = site.emit("Identity", [condition], "going")
+    with _inside(draft, body):
+        going = draft.emit("Identity", [condition], "going")
         changed = iterate(body, number, states)
     body.set_outputs([going, *changed], [scalars[2], *carried[1]])
-    site.note(loop)
+    draft.note(loop)
     return [loop.output(index) for index in range(len(labels))]
 
 
 @contextlib.contextmanager
-def _inside(site: Site, body: Graph) -> Iterator[None]:
+def _inside(draft: NodeDraft, body: Graph) -> Iterator[None]:
     """Emit into a body, whose nodes belong to the node that holds it."""
-    graph, added = site.graph, site.added
-    site.builder.graph, site.added = body, []
+    graph, added = draft.graph, draft.added
+    draft.builder.graph, draft.added = body, []
     try:
         yield
     finally:
-        site.builder.graph, site.added = graph, added
+        draft.builder.graph, draft.added = graph, added

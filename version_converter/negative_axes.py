@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .form import writes
-from .node_draft import Site
+from .node_draft import NodeDraft
 from .registry import Outcome, downgrade
 
 NEGATIVE_AXES = 11
@@ -39,20 +39,20 @@ def negative_axes(*op_types: str, axis: Axis) -> None:
     downgrade(NEGATIVE_AXES, *op_types, where=condition)(count_from_the_front)
 
 
-def count_from_the_front(site: Site) -> Outcome:
+def count_from_the_front(draft: NodeDraft) -> Outcome:
     """Convert negative axes to positive ones, by the rank."""
-    axis = AXES[site.op_type]
-    value = site.attribute(axis.attribute) if axis.attribute in site.attributes else None
+    axis = AXES[draft.op_type]
+    value = draft.attribute(axis.attribute) if axis.attribute in draft.attributes else None
     if value is None:
         return None
     values = value if isinstance(value, list) else [value]
     if all(v >= 0 or v == axis.at_rest for v in values):
         return None
-    rank = site.required_rank(f"a negative '{axis.attribute}'") + axis.added
+    rank = draft.required_rank(f"a negative '{axis.attribute}'") + axis.added
     if axis.adds_itself:
         rank += len(values)
     counted = [v + rank if v < 0 and v != axis.at_rest else v for v in values]
     if min(v for v in counted if v != axis.at_rest) < 0:
-        site.refuse(f"{axis.attribute} = {value} has none of the {rank} axes that there are")
-    site.set(axis.attribute, counted if isinstance(value, list) else counted[0])
+        draft.refuse(f"{axis.attribute} = {value} has none of the {rank} axes that there are")
+    draft.set(axis.attribute, counted if isinstance(value, list) else counted[0])
     return None

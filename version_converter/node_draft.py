@@ -22,7 +22,7 @@ EXACT = 2.0**53
 """Below this number every integer is exact as a 64-bit float, and no other is rounded to it."""
 
 
-class Site:
+class NodeDraft:
     """A draft of a node in the next version.
 
     An adapter edits `op_type`, `attributes` and `inputs` and returns None, or adds other nodes with

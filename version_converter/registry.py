@@ -13,12 +13,12 @@ import onnx
 from ..ir import Value
 from .attribute_to_input import MOVES, carry_moves
 from .form import Concern, Form, always
-from .node_draft import Site
+from .node_draft import NodeDraft
 
 Outcome = Sequence[Value | None] | None
 """The values that replace a node's outputs; None where its draft does."""
 
-Adapter = Callable[[Site], Outcome]
+Adapter = Callable[[NodeDraft], Outcome]
 
 Adapters = dict[tuple[str, int], tuple[Adapter, ...]]
 
@@ -135,26 +135,26 @@ def mends_body(
     return register
 
 
-def in_longer_form(site: Site) -> Outcome:
+def in_longer_form(draft: NodeDraft) -> Outcome:
     """The replacements of a node's outputs by its longer form; None where it has none.
 
     Raises:
         Refused: the form does not support this node.
     """
-    form = None if site.is_upgrade else LONGER_FORMS.get((site.node.op_type, site.source))
+    form = None if draft.is_upgrade else LONGER_FORMS.get((draft.node.op_type, draft.source))
     if form is None:
         return None
-    site.builder.opset = site.source
-    return form(site)
+    draft.builder.opset = draft.source
+    return form(draft)
 
 
-def has_adapter(site: Site) -> bool:
+def has_adapter(draft: NodeDraft) -> bool:
     """Test whether an adapter or a plain move concerns the node in this step."""
-    table, version = step_table(site.source, site.target)
-    return any((site.node.op_type, version) in each for each in (table, MOVES))
+    table, version = step_table(draft.source, draft.target)
+    return any((draft.node.op_type, version) in each for each in (table, MOVES))
 
 
-def adapt(site: Site) -> Outcome:
+def adapt(draft: NodeDraft) -> Outcome:
     """Run the adapters of one step in order, until one replaces the node.
 
     Plain moves come last: adapters visit a node before its constants have moved.
@@ -162,10 +162,10 @@ def adapt(site: Site) -> Outcome:
     Raises:
         Refused: one of them cannot convert the node.
     """
-    table, version = step_table(site.source, site.target)
-    for adapter in table.get((site.node.op_type, version), ()):
-        outcome = adapter(site)
+    table, version = step_table(draft.source, draft.target)
+    for adapter in table.get((draft.node.op_type, version), ()):
+        outcome = adapter(draft)
         if outcome is not None:
             return outcome
-    carry_moves(site)
+    carry_moves(draft)
     return None

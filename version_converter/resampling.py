@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 
 from ..ir import Array, Value
-from .node_draft import Site
+from .node_draft import NodeDraft
 
 
 class Axis(NamedTuple):
@@ -52,79 +52,79 @@ Places = Callable[[Any, Any], Any]
 """Positions in the input, in the type of the positions in the output."""
 
 
-def resample(site: Site) -> list[Value]:
+def resample(draft: NodeDraft) -> list[Value]:
     """The outputs of a Resize of opset 11 to 17.
 
     Raises:
         Refused: lengths or scales are not known, or a mode is unsupported.
     """
-    check_names(site)
-    mode, elem_type, data = site.text("mode"), site.elem_type(0), site.input(0)
+    check_names(draft)
+    mode, elem_type, data = draft.text("mode"), draft.elem_type(0), draft.input(0)
     assert data is not None
-    changed = [(axis, _taps(site, axis, mode)) for axis in _axes(site)]
+    changed = [(axis, _taps(draft, axis, mode)) for axis in _axes(draft)]
     floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
     inner = elem_type
     if mode != "nearest":
         if elem_type not in (*floats, onnx.TensorProto.FLOAT16):
-            site.refuse(f"mode = '{mode}' needs floats")
+            draft.refuse(f"mode = '{mode}' needs floats")
         inner = elem_type if elem_type in floats else onnx.TensorProto.FLOAT
-    value = data if inner == elem_type else site.cast(data, inner or 0)
-    rank = len(site.shape() or ())
+    value = data if inner == elem_type else draft.cast(data, inner or 0)
+    rank = len(draft.shape() or ())
     for axis, taps in changed:
-        value = _along(site, value, taps, axis.axis, rank, inner or 0)
+        value = _along(draft, value, taps, axis.axis, rank, inner or 0)
     if value is data:
-        return [site.emit("Identity", [data])]
-    return [value if inner == elem_type else site.cast(value, elem_type or 0)]
+        return [draft.emit("Identity", [data])]
+    return [value if inner == elem_type else draft.cast(value, elem_type or 0)]
 
 
-def _axes(site: Site) -> Iterator[Axis]:
+def _axes(draft: NodeDraft) -> Iterator[Axis]:
     """The axes that change their length or their pixels."""
-    shape, scales = site.shape(), site.constant(2)
+    shape, scales = draft.shape(), draft.constant(2)
     if shape is None:
-        site.refuse_unknown("pixel by pixel needs the shape of input 0, which")
+        draft.refuse_unknown("pixel by pixel needs the shape of input 0, which")
     if scales is not None and scales.size:
-        return _by_scales(site, shape, scales)
-    return _by_sizes(site, shape)
+        return _by_scales(draft, shape, scales)
+    return _by_sizes(draft, shape)
 
 
-def _by_scales(site: Site, shape: Sequence[int | None], scales: Array) -> Iterator[Axis]:
-    scales = positive_scales(site, scales).reshape(-1)
-    _check_count(site, len(scales), len(shape))
+def _by_scales(draft: NodeDraft, shape: Sequence[int | None], scales: Array) -> Iterator[Axis]:
+    scales = positive_scales(draft, scales).reshape(-1)
+    _check_count(draft, len(scales), len(shape))
     for axis, (before, scale) in enumerate(zip(shape, scales, strict=True)):
         if scale != 1:
-            length = _pixels(site, axis, before)
+            length = _pixels(draft, axis, before)
             after = int(np.float32(length) * np.float32(scale))
-            yield Axis(axis, length, _written(site, after), np.float32(scale))
+            yield Axis(axis, length, _written(draft, after), np.float32(scale))
 
 
-def _by_sizes(site: Site, shape: Sequence[int | None]) -> Iterator[Axis]:
-    lengths = output_lengths(site)
+def _by_sizes(draft: NodeDraft, shape: Sequence[int | None]) -> Iterator[Axis]:
+    lengths = output_lengths(draft)
     if lengths is None:
-        _refuse_run_time(site)
-    _check_count(site, len(lengths), len(shape))
+        _refuse_run_time(draft)
+    _check_count(draft, len(lengths), len(shape))
     for axis, (before, after) in enumerate(zip(shape, lengths, strict=True)):
         if after is None:
-            _refuse_run_time(site)
+            _refuse_run_time(draft)
         if after not in (SAME_LENGTH, before):
-            length = _pixels(site, axis, before)
+            length = _pixels(draft, axis, before)
             scale = np.float32(after) / np.float32(length)
-            yield Axis(axis, length, _written(site, after), scale)
+            yield Axis(axis, length, _written(draft, after), scale)
 
 
 SAME_LENGTH = -1
 """In the place of an output length: that of the input."""
 
 
-def output_lengths(site: Site) -> list[int | None] | None:
+def output_lengths(draft: NodeDraft) -> list[int | None] | None:
     """The output lengths in input 'sizes', None for one not known before run time;
     None where none is."""
-    sizes, constant = site.input(3), site.constant(3)
+    sizes, constant = draft.input(3), draft.constant(3)
     if constant is not None and (constant < 1).any():
-        site.refuse("a length of less than one is asked for")
+        draft.refuse("a length of less than one is asked for")
     if constant is not None or sizes is None:
         return None if constant is None else constant.reshape(-1).tolist()
-    elements = site.types.elements(sizes)
-    dims = site.types.dimensions(site.input(0)) or ()
+    elements = draft.types.elements(sizes)
+    dims = draft.types.dimensions(draft.input(0)) or ()
     if elements is None or len(elements) != len(dims):
         return None
     return [
@@ -133,33 +133,33 @@ def output_lengths(site: Site) -> list[int | None] | None:
     ]
 
 
-def _refuse_run_time(site: Site) -> NoReturn:
-    site.refuse("pixel by pixel needs constant scales or sizes", site.input(3) or site.input(2))
+def _refuse_run_time(draft: NodeDraft) -> NoReturn:
+    draft.refuse("pixel by pixel needs constant scales or sizes", draft.input(3) or draft.input(2))
 
 
-def _check_count(site: Site, count: int, axes: int) -> None:
+def _check_count(draft: NodeDraft, count: int, axes: int) -> None:
     if count != axes:
-        site.refuse(f"it has {count} scales or sizes for {axes} axes")
+        draft.refuse(f"it has {count} scales or sizes for {axes} axes")
 
 
 _LONGEST = 1 << 20
 """Limit of pixels along an axis that a constant lists."""
 
 
-def _written(site: Site, length: int) -> int:
+def _written(draft: NodeDraft, length: int) -> int:
     if length > _LONGEST:
-        site.refuse(f"{length} pixels are too many to be written out")
+        draft.refuse(f"{length} pixels are too many to be written out")
     return length
 
 
-def positive_scales(site: Site, scales: Array) -> Array:
+def positive_scales(draft: NodeDraft, scales: Array) -> Array:
     """Check that scales are positive and finite.
 
     Raises:
         Refused: one of them is not.
     """
     if not ((scales > 0) & (scales < np.inf)).all():
-        site.refuse("one of its scales is not above zero, or is infinite")
+        draft.refuse("one of its scales is not above zero, or is infinite")
     return scales
 
 
@@ -167,40 +167,40 @@ _MODES = ("nearest", "linear", "cubic")
 _ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
-def check_names(site: Site) -> None:
+def check_names(draft: NodeDraft) -> None:
     """Check the names of modes.
 
     Raises:
         Refused: one does not exist.
     """
     for name, names in (("mode", _MODES), ("nearest_mode", _ROUNDING)):
-        if site.text(name) not in names:
-            site.refuse(f"there is no {name} '{site.text(name)}'")
+        if draft.text(name) not in names:
+            draft.refuse(f"there is no {name} '{draft.text(name)}'")
 
 
-def _pixels(site: Site, axis: int, length: int | None) -> int:
+def _pixels(draft: NodeDraft, axis: int, length: int | None) -> int:
     if length is None:
-        site.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
+        draft.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
     if not length:
-        site.refuse(f"there are no pixels along axis {axis}")
+        draft.refuse(f"there are no pixels along axis {axis}")
     return length
 
 
-def _taps(site: Site, axis: Axis, mode: str) -> Taps:
+def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:
     if mode == "nearest":
-        pixels = [_nearest(site, axis, kind) for kind in (np.float32, np.float64)]
+        pixels = [_nearest(draft, axis, kind) for kind in (np.float32, np.float64)]
         if (pixels[0] != pixels[1]).any():
-            site.refuse("its pixels lie so close to the middle that runtimes differ in rounding")
+            draft.refuse("its pixels lie so close to the middle that runtimes differ in rounding")
         return Taps(pixels[0][None], None)
-    places = _places(site, axis, np.float32)
+    places = _places(draft, axis, np.float32)
     if mode == "linear":
         places = np.clip(places, 0, axis.before - 1)
         low = np.floor(places)
         part = (places - low).astype(np.float64)
         return _clipped(axis, low, [0, 1], [1 - part, part])
     low = np.floor(places)
-    weights = _cubic(site, (places - low).astype(np.float64))
-    if site.attribute("exclude_outside"):
+    weights = _cubic(draft, (places - low).astype(np.float64))
+    if draft.attribute("exclude_outside"):
         rows = [low + offset for offset in (-1, 0, 1, 2)]
         inside = [(row >= 0) & (row < axis.before) for row in rows]
         weights = [np.where(i, w, 0) for i, w in zip(inside, weights, strict=True)]
@@ -213,9 +213,9 @@ def _clipped(axis: Axis, low: Array, offsets: list[int], weights: list[Array]) -
     return Taps(pixels.astype(np.int64), np.array(weights))
 
 
-def _cubic(site: Site, s: Array) -> list[Array]:
+def _cubic(draft: NodeDraft, s: Array) -> list[Array]:
     """The weights of four pixels around a place between the second and the third."""
-    a = float(site.attribute("cubic_coeff_a"))
+    a = float(draft.attribute("cubic_coeff_a"))
 
     def far(t: Array) -> Array:
         return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
@@ -226,8 +226,8 @@ def _cubic(site: Site, s: Array) -> list[Array]:
     return [far(s + 1), near(s), near(1 - s), far(2 - s)]
 
 
-def _nearest(site: Site, axis: Axis, kind: type[Any]) -> Array:
-    places, rounding = _places(site, axis, kind), site.text("nearest_mode")
+def _nearest(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
+    places, rounding = _places(draft, axis, kind), draft.text("nearest_mode")
     half = kind(0.5)
     shift = {"round_prefer_floor": -half, "round_prefer_ceil": half}.get(rounding, kind(0))
     upwards = rounding in ("round_prefer_floor", "ceil")
@@ -236,9 +236,9 @@ def _nearest(site: Site, axis: Axis, kind: type[Any]) -> Array:
     return pixels
 
 
-def _places(site: Site, axis: Axis, kind: type[Any]) -> Array:
+def _places(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
     """The position in the input of each position in the output."""
-    mode = site.text("coordinate_transformation_mode")
+    mode = draft.text("coordinate_transformation_mode")
     x, half = np.arange(axis.after).astype(kind), kind(0.5)
     scale = kind(axis.scale)
     places: Array
@@ -255,13 +255,15 @@ def _places(site: Site, axis: Axis, kind: type[Any]) -> Array:
     elif mode == "pytorch_half_pixel":
         return np.zeros_like(x)
     else:
-        site.refuse(f"'{mode}' is not written out")
+        draft.refuse(f"'{mode}' is not written out")
     return places
 
 
-def _along(site: Site, value: Value, taps: Taps, axis: int, rank: int, elem_type: int) -> Value:
+def _along(
+    draft: NodeDraft, value: Value, taps: Taps, axis: int, rank: int, elem_type: int
+) -> Value:
     parts = [
-        site.emit("Gather", [value, site.const(row, "pixels")], "taken", axis=axis)
+        draft.emit("Gather", [value, draft.const(row, "pixels")], "taken", axis=axis)
         for row in taps.pixels
     ]
     if taps.weights is None:
@@ -270,7 +272,7 @@ def _along(site: Site, value: Value, taps: Taps, axis: int, rank: int, elem_type
     total: Value | None = None
     for part, row in zip(parts, taps.weights, strict=True):
         weights = row.astype(dtype).reshape([-1, *[1] * (rank - 1 - axis)])
-        weighed = site.emit("Mul", [part, site.const(weights, "weights")], "weighed")
-        total = weighed if total is None else site.emit("Add", [total, weighed], "resized")
+        weighed = draft.emit("Mul", [part, draft.const(weights, "weights")], "weighed")
+        total = weighed if total is None else draft.emit("Add", [total, weighed], "resized")
     assert total is not None
     return total

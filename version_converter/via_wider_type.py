@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
-from .node_draft import Site
+from .node_draft import NodeDraft
 
 _T = onnx.TensorProto
 TINY = (_T.INT8, _T.UINT8)
@@ -63,45 +63,45 @@ def by_way_of(
         DETOURS.setdefault((op_type, version), []).append(row)
 
 
-def detour(site: Site) -> list[Value | None] | None:
+def detour(draft: NodeDraft) -> list[Value | None] | None:
     """The node in another type, in its own version; None where the table has no row."""
-    elem_type = site.elem_type(0)
-    if site.is_upgrade or elem_type is None:
+    elem_type = draft.elem_type(0)
+    if draft.is_upgrade or elem_type is None:
         return None
-    rows = DETOURS.get((site.op_type, site.source), ())
+    rows = DETOURS.get((draft.op_type, draft.source), ())
     row = next((row for row in rows if elem_type in row.types), None)
-    return None if row is None else _computed(site, row, elem_type)
+    return None if row is None else _computed(draft, row, elem_type)
 
 
-def _computed(site: Site, row: Detour, elem_type: int) -> list[Value | None]:
-    site.builder.opset = site.source
-    offset = _offset(site, row)
+def _computed(draft: NodeDraft, row: Detour, elem_type: int) -> list[Value | None]:
+    draft.builder.opset = draft.source
+    offset = _offset(draft, row)
     for index in row.inputs:
-        value = site.input(index)
+        value = draft.input(index)
         if value is not None:
-            wide = site.cast(value, row.via)
-            site.set_input(index, wide if offset is None else site.emit("Add", [wide, offset]))
-    present = [value is not None for value in site.node.outputs]
+            wide = draft.cast(value, row.via)
+            draft.set_input(index, wide if offset is None else draft.emit("Add", [wide, offset]))
+    present = [value is not None for value in draft.node.outputs]
     values = iter(
-        site.emit_all(
-            site.op_type,
-            site.inputs,
+        draft.emit_all(
+            draft.op_type,
+            draft.inputs,
             [f"in_{index}" for index, there in enumerate(present) if there],
-            attributes=site.attributes,
+            attributes=draft.attributes,
         )
     )
     results = [next(values) if there else None for there in present]
     for index in row.outputs:
         value = results[index]
         if value is not None:
-            own = value if offset is None else site.emit("Sub", [value, offset])
-            results[index] = site.emit("Cast", [own], to=elem_type)
+            own = value if offset is None else draft.emit("Sub", [value, offset])
+            results[index] = draft.emit("Cast", [own], to=elem_type)
     return results
 
 
-def _offset(site: Site, row: Detour) -> Value | None:
+def _offset(draft: NodeDraft, row: Detour) -> Value | None:
     """The offset of a row; None where it has none, or there is certainly an element."""
-    if not row.offset or all(site.shape(0) or (None,)):
+    if not row.offset or all(draft.shape(0) or (None,)):
         return None
     number = np.array(row.offset, onnx.helper.tensor_dtype_to_np_dtype(row.via))
-    return site.const(number, "offset")
+    return draft.const(number, "offset")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..ir import Array, Value
-from .node_draft import Site
+from .node_draft import NodeDraft
 
 
 class Window(NamedTuple):
@@ -54,63 +54,63 @@ class Window(NamedTuple):
         return mask
 
 
-def sides(site: Site) -> tuple[list[int], list[int], list[int], list[int]]:
+def sides(draft: NodeDraft) -> tuple[list[int], list[int], list[int], list[int]]:
     """The kernel with its strides, dilations and pads.
 
     Raises:
         Refused: they do not fit each other.
     """
-    kernel: list[int] = site.attribute("kernel_shape")
+    kernel: list[int] = draft.attribute("kernel_shape")
     axes = len(kernel)
-    strides, steps = (site.attribute(name) or [1] * axes for name in ("strides", "dilations"))
-    pads = site.attribute("pads") or [0] * 2 * axes
+    strides, steps = (draft.attribute(name) or [1] * axes for name in ("strides", "dilations"))
+    pads = draft.attribute("pads") or [0] * 2 * axes
     fits = axes == len(strides) == len(steps) == len(pads) // 2 and len(pads) % 2 == 0
     if not fits or min([1, *kernel, *strides, *steps]) < 1 or min([0, *pads]) < 0:
-        site.refuse("its strides, dilations or pads do not fit its kernel")
+        draft.refuse("its strides, dilations or pads do not fit its kernel")
     return kernel, strides, steps, pads
 
 
-def windows(site: Site) -> list[Window]:
+def windows(draft: NodeDraft) -> list[Window]:
     """The windows along each axis after the channels.
 
     Raises:
         Refused: a length is not known, or versions do not agree on how many windows there are.
     """
-    shape = site.shape()
-    kernel, strides, steps, pads = sides(site)
+    shape = draft.shape()
+    kernel, strides, steps, pads = sides(draft)
     axes = len(kernel)
-    if site.text("auto_pad") not in ("", "NOTSET", "VALID"):
-        site.refuse("windows are not written out for an auto_pad of SAME")
+    if draft.text("auto_pad") not in ("", "NOTSET", "VALID"):
+        draft.refuse("windows are not written out for an auto_pad of SAME")
     if shape is None or len(shape) != axes + 2 or None in shape[2:]:
-        site.refuse_unknown("counting windows needs the lengths behind the channels, one of which")
+        draft.refuse_unknown("counting windows needs the lengths behind the channels, one of which")
     lengths = [length or 0 for length in shape[2:]]
     rows = zip(lengths, kernel, strides, steps, pads[:axes], pads[axes:], strict=True)
-    return [_window(site, *row) for row in rows]
+    return [_window(draft, *row) for row in rows]
 
 
 def _window(
-    site: Site, length: int, size: int, stride: int, step: int, start: int, end: int
+    draft: NodeDraft, length: int, size: int, stride: int, step: int, start: int, end: int
 ) -> Window:
     reach = step * (size - 1) + 1
     room = start + length + end - reach
     if room < 0:
-        site.refuse(f"a window of {reach} has no room in a length of {length}")
-    count = (-(-room // stride) if site.attribute("ceil_mode") else room // stride) + 1
+        draft.refuse(f"a window of {reach} has no room in a length of {length}")
+    count = (-(-room // stride) if draft.attribute("ceil_mode") else room // stride) + 1
     if (count - 1) * stride >= start + length:
-        site.refuse("with ceil_mode = 1, its last window starts in the padding")
+        draft.refuse("with ceil_mode = 1, its last window starts in the padding")
     more = max((count - 1) * stride - room, 0)
     return Window(length, size, stride, step, start, end + more, more, count)
 
 
-def say_ends(site: Site, per_axis: list[Window]) -> list[Value]:
+def say_ends(draft: NodeDraft, per_axis: list[Window]) -> list[Value]:
     """The node with all padding written out, without `ceil_mode`."""
-    site.drop("ceil_mode", "dilations", "auto_pad")
-    site.set("pads", [w.start for w in per_axis] + [w.end for w in per_axis])
-    labels = ["values", "indices"][: len(site.node.outputs)]
-    return site.emit_all(site.op_type, site.inputs, labels, attributes=site.attributes)
+    draft.drop("ceil_mode", "dilations", "auto_pad")
+    draft.set("pads", [w.start for w in per_axis] + [w.end for w in per_axis])
+    labels = ["values", "indices"][: len(draft.node.outputs)]
+    return draft.emit_all(draft.op_type, draft.inputs, labels, attributes=draft.attributes)
 
 
-def say_elements(site: Site, data: Value, places: list[Array]) -> list[Value]:
+def say_elements(draft: NodeDraft, data: Value, places: list[Array]) -> list[Value]:
     """The node over adjacent windows, each gathered from its elements.
 
     Args:
@@ -118,8 +118,8 @@ def say_elements(site: Site, data: Value, places: list[Array]) -> list[Value]:
         places: for each axis after the channels, one row for each window.
     """
     for axis, rows in enumerate(places, 2):
-        indices = site.ints(rows.ravel().tolist(), "places")
-        data = site.emit("Gather", [data, indices], "taken", axis=axis)
-    site.drop("ceil_mode", "dilations", "auto_pad", "pads")
-    site.set("strides", site.attribute("kernel_shape"))
-    return site.emit_all(site.op_type, [data], ["values"], attributes=site.attributes)
+        indices = draft.ints(rows.ravel().tolist(), "places")
+        data = draft.emit("Gather", [data, indices], "taken", axis=axis)
+    draft.drop("ceil_mode", "dilations", "auto_pad", "pads")
+    draft.set("strides", draft.attribute("kernel_shape"))
+    return draft.emit_all(draft.op_type, [data], ["values"], attributes=draft.attributes)

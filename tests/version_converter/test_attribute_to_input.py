@@ -47,10 +47,10 @@ def test_numbers_that_an_attribute_cannot_hold_stay_inputs_of_others():
 
 
 def test_why_a_number_cannot_be_an_attribute():
-    site = SimpleNamespace(refuse=refuse)
+    draft = SimpleNamespace(refuse=refuse)
     with pytest.raises(Refused, match=r"'min' = 0\.1 is not exact as a 32-bit float"):
-        single(site, "min", np.array(0.1))
-    assert single(site, "min", np.array([0.5])) == 0.5
+        single(draft, "min", np.array(0.1))
+    assert single(draft, "min", np.array([0.5])) == 0.5
 
 
 def refuse(reason):

@@ -12,7 +12,7 @@ from straightline.version_converter import ConversionError
 from straightline.version_converter.conformance import conform
 from straightline.version_converter.constants import Constants
 from straightline.version_converter.errors import Refused
-from straightline.version_converter.node_draft import Site
+from straightline.version_converter.node_draft import NodeDraft
 from straightline.version_converter.types import Types
 
 # Attributes ---------------------------------------------------------------------------------------
@@ -140,9 +140,9 @@ def test_what_a_schema_of_any_version_may_want(body, source, other, reason):
     loaded = ir.load(model(body, source, "float[2] x"))
     (node,) = loaded.graph.nodes()
     types = Types(loaded)
-    site = Site(node, source, other[1], types, Constants(types, Folder(loaded)))
+    draft = NodeDraft(node, source, other[1], types, Constants(types, Folder(loaded)))
     with pytest.raises(Refused, match=reason):
-        conform(site, schema_at(*other))
+        conform(draft, schema_at(*other))
 
 
 def test_an_optional_input_that_is_required_below():

@@ -25,7 +25,7 @@ def tables(monkeypatch):
 
 
 def step(source, target, op_type="Odd"):
-    """As much of a site as `adapt` looks at."""
+    """As much of a draft as `adapt` looks at."""
     node = SimpleNamespace(op_type=op_type)
     return SimpleNamespace(node=node, source=source, target=target, is_upgrade=target > source)
 
@@ -34,7 +34,7 @@ def test_adapters_of_the_step_run_in_order_until_one_replaces_the_node():
     called = []
 
     def adapter(name, outcome=None):
-        def run(site):
+        def run(draft):
             called.append(name)
             return outcome
 
@@ -54,16 +54,16 @@ def test_adapters_of_the_step_run_in_order_until_one_replaces_the_node():
 def test_moves_come_last_wherever_they_stand(monkeypatch):
     called = []
     monkeypatch.setitem(MOVES, ("Odd", 9), (Move("axes", 1, "ints"),))
-    monkeypatch.setattr(registry, "carry_moves", lambda site: called.append("moves"))
-    downgrade(9, "Odd")(lambda site: called.append("adapter"))
+    monkeypatch.setattr(registry, "carry_moves", lambda draft: called.append("moves"))
+    downgrade(9, "Odd")(lambda draft: called.append("adapter"))
     assert adapt(step(9, 8)) is None
     assert called == ["adapter", "moves"]
 
 
 def test_a_node_that_is_replaced_has_nothing_to_move(monkeypatch):
     called = []
-    monkeypatch.setattr(registry, "carry_moves", lambda site: called.append("moves"))
-    downgrade(9, "Odd")(lambda site: ["value"])
+    monkeypatch.setattr(registry, "carry_moves", lambda draft: called.append("moves"))
+    downgrade(9, "Odd")(lambda draft: ["value"])
     assert adapt(step(9, 8)) == ["value"] and called == []
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 from ..snippets import length_of
 
@@ -24,18 +24,18 @@ negative_axes("ArgMax", "ArgMin", axis=Axis("axis"))
 
 
 @downgrade(12, "ArgMax", "ArgMin")
-def first_index(site: Site) -> Outcome:
+def first_index(draft: NodeDraft) -> Outcome:
     """Before opset 12: the first of equal elements; the last one is the first of flipped data."""
-    last = site.attribute("select_last_index")
-    site.drop("select_last_index")
+    last = draft.attribute("select_last_index")
+    draft.drop("select_last_index")
     if not last:
         return None
-    axis = site.attribute("axis")
-    data = site.input(0)
-    one = site.ints([axis], "axis")
-    starts, ends = site.ints([-1], "last"), site.ints([np.iinfo(np.int64).min], "first")
-    flipped = site.emit("Slice", [data, starts, ends, one, site.ints([-1], "step")], "flipped")
-    index = site.emit(site.op_type, [flipped], "found", attributes=site.attributes)
-    count = length_of(site, site.emit("Shape", [data], "shape"), axis)
-    one_less = site.emit("Sub", [count, site.const(np.array(1, np.int64), "one")])
-    return [site.emit("Sub", [one_less, index])]
+    axis = draft.attribute("axis")
+    data = draft.input(0)
+    one = draft.ints([axis], "axis")
+    starts, ends = draft.ints([-1], "last"), draft.ints([np.iinfo(np.int64).min], "first")
+    flipped = draft.emit("Slice", [data, starts, ends, one, draft.ints([-1], "step")], "flipped")
+    index = draft.emit(draft.op_type, [flipped], "found", attributes=draft.attributes)
+    count = length_of(draft, draft.emit("Shape", [data], "shape"), axis)
+    one_less = draft.emit("Sub", [count, draft.const(np.array(1, np.int64), "one")])
+    return [draft.emit("Sub", [one_less, index])]

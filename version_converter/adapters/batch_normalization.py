@@ -15,7 +15,7 @@ https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 from __future__ import annotations
 
 from ..form import Form, writes
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, upgrade
 
 
@@ -25,16 +25,16 @@ def _gives_statistics(form: Form) -> bool:
 
 @upgrade(14, "BatchNormalization", where=_gives_statistics)
 @upgrade(9, "BatchNormalization", where=_gives_statistics)
-def only_inference(site: Site) -> Outcome:
+def only_inference(draft: NodeDraft) -> Outcome:
     """Outputs beyond the first meant training, in ways that later versions changed."""
-    if any(site.is_used(index) for index in range(1, len(site.node.outputs))):
-        site.refuse("it gives out training statistics, whose meaning changed")
+    if any(draft.is_used(index) for index in range(1, len(draft.node.outputs))):
+        draft.refuse("it gives out training statistics, whose meaning changed")
     return None
 
 
 @downgrade(14, "BatchNormalization", where=writes("training_mode"))
-def not_training(site: Site) -> Outcome:
+def not_training(draft: NodeDraft) -> Outcome:
     """Before opset 14 a node with one output does inference."""
-    if site.attribute("training_mode"):
-        site.refuse("training_mode = 1 does not exist in opset 13")
+    if draft.attribute("training_mode"):
+        draft.refuse("training_mode = 1 does not exist in opset 13")
     return None

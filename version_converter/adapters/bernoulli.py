@@ -9,7 +9,7 @@ https://onnx.ai/onnx/operators/onnx__Bernoulli.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body
 
 # It gives 1 where the number drawn is greater than the probability.
@@ -17,12 +17,12 @@ inexact_body("Bernoulli")
 
 
 @downgrade(15, "Bernoulli")
-def draw_below(site: Site) -> Outcome:
+def draw_below(draft: NodeDraft) -> Outcome:
     """Opset 14: compare a random number from 0 to 1 with the probability."""
-    site.required_dtype(0, "a number to compare it with")
-    probability, own = site.input(0), site.elem_type(0)
+    draft.required_dtype(0, "a number to compare it with")
+    probability, own = draft.input(0), draft.elem_type(0)
     assert probability is not None and own is not None
-    seed = {name: m for name, m in site.attributes.items() if name == "seed"}
-    sample = site.emit("RandomUniformLike", [probability], "drawn", attributes=seed)
-    is_one = site.emit("Less", [sample, probability], "is_one")
-    return [site.emit("Cast", [is_one], to=site.attribute("dtype") or own)]
+    seed = {name: m for name, m in draft.attributes.items() if name == "seed"}
+    sample = draft.emit("RandomUniformLike", [probability], "drawn", attributes=seed)
+    is_one = draft.emit("Less", [sample, probability], "is_one")
+    return [draft.emit("Cast", [is_one], to=draft.attribute("dtype") or own)]

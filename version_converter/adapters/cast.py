@@ -20,17 +20,17 @@ https://onnx.ai/onnx/operators/onnx__CastLike.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless
 
 
 @downgrade(15, "CastLike")
-def cast_to_known_type(site: Site) -> Outcome:
+def cast_to_known_type(draft: NodeDraft) -> Outcome:
     """Opset 14: Cast to the known type of input 1."""
-    elem_type = site.elem_type(1)
+    elem_type = draft.elem_type(1)
     if elem_type is None:
-        site.refuse("CastLike exists from opset 15 on, and the type to cast to is not known")
-    return [site.emit("Cast", [site.input(0)], to=elem_type)]
+        draft.refuse("CastLike exists from opset 15 on, and the type to cast to is not known")
+    return [draft.emit("Cast", [draft.input(0)], to=elem_type)]
 
 
 # Both matter for 8-bit floats only, which the older versions do not support at all.

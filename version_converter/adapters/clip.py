@@ -15,45 +15,45 @@ from __future__ import annotations
 import numpy as np
 
 from ..attribute_to_input import Move, moved, single
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import is_float, pick
 
 
 @downgrade(12, "Clip")
-def clip_integers(site: Site) -> Outcome:
+def clip_integers(draft: NodeDraft) -> Outcome:
     """Before opset 12: floats only. The upper bound is applied last, so that it wins."""
-    if is_float(site):
+    if is_float(draft):
         return None
-    value, low, high = site.input(0), site.input(1), site.input(2)
+    value, low, high = draft.input(0), draft.input(1), draft.input(2)
     assert value is not None
     if low is not None:
-        value = pick(site, "Greater", value, low)
+        value = pick(draft, "Greater", value, low)
     if high is not None:
-        value = pick(site, "Less", value, high)
-    return [value if value is not site.input(0) else site.emit("Identity", [value])]
+        value = pick(draft, "Less", value, high)
+    return [value if value is not draft.input(0) else draft.emit("Identity", [value])]
 
 
 @downgrade(11, "Clip")
-def bounds_that_cross(site: Site) -> Outcome:
+def bounds_that_cross(draft: NodeDraft) -> Outcome:
     """Clip by crossed bounds to `max`: runtimes refuse attributes with the larger `min`."""
-    low, high = site.constant(1), site.constant(2)
+    low, high = draft.constant(1), draft.constant(2)
     if low is None or high is None or low.size != 1 or high.size != 1 or not (low > high).all():
         return None
-    least, most = single(site, "min", low), single(site, "max", high)
-    raised = site.emit("Clip", [site.input(0)], "raised", min=least, max=np.inf)
-    return [site.emit("Clip", [raised], min=-np.inf, max=most)]
+    least, most = single(draft, "min", low), single(draft, "max", high)
+    raised = draft.emit("Clip", [draft.input(0)], "raised", min=least, max=np.inf)
+    return [draft.emit("Clip", [raised], min=-np.inf, max=most)]
 
 
 @longer_form(11, "Clip")
-def clip_at_run_time(site: Site) -> Outcome:
+def clip_at_run_time(draft: NodeDraft) -> Outcome:
     """Below opset 11: run-time bounds by Max and Min."""
-    value = site.input(0)
+    value = draft.input(0)
     for index, op_type in ((1, "Max"), (2, "Min")):
-        bound = site.input(index)
+        bound = draft.input(index)
         if bound is not None:
-            number = site.emit("Reshape", [bound, site.ints([], "rank_0")], "bound")
-            value = site.emit(op_type, [value, number])
+            number = draft.emit("Reshape", [bound, draft.ints([], "rank_0")], "bound")
+            value = draft.emit(op_type, [value, number])
     return [value]
 
 

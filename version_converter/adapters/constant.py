@@ -18,43 +18,43 @@ https://onnx.ai/onnx/operators/onnx__Constant.html
 from __future__ import annotations
 
 from ...ir import Function, Tensor, constant_operator
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(9, "Constant")
-def initializer_instead(site: Site) -> Outcome:
+def initializer_instead(draft: NodeDraft) -> Outcome:
     """Before opset 9 a Constant holds floats; an initializer holds anything."""
-    value = site.node.outputs[0]
-    if value is None or value.constant is None or site.takes_constant(value.constant):
+    value = draft.node.outputs[0]
+    if value is None or value.constant is None or draft.takes_constant(value.constant):
         return None
-    if isinstance(site.graph.root, Function):
-        return [site.cast_constant(value.constant, value.name)]
-    return [site.graph.add_initializer(value.name, value.constant)]
+    if isinstance(draft.graph.root, Function):
+        return [draft.cast_constant(value.constant, value.name)]
+    return [draft.graph.add_initializer(value.name, value.constant)]
 
 
 @downgrade(11, "Constant")
-def no_sparse_value(site: Site) -> Outcome:
+def no_sparse_value(draft: NodeDraft) -> Outcome:
     """Before opset 11 a Constant holds a dense tensor."""
-    if "value" not in site.attributes:
-        _as_tensor(site)
+    if "value" not in draft.attributes:
+        _as_tensor(draft)
     return None
 
 
 @downgrade(12, "Constant")
-def dense_value(site: Site) -> Outcome:
+def dense_value(draft: NodeDraft) -> Outcome:
     """Before opset 12 a Constant has no numbers and strings of its own, only tensors."""
-    if not site.attributes.keys() & {"value", "sparse_value"}:
-        _as_tensor(site)
+    if not draft.attributes.keys() & {"value", "sparse_value"}:
+        _as_tensor(draft)
     return None
 
 
-def _as_tensor(site: Site) -> None:
-    if "sparse_value" in site.attributes:
-        tensor: Tensor | None = Tensor(site.attributes["sparse_value"].sparse_tensor)
+def _as_tensor(draft: NodeDraft) -> None:
+    if "sparse_value" in draft.attributes:
+        tensor: Tensor | None = Tensor(draft.attributes["sparse_value"].sparse_tensor)
     else:
-        value = site.node.outputs[0]
+        value = draft.node.outputs[0]
         tensor = None if value is None else value.constant
     if tensor is None:
-        site.refuse("its value comes from the calls of the function; inline it first")
-    site.attributes = dict(constant_operator(tensor).attributes)
+        draft.refuse("its value comes from the calls of the function; inline it first")
+    draft.attributes = dict(constant_operator(tensor).attributes)

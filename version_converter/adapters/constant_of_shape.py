@@ -17,15 +17,15 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(9, "ConstantOfShape")
-def expand_value(site: Site) -> Outcome:
+def expand_value(draft: NodeDraft) -> Outcome:
     """Opset 8: expand one element."""
-    message = site.attribute("value")
+    message = draft.attribute("value")
     value = np.zeros(1, np.float32) if message is None else onnx.numpy_helper.to_array(message)
-    site.one_number(value, "'value'")
-    element = site.const(value.reshape(()), "value")
-    return [site.emit("Expand", [element, site.input(0)])]
+    draft.one_number(value, "'value'")
+    element = draft.const(value.reshape(()), "value")
+    return [draft.emit("Expand", [element, draft.input(0)])]

@@ -11,31 +11,31 @@ from __future__ import annotations
 import onnx
 
 from ...ir import Node, Operator, Value, empty_header
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
 
 @longer_form(11, "CumSum")
-def add_in_a_scan(site: Site) -> Outcome:
+def add_in_a_scan(draft: NodeDraft) -> Outcome:
     """Below opset 11: a Scan along the axis, which adds in the same order."""
-    site.required_dtype(0, "a Scan")
-    rank, axis = site.required_rank("a Scan"), site.required_constant(1, "the axis")
-    data, elem_type = site.input(0), site.elem_type(0)
+    draft.required_dtype(0, "a Scan")
+    rank, axis = draft.required_rank("a Scan"), draft.required_constant(1, "the axis")
+    data, elem_type = draft.input(0), draft.elem_type(0)
     assert data is not None and elem_type is not None
     if not rank:
-        site.refuse("a number alone has no axis to add along")
-    place = site.required_axis(site.one_number(axis, "its axis"), "a Scan")
-    if site.length(place) == 0:  # along which onnxruntime runs no Scan
-        return [site.emit("Identity", [data], "nothing")]
-    around = site.emit("Shape", [data], "shape")
+        draft.refuse("a number alone has no axis to add along")
+    place = draft.required_axis(draft.one_number(axis, "its axis"), "a Scan")
+    if draft.length(place) == 0:  # along which onnxruntime runs no Scan
+        return [draft.emit("Identity", [data], "nothing")]
+    around = draft.emit("Shape", [data], "shape")
     if rank > 1:
-        others = site.ints([a for a in range(rank) if a != place], "others")
-        sizes = site.emit("Gather", [around, others], "sizes", axis=0)
+        others = draft.ints([a for a in range(rank) if a != place], "others")
+        sizes = draft.emit("Gather", [around, others], "sizes", axis=0)
     else:
-        sizes = site.ints([], "sizes")
+        sizes = draft.ints([], "sizes")
     none = onnx.helper.make_tensor("value", elem_type, [1], [0])
-    start = site.emit("ConstantOfShape", [sizes], "start", value=none)
-    backward = [site.attribute("reverse")]
+    start = draft.emit("ConstantOfShape", [sizes], "start", value=none)
+    backward = [draft.attribute("reverse")]
     scan_of = Operator.make(
         "Scan",
         num_scan_inputs=1,
@@ -44,22 +44,22 @@ def add_in_a_scan(site: Site) -> Outcome:
         scan_input_directions=backward,
         scan_output_directions=backward,
     )
-    labels = [site.label("last"), site.label("sums")]
-    scan = site.graph.add_node(scan_of, [start, data], labels)
+    labels = [draft.label("last"), draft.label("sums")]
+    scan = draft.graph.add_node(scan_of, [start, data], labels)
     type_ = onnx.helper.make_tensor_type_proto(elem_type, [None] * (rank - 1))
-    _add_body(site, scan, type_)
-    site.note(scan)
+    _add_body(draft, scan, type_)
+    draft.note(scan)
     return [scan.output(1)]
 
 
-def _add_body(site: Site, scan: Node, type_: onnx.TypeProto) -> None:
-    body = site.graph.add_body(scan, "body", empty_header("add_up"))
+def _add_body(draft: NodeDraft, scan: Node, type_: onnx.TypeProto) -> None:
+    body = draft.graph.add_body(scan, "body", empty_header("add_up"))
 
     def declared(name: str) -> onnx.ValueInfoProto:
         return onnx.helper.make_value_info(name, type_)
 
     before, element = (body.add_input(name, declared(name)) for name in ("before", "element"))
     after = body.add_node(Operator("Add"), [before, element], ["after"]).output()
-    partial: Value = before if site.attribute("exclusive") else after
+    partial: Value = before if draft.attribute("exclusive") else after
     output = body.add_node(Operator("Identity"), [partial], ["sum"]).output()
     body.set_outputs([after, output], [declared("after"), declared("sum")])

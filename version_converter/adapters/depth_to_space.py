@@ -13,28 +13,30 @@ https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(11, "DepthToSpace")
-def columns_then_rows(site: Site) -> Outcome:
+def columns_then_rows(draft: NodeDraft) -> Outcome:
     """Opset 10: one order only; the other one is a Transpose of blocks."""
-    mode = site.text("mode")
+    mode = draft.text("mode")
     if mode not in ("DCR", "CRD"):
-        site.refuse(f"there is no mode '{mode}'")
+        draft.refuse(f"there is no mode '{mode}'")
     if mode == "DCR":
         return None
-    shape, size = site.shape(), site.attribute("blocksize")
+    shape, size = draft.shape(), draft.attribute("blocksize")
     if shape is None or len(shape) != 4 or None in shape[1:]:
-        site.refuse_unknown("mode = 'CRD' before opset 11 needs the shape of input 0, which")
+        draft.refuse_unknown("mode = 'CRD' before opset 11 needs the shape of input 0, which")
     depth, height, width = (dim or 0 for dim in shape[1:])
     if size < 1 or depth % (size * size):
-        site.refuse(f"a depth of {depth} is not made of blocks of {size} by {size}")
+        draft.refuse(f"a depth of {depth} is not made of blocks of {size} by {size}")
     depth //= size * size
-    blocks = site.ints([0, depth, size, size, height, width], "blocks")
-    apart = site.emit("Reshape", [site.input(0), blocks])
-    turned = site.emit("Transpose", [apart], perm=[0, 1, 4, 2, 5, 3])
+    blocks = draft.ints([0, depth, size, size, height, width], "blocks")
+    apart = draft.emit("Reshape", [draft.input(0), blocks])
+    turned = draft.emit("Transpose", [apart], perm=[0, 1, 4, 2, 5, 3])
     return [
-        site.emit("Reshape", [turned, site.ints([0, depth, height * size, width * size], "shape")])
+        draft.emit(
+            "Reshape", [turned, draft.ints([0, depth, height * size, width * size], "shape")]
+        )
     ]

@@ -15,42 +15,42 @@ from __future__ import annotations
 
 from ...ir import Value
 from ..attribute_to_input import Move, moved
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, upgrade
 
 
 @upgrade(10, "Dropout")
 @downgrade(10, "Dropout")
-def mask_is_unused(site: Site) -> Outcome:
+def mask_is_unused(draft: NodeDraft) -> Outcome:
     """Refuse a used mask, whose type is bool from opset 10 on."""
-    if site.is_used(1):
-        site.refuse("its mask is used, which has another type in the other version")
+    if draft.is_used(1):
+        draft.refuse("its mask is used, which has another type in the other version")
     return None
 
 
 @downgrade(12, "Dropout")
-def dropout_for_inference(site: Site) -> Outcome:
+def dropout_for_inference(draft: NodeDraft) -> Outcome:
     """Opset 11: inference only, which returns the input for any ratio."""
-    if site.input(2) is not None:
-        training = site.required_constant(2, "the training mode")
+    if draft.input(2) is not None:
+        training = draft.required_constant(2, "the training mode")
         if training.any():
-            site.refuse("a Dropout in training mode draws at random, which opset 11 cannot say")
-        site.set_input(2, None)
-    if site.input(1) is not None and site.constant(1) is None:
-        site.set_input(1, None)
-    return _with_constant_mask(site) if site.is_used(1) else None
+            draft.refuse("a Dropout in training mode draws at random, which opset 11 cannot say")
+        draft.set_input(2, None)
+    if draft.input(1) is not None and draft.constant(1) is None:
+        draft.set_input(1, None)
+    return _with_constant_mask(draft) if draft.is_used(1) else None
 
 
-def _with_constant_mask(site: Site) -> list[Value]:
+def _with_constant_mask(draft: NodeDraft) -> list[Value]:
     """Emit the mask of an inference, which is true everywhere from opset 12 on.
 
     Before, runtimes differ. The mask is Not (x < x), which opset 7 supports too.
     """
-    ratio = site.constant(1)
-    share = 0.5 if ratio is None else float(site.one_number(ratio, "'ratio'"))
-    passed = site.emit("Dropout", [site.input(0)], ratio=share)
-    never = site.emit("Less", [site.input(0), site.input(0)], "never")
-    return [passed, site.emit("Not", [never], "mask")]
+    ratio = draft.constant(1)
+    share = 0.5 if ratio is None else float(draft.one_number(ratio, "'ratio'"))
+    passed = draft.emit("Dropout", [draft.input(0)], ratio=share)
+    never = draft.emit("Less", [draft.input(0), draft.input(0)], "never")
+    return [passed, draft.emit("Not", [never], "mask")]
 
 
 moved(12, "Dropout", moves=[Move("ratio", 1, "float", absent=0.5)])

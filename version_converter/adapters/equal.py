@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import halves, is_float
 from ..via_wider_type import SHORT, by_way_of
@@ -30,21 +30,21 @@ by_way_of(
 
 
 @downgrade(11, "Equal")
-def equality_of_floats(site: Site) -> Outcome:
+def equality_of_floats(draft: NodeDraft) -> Outcome:
     """Before opset 11: no floats; equal is neither less, nor greater, nor NaN."""
-    if not is_float(site):
+    if not is_float(draft):
         return None
-    pair = [site.input(0), site.input(1)]
-    differ = site.emit("Or", [site.emit("Less", pair), site.emit("Greater", pair)])
-    nan = site.emit("Or", [site.emit("IsNaN", [value]) for value in pair])
-    return [site.emit("Not", [site.emit("Or", [differ, nan])])]
+    pair = [draft.input(0), draft.input(1)]
+    differ = draft.emit("Or", [draft.emit("Less", pair), draft.emit("Greater", pair)])
+    nan = draft.emit("Or", [draft.emit("IsNaN", [value]) for value in pair])
+    return [draft.emit("Not", [draft.emit("Or", [differ, nan])])]
 
 
 @longer_form(11, "Equal")
-def long_unsigned_integers(site: Site) -> Outcome:
+def long_unsigned_integers(draft: NodeDraft) -> Outcome:
     """Below opset 11: comparison of both halves of unsigned integers, as signed ones."""
-    if site.required_dtype(0, "Equal") != np.uint64:
-        site.refuse("Equal of this type is not written out")
-    pair = [value for value in site.inputs if value is not None]
-    parts = [[site.cast(h, onnx.TensorProto.INT64) for h in halves(site, v)] for v in pair]
-    return [site.emit("And", [site.emit("Equal", same) for same in zip(*parts, strict=True)])]
+    if draft.required_dtype(0, "Equal") != np.uint64:
+        draft.refuse("Equal of this type is not written out")
+    pair = [value for value in draft.inputs if value is not None]
+    parts = [[draft.cast(h, onnx.TensorProto.INT64) for h in halves(draft, v)] for v in pair]
+    return [draft.emit("And", [draft.emit("Equal", same) for same in zip(*parts, strict=True)])]

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
 # Minimax fits: of erf (x) / x in x^2 up to 1, to 1.2e-9 of it; of log (1 - erf (x)) from 1 to 4,
@@ -30,53 +30,53 @@ _FAR = (
 
 
 @longer_form(9, "Erf")
-def near_and_far_from_zero(site: Site) -> Outcome:
+def near_and_far_from_zero(draft: NodeDraft) -> Outcome:
     """Below opset 9: two polynomial fits. The error is at most 3 units in the last place, and the
     result never above 1. Both fits are computed of clipped numbers, so that the unselected one is
     finite."""
-    dtype, elem_type = site.required_dtype(0, "Erf"), site.elem_type(0) or 0
+    dtype, elem_type = draft.required_dtype(0, "Erf"), draft.elem_type(0) or 0
     if (dtype.kind == "f" and dtype.itemsize > 4) or dtype.kind in "iu":
-        site.refuse("below opset 9 it can be said of floats of at most 32 bits only")
-    data, one = site.input(0), _float(site, 1.0, "one")
+        draft.refuse("below opset 9 it can be said of floats of at most 32 bits only")
+    data, one = draft.input(0), _float(draft, 1.0, "one")
     assert data is not None
     if elem_type != onnx.TensorProto.FLOAT:
-        data = site.emit("Cast", [data], "data", to=onnx.TensorProto.FLOAT)
-    size = site.emit("Abs", [data], "size")
-    is_near = _flag(site, site.emit("Less", [size, one], "near"))
-    is_far = site.emit("Sub", [one, is_near], "far")
-    within = site.emit("Clip", [data], "within", min=-1.0, max=1.0)
-    near = _polynomial(site, site.emit("Mul", [within, within], "square"), _NEAR)
-    beyond = site.emit("Clip", [size], "beyond", min=1.0, max=4.0)
-    rest = site.emit("Exp", [_polynomial(site, beyond, _FAR)], "rest")
-    far = site.emit("Sub", [one, rest], "far")
-    parts = [site.emit("Mul", pair, "part") for pair in ((is_near, near), (is_far, far))]
+        data = draft.emit("Cast", [data], "data", to=onnx.TensorProto.FLOAT)
+    size = draft.emit("Abs", [data], "size")
+    is_near = _flag(draft, draft.emit("Less", [size, one], "near"))
+    is_far = draft.emit("Sub", [one, is_near], "far")
+    within = draft.emit("Clip", [data], "within", min=-1.0, max=1.0)
+    near = _polynomial(draft, draft.emit("Mul", [within, within], "square"), _NEAR)
+    beyond = draft.emit("Clip", [size], "beyond", min=1.0, max=4.0)
+    rest = draft.emit("Exp", [_polynomial(draft, beyond, _FAR)], "rest")
+    far = draft.emit("Sub", [one, rest], "far")
+    parts = [draft.emit("Mul", pair, "part") for pair in ((is_near, near), (is_far, far))]
     # What is far is within by 1 or -1, which is its sign.
-    erf = site.emit("Mul", [within, site.emit("Add", parts, "slope")], "erf")
-    erf = _with_nan(site, data, erf)
+    erf = draft.emit("Mul", [within, draft.emit("Add", parts, "slope")], "erf")
+    erf = _with_nan(draft, data, erf)
     if elem_type != onnx.TensorProto.FLOAT:
-        erf = site.emit("Cast", [erf], to=elem_type)
+        erf = draft.emit("Cast", [erf], to=elem_type)
     return [erf]
 
 
-def _with_nan(site: Site, data: Value, result: Value) -> Value:
+def _with_nan(draft: NodeDraft, data: Value, result: Value) -> Value:
     """Restore NaN of data, by 0 / 0, in a result that may lack it."""
-    is_nan = site.emit("IsNaN", [data], "is_nan")
-    number = _flag(site, site.emit("Not", [is_nan], "is_number"))
-    return site.emit("Div", [site.emit("Mul", [result, number], "made"), number])
+    is_nan = draft.emit("IsNaN", [data], "is_nan")
+    number = _flag(draft, draft.emit("Not", [is_nan], "is_number"))
+    return draft.emit("Div", [draft.emit("Mul", [result, number], "made"), number])
 
 
-def _polynomial(site: Site, x: Value, factors: Sequence[float]) -> Value:
+def _polynomial(draft: NodeDraft, x: Value, factors: Sequence[float]) -> Value:
     """The sum of powers of x with their factors, from that of 0 on."""
-    total = _float(site, factors[-1], "factor")
+    total = _float(draft, factors[-1], "factor")
     for factor in reversed(factors[:-1]):
-        product = site.emit("Mul", [total, x], "product")
-        total = site.emit("Add", [product, _float(site, factor, "factor")], "sum")
+        product = draft.emit("Mul", [total, x], "product")
+        total = draft.emit("Add", [product, _float(draft, factor, "factor")], "sum")
     return total
 
 
-def _float(site: Site, number: float, label: str) -> Value:
-    return site.const(np.array(number, np.float32), label)
+def _float(draft: NodeDraft, number: float, label: str) -> Value:
+    return draft.const(np.array(number, np.float32), label)
 
 
-def _flag(site: Site, condition: Value) -> Value:
-    return site.emit("Cast", [condition], "flag", to=onnx.TensorProto.FLOAT)
+def _flag(draft: NodeDraft, condition: Value) -> Value:
+    return draft.emit("Cast", [condition], "flag", to=onnx.TensorProto.FLOAT)

@@ -8,22 +8,22 @@ https://onnx.ai/onnx/operators/onnx__Expand.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import tiled
 
 
 @longer_form(8, "Expand")
-def tile_what_has_length_1(site: Site) -> Outcome:
+def tile_what_has_length_1(draft: NodeDraft) -> Outcome:
     """Below opset 8: Tile, which repeats axes of length 1."""
-    data, target, rank, lengths = site.input(0), site.input(1), site.rank(), site.shape(1)
+    data, target, rank, lengths = draft.input(0), draft.input(1), draft.rank(), draft.shape(1)
     assert data is not None and target is not None
     if rank is None or lengths is None or len(lengths) != 1 or lengths[0] is None:
-        site.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
-    shape, constant = site.shape() or [], site.constant(1)
+        draft.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
+    shape, constant = draft.shape() or [], draft.constant(1)
     pairs = zip(
         reversed(shape), reversed([] if constant is None else constant.tolist()), strict=False
     )
     if any(size not in (None, 1) and other not in (1, size) for size, other in pairs):
-        site.refuse(f"what has the shape {shape} does not become {constant}")
-    return [tiled(site, data, rank, target, lengths[0])]
+        draft.refuse(f"what has the shape {shape} does not become {constant}")
+    return [tiled(draft, data, rank, target, lengths[0])]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import length_of, numbers_below
 
@@ -19,21 +19,21 @@ _MOST_ELEMENTS = 1 << 16
 
 
 @longer_form(9, "EyeLike")
-def where_row_and_column_meet(site: Site) -> Outcome:
+def where_row_and_column_meet(draft: NodeDraft) -> Outcome:
     """Below opset 9: a constant, or a comparison of row and column numbers."""
-    elem_type = site.attribute("dtype") or site.elem_type(0)
+    elem_type = draft.attribute("dtype") or draft.elem_type(0)
     if not elem_type:
-        site.refuse_unknown("its element type is that of its input, which")
+        draft.refuse_unknown("its element type is that of its input, which")
     if elem_type == onnx.TensorProto.STRING:
-        site.refuse("there is no one and no zero of text")
-    shape, by = site.shape(), site.attribute("k")
+        draft.refuse("there is no one and no zero of text")
+    shape, by = draft.shape(), draft.attribute("k")
     if shape is not None and len(shape) != 2:
-        site.refuse("it is made of a matrix only")
+        draft.refuse("it is made of a matrix only")
     rows, columns = shape or (None, None)
     if rows is not None and columns is not None and rows * columns <= _MOST_ELEMENTS:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-        return [site.const(np.eye(rows, columns, k=by).astype(dtype), "eye")]
-    around = site.emit("Shape", [site.input(0)], "shape")
-    down, along = (numbers_below(site, length_of(site, around, axis, rank=1)) for axis in (0, 1))
-    moved = site.emit("Add", [site.unsqueeze(down, [1]), site.const(np.array(by), "k")], "moved")
-    return [site.emit("Cast", [site.emit("Equal", [moved, along], "meet")], to=elem_type)]
+        return [draft.const(np.eye(rows, columns, k=by).astype(dtype), "eye")]
+    around = draft.emit("Shape", [draft.input(0)], "shape")
+    down, along = (numbers_below(draft, length_of(draft, around, axis, rank=1)) for axis in (0, 1))
+    moved = draft.emit("Add", [draft.unsqueeze(down, [1]), draft.const(np.array(by), "k")], "moved")
+    return [draft.emit("Cast", [draft.emit("Equal", [moved, along], "meet")], to=elem_type)]

@@ -22,7 +22,7 @@ import onnx
 
 from ...ir import Value
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import from_halves, halves
 from ..via_wider_type import WORDS
@@ -33,23 +33,23 @@ negative_axes("Flatten", axis=Axis("axis"))
 
 
 @longer_form(9, "Flatten")
-def as_matrix(site: Site) -> Outcome:
+def as_matrix(draft: NodeDraft) -> Outcome:
     """Below opset 9: Reshape, where one of the lengths is known and not 0; else Flatten of
     doubles."""
-    data, axis, elem_type = site.input(0), site.attribute("axis"), site.elem_type()
+    data, axis, elem_type = draft.input(0), draft.attribute("axis"), draft.elem_type()
     assert data is not None
-    rank = site.rank()
+    rank = draft.rank()
     if rank is not None and axis != rank:
-        axis = site.checked_axis(axis)
-    lengths = _lengths(site.shape(), axis)
+        axis = draft.checked_axis(axis)
+    lengths = _lengths(draft.shape(), axis)
     if lengths is not None:
-        return [site.emit("Reshape", [data, site.ints(lengths, "lengths")])]
+        return [draft.emit("Reshape", [data, draft.ints(lengths, "lengths")])]
     if elem_type in (*WORDS, onnx.TensorProto.BOOL):
-        return [site.emit("Cast", [_as_doubles(site, data, axis)], to=elem_type)]
+        return [draft.emit("Cast", [_as_doubles(draft, data, axis)], to=elem_type)]
     if elem_type not in _LONG:
-        site.refuse("Reshape needs one length of the matrix, known and not 0, for this type")
-    high, low = (_as_doubles(site, half, axis) for half in halves(site, data))
-    return [from_halves(site, high, low, elem_type)]
+        draft.refuse("Reshape needs one length of the matrix, known and not 0, for this type")
+    high, low = (_as_doubles(draft, half, axis) for half in halves(draft, data))
+    return [from_halves(draft, high, low, elem_type)]
 
 
 def _lengths(shape: list[int | None] | None, axis: int) -> list[int] | None:
@@ -64,5 +64,5 @@ def _lengths(shape: list[int | None] | None, axis: int) -> list[int] | None:
     return [side or -1 for side in sides] if any(sides) else None
 
 
-def _as_doubles(site: Site, value: Value, axis: int) -> Value:
-    return site.emit("Flatten", [site.cast(value, onnx.TensorProto.DOUBLE)], "flat", axis=axis)
+def _as_doubles(draft: NodeDraft, value: Value, axis: int) -> Value:
+    return draft.emit("Flatten", [draft.cast(value, onnx.TensorProto.DOUBLE)], "flat", axis=axis)

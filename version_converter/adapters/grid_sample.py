@@ -12,7 +12,7 @@ https://onnx.ai/onnx/operators/onnx__GridSample.html
 from __future__ import annotations
 
 from ..grid_sampling import sample
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form, upgrade
 
 _SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
@@ -20,29 +20,29 @@ _SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
 
 
 @upgrade(20, "GridSample")
-def rename_mode(site: Site) -> Outcome:
+def rename_mode(draft: NodeDraft) -> Outcome:
     """Opset 20: names of modes for any number of dimensions."""
-    site.set("mode", _renamed(site, _SAMPLING))
+    draft.set("mode", _renamed(draft, _SAMPLING))
     return None
 
 
 @downgrade(20, "GridSample")
-def rename_mode_back(site: Site) -> Outcome:
+def rename_mode_back(draft: NodeDraft) -> Outcome:
     """Before opset 20: grids of two dimensions only."""
-    if site.required_rank("GridSample before opset 20") != 4:
-        site.refuse("opset 19 samples inputs of rank 4 only")
-    site.set("mode", _renamed(site, {new: old for old, new in _SAMPLING.items()}))
+    if draft.required_rank("GridSample before opset 20") != 4:
+        draft.refuse("opset 19 samples inputs of rank 4 only")
+    draft.set("mode", _renamed(draft, {new: old for old, new in _SAMPLING.items()}))
     return None
 
 
-def _renamed(site: Site, names: dict[str, str]) -> str:
-    mode = site.text("mode")
+def _renamed(draft: NodeDraft, names: dict[str, str]) -> str:
+    mode = draft.text("mode")
     if mode not in names:
-        site.refuse(f"opset {site.source} has no mode '{mode}'")
+        draft.refuse(f"opset {draft.source} has no mode '{mode}'")
     return names[mode]
 
 
 @longer_form(16, "GridSample")
-def pixel_by_pixel(site: Site) -> Outcome:
+def pixel_by_pixel(draft: NodeDraft) -> Outcome:
     """Below opset 16: gather, weight and add the pixels of each output."""
-    return [sample(site)]
+    return [sample(draft)]

@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
 _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
@@ -27,25 +27,25 @@ _SMALL = 1e-3
 class _Wide:
     """A node in a wider type, so that rounding errors vanish in the result."""
 
-    def __init__(self, site: Site, wide: int) -> None:
-        dtype, self.own = site.required_dtype(0, site.op_type), site.elem_type(0) or 0
-        if dtype.kind == "f" and dtype.itemsize > 4 and site.op_type not in ("Sinh", "Cosh"):
-            site.refuse("below opset 9 it can be said of floats of at most 32 bits only")
-        data = site.input(0)
+    def __init__(self, draft: NodeDraft, wide: int) -> None:
+        dtype, self.own = draft.required_dtype(0, draft.op_type), draft.elem_type(0) or 0
+        if dtype.kind == "f" and dtype.itemsize > 4 and draft.op_type not in ("Sinh", "Cosh"):
+            draft.refuse("below opset 9 it can be said of floats of at most 32 bits only")
+        data = draft.input(0)
         assert data is not None
-        self.site = site
+        self.draft = draft
         self.type = max(wide, self.own) if self.own in (_FLOAT, _DOUBLE) else wide
         self.dtype = onnx.helper.tensor_dtype_to_np_dtype(self.type)
-        self.x = data if self.own == self.type else site.emit("Cast", [data], to=self.type)
+        self.x = data if self.own == self.type else draft.emit("Cast", [data], to=self.type)
 
     def number(self, number: float) -> Value:
-        return self.site.const(np.array(number, self.dtype), "number")
+        return self.draft.const(np.array(number, self.dtype), "number")
 
     def do(self, op_type: str, *inputs: Value) -> Value:
-        return self.site.emit(op_type, inputs)
+        return self.draft.emit(op_type, inputs)
 
     def result(self, value: Value) -> Outcome:
-        return [value if self.own == self.type else self.site.emit("Cast", [value], to=self.own)]
+        return [value if self.own == self.type else self.draft.emit("Cast", [value], to=self.own)]
 
 
 def _cosh(wide: _Wide) -> Value:
@@ -58,23 +58,23 @@ def _cosh(wide: _Wide) -> Value:
 
 
 @longer_form(9, "Cosh")
-def means_of_exponentials(site: Site) -> Outcome:
+def means_of_exponentials(draft: NodeDraft) -> Outcome:
     """Below opset 9: exponentials."""
-    wide = _Wide(site, _FLOAT)
+    wide = _Wide(draft, _FLOAT)
     return wide.result(_cosh(wide))
 
 
 @longer_form(9, "Sinh")
-def tanh_times_cosh(site: Site) -> Outcome:
+def tanh_times_cosh(draft: NodeDraft) -> Outcome:
     """Below opset 9: Tanh times Cosh; exponentials alone would lose all digits next to zero."""
-    wide = _Wide(site, _FLOAT)
+    wide = _Wide(draft, _FLOAT)
     return wide.result(wide.do("Mul", wide.do("Tanh", wide.x), _cosh(wide)))
 
 
 @longer_form(9, "Acosh")
-def logarithms(site: Site) -> Outcome:
+def logarithms(draft: NodeDraft) -> Outcome:
     """Below opset 9: log (x) + log (1 + sqrt (1 - 1 / x^2))."""
-    wide = _Wide(site, _DOUBLE)
+    wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do
     inverse = do("Div", one, wide.x)
     root = do("Sqrt", do("Mul", do("Sub", one, inverse), do("Add", one, inverse)))
@@ -82,9 +82,9 @@ def logarithms(site: Site) -> Outcome:
 
 
 @longer_form(9, "Asinh")
-def logarithms_with_the_sign(site: Site) -> Outcome:
+def logarithms_with_the_sign(draft: NodeDraft) -> Outcome:
     """Below opset 9: log (|x|) + log (1 + sqrt (1 + 1 / x^2)) with the sign of x."""
-    wide = _Wide(site, _DOUBLE)
+    wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do
     size = do("Abs", wide.x)
     inverse = do("Div", one, size)
@@ -95,9 +95,9 @@ def logarithms_with_the_sign(site: Site) -> Outcome:
 
 
 @longer_form(9, "Atanh")
-def half_a_logarithm(site: Site) -> Outcome:
+def half_a_logarithm(draft: NodeDraft) -> Outcome:
     """Below opset 9: half of log ((1 + x) / (1 - x))."""
-    wide = _Wide(site, _DOUBLE)
+    wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do
     quotient = do("Div", do("Add", one, wide.x), do("Sub", one, wide.x))
     far = do("Mul", do("Log", quotient), wide.number(0.5))

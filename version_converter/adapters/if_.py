@@ -15,19 +15,19 @@ https://onnx.ai/onnx/operators/onnx__If.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(11, "If")
-def same_branches(site: Site) -> Outcome:
+def same_branches(draft: NodeDraft) -> Outcome:
     """Before opset 11: branches with outputs of the same shapes."""
-    bodies = (site.body("then_branch"), site.body("else_branch"))
+    bodies = (draft.body("then_branch"), draft.body("else_branch"))
     for one, other in zip(bodies[0].outputs, bodies[1].outputs, strict=True):
-        a, b = site.types.shape(one), site.types.shape(other)
+        a, b = draft.types.shape(one), draft.types.shape(other)
         if a is None or b is None:
             continue
         differ = any(x is not None and y is not None and x != y for x, y in zip(a, b, strict=False))
         if len(a) != len(b) or differ:
-            site.refuse(f"its branches give the shapes {a} and {b}, and opset 10 wants one")
+            draft.refuse(f"its branches give the shapes {a} and {b}, and opset 10 wants one")
     return None

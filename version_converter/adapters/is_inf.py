@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(10, "IsInf")
-def infinity_is_beyond_the_largest(site: Site) -> Outcome:
+def infinity_is_beyond_the_largest(draft: NodeDraft) -> Outcome:
     """Opset 9: compare with the largest finite number."""
-    dtype = site.required_dtype(0, "IsInf")
-    data, largest = site.input(0), np.array(np.finfo(dtype).max, dtype)
+    dtype = draft.required_dtype(0, "IsInf")
+    data, largest = draft.input(0), np.array(np.finfo(dtype).max, dtype)
     tests = []
-    if site.attribute("detect_positive"):
-        tests.append(site.emit("Greater", [data, site.const(largest, "largest")]))
-    if site.attribute("detect_negative"):
-        tests.append(site.emit("Less", [data, site.const(-largest, "lowest")]))
+    if draft.attribute("detect_positive"):
+        tests.append(draft.emit("Greater", [data, draft.const(largest, "largest")]))
+    if draft.attribute("detect_negative"):
+        tests.append(draft.emit("Less", [data, draft.const(-largest, "lowest")]))
     if not tests:
-        never = site.emit("Less", [data, data])
+        never = draft.emit("Less", [data, data])
         return [never]
-    return [tests[0] if len(tests) == 1 else site.emit("Or", tests)]
+    return [tests[0] if len(tests) == 1 else draft.emit("Or", tests)]

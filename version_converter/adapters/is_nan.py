@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(9, "IsNaN")
-def nan_is_in_no_range(site: Site) -> Outcome:
+def nan_is_in_no_range(draft: NodeDraft) -> Outcome:
     """Opset 8: every number is below one or above zero."""
-    dtype = site.required_dtype(0, "IsNaN")
-    data = site.input(0)
-    below = site.emit("Less", [data, site.const(np.ones((), dtype), "one")])
-    above = site.emit("Greater", [data, site.const(np.zeros((), dtype), "zero")])
-    return [site.emit("Not", [site.emit("Or", [below, above])])]
+    dtype = draft.required_dtype(0, "IsNaN")
+    data = draft.input(0)
+    below = draft.emit("Less", [data, draft.const(np.ones((), dtype), "one")])
+    above = draft.emit("Greater", [data, draft.const(np.zeros((), dtype), "zero")])
+    return [draft.emit("Not", [draft.emit("Or", [below, above])])]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ..node_draft import EXACT, Site
+from ..node_draft import EXACT, NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import halves
 from ..via_wider_type import WORDS, by_way_of
@@ -24,23 +24,23 @@ by_way_of(9, "Less", "Greater", types=WORDS, via=onnx.TensorProto.DOUBLE, inputs
 
 
 @longer_form(9, "Less", "Greater")
-def long_integers(site: Site) -> Outcome:
+def long_integers(draft: NodeDraft) -> Outcome:
     """Below opset 9: comparison of doubles, where one side is exact as doubles: rounding keeps the
     other on its side. Else comparison of the high halves, and of the low ones where those are
     equal."""
-    op_type, pair = site.op_type, [value for value in site.inputs if value is not None]
-    if site.required_dtype(0, op_type) not in (np.int64, np.uint64):
-        site.refuse(f"{op_type} of this type is not written out")
-    if any(_is_exact(site, index) for index in (0, 1)):
-        return [site.emit(op_type, [site.cast(value, _DOUBLE) for value in pair])]
-    parts = [[site.cast(half, _DOUBLE) for half in halves(site, value)] for value in pair]
+    op_type, pair = draft.op_type, [value for value in draft.inputs if value is not None]
+    if draft.required_dtype(0, op_type) not in (np.int64, np.uint64):
+        draft.refuse(f"{op_type} of this type is not written out")
+    if any(_is_exact(draft, index) for index in (0, 1)):
+        return [draft.emit(op_type, [draft.cast(value, _DOUBLE) for value in pair])]
+    parts = [[draft.cast(half, _DOUBLE) for half in halves(draft, value)] for value in pair]
     high, low = zip(*parts, strict=True)
-    decided = site.emit(op_type, high, "decided")
-    against = site.emit(op_type, high[::-1], "against")
-    by_low = site.emit("And", [site.emit("Not", [against]), site.emit(op_type, low)], "by_low")
-    return [site.emit("Or", [decided, by_low])]
+    decided = draft.emit(op_type, high, "decided")
+    against = draft.emit(op_type, high[::-1], "against")
+    by_low = draft.emit("And", [draft.emit("Not", [against]), draft.emit(op_type, low)], "by_low")
+    return [draft.emit("Or", [decided, by_low])]
 
 
-def _is_exact(site: Site, index: int) -> bool:
-    array = site.constant(index)
+def _is_exact(draft: NodeDraft, index: int) -> bool:
+    array = draft.constant(index)
     return array is not None and bool((np.abs(array.astype(np.float64)) < EXACT).all())

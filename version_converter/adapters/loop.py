@@ -26,28 +26,28 @@ import numpy as np
 import onnx
 
 from ...ir import Operator
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ())
 
 
 @downgrade(11, "Loop")
-def carry_something(site: Site) -> Outcome:
+def carry_something(draft: NodeDraft) -> Outcome:
     """Before opset 11: at least one state, here one without readers."""
-    if len(site.inputs) > 2:
+    if len(draft.inputs) > 2:
         return None
-    node, body = site.node, site.body("body")
-    carried = site.const(np.zeros((), np.float32), "carried")
-    site.set_input(2, carried)
+    node, body = draft.node, draft.body("body")
+    carried = draft.const(np.zeros((), np.float32), "carried")
+    draft.set_input(2, carried)
     # At once, since inference of the node reads the body too from now on.
-    site.graph.resize_inputs(node, 3)
-    site.graph.set_input(node, 2, carried)
+    draft.graph.resize_inputs(node, 3)
+    draft.graph.set_input(node, 2, carried)
     info = onnx.helper.make_value_info("carried", _NUMBER)
     state = body.add_input(info.name, info)
     passed = body.add_node(Operator("Identity"), [state], [f"{info.name}_on"]).output()
     condition, *scanned = body.outputs
     first, *others = body.output_infos
     body.set_outputs([condition, passed, *scanned], [first, info, *others])
-    site.graph.set_node_outputs(node, [site.label("carried"), *node.outputs])
+    draft.graph.set_node_outputs(node, [draft.label("carried"), *node.outputs])
     return None

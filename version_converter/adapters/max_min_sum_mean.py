@@ -18,58 +18,58 @@ import functools
 import numpy as np
 
 from ...ir import Value
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import is_float, pick, tiled
 
 
 @downgrade(8, "Sum", "Mean", "Max", "Min")
-def same_shapes(site: Site) -> Outcome:
+def same_shapes(draft: NodeDraft) -> Outcome:
     """Before opset 8: no broadcasting; inputs of Max and Min are tiled."""
-    shapes = [site.shape(index) for index in range(len(site.inputs))]
+    shapes = [draft.shape(index) for index in range(len(draft.inputs))]
     first = shapes[0]
     if len(shapes) == 1 or (
         first is not None and None not in first and shapes.count(first) == len(shapes)
     ):
         return None
-    if site.op_type in ("Sum", "Mean"):
-        site.refuse("opset 7 does not broadcast here, and the shapes are not known to be equal")
-    return [site.emit(site.op_type, _of_one_shape(site))]
+    if draft.op_type in ("Sum", "Mean"):
+        draft.refuse("opset 7 does not broadcast here, and the shapes are not known to be equal")
+    return [draft.emit(draft.op_type, _of_one_shape(draft))]
 
 
-def _of_one_shape(site: Site) -> list[Value]:
+def _of_one_shape(draft: NodeDraft) -> list[Value]:
     """The inputs, each broadcast to the shape of their sum."""
-    values = [value for value in site.inputs if value is not None]
-    ranks = [rank for rank in map(site.types.rank, values) if rank is not None]
+    values = [value for value in draft.inputs if value is not None]
+    ranks = [rank for rank in map(draft.types.rank, values) if rank is not None]
     if len(ranks) < len(values):
-        site.refuse(
+        draft.refuse(
             "opset 7 does not broadcast here, and the ranks of its inputs, which Tile needs, are"
             " not known; declare their shapes"
         )
-    total = functools.reduce(lambda a, b: site.emit("Add", [a, b], "sum"), values)
-    shape = site.emit("Shape", [total], "shape")
+    total = functools.reduce(lambda a, b: draft.emit("Add", [a, b], "sum"), values)
+    shape = draft.emit("Shape", [total], "shape")
     each = zip(values, ranks, strict=True)
-    return [tiled(site, value, rank, shape, max(ranks)) for value, rank in each]
+    return [tiled(draft, value, rank, shape, max(ranks)) for value, rank in each]
 
 
 @longer_form(8, "Sum", "Mean")
-def added_one_by_one(site: Site) -> Outcome:
+def added_one_by_one(draft: NodeDraft) -> Outcome:
     """Below opset 8: Add and Div, which broadcast."""
-    values = [value for value in site.inputs if value is not None]
-    total = functools.reduce(lambda a, b: site.emit("Add", [a, b], "sum"), values)
-    if site.op_type == "Sum":
+    values = [value for value in draft.inputs if value is not None]
+    total = functools.reduce(lambda a, b: draft.emit("Add", [a, b], "sum"), values)
+    if draft.op_type == "Sum":
         return [total]
-    dtype = site.required_dtype(0, "a mean")
-    return [site.emit("Div", [total, site.const(np.array(len(values), dtype), "count")])]
+    dtype = draft.required_dtype(0, "a mean")
+    return [draft.emit("Div", [total, draft.const(np.array(len(values), dtype), "count")])]
 
 
 @downgrade(12, "Max", "Min")
-def extreme_of_integers(site: Site) -> Outcome:
+def extreme_of_integers(draft: NodeDraft) -> Outcome:
     """Before opset 12: floats only; integers by comparison."""
-    if is_float(site):
+    if is_float(draft):
         return None
-    test = "Greater" if site.op_type == "Max" else "Less"
-    values = [value for value in site.inputs if value is not None]
+    test = "Greater" if draft.op_type == "Max" else "Less"
+    values = [value for value in draft.inputs if value is not None]
     if len(values) == 1:
-        return [site.emit("Identity", values)]
-    return [functools.reduce(lambda a, b: pick(site, test, a, b), values)]
+        return [draft.emit("Identity", values)]
+    return [functools.reduce(lambda a, b: pick(draft, test, a, b), values)]

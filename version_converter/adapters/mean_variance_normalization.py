@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body, upgrade
 from ..snippets import mean_and_deviations
 
@@ -24,19 +24,19 @@ inexact_body("MeanVarianceNormalization")
 
 
 @upgrade(13, "MeanVarianceNormalization")
-def write_axes(site: Site) -> Outcome:
+def write_axes(draft: NodeDraft) -> Outcome:
     """Write out the default: onnx's inference of opset 13 fails without axes."""
-    site.set("axes", site.attribute("axes"))
+    draft.set("axes", draft.attribute("axes"))
     return None
 
 
 @downgrade(9, "MeanVarianceNormalization")
-def by_squared_deviations(site: Site) -> Outcome:
+def by_squared_deviations(draft: NodeDraft) -> Outcome:
     """Opset 8: the specification's formula, where onnx's function subtracts squares."""
-    dtype, data = site.required_dtype(0, "the least divisor"), site.input(0)
+    dtype, data = draft.required_dtype(0, "the least divisor"), draft.input(0)
     assert data is not None
-    axes = [site.checked_axis(axis) for axis in site.attribute("axes")]
-    _, deviations, variance = mean_and_deviations(site, data, axes)
-    least = site.const(np.array(_LEAST, dtype), "least")
-    size = site.emit("Add", [site.emit("Sqrt", [variance]), least])
-    return [site.emit("Div", [deviations, size])]
+    axes = [draft.checked_axis(axis) for axis in draft.attribute("axes")]
+    _, deviations, variance = mean_and_deviations(draft, data, axes)
+    least = draft.const(np.array(_LEAST, dtype), "least")
+    size = draft.emit("Add", [draft.emit("Sqrt", [variance]), least])
+    return [draft.emit("Div", [deviations, size])]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 from ..via_wider_type import SHORT, by_way_of
 
@@ -27,29 +27,31 @@ by_way_of(
 
 
 @downgrade(10, "Mod")
-def remainder_of_division(site: Site) -> Outcome:
+def remainder_of_division(draft: NodeDraft) -> Outcome:
     """Opset 9: the remainder of Div, which rounds towards zero. For a floored quotient its sign is
     corrected."""
-    dtype = site.required_dtype(0, "Mod")
+    dtype = draft.required_dtype(0, "Mod")
     if dtype not in (np.int32, np.int64, np.uint64):
         # Other integers go by way of long ones.
-        site.refuse(f"Mod exists from opset 10 on, and that of {dtype} is no exact sum of products")
-    a, b = site.input(0), site.input(1)
-    whole = site.emit("Mul", [site.emit("Div", [a, b]), b])
-    rest = site.emit("Sub", [a, whole], "rest")
-    if site.attribute("fmod") or dtype.kind == "u":
+        draft.refuse(
+            f"Mod exists from opset 10 on, and that of {dtype} is no exact sum of products"
+        )
+    a, b = draft.input(0), draft.input(1)
+    whole = draft.emit("Mul", [draft.emit("Div", [a, b]), b])
+    rest = draft.emit("Sub", [a, whole], "rest")
+    if draft.attribute("fmod") or dtype.kind == "u":
         return [rest]
-    zero = site.const(np.zeros((), dtype), "zero")
-    signs = [site.emit("Less", [value, zero]) for value in (rest, b)]
-    exact = site.emit("Equal", [rest, zero])
-    wrong = site.emit("And", [site.emit("Xor", signs), site.emit("Not", [exact])])
-    return [site.emit("Where", [wrong, site.emit("Add", [rest, b]), rest])]
+    zero = draft.const(np.zeros((), dtype), "zero")
+    signs = [draft.emit("Less", [value, zero]) for value in (rest, b)]
+    exact = draft.emit("Equal", [rest, zero])
+    wrong = draft.emit("And", [draft.emit("Xor", signs), draft.emit("Not", [exact])])
+    return [draft.emit("Where", [wrong, draft.emit("Add", [rest, b]), rest])]
 
 
 @downgrade(28, "Mod")
-def integers_only(site: Site) -> Outcome:
+def integers_only(draft: NodeDraft) -> Outcome:
     """Before opset 28: floored quotients of integers only."""
-    dtype = site.required_dtype(0, "Mod")
-    if not site.attribute("fmod") and dtype.kind not in "iu":
-        site.refuse("fmod = 0 takes integers only in opset 27")
+    dtype = draft.required_dtype(0, "Mod")
+    if not draft.attribute("fmod") and dtype.kind not in "iu":
+        draft.refuse("fmod = 0 takes integers only in opset 27")
     return None

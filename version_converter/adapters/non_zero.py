@@ -21,25 +21,25 @@ import numpy as np
 import onnx
 
 from ...ir import Operator, Value, empty_header
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 _BODY = (("i", onnx.TensorProto.INT64), ("c", onnx.TensorProto.BOOL), ("u", onnx.TensorProto.FLOAT))
 
 
 @downgrade(9, "NonZero")
-def count_by_loop(site: Site) -> Outcome:
+def count_by_loop(draft: NodeDraft) -> Outcome:
     """Opset 8: numbers below the length, where no element is zero."""
-    data = site.input(0)
-    if data is None or site.rank(0) != 1 or not _has_no_zero(data):
-        site.refuse(
+    data = draft.input(0)
+    if data is None or draft.rank(0) != 1 or not _has_no_zero(data):
+        draft.refuse(
             "NonZero exists from opset 9 on; only that of a vector without zeros can be said"
         )
-    length = site.emit("Shape", [data], "length")
-    yes = site.const(np.array(True), "yes")
-    zero = site.const(np.zeros((), np.float32), "zero")
-    numbers = _count(site, [length, yes, zero])
-    return [site.unsqueeze(numbers, [0])]
+    length = draft.emit("Shape", [data], "length")
+    yes = draft.const(np.array(True), "yes")
+    zero = draft.const(np.zeros((), np.float32), "zero")
+    numbers = _count(draft, [length, yes, zero])
+    return [draft.unsqueeze(numbers, [0])]
 
 
 def _has_no_zero(value: Value) -> bool:
@@ -69,11 +69,11 @@ def _has_no_zero(value: Value) -> bool:
     return bool(elements.all())
 
 
-def _count(site: Site, inputs: list[Value]) -> Value:
+def _count(draft: NodeDraft, inputs: list[Value]) -> Value:
     """A Loop that returns its iteration numbers; it has a state because it must."""
-    labels = [site.label("unused"), site.label("numbers")]
-    loop = site.graph.add_node(Operator("Loop"), inputs, labels)
-    body = site.graph.add_body(loop, "body", empty_header("count"))
+    labels = [draft.label("unused"), draft.label("numbers")]
+    loop = draft.graph.add_node(Operator("Loop"), inputs, labels)
+    body = draft.graph.add_body(loop, "body", empty_header("count"))
     infos = [onnx.helper.make_tensor_value_info(name, type_, []) for name, type_ in _BODY]
     number, condition, carried = [body.add_input(info.name, info) for info in infos]
     results = [
@@ -89,5 +89,5 @@ def _count(site: Site, inputs: list[Value]) -> Value:
             for value, kind in zip(results, kinds, strict=True)
         ],
     )
-    site.note(loop)
+    draft.note(loop)
     return loop.output(1)

@@ -23,7 +23,7 @@ import onnx
 
 from ...ir import Value
 from ..attribute_to_input import Move, moved
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form
 from ..via_wider_type import WORDS, by_way_of
 
@@ -37,83 +37,85 @@ added_values(19, "Pad", attribute="mode", values=[b"wrap"])
 
 
 @downgrade(18, "Pad")
-def pad_all_axes(site: Site) -> Outcome:
+def pad_all_axes(draft: NodeDraft) -> Outcome:
     """Before opset 18: pads of all axes."""
-    if site.input(3) is None:
+    if draft.input(3) is None:
         return None
-    axes = site.required_constant(3, "input 'axes'").astype(np.int64)
-    rank = site.required_rank("'axes'")
-    axes = np.array([site.required_axis(axis, "'axes'") for axis in axes.reshape(-1).tolist()], int)
-    if len(set(axes.tolist())) < len(axes) or site.shape(1) not in (None, [None], [2 * len(axes)]):
-        site.refuse("its pads are not two for each of its axes")
+    axes = draft.required_constant(3, "input 'axes'").astype(np.int64)
+    rank = draft.required_rank("'axes'")
+    axes = np.array(
+        [draft.required_axis(axis, "'axes'") for axis in axes.reshape(-1).tolist()], int
+    )
+    if len(set(axes.tolist())) < len(axes) or draft.shape(1) not in (None, [None], [2 * len(axes)]):
+        draft.refuse("its pads are not two for each of its axes")
     places = np.concatenate([axes, axes + rank])
-    pads = site.constant(1)
+    pads = draft.constant(1)
     if pads is not None:
         spread = np.zeros(2 * rank, np.int64)
         spread[places] = pads
-        full = site.const(spread, "pads")
+        full = draft.const(spread, "pads")
     else:
-        zeros = site.ints([0] * (2 * rank), "zeros")
-        operands = [zeros, site.const(places, "places"), site.input(1)]
-        full = site.emit("ScatterElements", operands, "pads", axis=0)
-    site.set_input(1, full)
-    site.set_input(3, None)
+        zeros = draft.ints([0] * (2 * rank), "zeros")
+        operands = [zeros, draft.const(places, "places"), draft.input(1)]
+        full = draft.emit("ScatterElements", operands, "pads", axis=0)
+    draft.set_input(1, full)
+    draft.set_input(3, None)
     return None
 
 
 @longer_form(11, "Pad")
-def pad_by_joining(site: Site) -> Outcome:
+def pad_by_joining(draft: NodeDraft) -> Outcome:
     """Below opset 11: constant pads only. Run-time ones become tensors of the requested lengths,
     concatenated before and after; negative ones become a Slice."""
-    mode, data, pads = site.text("mode"), site.input(0), site.input(1)
+    mode, data, pads = draft.text("mode"), draft.input(0), draft.input(1)
     if mode != "constant":
-        site.refuse(f"mode = '{mode}' with pads from run time is not written out")
+        draft.refuse(f"mode = '{mode}' with pads from run time is not written out")
     assert data is not None and pads is not None
-    if site.input(2) is None:
-        site.required_dtype(0, "the value")
-    rank = site.required_rank("pads from run time")
-    if site.shape(1) not in (None, [None], [2 * rank]):
-        site.refuse(f"its pads are not two for each of {rank} axes")
-    sizes = site.types.elements(pads) or [None] * (2 * rank)
+    if draft.input(2) is None:
+        draft.required_dtype(0, "the value")
+    rank = draft.required_rank("pads from run time")
+    if draft.shape(1) not in (None, [None], [2 * rank]):
+        draft.refuse(f"its pads are not two for each of {rank} axes")
+    sizes = draft.types.elements(pads) or [None] * (2 * rank)
     counts = pads
     if any(count is None or count.at_least is None or count.at_least < 0 for count in sizes):
-        data, counts = _cut(site, data, pads, rank)
+        data, counts = _cut(draft, data, pads, rank)
     for axis in range(rank):
         blocks: list[Value | None] = [data]
         for side, place in ((0, axis), (1, axis + rank)):
             count = sizes[place]
             if count is None or count.value != 0:
-                blocks.insert(side and len(blocks), _block(site, data, counts, axis, place, rank))
+                blocks.insert(side and len(blocks), _block(draft, data, counts, axis, place, rank))
         if len(blocks) > 1:
-            data = site.emit("Concat", blocks, "padded", axis=axis)
-    return [data if data is not site.input(0) else site.emit("Identity", [data])]
+            data = draft.emit("Concat", blocks, "padded", axis=axis)
+    return [data if data is not draft.input(0) else draft.emit("Identity", [data])]
 
 
-def _cut(site: Site, data: Value, pads: Value, rank: int) -> tuple[Value, Value]:
+def _cut(draft: NodeDraft, data: Value, pads: Value, rank: int) -> tuple[Value, Value]:
     """The data sliced by the negative pads, and the other pads."""
-    zero = site.const(np.array(0), "zero")
-    less = site.emit("Less", [pads, zero], "less")
-    cuts = site.emit("Where", [less, pads, zero], "cuts")
-    counts = site.emit("Where", [less, zero, pads], "counts")
-    ends = [site.ints([number], "place") for number in (0, rank, 2 * rank)]
-    starts = site.emit("Neg", [site.emit("Slice", [cuts, *ends[:2]])], "starts")
-    shape = site.emit("Shape", [data], "shape")
-    stops = site.emit("Add", [shape, site.emit("Slice", [cuts, *ends[1:]])], "stops")
-    return site.emit("Slice", [data, starts, stops], "cut"), counts
+    zero = draft.const(np.array(0), "zero")
+    less = draft.emit("Less", [pads, zero], "less")
+    cuts = draft.emit("Where", [less, pads, zero], "cuts")
+    counts = draft.emit("Where", [less, zero, pads], "counts")
+    ends = [draft.ints([number], "place") for number in (0, rank, 2 * rank)]
+    starts = draft.emit("Neg", [draft.emit("Slice", [cuts, *ends[:2]])], "starts")
+    shape = draft.emit("Shape", [data], "shape")
+    stops = draft.emit("Add", [shape, draft.emit("Slice", [cuts, *ends[1:]])], "stops")
+    return draft.emit("Slice", [data, starts, stops], "cut"), counts
 
 
-def _block(site: Site, data: Value, counts: Value, axis: int, place: int, rank: int) -> Value:
+def _block(draft: NodeDraft, data: Value, counts: Value, axis: int, place: int, rank: int) -> Value:
     """A padding block before or after the data along an axis."""
-    shape = site.emit("Shape", [data], "shape")
+    shape = draft.emit("Shape", [data], "shape")
     sizes: list[Value | None] = []
     for first, last in ((0, axis), (axis + 1, rank)):
         if first < last:
-            ends = [site.ints([number], "place") for number in (first, last)]
-            sizes.append(site.emit("Slice", [shape, *ends], "sizes"))
-    count = site.emit("Gather", [counts, site.ints([place], "place")], "count", axis=0)
+            ends = [draft.ints([number], "place") for number in (first, last)]
+            sizes.append(draft.emit("Slice", [shape, *ends], "sizes"))
+    count = draft.emit("Gather", [counts, draft.ints([place], "place")], "count", axis=0)
     sizes.insert(int(axis > 0), count)
-    value = site.input(2)
+    value = draft.input(2)
     if value is None:
-        value = site.const(np.zeros((), site.required_dtype(0, "the value")), "value")
-    whole = site.emit("Concat", sizes, "block_shape", axis=0) if len(sizes) > 1 else count
-    return site.emit("Expand", [value, whole], "block")
+        value = draft.const(np.zeros((), draft.required_dtype(0, "the value")), "value")
+    whole = draft.emit("Concat", sizes, "block_shape", axis=0) if len(sizes) > 1 else count
+    return draft.emit("Expand", [value, whole], "block")

@@ -28,17 +28,17 @@ import numpy as np
 import onnx
 
 from ...ir import Array
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form, upgrade
 from ..via_wider_type import TINY, by_way_of
 from ..windows import Window, say_elements, say_ends, sides, windows
 
 
 @downgrade(8, "MaxPool")
-def row_major(site: Site) -> Outcome:
+def row_major(draft: NodeDraft) -> Outcome:
     """Opset 7: no indices, and hence no storage order."""
-    if not site.is_used(1):
-        site.drop("storage_order")
+    if not draft.is_used(1):
+        draft.drop("storage_order")
     return None
 
 
@@ -46,62 +46,62 @@ by_way_of(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
 
 
 @longer_form(10, "MaxPool")
-def the_largest_of_windows(site: Site) -> Outcome:
+def the_largest_of_windows(draft: NodeDraft) -> Outcome:
     """Below opset 10: windows with more padding, or gathered side by side. Padding is never the
     maximum, so that another element of the window may replace it."""
-    per_axis = windows(site)
+    per_axis = windows(draft)
     if all(window.step == 1 for window in per_axis):
-        return say_ends(site, per_axis)
-    if site.is_used(1):
-        site.refuse("indices of dilated windows are not written out")
-    data = site.input(0)
+        return say_ends(draft, per_axis)
+    if draft.is_used(1):
+        draft.refuse("indices of dilated windows are not written out")
+    data = draft.input(0)
     assert data is not None
-    return [*say_elements(site, data, [_inside(site, window) for window in per_axis]), None][
-        : len(site.node.outputs)
+    return [*say_elements(draft, data, [_inside(draft, window) for window in per_axis]), None][
+        : len(draft.node.outputs)
     ]
 
 
-def _inside(site: Site, window: Window) -> Array:
+def _inside(draft: NodeDraft, window: Window) -> Array:
     """The positions of windows, with the first element of each in the place of padding."""
     places, outside = window.places(), window.outside()
     if outside.all(axis=1).any():
-        site.refuse("one of its windows holds nothing but padding")
+        draft.refuse("one of its windows holds nothing but padding")
     first = np.take_along_axis(places, outside.argmin(axis=1)[:, None], axis=1)
     inside: Array = np.where(outside, first, places)
     return inside
 
 
 @longer_form(10, "AveragePool")
-def the_mean_of_windows(site: Site) -> Outcome:
+def the_mean_of_windows(draft: NodeDraft) -> Outcome:
     """Below opset 10: windows with more padding, which does not count."""
-    per_axis = windows(site)
-    if site.attribute("count_include_pad") and any(window.more for window in per_axis):
-        site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
-    return say_ends(site, per_axis)
+    per_axis = windows(draft)
+    if draft.attribute("count_include_pad") and any(window.more for window in per_axis):
+        draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
+    return say_ends(draft, per_axis)
 
 
 @longer_form(18, "LpPool")
 @longer_form(19, "AveragePool")
-def windows_side_by_side(site: Site) -> Outcome:
+def windows_side_by_side(draft: NodeDraft) -> Outcome:
     """Below opset 19 (LpPool 18): gather dilated windows side by side from padded data. A mean
     counts the padding if `count_include_pad` is set, or there is none."""
-    per_axis, data = windows(site), site.input(0)
+    per_axis, data = windows(draft), draft.input(0)
     assert data is not None
     padded = any(window.start or window.end for window in per_axis)
-    mean = site.op_type == "AveragePool"
+    mean = draft.op_type == "AveragePool"
     if not mean and all(window.step == 1 for window in per_axis):
-        return say_ends(site, per_axis)
+        return say_ends(draft, per_axis)
     if mean and any(window.more for window in per_axis):
-        site.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
-    if mean and padded and not site.attribute("count_include_pad"):
-        site.refuse("a mean over dilated windows without their padding is not written out")
+        draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
+    if mean and padded and not draft.attribute("count_include_pad"):
+        draft.refuse("a mean over dilated windows without their padding is not written out")
     if padded:
         pads = [
             [0, 0, *(getattr(window, side) for window in per_axis)] for side in ("start", "end")
         ]
-        data = site.emit("Pad", [data, site.ints([*pads[0], *pads[1]], "pads")], "padded")
-    site.drop("count_include_pad")
-    return say_elements(site, data, [window.places() + window.start for window in per_axis])
+        data = draft.emit("Pad", [data, draft.ints([*pads[0], *pads[1]], "pads")], "padded")
+    draft.drop("count_include_pad")
+    return say_elements(draft, data, [window.places() + window.start for window in per_axis])
 
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
@@ -111,32 +111,32 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 @upgrade(19, "AveragePool")
 @downgrade(19, "AveragePool")
 @downgrade(22, *_POOLS)
-def same_windows(site: Site) -> Outcome:
+def same_windows(draft: NodeDraft) -> Outcome:
     """Refuse a ceil_mode whose last window may start in the padding."""
-    if not site.attribute("ceil_mode") or _starts_inside(site):
+    if not draft.attribute("ceil_mode") or _starts_inside(draft):
         return None
-    shape = site.types.shape(site.node.output())
+    shape = draft.types.shape(draft.node.output())
     if shape is None or None in shape:
-        shape = site.inferred_shape(site.source)
-    other = site.inferred_shape(site.target)
+        shape = draft.inferred_shape(draft.source)
+    other = draft.inferred_shape(draft.target)
     # The first two axes are not pooled, so batches and channels need not be known.
     if shape is None or other is None or None in shape[2:] or shape[2:] != other[2:]:
-        site.refuse(
-            f"ceil_mode = 1 may count windows in another way in opset {site.target}: the output has"
-            f" the shape {shape} here and {other} there"
+        draft.refuse(
+            f"ceil_mode = 1 may count windows in another way in opset {draft.target}: the output"
+            f" has the shape {shape} here and {other} there"
         )
     return None
 
 
-def _starts_inside(site: Site) -> bool:
+def _starts_inside(draft: NodeDraft) -> bool:
     """Test whether no window starts in the end padding, for any input size.
 
     The last one starts before in + pad_end - reach + stride, counted from the first element; with
     pad_end + stride <= reach that is inside.
     """
-    if site.text("auto_pad") not in ("", "NOTSET", "VALID"):
+    if draft.text("auto_pad") not in ("", "NOTSET", "VALID"):
         return False
-    kernel, strides, dilations, pads = sides(site)
+    kernel, strides, dilations, pads = sides(draft)
     ends = pads[len(kernel) :]
     return all(
         end + stride <= dilation * (size - 1) + 1

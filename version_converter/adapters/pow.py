@@ -16,26 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 from ..snippets import is_float
 
 
 @downgrade(12, "Pow")
-def exponent_like_base(site: Site) -> Outcome:
+def exponent_like_base(draft: NodeDraft) -> Outcome:
     """Before opset 12: an exponent of the base's type."""
-    base, exponent = site.elem_type(0), site.elem_type(1)
-    if base == exponent or base is None or not is_float(site):
+    base, exponent = draft.elem_type(0), draft.elem_type(1)
+    if base == exponent or base is None or not is_float(draft):
         return None
-    dtype, own = site.required_dtype(0, "Pow"), site.required_dtype(1, "Pow")
-    if site.constant(1) is None and _holds(dtype, own):
-        site.set_input(1, site.emit("Cast", [site.input(1)], "exponent", to=base))
+    dtype, own = draft.required_dtype(0, "Pow"), draft.required_dtype(1, "Pow")
+    if draft.constant(1) is None and _holds(dtype, own):
+        draft.set_input(1, draft.emit("Cast", [draft.input(1)], "exponent", to=base))
         return None
-    values = site.required_constant(1, "the exponent (of another type than the base)")
+    values = draft.required_constant(1, "the exponent (of another type than the base)")
     cast = values.astype(dtype)
     if (cast != values).any():
-        site.refuse("its exponents are not exact in the type of the base, which opset 11 wants")
-    site.set_input(1, site.const(cast, "exponent"))
+        draft.refuse("its exponents are not exact in the type of the base, which opset 11 wants")
+    draft.set_input(1, draft.const(cast, "exponent"))
     return None
 
 

@@ -21,7 +21,7 @@ import onnx
 
 from ...ir import Graph, Value
 from ..loops import counted_loop
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, harmless, longer_form
 from ..snippets import numbers_below
 
@@ -32,41 +32,41 @@ harmless("Range", attribute="stash_type")
 
 
 @longer_form(11, "Range")
-def counted(site: Site) -> Outcome:
+def counted(draft: NodeDraft) -> Outcome:
     """Below opset 11: multiples of the step for integers, as 64-bit ones, and a Loop of additions
     for floats. Onnx's function counts in floats, which round."""
-    site.required_dtype(0, "Range")
-    own = site.elem_type() or 0
+    draft.required_dtype(0, "Range")
+    own = draft.elem_type() or 0
     integers = own not in (_T.FLOAT, _T.DOUBLE)
     operands = []
     for index in range(3):
-        value = site.input(index)
+        value = draft.input(index)
         assert value is not None
-        operands.append(site.cast(value, _T.INT64) if integers and own != _T.INT64 else value)
+        operands.append(draft.cast(value, _T.INT64) if integers and own != _T.INT64 else value)
     start, limit, delta = operands
-    count = _count(site, limit, start, delta)
+    count = _count(draft, limit, start, delta)
     if not integers:
-        return [_added_up(site, count, start, delta)]
-    whole = site.emit("Reshape", [count, site.ints([1], "one")], "count")
-    steps = site.emit("Mul", [numbers_below(site, whole), delta], "steps")
-    result = site.emit("Add", [steps, start], "numbers")
-    return [result if own == _T.INT64 else site.emit("Cast", [result], to=own)]
+        return [_added_up(draft, count, start, delta)]
+    whole = draft.emit("Reshape", [count, draft.ints([1], "one")], "count")
+    steps = draft.emit("Mul", [numbers_below(draft, whole), delta], "steps")
+    result = draft.emit("Add", [steps, start], "numbers")
+    return [result if own == _T.INT64 else draft.emit("Cast", [result], to=own)]
 
 
-def _count(site: Site, limit: Value, start: Value, delta: Value) -> Value:
+def _count(draft: NodeDraft, limit: Value, start: Value, delta: Value) -> Value:
     """The number of elements, counted in doubles as onnxruntime does."""
-    distance = site.emit("Sub", [limit, start], "distance")
-    parts = [site.cast(value, _T.DOUBLE) for value in (distance, delta)]
-    steps = site.emit("Ceil", [site.emit("Div", parts, "parts")], "steps")
-    zero = site.const(np.array(0.0), "zero")
-    return site.emit("Cast", [site.emit("Max", [steps, zero], "least")], "count", to=_T.INT64)
+    distance = draft.emit("Sub", [limit, start], "distance")
+    parts = [draft.cast(value, _T.DOUBLE) for value in (distance, delta)]
+    steps = draft.emit("Ceil", [draft.emit("Div", parts, "parts")], "steps")
+    zero = draft.const(np.array(0.0), "zero")
+    return draft.emit("Cast", [draft.emit("Max", [steps, zero], "least")], "count", to=_T.INT64)
 
 
-def _added_up(site: Site, count: Value, start: Value, delta: Value) -> Value:
-    scalar = onnx.helper.make_tensor_type_proto(site.elem_type() or 0, [])
+def _added_up(draft: NodeDraft, count: Value, start: Value, delta: Value) -> Value:
+    scalar = onnx.helper.make_tensor_type_proto(draft.elem_type() or 0, [])
 
     def iterate(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
-        term = site.emit("Identity", [before[0]], "shown")
-        return [site.emit("Add", [before[0], delta], "sum"), term]
+        term = draft.emit("Identity", [before[0]], "shown")
+        return [draft.emit("Add", [before[0], delta], "sum"), term]
 
-    return counted_loop(site, count, [start], [scalar], iterate, [scalar])[1]
+    return counted_loop(draft, count, [start], [scalar], iterate, [scalar])[1]

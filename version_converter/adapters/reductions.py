@@ -33,7 +33,7 @@ from .. import chosen_axes
 from ..attribute_to_input import Move, moved
 from ..chosen_axes import OTHERS
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body, longer_form
 from ..via_wider_type import by_way_of
 
@@ -61,52 +61,52 @@ by_way_of(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
 
 @downgrade(13, "ReduceSum")
 @downgrade(18, *OTHERS)
-def empty_axes(site: Site) -> Outcome:
+def empty_axes(draft: NodeDraft) -> Outcome:
     """Before opset 13 or 18: no empty axes, which mean all or, with `noop_with_empty_axes`,
     none."""
-    if site.input(1) is None:
+    if draft.input(1) is None:
         axes: list[int] = []
     else:
-        axes = site.required_constant(1, "input 'axes'").reshape(-1).tolist()
-    does_nothing = site.attribute("noop_with_empty_axes")
-    site.drop("noop_with_empty_axes")
+        axes = draft.required_constant(1, "input 'axes'").reshape(-1).tolist()
+    does_nothing = draft.attribute("noop_with_empty_axes")
+    draft.drop("noop_with_empty_axes")
     if axes:
         return None
-    site.set_input(1, None)
+    draft.set_input(1, None)
     if not does_nothing:
         return None
-    if site.op_type in _PLAIN:
-        site.op_type = "Identity"
-        site.attributes.clear()
+    if draft.op_type in _PLAIN:
+        draft.op_type = "Identity"
+        draft.attributes.clear()
         return None
-    data = site.input(0)
-    if site.op_type == "ReduceSumSquare":
-        return [site.emit("Mul", [data, data])]
-    op_types = _ON_ELEMENTS[site.op_type]
-    return [site.emit(op_types[0], [data]) if op_types else site.emit("Identity", [data])]
+    data = draft.input(0)
+    if draft.op_type == "ReduceSumSquare":
+        return [draft.emit("Mul", [data, data])]
+    op_types = _ON_ELEMENTS[draft.op_type]
+    return [draft.emit(op_types[0], [data]) if op_types else draft.emit("Identity", [data])]
 
 
 @longer_form(18, "ReduceMax", "ReduceMin")
-def extreme_over_chosen_axes(site: Site) -> Outcome:
+def extreme_over_chosen_axes(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: the extreme along each chosen axis, one after the other."""
-    return [chosen_axes.extreme(site)]
+    return [chosen_axes.extreme(draft)]
 
 
 @longer_form(18, "ReduceLogSumExp")
-def log_of_sum_over_chosen_axes(site: Site) -> Outcome:
+def log_of_sum_over_chosen_axes(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: ReduceSum, which supports these, and a maximum axis by
     axis."""
-    return [chosen_axes.log_of_sum(site)]
+    return [chosen_axes.log_of_sum(draft)]
 
 
 @longer_form(18, "ReduceMean")
-def mean_over_chosen_axes(site: Site) -> Outcome:
+def mean_over_chosen_axes(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: a sum and a count."""
-    return [chosen_axes.mean(site)]
+    return [chosen_axes.mean(draft)]
 
 
 @longer_form(13, "ReduceSum")
 @longer_form(18, "ReduceProd")
-def accumulated_over_chosen_axes(site: Site) -> Outcome:
+def accumulated_over_chosen_axes(draft: NodeDraft) -> Outcome:
     """Below opset 13 or 18, run-time axes: axis by axis."""
-    return [chosen_axes.accumulated(site)]
+    return [chosen_axes.accumulated(draft)]

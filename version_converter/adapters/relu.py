@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(14, "Relu", kinds="i")
-def relu_of_integers(site: Site) -> Outcome:
+def relu_of_integers(draft: NodeDraft) -> Outcome:
     """Before opset 14: floats only; Max for integers."""
-    dtype = site.required_dtype(0, "Relu before opset 14")
+    dtype = draft.required_dtype(0, "Relu before opset 14")
     if dtype.kind != "i":
         return None
-    return [site.emit("Max", [site.input(0), site.const(np.zeros((), dtype), "zero")])]
+    return [draft.emit("Max", [draft.input(0), draft.const(np.zeros((), dtype), "zero")])]

@@ -23,26 +23,26 @@ from __future__ import annotations
 
 from ...facts.polynomial import Dimension
 from ..form import writes
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import reshaped
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
-def no_zeros(site: Site) -> Outcome:
+def no_zeros(draft: NodeDraft) -> Outcome:
     """Before opset 14: a zero in the target shape copies the input's dimension."""
-    if site.attribute("allowzero"):
-        if not _says_the_same(site):
-            site.refuse("a dimension of 0 with allowzero = 1 cannot be said in opset 13")
-        site.drop("allowzero")
+    if draft.attribute("allowzero"):
+        if not _says_the_same(draft):
+            draft.refuse("a dimension of 0 with allowzero = 1 cannot be said in opset 13")
+        draft.drop("allowzero")
     return None
 
 
-def _says_the_same(site: Site) -> bool:
+def _says_the_same(draft: NodeDraft) -> bool:
     """Test whether each target dimension that may be zero equals the input's."""
-    sizes = site.types.dimensions(site.input(0)) or ()
-    constant, shape = site.constant(1), site.input(1)
-    target = None if shape is None else site.types.elements(shape)
+    sizes = draft.types.dimensions(draft.input(0)) or ()
+    constant, shape = draft.constant(1), draft.input(1)
+    target = None if shape is None else draft.types.elements(shape)
     if constant is not None:
         target = [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
     return target is not None and all(
@@ -53,8 +53,8 @@ def _says_the_same(site: Site) -> bool:
 
 
 @longer_form(14, "Reshape")
-def cut_zeros(site: Site) -> Outcome:
+def cut_zeros(draft: NodeDraft) -> Outcome:
     """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced."""
-    data, shape = site.input(0), site.input(1)
+    data, shape = draft.input(0), draft.input(1)
     assert data is not None and shape is not None
-    return [reshaped(site, data, shape)]
+    return [reshaped(draft, data, shape)]

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body
 from ..snippets import mean_along, require_unidirectional, with_epsilon
 
@@ -20,30 +20,30 @@ inexact_body("RMSNormalization")
 
 
 @downgrade(23, "RMSNormalization")
-def by_squares(site: Site) -> Outcome:
+def by_squares(draft: NodeDraft) -> Outcome:
     """Opset 22: at least as exact as the input, where onnx's function computes doubles as
     floats."""
-    site.required_dtype(0, "the precision")
-    require_unidirectional(site, 1)
-    own, data = site.elem_type(0), site.input(0)
-    double = onnx.TensorProto.DOUBLE in (own, site.attribute("stash_type"))
+    draft.required_dtype(0, "the precision")
+    require_unidirectional(draft, 1)
+    own, data = draft.elem_type(0), draft.input(0)
+    double = onnx.TensorProto.DOUBLE in (own, draft.attribute("stash_type"))
     inner = onnx.TensorProto.DOUBLE if double else onnx.TensorProto.FLOAT
     assert data is not None and own is not None
-    wide = data if own == inner else site.cast(data, inner)
-    squares = site.emit("Mul", [wide, wide], "squares")
-    size = site.emit("Sqrt", [with_epsilon(site, _mean(site, squares))], "size")
-    result = site.emit("Div", [wide, size], "normalized")
-    result = result if own == inner else site.cast(result, own)
-    return [site.emit("Mul", [result, site.input(1)])]
+    wide = data if own == inner else draft.cast(data, inner)
+    squares = draft.emit("Mul", [wide, wide], "squares")
+    size = draft.emit("Sqrt", [with_epsilon(draft, _mean(draft, squares))], "size")
+    result = draft.emit("Div", [wide, size], "normalized")
+    result = result if own == inner else draft.cast(result, own)
+    return [draft.emit("Mul", [result, draft.input(1)])]
 
 
-def _mean(site: Site, squares: Value) -> Value:
+def _mean(draft: NodeDraft, squares: Value) -> Value:
     """The mean along the axes from `axis` on, however many follow."""
-    axis, rank = site.attribute("axis"), site.rank()
-    site.checked_axis(axis)
+    axis, rank = draft.attribute("axis"), draft.rank()
+    draft.checked_axis(axis)
     if axis < 0 or rank is not None:
-        return mean_along(site, squares, list(range(axis, rank if axis >= 0 and rank else 0)))
-    shape = site.emit("Shape", [squares], "shape")
-    bounds = [site.const(np.array(axis), "first"), site.emit("Size", [shape], "rank")]
-    axes = site.emit("Range", [*bounds, site.const(np.array(1), "one")], "axes")
-    return site.emit("ReduceMean", [squares, axes], "mean")
+        return mean_along(draft, squares, list(range(axis, rank if axis >= 0 and rank else 0)))
+    shape = draft.emit("Shape", [squares], "shape")
+    bounds = [draft.const(np.array(axis), "first"), draft.emit("Size", [shape], "rank")]
+    axes = draft.emit("Range", [*bounds, draft.const(np.array(1), "one")], "axes")
+    return draft.emit("ReduceMean", [squares, axes], "mean")

@@ -11,22 +11,22 @@ https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, upgrade
 
 
 @upgrade(16, "RoiAlign")
-def old_half_pixel(site: Site) -> Outcome:
+def old_half_pixel(draft: NodeDraft) -> Outcome:
     """Before opset 16: "output_half_pixel" only."""
-    site.set("coordinate_transformation_mode", "output_half_pixel")
+    draft.set("coordinate_transformation_mode", "output_half_pixel")
     return None
 
 
 @downgrade(16, "RoiAlign")
-def only_old_half_pixel(site: Site) -> Outcome:
+def only_old_half_pixel(draft: NodeDraft) -> Outcome:
     """Opset 15: "output_half_pixel" only, which is not the default of opset 16."""
-    mode = site.text("coordinate_transformation_mode")
+    mode = draft.text("coordinate_transformation_mode")
     if mode != "output_half_pixel":
-        site.refuse(f"coordinate_transformation_mode = '{mode}' does not exist in opset 15")
-    site.drop("coordinate_transformation_mode")
+        draft.refuse(f"coordinate_transformation_mode = '{mode}' does not exist in opset 15")
+    draft.drop("coordinate_transformation_mode")
     return None

@@ -8,14 +8,14 @@ https://onnx.ai/onnx/operators/onnx__Round.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import rounded
 
 
 @longer_form(11, "Round")
-def up_or_down(site: Site) -> Outcome:
+def up_or_down(draft: NodeDraft) -> Outcome:
     """Below opset 11: Floor or Ceil, by the distance to the integer below."""
-    dtype, data = site.required_dtype(0, "a half"), site.input(0)
+    dtype, data = draft.required_dtype(0, "a half"), draft.input(0)
     assert data is not None
-    return [rounded(site, data, dtype)]
+    return [rounded(draft, data, dtype)]

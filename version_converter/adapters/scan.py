@@ -17,29 +17,29 @@ https://onnx.ai/onnx/operators/onnx__Scan.html
 
 from __future__ import annotations
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(11, "Scan")
-def count_scan_axes(site: Site) -> Outcome:
+def count_scan_axes(draft: NodeDraft) -> Outcome:
     """Convert negative axes to positive ones, by the rank of each input or output."""
-    body = site.body("body")
-    scanned = site.attribute("num_scan_inputs")
-    states = len(site.inputs) - scanned
-    inputs = [site.rank(states + index) for index in range(scanned)]
+    body = draft.body("body")
+    scanned = draft.attribute("num_scan_inputs")
+    states = len(draft.inputs) - scanned
+    inputs = [draft.rank(states + index) for index in range(scanned)]
     outputs = []
     for value in body.outputs[states:]:
-        rank = site.types.rank(value)
+        rank = draft.types.rank(value)
         outputs.append(None if rank is None else rank + 1)
     for name, ranks in (("scan_input_axes", inputs), ("scan_output_axes", outputs)):
-        axes = site.attribute(name) if name in site.attributes else []
+        axes = draft.attribute(name) if name in draft.attributes else []
         if all(axis >= 0 for axis in axes):
             continue
         counted = []
         for axis, rank in zip(axes, ranks, strict=True):
             if axis < 0 and rank is None:
-                site.refuse(f"a negative axis in '{name}' needs a rank that is not known")
+                draft.refuse(f"a negative axis in '{name}' needs a rank that is not known")
             counted.append(axis + (rank or 0) if axis < 0 else axis)
-        site.set(name, counted)
+        draft.set(name, counted)
     return None

@@ -25,7 +25,7 @@ from ...ir import Array, Graph, Value
 from ...ops.schemas import allowed_types, schema_at, tensor_text
 from ..flat_indices import as_int64, depth_of, flat_index, lengths
 from ..loops import counted_loop
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..snippets import length_of, pick, reshaped
 
@@ -41,142 +41,142 @@ Changed = Callable[[Value, Value, Value], Value]
 
 
 @upgrade(11, "Scatter")
-def to_scatter_elements(site: Site) -> Outcome:
+def to_scatter_elements(draft: NodeDraft) -> Outcome:
     """The same operator under another name."""
-    site.op_type = "ScatterElements"
+    draft.op_type = "ScatterElements"
     return None
 
 
 @downgrade(11, "ScatterElements")
-def to_scatter(site: Site) -> Outcome:
+def to_scatter(draft: NodeDraft) -> Outcome:
     """The same operator under its old name."""
-    site.op_type = "Scatter"
+    draft.op_type = "Scatter"
     return None
 
 
 @longer_form(16, "ScatterElements")
 @longer_form(18, "ScatterElements")
-def reduce_elements(site: Site) -> Outcome:
+def reduce_elements(draft: NodeDraft) -> Outcome:
     """Below opset 18 or 16: read elements, join them with updates, write them back. Indices along
     the axis follow one after the other, since two may have the same target."""
-    axis = site.required_axis(site.attribute("axis"), "a reduction")
-    join = _joining(site)
+    axis = draft.required_axis(draft.attribute("axis"), "a reduction")
+    join = _joining(draft)
 
     def change(data: Value, indices: Value, updates: Value) -> Value:
-        old = site.emit("GatherElements", [data, indices], "old", axis=axis)
-        new = _new(site, join, old, updates)
-        return site.emit("ScatterElements", [data, indices, new], "changed", axis=axis)
+        old = draft.emit("GatherElements", [data, indices], "old", axis=axis)
+        new = _new(draft, join, old, updates)
+        return draft.emit("ScatterElements", [data, indices, new], "changed", axis=axis)
 
-    shape, constant = site.shape(1), site.constant(1)
-    if shape is not None and len(shape) != site.rank():
-        site.refuse("its indices have another rank than its data")
+    shape, constant = draft.shape(1), draft.constant(1)
+    if shape is not None and len(shape) != draft.rank():
+        draft.refuse("its indices have another rank than its data")
     distinct = shape is not None and shape[axis] in (0, 1)
     if constant is not None and (constant >= 0).all():
         order = np.sort(constant, axis)
         distinct = bool(np.diff(order, axis=axis).all())
-    return [_joined(site, change, distinct, axis)]
+    return [_joined(draft, change, distinct, axis)]
 
 
 @longer_form(16, "ScatterND")
 @longer_form(18, "ScatterND")
-def reduce_slices(site: Site) -> Outcome:
+def reduce_slices(draft: NodeDraft) -> Outcome:
     """Below opset 18 or 16: the same with slices, one index tuple after the other."""
-    join, depth = _joining(site), depth_of(site)
+    join, depth = _joining(draft), depth_of(draft)
 
     def change(data: Value, indices: Value, updates: Value) -> Value:
-        old = site.emit("GatherND", [data, indices], "old")
-        new = _new(site, join, old, updates)
-        return site.emit("ScatterND", [data, indices, new], "changed")
+        old = draft.emit("GatherND", [data, indices], "old")
+        new = _new(draft, join, old, updates)
+        return draft.emit("ScatterND", [data, indices, new], "changed")
 
-    shape, constant = site.shape(1), site.constant(1)
+    shape, constant = draft.shape(1), draft.constant(1)
     distinct = shape is not None and None not in shape and math.prod(n or 0 for n in shape) <= depth
     if constant is not None and (constant >= 0).all():
         tuples = constant.reshape(-1, depth)
         distinct = len(np.unique(tuples, axis=0)) == len(tuples)
     if not distinct and len(shape or ()) != 2:
-        _in_one_row(site, depth)
-    return [_joined(site, change, distinct, 0)]
+        _in_one_row(draft, depth)
+    return [_joined(draft, change, distinct, 0)]
 
 
-def _joining(site: Site) -> str:
+def _joining(draft: NodeDraft) -> str:
     """The operator that joins or compares two elements."""
-    join = _JOINING.get(site.text("reduction"))
+    join = _JOINING.get(draft.text("reduction"))
     if join is None:
-        site.refuse(f"no opset has a reduction '{site.text('reduction')}'")
-    schema, elem_type = schema_at(join, site.source), site.elem_type()
+        draft.refuse(f"no opset has a reduction '{draft.text('reduction')}'")
+    schema, elem_type = schema_at(join, draft.source), draft.elem_type()
     if elem_type is None or tensor_text(elem_type) not in allowed_types(schema, "T"):
-        site.refuse(f"{join} does not take elements of its type")
+        draft.refuse(f"{join} does not take elements of its type")
     return join
 
 
-def _new(site: Site, join: str, old: Value, updates: Value) -> Value:
+def _new(draft: NodeDraft, join: str, old: Value, updates: Value) -> Value:
     if join in ("Greater", "Less"):
-        return pick(site, join, old, updates)
-    return site.emit(join, [old, updates], "new")
+        return pick(draft, join, old, updates)
+    return draft.emit(join, [old, updates], "new")
 
 
-def _joined(site: Site, change: Changed, distinct: bool, axis: int) -> Value:
+def _joined(draft: NodeDraft, change: Changed, distinct: bool, axis: int) -> Value:
     """All updates at once where their targets are distinct, else one after the other."""
-    data, indices, updates = (site.input(index) for index in range(3))
+    data, indices, updates = (draft.input(index) for index in range(3))
     assert data is not None and indices is not None and updates is not None
     if distinct:
         return change(data, indices, updates)
 
-    type_ = site.types.of(data)
+    type_ = draft.types.of(data)
     if type_ is None:
-        site.refuse("a Loop needs the type of what it carries")
+        draft.refuse("a Loop needs the type of what it carries")
 
     def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
-        place = site.emit("Reshape", [number, site.ints([1], "one")], "place")
+        place = draft.emit("Reshape", [number, draft.ints([1], "one")], "place")
         one, update = (
-            site.emit("Gather", [value, place], "part", axis=axis) for value in (indices, updates)
+            draft.emit("Gather", [value, place], "part", axis=axis) for value in (indices, updates)
         )
         return [change(states[0], one, update)]
 
-    trip_count = length_of(site, site.emit("Shape", [indices], "shape"), axis)
-    return counted_loop(site, trip_count, [data], [type_], iterate)[0]
+    trip_count = length_of(draft, draft.emit("Shape", [indices], "shape"), axis)
+    return counted_loop(draft, trip_count, [data], [type_], iterate)[0]
 
 
-def _in_one_row(site: Site, depth: int) -> None:
+def _in_one_row(draft: NodeDraft, depth: int) -> None:
     """Reshape index tuples and updates of the draft to one row."""
-    data, indices, updates = (site.input(index) for index in range(3))
+    data, indices, updates = (draft.input(index) for index in range(3))
     assert data is not None
-    tuples = site.emit("Reshape", [indices, site.ints([-1, depth], "tuples")], "tuples")
-    count = length_of(site, site.emit("Shape", [tuples], "shape"), 0, rank=1)
-    sizes = site.emit("Concat", [count, lengths(site, data, depth)], "sizes", axis=0)
-    site.set_input(1, tuples)
-    site.set_input(2, site.emit("Reshape", [updates, sizes], "row", allowzero=1))
+    tuples = draft.emit("Reshape", [indices, draft.ints([-1, depth], "tuples")], "tuples")
+    count = length_of(draft, draft.emit("Shape", [tuples], "shape"), 0, rank=1)
+    sizes = draft.emit("Concat", [count, lengths(draft, data, depth)], "sizes", axis=0)
+    draft.set_input(1, tuples)
+    draft.set_input(2, draft.emit("Reshape", [updates, sizes], "row", allowzero=1))
 
 
 @longer_form(9, "Scatter")
-def gather_old_and_new(site: Site) -> Outcome:
+def gather_old_and_new(draft: NodeDraft) -> Outcome:
     """Below opset 9, constant indices: Gather of all elements from data and updates end to end."""
-    indices, shape = site.required_constant(1, "input 'indices'"), site.shape()
+    indices, shape = draft.required_constant(1, "input 'indices'"), draft.shape()
     if shape is None or None in shape:
-        site.refuse_unknown(
+        draft.refuse_unknown(
             "Scatter exists from opset 9 on, and a way around needs the shape of its data, which"
         )
     dims = [dim or 0 for dim in shape]
-    axis = site.required_axis(site.attribute("axis"), "the place of an index")
-    _check_indices(site, indices, dims, axis)
+    axis = draft.required_axis(draft.attribute("axis"), "the place of an index")
+    _check_indices(draft, indices, dims, axis)
     places = np.arange(math.prod(dims)).reshape(dims)
     updated = places.size + np.arange(indices.size).reshape(indices.shape)
     np.put_along_axis(places[_front(indices.shape, axis)], indices, updated, axis)
-    flat = site.ints([-1], "flat")
-    both = [site.emit("Reshape", [site.input(index), flat], "elements") for index in (0, 2)]
-    elements = site.emit("Concat", both, "elements", axis=0)
-    return [site.emit("Gather", [elements, site.const(places, "places")], axis=0)]
+    flat = draft.ints([-1], "flat")
+    both = [draft.emit("Reshape", [draft.input(index), flat], "elements") for index in (0, 2)]
+    elements = draft.emit("Concat", both, "elements", axis=0)
+    return [draft.emit("Gather", [elements, draft.const(places, "places")], axis=0)]
 
 
-def _check_indices(site: Site, indices: Array, dims: Sequence[int], axis: int) -> None:
+def _check_indices(draft: NodeDraft, indices: Array, dims: Sequence[int], axis: int) -> None:
     """Refuse indices that do not fit the data, or updates that do not fit them."""
-    if site.shape(2) != list(indices.shape):
-        site.refuse("its updates are not known to have the shape of its indices")
+    if draft.shape(2) != list(indices.shape):
+        draft.refuse("its updates are not known to have the shape of its indices")
     sizes = list(zip(indices.shape, dims, strict=False))
     if indices.ndim != len(dims) or any(n > m for a, (n, m) in enumerate(sizes) if a != axis):
-        site.refuse(f"its indices have the shape {list(indices.shape)}, its data {list(dims)}")
+        draft.refuse(f"its indices have the shape {list(indices.shape)}, its data {list(dims)}")
     if not (abs(indices + 0.5) < dims[axis]).all():
-        site.refuse("an index of it is out of range")
+        draft.refuse("an index of it is out of range")
 
 
 def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
@@ -185,25 +185,30 @@ def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
 
 
 @longer_form(11, "ScatterND")
-def scatter_rows(site: Site) -> Outcome:
+def scatter_rows(draft: NodeDraft) -> Outcome:
     """Below opset 11: ScatterElements in a matrix of the merged first and last axes."""
-    data, updates, depth, indices = site.input(0), site.input(2), depth_of(site), as_int64(site, 1)
+    data, updates, depth, indices = (
+        draft.input(0),
+        draft.input(2),
+        depth_of(draft),
+        as_int64(draft, 1),
+    )
     assert data is not None
-    flat = flat_index(site, data, indices, depth)
-    table = site.emit("Flatten", [data], "table", axis=depth)
-    new = site.emit("Flatten", [updates], "new", axis=len(site.shape(1) or ()) - 1)
-    column = site.emit("Reshape", [flat, site.ints([-1, 1], "column")], "places")
-    places = site.emit("Expand", [column, site.emit("Shape", [new], "shape")], "places")
-    changed = site.emit("ScatterElements", [table, places, new], "changed", axis=0)
-    return [_like_data(site, changed, data)]
+    flat = flat_index(draft, data, indices, depth)
+    table = draft.emit("Flatten", [data], "table", axis=depth)
+    new = draft.emit("Flatten", [updates], "new", axis=len(draft.shape(1) or ()) - 1)
+    column = draft.emit("Reshape", [flat, draft.ints([-1, 1], "column")], "places")
+    places = draft.emit("Expand", [column, draft.emit("Shape", [new], "shape")], "places")
+    changed = draft.emit("ScatterElements", [table, places, new], "changed", axis=0)
+    return [_like_data(draft, changed, data)]
 
 
-def _like_data(site: Site, table: Value, data: Value) -> Value:
+def _like_data(draft: NodeDraft, table: Value, data: Value) -> Value:
     """A matrix reshaped to the data's shape, which may have zeros."""
-    shape, own = site.types.shape(data), site.emit("Shape", [data], "shape")
+    shape, own = draft.types.shape(data), draft.emit("Shape", [data], "shape")
     if shape is not None and all(shape[1:]):
-        return site.emit("Reshape", [table, own])
-    return reshaped(site, table, own)
+        return draft.emit("Reshape", [table, own])
+    return reshaped(draft, table, own)
 
 
 added_values(18, "ScatterElements", "ScatterND", attribute="reduction", values=[b"max", b"min"])

@@ -22,24 +22,24 @@ import onnx
 
 from ...ir import Graph, Template, Value
 from ..loops import counted_loop
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
 
 @longer_form(17, "SequenceMap")
-def insert_in_a_loop(site: Site) -> Outcome:
+def insert_in_a_loop(draft: NodeDraft) -> Outcome:
     """Below opset 17: a Loop over the elements, as in the operator's function."""
-    body = site.body("body")
-    kinds = [site.types.of(value) for value in site.inputs]
+    body = draft.body("body")
+    kinds = [draft.types.of(value) for value in draft.inputs]
     slots = zip(body.outputs, body.output_infos, strict=True)
-    elem_types = [_element(site, *slot) for slot in slots]
+    elem_types = [_element(draft, *slot) for slot in slots]
     if None in kinds[1:]:
-        site.refuse("a Loop needs to know which of its inputs are sequences")
+        draft.refuse("a Loop needs to know which of its inputs are sequences")
     sequences = [
         index == 0 or (kind is not None and kind.HasField("sequence_type"))
         for index, kind in enumerate(kinds)
     ]
-    starts = [site.emit("SequenceEmpty", [], "none", dtype=elem_type) for elem_type in elem_types]
+    starts = [draft.emit("SequenceEmpty", [], "none", dtype=elem_type) for elem_type in elem_types]
     types = [
         onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(elem_type, None))
         for elem_type in elem_types
@@ -47,22 +47,22 @@ def insert_in_a_loop(site: Site) -> Outcome:
 
     def iterate(inside: Graph, number: Value, before: Sequence[Value]) -> list[Value]:
         arguments = [
-            site.emit("SequenceAt", [value, number], "element") if is_sequence else value
-            for value, is_sequence in zip(site.inputs, sequences, strict=True)
+            draft.emit("SequenceAt", [value, number], "element") if is_sequence else value
+            for value, is_sequence in zip(draft.inputs, sequences, strict=True)
         ]
         results = Template(body, inside, keep_infos=False).instantiate(arguments)
         pairs = zip(before, results, strict=True)
-        return [site.emit("SequenceInsert", pair, "after") for pair in pairs]
+        return [draft.emit("SequenceInsert", pair, "after") for pair in pairs]
 
-    trip_count = site.emit("SequenceLength", [site.input(0)], "count")
-    mapped: list[Value | None] = list(counted_loop(site, trip_count, starts, types, iterate))
+    trip_count = draft.emit("SequenceLength", [draft.input(0)], "count")
+    mapped: list[Value | None] = list(counted_loop(draft, trip_count, starts, types, iterate))
     present = iter(mapped)
-    return [None if output is None else next(present) for output in site.node.outputs]
+    return [None if output is None else next(present) for output in draft.node.outputs]
 
 
-def _element(site: Site, value: Value, info: onnx.ValueInfoProto) -> int:
+def _element(draft: NodeDraft, value: Value, info: onnx.ValueInfoProto) -> int:
     """The element type of one of the body's outputs."""
-    elem_type = info.type.tensor_type.elem_type or site.types.elem_type(value)
+    elem_type = info.type.tensor_type.elem_type or draft.types.elem_type(value)
     if not elem_type:
-        site.refuse(f"an empty sequence needs the element type of '{value.name}'")
+        draft.refuse(f"an empty sequence needs the element type of '{value.name}'")
     return elem_type

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
 
 @downgrade(15, "Shape")
-def slice_shape(site: Site) -> Outcome:
+def slice_shape(draft: NodeDraft) -> Outcome:
     """Before opset 15: a Slice of the whole shape."""
-    start, end = site.attribute("start"), site.attribute("end")
+    start, end = draft.attribute("start"), draft.attribute("end")
     if not start and end is None:
         return None
-    shape = site.emit("Shape", [site.input(0)], "shape")
+    shape = draft.emit("Shape", [draft.input(0)], "shape")
     last = np.iinfo(np.int64).max if end is None else end
-    starts, ends = site.ints([start], "start"), site.ints([last], "end")
-    return [site.emit("Slice", [shape, starts, ends])]
+    starts, ends = draft.ints([start], "start"), draft.ints([last], "end")
+    return [draft.emit("Slice", [shape, starts, ends])]

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
 
 @longer_form(9, "Shrink")
-def what_is_beyond_the_bounds(site: Site) -> Outcome:
+def what_is_beyond_the_bounds(draft: NodeDraft) -> Outcome:
     """Below opset 9: the definition. NaN is beyond no bound, and becomes zero."""
-    dtype = site.required_dtype(0, "Shrink")
+    dtype = draft.required_dtype(0, "Shrink")
     if dtype.kind != "f":
-        site.refuse("below opset 9 it can be said of floats only")
-    data = site.input(0)
-    bound, bias = (np.array(site.attribute(name), dtype) for name in ("lambd", "bias"))
-    zero, shift = site.const(np.zeros((), dtype), "zero"), site.const(bias, "bias")
-    above = site.emit("Greater", [data, site.const(bound, "upper")], "above")
-    below = site.emit("Less", [data, site.const(-bound, "lower")], "below")
-    upper = site.emit("Where", [above, site.emit("Sub", [data, shift]), zero], "upper")
-    return [site.emit("Where", [below, site.emit("Add", [data, shift]), upper])]
+        draft.refuse("below opset 9 it can be said of floats only")
+    data = draft.input(0)
+    bound, bias = (np.array(draft.attribute(name), dtype) for name in ("lambd", "bias"))
+    zero, shift = draft.const(np.zeros((), dtype), "zero"), draft.const(bias, "bias")
+    above = draft.emit("Greater", [data, draft.const(bound, "upper")], "above")
+    below = draft.emit("Less", [data, draft.const(-bound, "lower")], "below")
+    upper = draft.emit("Where", [above, draft.emit("Sub", [data, shift]), zero], "upper")
+    return [draft.emit("Where", [below, draft.emit("Add", [data, shift]), upper])]

@@ -11,22 +11,23 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
 
 @longer_form(9, "Sign")
-def above_or_below_zero(site: Site) -> Outcome:
+def above_or_below_zero(draft: NodeDraft) -> Outcome:
     """Below opset 9: (x > 0) - (x < 0). It is 0 for NaN, which 0 / 0 restores."""
-    dtype, elem_type = site.required_dtype(0, "Sign"), site.elem_type(0) or 0
-    data, zero = site.input(0), site.const(np.zeros((), dtype), "zero")
+    dtype, elem_type = draft.required_dtype(0, "Sign"), draft.elem_type(0) or 0
+    data, zero = draft.input(0), draft.const(np.zeros((), dtype), "zero")
     inner = elem_type if dtype.kind == "f" else onnx.TensorProto.INT32
     above, below = (
-        site.emit("Cast", [site.emit(test, [data, zero])], to=inner) for test in ("Greater", "Less")
+        draft.emit("Cast", [draft.emit(test, [data, zero])], to=inner)
+        for test in ("Greater", "Less")
     )
-    sign = site.emit("Sub", [above, below], "sign")
+    sign = draft.emit("Sub", [above, below], "sign")
     if dtype.kind != "f":
-        return [site.emit("Cast", [sign], to=elem_type)]
-    is_nan = site.emit("IsNaN", [data], "is_nan")
-    number = site.emit("Cast", [site.emit("Not", [is_nan])], "number", to=inner)
-    return [site.emit("Div", [sign, number])]
+        return [draft.emit("Cast", [sign], to=elem_type)]
+    is_nan = draft.emit("IsNaN", [data], "is_nan")
+    number = draft.emit("Cast", [draft.emit("Not", [is_nan])], "number", to=inner)
+    return [draft.emit("Div", [sign, number])]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from ...ir import Value
 from ..attribute_to_input import Move, moved
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, upgrade
 from ..snippets import length_of
 
@@ -25,45 +25,45 @@ moved(13, "Split", moves=[Move("split", 1, "ints")])
 
 
 @upgrade(18, "Split")
-def count_outputs(site: Site) -> Outcome:
+def count_outputs(draft: NodeDraft) -> Outcome:
     """Opset 18: an attribute counts equal parts."""
-    if site.input(1) is None:
-        shape, axis, count = site.shape() or [], site.attribute("axis"), len(site.node.outputs)
+    if draft.input(1) is None:
+        shape, axis, count = draft.shape() or [], draft.attribute("axis"), len(draft.node.outputs)
         length = shape[axis] if -len(shape) <= axis < len(shape) else None
         if length is not None and length % count:
-            site.refuse(f"a length of {length} has no {count} equal parts")
-        site.set("num_outputs", count)
+            draft.refuse(f"a length of {length} has no {count} equal parts")
+        draft.set("num_outputs", count)
     return None
 
 
 @downgrade(18, "Split")
-def spell_lengths(site: Site) -> Outcome:
+def spell_lengths(draft: NodeDraft) -> Outcome:
     """Before opset 18: explicit lengths, if the last part is shorter."""
-    count = site.attribute("num_outputs")
-    site.drop("num_outputs")
+    count = draft.attribute("num_outputs")
+    draft.drop("num_outputs")
     if count is None:
         return None
-    if count != len(site.node.outputs) or site.input(1) is not None:
-        site.refuse(f"num_outputs = {count} is not how many it has, or their lengths are said too")
-    axis = site.attribute("axis")
-    length = site.length(axis)
+    if count != len(draft.node.outputs) or draft.input(1) is not None:
+        draft.refuse(f"num_outputs = {count} is not how many it has, or their lengths are said too")
+    axis = draft.attribute("axis")
+    length = draft.length(axis)
     if length is not None and length % count == 0:
         return None
     if length is None or length < (count - 1) * -(-length // count):
         # So few elements leave a negative rest, which no run reaches that the original survives.
-        site.set_input(1, _lengths_at_run_time(site, count, axis))
+        draft.set_input(1, _lengths_at_run_time(draft, count, axis))
         return None
     part = -(-length // count)
-    site.set_input(1, site.ints([part] * (count - 1) + [length - part * (count - 1)], "split"))
+    draft.set_input(1, draft.ints([part] * (count - 1) + [length - part * (count - 1)], "split"))
     return None
 
 
-def _lengths_at_run_time(site: Site, count: int, axis: int) -> Value:
+def _lengths_at_run_time(draft: NodeDraft, count: int, axis: int) -> Value:
     """The quotient, rounded up, for each part, and the rest for the last one."""
-    shape = site.emit("Shape", [site.input(0)], "shape")
-    whole = length_of(site, shape, axis, rank=1)
-    rounded = site.emit("Add", [whole, site.ints([count - 1], "less_one")], "rounded")
-    part = site.emit("Div", [rounded, site.ints([count], "count")], "part")
-    before = site.emit("Mul", [part, site.ints([count - 1], "less_one")], "before")
-    last = site.emit("Sub", [whole, before], "last")
-    return site.emit("Concat", [part] * (count - 1) + [last], "split", axis=0)
+    shape = draft.emit("Shape", [draft.input(0)], "shape")
+    whole = length_of(draft, shape, axis, rank=1)
+    rounded = draft.emit("Add", [whole, draft.ints([count - 1], "less_one")], "rounded")
+    part = draft.emit("Div", [rounded, draft.ints([count], "count")], "part")
+    before = draft.emit("Mul", [part, draft.ints([count - 1], "less_one")], "before")
+    last = draft.emit("Sub", [whole, before], "last")
+    return draft.emit("Concat", [part] * (count - 1) + [last], "split", axis=0)

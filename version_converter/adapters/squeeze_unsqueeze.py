@@ -20,7 +20,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, moved
 from ..chosen_axes import ChosenAxes
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import reshaped
 
@@ -30,35 +30,35 @@ moved(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
 
 
 @longer_form(13, "Squeeze")
-def lengths_that_stay(site: Site) -> Outcome:
+def lengths_that_stay(draft: NodeDraft) -> Outcome:
     """Below opset 13, run-time axes: Reshape to the shape without these."""
-    chosen = ChosenAxes(site)
+    chosen = ChosenAxes(draft)
     if not chosen.other_count:
-        return [site.emit("Reshape", [site.input(0), site.ints([], "rank_0")])]
-    shape = site.emit("Shape", [site.input(0)], "shape")
-    return [_in_shape(site, site.emit("Gather", [shape, chosen.others()], "lengths", axis=0))]
+        return [draft.emit("Reshape", [draft.input(0), draft.ints([], "rank_0")])]
+    shape = draft.emit("Shape", [draft.input(0)], "shape")
+    return [_in_shape(draft, draft.emit("Gather", [shape, chosen.others()], "lengths", axis=0))]
 
 
 @longer_form(13, "Unsqueeze")
-def lengths_between_ones(site: Site) -> Outcome:
+def lengths_between_ones(draft: NodeDraft) -> Outcome:
     """Below opset 13, run-time axes: Reshape to ones, with the data's lengths scattered to the
     other axes."""
-    chosen = ChosenAxes(site, of_output=True)
-    ones = site.ints([1] * chosen.rank, "ones")
+    chosen = ChosenAxes(draft, of_output=True)
+    ones = draft.ints([1] * chosen.rank, "ones")
     if not chosen.other_count:
-        return [site.emit("Reshape", [site.input(0), ones])]
-    shape = site.emit("Shape", [site.input(0)], "shape")
+        return [draft.emit("Reshape", [draft.input(0), ones])]
+    shape = draft.emit("Shape", [draft.input(0)], "shape")
     return [
         _in_shape(
-            site, site.emit("ScatterElements", [ones, chosen.others(), shape], "lengths", axis=0)
+            draft, draft.emit("ScatterElements", [ones, chosen.others(), shape], "lengths", axis=0)
         )
     ]
 
 
-def _in_shape(site: Site, shape: Value) -> Value:
+def _in_shape(draft: NodeDraft, shape: Value) -> Value:
     """Reshape the data to a run-time shape, in which zeros mean zero."""
-    data, dims = site.input(0), site.shape()
+    data, dims = draft.input(0), draft.shape()
     assert data is not None
     if dims is not None and all(dims):
-        return site.emit("Reshape", [data, shape])
-    return reshaped(site, data, shape)
+        return draft.emit("Reshape", [data, shape])
+    return reshaped(draft, data, shape)

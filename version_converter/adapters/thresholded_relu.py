@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
 
 @longer_form(10, "ThresholdedRelu")
-def choose_by_comparison(site: Site) -> Outcome:
+def choose_by_comparison(draft: NodeDraft) -> Outcome:
     """Below opset 10: a choice between the element and 0."""
-    dtype, data = site.required_dtype(0, "the threshold"), site.input(0)
-    alpha = site.const(np.array(site.attribute("alpha"), np.float32).astype(dtype), "alpha")
-    above = site.emit("Greater", [data, alpha], "above")
-    return [site.emit("Where", [above, data, site.const(np.zeros((), dtype), "zero")])]
+    dtype, data = draft.required_dtype(0, "the threshold"), draft.input(0)
+    alpha = draft.const(np.array(draft.attribute("alpha"), np.float32).astype(dtype), "alpha")
+    above = draft.emit("Greater", [data, alpha], "above")
+    return [draft.emit("Where", [above, data, draft.const(np.zeros((), dtype), "zero")])]

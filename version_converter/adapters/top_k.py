@@ -18,7 +18,7 @@ import onnx
 
 from ...ir import Value
 from ..attribute_to_input import Move, moved
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form
 from ..snippets import halves, length_of, pick
 from ..via_wider_type import WORDS, by_way_of
@@ -34,73 +34,73 @@ harmless("TopK", attribute="sorted")
 
 
 @downgrade(10, "TopK")
-def none_at_all(site: Site) -> Outcome:
+def none_at_all(draft: NodeDraft) -> Outcome:
     """Before opset 10: `k` of at least 1; an empty Slice for 0."""
-    count, data = site.constant(1), site.input(0)
+    count, data = draft.constant(1), draft.input(0)
     if count is None or count.size != 1 or count.item():
         return None
-    axis = site.required_axis(site.attribute("axis"), "k = 0")
+    axis = draft.required_axis(draft.attribute("axis"), "k = 0")
     assert data is not None
-    values = site.emit("Slice", [data], "values", starts=[0], ends=[0], axes=[axis])
-    return [values, site.emit("Cast", [values], "indices", to=onnx.TensorProto.INT64)]
+    values = draft.emit("Slice", [data], "values", starts=[0], ends=[0], axes=[axis])
+    return [values, draft.emit("Cast", [values], "indices", to=onnx.TensorProto.INT64)]
 
 
 @downgrade(11, "TopK")
-def only_the_largest(site: Site) -> Outcome:
+def only_the_largest(draft: NodeDraft) -> Outcome:
     """Before opset 11: the largest only; the smallest need a longer form."""
-    if not site.attribute("largest"):
-        site.refuse("largest = 0 cannot be said in opset 10")
-    site.drop("largest", "sorted")
+    if not draft.attribute("largest"):
+        draft.refuse("largest = 0 cannot be said in opset 10")
+    draft.drop("largest", "sorted")
     return None
 
 
 @longer_form(11, "TopK")
-def by_keys(site: Site) -> Outcome:
+def by_keys(draft: NodeDraft) -> Outcome:
     """Below opset 11: the largest by float keys."""
-    dtype, largest = site.required_dtype(0, "another order"), bool(site.attribute("largest"))
-    data = site.input(0)
+    dtype, largest = draft.required_dtype(0, "another order"), bool(draft.attribute("largest"))
+    data = draft.input(0)
     assert data is not None
-    site.drop("largest", "sorted")
-    site.checked_axis(site.attribute("axis"))
+    draft.drop("largest", "sorted")
+    draft.checked_axis(draft.attribute("axis"))
     if dtype in (np.int64, np.uint64):
-        keys = [site.cast(half, _DOUBLE) for half in halves(site, data)]
-        return _ranked(site, data, keys if largest else _negated(site, *keys))
+        keys = [draft.cast(half, _DOUBLE) for half in halves(draft, data)]
+        return _ranked(draft, data, keys if largest else _negated(draft, *keys))
     if largest or dtype.kind != "f":
         return None
-    if _never_nan(site, data):
-        (negated,) = _negated(site, data)
-        values, indices = _largest(site, negated, site.input(1))
-        return [site.emit("Neg", [values]), indices]
+    if _never_nan(draft, data):
+        (negated,) = _negated(draft, data)
+        values, indices = _largest(draft, negated, draft.input(1))
+        return [draft.emit("Neg", [values]), indices]
     if dtype == np.float64:
-        number = site.emit("Not", [site.emit("IsNaN", [data])], "number")
-        return _ranked(site, data, [site.cast(number, _DOUBLE), *_negated(site, data)])
-    return _ranked(site, data, [_nan_lowest_of_negated(site, data)])
+        number = draft.emit("Not", [draft.emit("IsNaN", [data])], "number")
+        return _ranked(draft, data, [draft.cast(number, _DOUBLE), *_negated(draft, data)])
+    return _ranked(draft, data, [_nan_lowest_of_negated(draft, data)])
 
 
-def _never_nan(site: Site, data: Value) -> bool:
+def _never_nan(draft: NodeDraft, data: Value) -> bool:
     """Test whether a constant or the type before a cast excludes NaN."""
-    constant, maker = site.constant(0), data.producer
+    constant, maker = draft.constant(0), data.producer
     if constant is not None:
         return not np.isnan(constant.astype(np.float64)).any()
     source = maker.inputs[0] if maker is not None and maker.is_op("Cast") else None
-    elem_type = None if source is None else site.types.elem_type(source)
+    elem_type = None if source is None else draft.types.elem_type(source)
     return elem_type in (*WORDS, onnx.TensorProto.INT64, onnx.TensorProto.UINT64)
 
 
-def _negated(site: Site, *keys: Value) -> list[Value]:
-    return [site.emit("Neg", [key], "negated") for key in keys]
+def _negated(draft: NodeDraft, *keys: Value) -> list[Value]:
+    return [draft.emit("Neg", [key], "negated") for key in keys]
 
 
-def _nan_lowest_of_negated(site: Site, data: Value) -> Value:
+def _nan_lowest_of_negated(draft: NodeDraft, data: Value) -> Value:
     """Negate data with NaN as the lowest. TopK takes NaN, also a negated one, for the largest: it
     becomes -inf, and -inf a number below all others."""
-    (negated,) = _negated(site, site.cast(data, _DOUBLE))
-    number = pick(site, "Greater", negated, site.const(np.array(_LOWEST), "lowest"))
-    is_nan, below = site.emit("IsNaN", [data], "is_nan"), site.const(np.array(-np.inf), "below")
-    return site.emit("Where", [is_nan, below, number], "key")
+    (negated,) = _negated(draft, draft.cast(data, _DOUBLE))
+    number = pick(draft, "Greater", negated, draft.const(np.array(_LOWEST), "lowest"))
+    is_nan, below = draft.emit("IsNaN", [data], "is_nan"), draft.const(np.array(-np.inf), "below")
+    return draft.emit("Where", [is_nan, below, number], "key")
 
 
-def _ranked(site: Site, data: Value, keys: Sequence[Value]) -> list[Value]:
+def _ranked(draft: NodeDraft, data: Value, keys: Sequence[Value]) -> list[Value]:
     """The elements with the largest keys, the first key before the others.
 
     TopK is stable, hence sorting by each key, the last one first, keeps earlier orders where keys
@@ -108,52 +108,52 @@ def _ranked(site: Site, data: Value, keys: Sequence[Value]) -> list[Value]:
     """
     places: Value | None = None
     for key in reversed(keys):
-        moved_key = key if places is None else _along(site, key, places)
-        count = site.input(1) if key is keys[0] else _length(site, data)
-        _, order = _largest(site, moved_key, count)
-        places = order if places is None else _along(site, places, order)
+        moved_key = key if places is None else _along(draft, key, places)
+        count = draft.input(1) if key is keys[0] else _length(draft, data)
+        _, order = _largest(draft, moved_key, count)
+        places = order if places is None else _along(draft, places, order)
     assert places is not None
-    return [_along(site, data, places), places]
+    return [_along(draft, data, places), places]
 
 
-def _largest(site: Site, data: Value, count: Value | None) -> list[Value]:
-    return site.emit_all("TopK", [data, count], ["values", "indices"], attributes=site.attributes)
+def _largest(draft: NodeDraft, data: Value, count: Value | None) -> list[Value]:
+    return draft.emit_all("TopK", [data, count], ["values", "indices"], attributes=draft.attributes)
 
 
-def _along(site: Site, data: Value, places: Value) -> Value:
-    axis = site.attribute("axis")
-    return site.emit("GatherElements", [data, places], "values", axis=axis)
+def _along(draft: NodeDraft, data: Value, places: Value) -> Value:
+    axis = draft.attribute("axis")
+    return draft.emit("GatherElements", [data, places], "values", axis=axis)
 
 
-def _length(site: Site, data: Value) -> Value:
+def _length(draft: NodeDraft, data: Value) -> Value:
     """The length of the axis, as an input of TopK."""
-    axis = site.required_axis(site.attribute("axis"), "the length of an axis")
-    length = site.length(axis)
+    axis = draft.required_axis(draft.attribute("axis"), "the length of an axis")
+    length = draft.length(axis)
     if length is not None:
-        return site.ints([length], "all")
-    return length_of(site, site.emit("Shape", [data], "shape"), axis, rank=1)
+        return draft.ints([length], "all")
+    return length_of(draft, draft.emit("Shape", [data], "shape"), axis, rank=1)
 
 
 @longer_form(10, "TopK")
-def sort_all(site: Site) -> Outcome:
+def sort_all(draft: NodeDraft) -> Outcome:
     """Below opset 10: a constant `k` of the whole length, then a Slice."""
-    axis = site.attribute("axis")
-    length = site.length(axis)
+    axis = draft.attribute("axis")
+    length = draft.length(axis)
     if length is None:
-        site.refuse_unknown(f"sorting all needs the length of axis {axis}, which")
-    if site.shape(1) not in (None, [], [1]):
-        site.refuse("its count must be one number")
+        draft.refuse_unknown(f"sorting all needs the length of axis {axis}, which")
+    if draft.shape(1) not in (None, [], [1]):
+        draft.refuse("its count must be one number")
     if length == 0:  # all of which TopK does not take in opset 9
-        indices = site.emit("Cast", [site.input(0)], "indices", to=onnx.TensorProto.INT64)
-        return [site.emit("Identity", [site.input(0)], "values"), indices]
-    axes = site.ints([axis], "axis")
-    sorted_all = site.emit_all(
+        indices = draft.emit("Cast", [draft.input(0)], "indices", to=onnx.TensorProto.INT64)
+        return [draft.emit("Identity", [draft.input(0)], "values"), indices]
+    axes = draft.ints([axis], "axis")
+    sorted_all = draft.emit_all(
         "TopK",
-        [site.input(0), site.ints([length], "all")],
+        [draft.input(0), draft.ints([length], "all")],
         ["values", "indices"],
-        attributes=site.attributes,
+        attributes=draft.attributes,
     )
-    count = site.emit("Reshape", [site.input(1), site.ints([1], "one")], "count")
+    count = draft.emit("Reshape", [draft.input(1), draft.ints([1], "one")], "count")
     return [
-        site.emit("Slice", [value, site.ints([0], "start"), count, axes]) for value in sorted_all
+        draft.emit("Slice", [value, draft.ints([0], "start"), count, axes]) for value in sorted_all
     ]

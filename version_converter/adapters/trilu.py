@@ -10,53 +10,53 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Value
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 from ..snippets import length_of
 
 
 @downgrade(14, "Trilu")
-def triangle_by_mask(site: Site) -> Outcome:
+def triangle_by_mask(draft: NodeDraft) -> Outcome:
     """Opset 13: comparison of row and column numbers."""
-    dtype = site.required_dtype(0, "a matrix of zeros")
-    data = site.input(0)
+    dtype = draft.required_dtype(0, "a matrix of zeros")
+    data = draft.input(0)
     if dtype.kind == "O":
-        site.refuse("Trilu exists from opset 14 on, and of text nothing says what zero is")
-    mask = _known_mask(site)
+        draft.refuse("Trilu exists from opset 14 on, and of text nothing says what zero is")
+    mask = _known_mask(draft)
     if mask is None:
-        mask = _mask(site)
-    return [site.emit("Where", [mask, data, site.const(np.zeros((), dtype), "zero")])]
+        mask = _mask(draft)
+    return [draft.emit("Where", [mask, data, draft.const(np.zeros((), dtype), "zero")])]
 
 
-def _known_mask(site: Site) -> Value | None:
+def _known_mask(draft: NodeDraft) -> Value | None:
     """The constant mask of the triangle; None where it is not constant."""
-    shape = site.shape()
-    shift = site.constant(1) if site.input(1) is not None else np.zeros((), np.int64)
+    shape = draft.shape()
+    shift = draft.constant(1) if draft.input(1) is not None else np.zeros((), np.int64)
     if shape is None or len(shape) < 2 or shift is None:
         return None
     height, width = shape[-2:]
     if height is None or width is None:
         return None
-    by = site.one_number(shift, "input 'k'")
+    by = draft.one_number(shift, "input 'k'")
     rows = np.arange(height)[:, None] + max(-height, min(by, width))
     columns = np.arange(width)
-    return site.const(columns >= rows if site.attribute("upper") else columns <= rows, "mask")
+    return draft.const(columns >= rows if draft.attribute("upper") else columns <= rows, "mask")
 
 
-def _mask(site: Site) -> Value:
-    shape = site.emit("Shape", [site.input(0)], "shape")
-    rows = site.unsqueeze(_count(site, shape, -2), [1])
-    columns = _count(site, shape, -1)
-    if site.input(1) is not None:
+def _mask(draft: NodeDraft) -> Value:
+    shape = draft.emit("Shape", [draft.input(0)], "shape")
+    rows = draft.unsqueeze(_count(draft, shape, -2), [1])
+    columns = _count(draft, shape, -1)
+    if draft.input(1) is not None:
         # The difference, since a sum with any number may be beyond the largest one.
-        columns = site.emit("Sub", [columns, rows], "distance")
-        rows = site.emit("Reshape", [site.input(1), site.ints([], "rank_0")], "k")
-    test = "GreaterOrEqual" if site.attribute("upper") else "LessOrEqual"
-    return site.emit(test, [columns, rows], "mask")
+        columns = draft.emit("Sub", [columns, rows], "distance")
+        rows = draft.emit("Reshape", [draft.input(1), draft.ints([], "rank_0")], "k")
+    test = "GreaterOrEqual" if draft.attribute("upper") else "LessOrEqual"
+    return draft.emit(test, [columns, rows], "mask")
 
 
-def _count(site: Site, shape: Value, axis: int) -> Value:
+def _count(draft: NodeDraft, shape: Value, axis: int) -> Value:
     """The numbers 0, 1, ... along an axis."""
-    count = length_of(site, shape, axis)
-    zero, one = site.const(np.array(0), "zero"), site.const(np.array(1), "one")
-    return site.emit("Range", [zero, count, one], "numbers")
+    count = length_of(draft, shape, axis)
+    zero, one = draft.const(np.array(0), "zero"), draft.const(np.array(1), "one")
+    return draft.emit("Range", [zero, count, one], "numbers")

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...ir import Array, Value
 from ..attribute_to_input import Move, moved
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..resampling import SAME_LENGTH, check_names, output_lengths, positive_scales, resample
 
@@ -38,37 +38,37 @@ added_values(
 
 
 @upgrade(10, "Upsample")
-def upsample_to_resize(site: Site) -> Outcome:
+def upsample_to_resize(draft: NodeDraft) -> Outcome:
     """Opset 10: Resize with the same inputs."""
-    site.op_type = "Resize"
+    draft.op_type = "Resize"
     return None
 
 
 @downgrade(10, "Resize")
-def resize_to_upsample(site: Site) -> Outcome:
+def resize_to_upsample(draft: NodeDraft) -> Outcome:
     """Opset 9: Upsample, which never shrinks."""
-    if not (site.required_constant(1, "input 'scales'") >= 1).all():
-        site.refuse("Upsample in opset 9 takes no scale below 1")
-    site.op_type = "Upsample"
+    if not (draft.required_constant(1, "input 'scales'") >= 1).all():
+        draft.refuse("Upsample in opset 9 takes no scale below 1")
+    draft.op_type = "Upsample"
     return None
 
 
 @upgrade(11, "Resize")
-def spell_old_places(site: Site) -> Outcome:
+def spell_old_places(draft: NodeDraft) -> Outcome:
     """Opset 11: explicit modes for Resize 10, which divides output positions by the scale. Its
     nearest mode rounds down, and up where a scale is below 1."""
-    scales = site.constant(1)
-    if site.text("mode") != "nearest" or (scales is not None and (scales >= 1).all()):
-        return _spelled(site, "floor")
+    scales = draft.constant(1)
+    if draft.text("mode") != "nearest" or (scales is not None and (scales >= 1).all()):
+        return _spelled(draft, "floor")
     if scales is not None and (scales <= 1).all():
-        return _spelled(site, "ceil")
-    one = site.const(np.array(1, np.float32), "one")
-    less, more = (site.emit(op, [site.input(1), one], op.lower()) for op in ("Min", "Max"))
-    data = site.input(0)
+        return _spelled(draft, "ceil")
+    one = draft.const(np.array(1, np.float32), "one")
+    less, more = (draft.emit(op, [draft.input(1), one], op.lower()) for op in ("Min", "Max"))
+    data = draft.input(0)
     for scale, rounding in ((less, "ceil"), (more, "floor")):
-        data = site.emit(
+        data = draft.emit(
             "Resize",
-            [data, site.const(_EMPTY, "roi"), scale],
+            [data, draft.const(_EMPTY, "roi"), scale],
             "resized",
             mode="nearest",
             coordinate_transformation_mode="asymmetric",
@@ -77,49 +77,51 @@ def spell_old_places(site: Site) -> Outcome:
     return [data]
 
 
-def _spelled(site: Site, rounding: str) -> Outcome:
-    site.inputs = [site.input(0), site.const(_EMPTY, "roi"), site.input(1)]
-    site.set("coordinate_transformation_mode", "asymmetric")
-    site.set("nearest_mode", rounding)
+def _spelled(draft: NodeDraft, rounding: str) -> Outcome:
+    draft.inputs = [draft.input(0), draft.const(_EMPTY, "roi"), draft.input(1)]
+    draft.set("coordinate_transformation_mode", "asymmetric")
+    draft.set("nearest_mode", rounding)
     return None
 
 
 @downgrade(11, "Resize")
-def only_old_places(site: Site) -> Outcome:
+def only_old_places(draft: NodeDraft) -> Outcome:
     """Opset 10: one mode of positions, and scales only."""
-    check_names(site)
-    mode = site.text("mode")
+    check_names(draft)
+    mode = draft.text("mode")
     if mode == "cubic":
-        site.refuse("mode = 'cubic' does not exist in opset 10")
-    scales = _scales(site)
-    if not _places_as_before(site, mode, scales):
-        places = site.text("coordinate_transformation_mode")
-        rounding = f" and nearest_mode = '{site.text('nearest_mode')}'" if mode == "nearest" else ""
-        site.refuse(
+        draft.refuse("mode = 'cubic' does not exist in opset 10")
+    scales = _scales(draft)
+    if not _places_as_before(draft, mode, scales):
+        places = draft.text("coordinate_transformation_mode")
+        rounding = (
+            f" and nearest_mode = '{draft.text('nearest_mode')}'" if mode == "nearest" else ""
+        )
+        draft.refuse(
             f"coordinate_transformation_mode = '{places}'{rounding} cannot be said in opset 10"
         )
-    value = site.input(2)
-    if site.input(3) is not None or value is None:
+    value = draft.input(2)
+    if draft.input(3) is not None or value is None:
         if scales is None:
-            site.refuse("opset 10 wants scales, and those of the given sizes are not exact")
-        value = site.const(scales, "scales")
-    site.attributes = {name: m for name, m in site.attributes.items() if name == "mode"}
-    site.inputs = [site.input(0), value]
+            draft.refuse("opset 10 wants scales, and those of the given sizes are not exact")
+        value = draft.const(scales, "scales")
+    draft.attributes = {name: m for name, m in draft.attributes.items() if name == "mode"}
+    draft.inputs = [draft.input(0), value]
     return None
 
 
 @longer_form(11, "Resize")
-def pixel_by_pixel(site: Site) -> Outcome:
+def pixel_by_pixel(draft: NodeDraft) -> Outcome:
     """Below opset 11: gather and weight pixels, for known lengths."""
-    return resample(site)
+    return resample(draft)
 
 
-def _scales(site: Site) -> Array | None:
+def _scales(draft: NodeDraft) -> Array | None:
     """The constant scales, also from sizes with exact ratios."""
-    constant = site.constant(2)
+    constant = draft.constant(2)
     if constant is not None and constant.size:
-        return positive_scales(site, constant)
-    shape, lengths = site.shape() or [], output_lengths(site) or []
+        return positive_scales(draft, constant)
+    shape, lengths = draft.shape() or [], output_lengths(draft) or []
     factors = [_factor(before, size) for before, size in zip(shape, lengths, strict=False)]
     if not factors or len(shape) != len(lengths) or None in factors:
         return None
@@ -137,13 +139,13 @@ def _factor(before: int | None, after: int | None) -> np.float32 | None:
 
 
 def _places_as_before(
-    site: Site,
+    draft: NodeDraft,
     mode: str,
     scales: Array | None,
 ) -> bool:
     if scales is not None and (scales == 1).all():
         return True
-    places, rounding = site.text("coordinate_transformation_mode"), site.text("nearest_mode")
+    places, rounding = draft.text("coordinate_transformation_mode"), draft.text("nearest_mode")
     if places == "asymmetric":
         return mode != "nearest" or (scales is not None and _rounds_as_before(scales, rounding))
     # For whole factors the nearest pixel centre is the one that a division rounds down to.
@@ -166,79 +168,79 @@ def _rounds_as_before(scales: Array, rounding: str) -> bool:
 
 
 @upgrade(13, "Resize")
-def empty_is_absent(site: Site) -> Outcome:
+def empty_is_absent(draft: NodeDraft) -> Outcome:
     """Opset 13: unused inputs are absent instead of empty."""
-    if site.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
-        site.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
+    if draft.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
+        draft.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
     for index in (1, 2, 3):
-        if site.input(index) is None:
+        if draft.input(index) is None:
             continue
-        constant, shape = site.constant(index), site.shape(index)
+        constant, shape = draft.constant(index), draft.shape(index)
         if (constant is not None and constant.size == 0) or shape == [0]:
-            site.set_input(index, None)
+            draft.set_input(index, None)
     return None
 
 
 @downgrade(13, "Resize")
-def absent_is_empty(site: Site) -> Outcome:
+def absent_is_empty(draft: NodeDraft) -> Outcome:
     """Before opset 13: the region and the scales are required, and may be empty."""
     for index, label in ((1, "roi"), (2, "scales")):
-        if site.input(index) is None:
-            site.set_input(index, site.const(_EMPTY, label))
+        if draft.input(index) is None:
+            draft.set_input(index, draft.const(_EMPTY, label))
     return None
 
 
 @downgrade(18, "Resize")
-def all_axes(site: Site) -> Outcome:
+def all_axes(draft: NodeDraft) -> Outcome:
     """Before opset 18: scales and sizes for all axes."""
-    if site.attribute("antialias"):
-        site.refuse("antialias = 1 does not exist in opset 17")
-    policy = site.text("keep_aspect_ratio_policy")
-    if policy not in ("", "stretch") and site.input(3) is not None:
-        site.refuse(f"keep_aspect_ratio_policy = '{policy}' does not exist in opset 17")
-    axes = site.attribute("axes") if "axes" in site.attributes else None
+    if draft.attribute("antialias"):
+        draft.refuse("antialias = 1 does not exist in opset 17")
+    policy = draft.text("keep_aspect_ratio_policy")
+    if policy not in ("", "stretch") and draft.input(3) is not None:
+        draft.refuse(f"keep_aspect_ratio_policy = '{policy}' does not exist in opset 17")
+    axes = draft.attribute("axes") if "axes" in draft.attributes else None
     if axes is not None:
-        _spread(site, axes)
-    site.drop("antialias", "keep_aspect_ratio_policy", "axes")
+        _spread(draft, axes)
+    draft.drop("antialias", "keep_aspect_ratio_policy", "axes")
     return None
 
 
-def _spread(site: Site, axes: list[int]) -> None:
+def _spread(draft: NodeDraft, axes: list[int]) -> None:
     """Set scales, sizes and the region for all axes instead of some."""
-    rank = site.required_rank("'axes'")
-    places = [site.required_axis(axis, "'axes'") for axis in axes]
+    rank = draft.required_rank("'axes'")
+    places = [draft.required_axis(axis, "'axes'") for axis in axes]
     if len(set(places)) < len(places):
-        site.refuse(f"axes = {axes} has one twice")
+        draft.refuse(f"axes = {axes} has one twice")
     whole = np.concatenate([np.zeros(rank), np.ones(rank)])
-    _spread_input(site, 1, [*places, *[place + rank for place in places]], whole)
-    _spread_input(site, 2, places, np.ones(rank))
-    lengths = site.shape()
+    _spread_input(draft, 1, [*places, *[place + rank for place in places]], whole)
+    _spread_input(draft, 2, places, np.ones(rank))
+    lengths = draft.shape()
     if lengths is None or None in lengths:
-        _spread_input(site, 3, places, site.emit("Shape", [site.input(0)], "shape"))
+        _spread_input(draft, 3, places, draft.emit("Shape", [draft.input(0)], "shape"))
     else:
-        _spread_input(site, 3, places, np.array(lengths))
+        _spread_input(draft, 3, places, np.array(lengths))
 
 
-def _spread_input(site: Site, index: int, places: list[int], others: Array | Value) -> None:
+def _spread_input(draft: NodeDraft, index: int, places: list[int], others: Array | Value) -> None:
     """Merge the elements of an input, at their axes, with defaults."""
-    value = site.input(index)
-    if value is None or site.shape(index) == [0]:
+    value = draft.input(index)
+    if value is None or draft.shape(index) == [0]:
         return
-    name = site.schema.inputs[index].name
-    constant = site.constant(index)
+    name = draft.schema.inputs[index].name
+    constant = draft.constant(index)
     if constant is not None and isinstance(others, np.ndarray):
         if constant.shape != (len(places),):
-            site.refuse(f"input '{name}' is not one number for each of its axes")
+            draft.refuse(f"input '{name}' is not one number for each of its axes")
         full = others.astype(constant.dtype)
         full[places] = constant
-        site.set_input(index, site.const(full, name))
+        draft.set_input(index, draft.const(full, name))
         return
-    if site.shape(index) != [len(places)]:
-        site.required_constant(index, f"input '{name}'")
+    if draft.shape(index) != [len(places)]:
+        draft.required_constant(index, f"input '{name}'")
     if isinstance(others, np.ndarray):
-        others = site.const(others.astype(site.required_dtype(index, name)), name)
+        others = draft.const(others.astype(draft.required_dtype(index, name)), name)
     sources = {place: number for number, place in enumerate(places)}
-    count = len(others.constant.numpy()) if others.constant is not None else site.rank()
+    count = len(others.constant.numpy()) if others.constant is not None else draft.rank()
     order = [sources.get(place, len(places) + place) for place in range(count or 0)]
-    both = site.emit("Concat", [value, others], name, axis=0)
-    site.set_input(index, site.emit("Gather", [both, site.ints(order, "order")], name, axis=0))
+    both = draft.emit("Concat", [value, others], name, axis=0)
+    draft.set_input(index, draft.emit("Gather", [both, draft.ints(order, "order")], name, axis=0))

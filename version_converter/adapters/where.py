@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..node_draft import Site
+from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import length_of, numbers_below
 
@@ -24,47 +24,47 @@ _MOST_PLACES = 1 << 24
 
 
 @downgrade(9, "Where")
-def choose_by_gathering(site: Site) -> Outcome:
+def choose_by_gathering(draft: NodeDraft) -> Outcome:
     """Opset 8: concatenate both tensors and gather from either half.
 
     This moves elements as they are, whatever their type.
     """
-    shape = site.types.shape(site.node.output())
+    shape = draft.types.shape(draft.node.output())
     if shape is None or None in shape:
-        site.refuse_unknown(
+        draft.refuse_unknown(
             "Where exists from opset 9 on, and a way around needs the shape of its output, which"
         )
-    dims, condition = [dim or 0 for dim in shape], site.constant(0)
+    dims, condition = [dim or 0 for dim in shape], draft.constant(0)
     size = math.prod(dims)
     if size > _MOST_PLACES:
-        site.refuse(f"{size} places are too many for a constant")
+        draft.refuse(f"{size} places are too many for a constant")
     if condition is not None and not _broadcasts(condition.shape, dims):
-        site.refuse(f"its condition has the shape {list(condition.shape)}, its output {dims}")
+        draft.refuse(f"its condition has the shape {list(condition.shape)}, its output {dims}")
     places = np.arange(size).reshape(dims)
     if condition is not None:
         second = np.broadcast_to(~condition.astype(bool), dims)
-        picked = site.const(places + second * size, "places")
+        picked = draft.const(places + second * size, "places")
     else:
-        offset = _offset(site, site.const(np.array(size), "size"))
-        picked = site.emit("Add", [offset, site.const(places, "places")], "picked")
+        offset = _offset(draft, draft.const(np.array(size), "size"))
+        picked = draft.emit("Add", [offset, draft.const(places, "places")], "picked")
     full = [
-        value if site.types.shape(value) == dims else _expanded(site, value, dims)
-        for value in site.inputs[1:]
+        value if draft.types.shape(value) == dims else _expanded(draft, value, dims)
+        for value in draft.inputs[1:]
     ]
-    return [site.emit("Gather", [_end_to_end(site, full, len(dims)), picked], axis=0)]
+    return [draft.emit("Gather", [_end_to_end(draft, full, len(dims)), picked], axis=0)]
 
 
 @longer_form(9, "Where")
-def choose_at_places_of_run_time(site: Site) -> Outcome:
+def choose_at_places_of_run_time(draft: NodeDraft) -> Outcome:
     """Below opset 9, any shape: as above, with shape and positions from run time."""
-    ranks = [site.rank(index) for index in range(3)]
+    ranks = [draft.rank(index) for index in range(3)]
     if None in ranks:
-        site.refuse("places need the ranks of all inputs")
-    rank, shape = max(rank or 0 for rank in ranks), _broadcast_shape(site)
-    full = [site.emit("Expand", [value, shape], "full") for value in site.inputs[1:]]
-    offset = _offset(site, site.emit("Size", [full[0]], "size"))
-    picked = site.emit("Add", [offset, _numbers(site, shape, rank)], "picked")
-    return [site.emit("Gather", [_end_to_end(site, full, rank), picked], axis=0)]
+        draft.refuse("places need the ranks of all inputs")
+    rank, shape = max(rank or 0 for rank in ranks), _broadcast_shape(draft)
+    full = [draft.emit("Expand", [value, shape], "full") for value in draft.inputs[1:]]
+    offset = _offset(draft, draft.emit("Size", [full[0]], "size"))
+    picked = draft.emit("Add", [offset, _numbers(draft, shape, rank)], "picked")
+    return [draft.emit("Gather", [_end_to_end(draft, full, rank), picked], axis=0)]
 
 
 def _broadcasts(shape: Sequence[int], dims: Sequence[int]) -> bool:
@@ -72,39 +72,39 @@ def _broadcasts(shape: Sequence[int], dims: Sequence[int]) -> bool:
     return len(shape) <= len(dims) and all(one in (1, other) for one, other in pairs)
 
 
-def _offset(site: Site, size: Value) -> Value:
+def _offset(draft: NodeDraft, size: Value) -> Value:
     """The offset from an element of the first tensor to the chosen one."""
-    number = site.emit("Cast", [site.emit("Not", [site.input(0)])], to=onnx.TensorProto.INT64)
-    return site.emit("Mul", [number, size], "offset")
+    number = draft.emit("Cast", [draft.emit("Not", [draft.input(0)])], to=onnx.TensorProto.INT64)
+    return draft.emit("Mul", [number, size], "offset")
 
 
-def _expanded(site: Site, value: Value | None, dims: list[int]) -> Value:
-    return site.emit("Expand", [value, site.ints(dims, "shape")], "full")
+def _expanded(draft: NodeDraft, value: Value | None, dims: list[int]) -> Value:
+    return draft.emit("Expand", [value, draft.ints(dims, "shape")], "full")
 
 
-def _end_to_end(site: Site, values: Sequence[Value | None], rank: int) -> Value:
+def _end_to_end(draft: NodeDraft, values: Sequence[Value | None], rank: int) -> Value:
     if rank != 1:
-        flat = site.ints([-1], "flat")
-        values = [site.emit("Reshape", [value, flat], "elements") for value in values]
-    return site.emit("Concat", values, "both", axis=0)
+        flat = draft.ints([-1], "flat")
+        values = [draft.emit("Reshape", [value, flat], "elements") for value in values]
+    return draft.emit("Concat", values, "both", axis=0)
 
 
-def _broadcast_shape(site: Site) -> Value:
-    zero = site.const(np.zeros((), np.float32), "zero")
+def _broadcast_shape(draft: NodeDraft) -> Value:
+    zero = draft.const(np.zeros((), np.float32), "zero")
     parts = [
-        site.emit("Expand", [zero, site.emit("Shape", [value], "shape")], "empty")
-        for value in site.inputs
+        draft.emit("Expand", [zero, draft.emit("Shape", [value], "shape")], "empty")
+        for value in draft.inputs
     ]
-    both = site.emit("Add", [site.emit("Add", parts[:2]), parts[2]], "broadcast")
-    return site.emit("Shape", [both], "shape")
+    both = draft.emit("Add", [draft.emit("Add", parts[:2]), parts[2]], "broadcast")
+    return draft.emit("Shape", [both], "shape")
 
 
-def _numbers(site: Site, shape: Value, rank: int) -> Value:
+def _numbers(draft: NodeDraft, shape: Value, rank: int) -> Value:
     """The numbers 0, 1, ... of all elements of a tensor, in its shape."""
-    numbers = site.const(np.array(0), "number")
+    numbers = draft.const(np.array(0), "number")
     for axis in range(rank):
-        length = length_of(site, shape, axis, rank=1)
-        column = numbers_below(site, length)
-        rows = site.emit("Mul", [site.unsqueeze(numbers, [axis]), length], "rows")
-        numbers = site.emit("Add", [rows, column], "numbers")
+        length = length_of(draft, shape, axis, rank=1)
+        column = numbers_below(draft, length)
+        rows = draft.emit("Mul", [draft.unsqueeze(numbers, [axis]), length], "rows")
+        numbers = draft.emit("Add", [rows, column], "numbers")
     return numbers
