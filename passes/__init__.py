@@ -1,4 +1,4 @@
-"""The rewrites, one per file, and the pipeline that runs them."""
+"""Passes, one per file, and the pipelines that run them."""
 
 from ..ops.builder import RewriteError as RewriteError
 from .base import Pass as Pass

@@ -17,20 +17,19 @@ Action = Literal["rewritten", "kept", "noted"]
 
 
 class PassOptionError(Error):
-    """There is no such pass, or a pass has no such option, or the option's value does not fit."""
+    """An unknown pass, an unknown option, or an invalid value of an option."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Remark:
-    """What a pass did to one construct, or why it left it alone.
+    """A record of a pass's change to a construct, or of the reason against one.
 
     Attributes:
-        pass_name: the pass that speaks.
+        pass_name: the pass.
         op_type: the operator of the construct.
-        path: where it is: the labels of the nodes around it and its own.
-        action: "rewritten", "kept", or "noted" where something came to light that the user should
-            know, and no construct was left alone for it.
-        reason: what was done, or why nothing was, and what the user can do.
+        path: the labels of the nodes around it and its own.
+        action: "rewritten", "kept", or "noted" for information without a construct that stays.
+        reason: the change, or the obstacle to one and its remedy.
     """
 
     pass_name: str
@@ -64,24 +63,24 @@ class Remark:
 
 
 def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
-    """What was kept, by operator and path, each with all that the passes said of it."""
-    found: dict[tuple[str, str], list[Remark]] = {}
+    """The constructs that stay, by operator and path, with the reasons of all passes."""
+    remarks_of: dict[tuple[str, str], list[Remark]] = {}
     for remark in remarks:
         if remark.action == "kept":
-            found.setdefault((remark.op_type, remark.path), []).append(remark)
+            remarks_of.setdefault((remark.op_type, remark.path), []).append(remark)
     return {
-        key: dataclasses.replace(said[0], reason=Reason.join(r.reason for r in said))
-        for key, said in found.items()
+        key: dataclasses.replace(parts[0], reason=Reason.join(r.reason for r in parts))
+        for key, parts in remarks_of.items()
     }
 
 
 MAY_BE_CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap", "LSTM", "GRU", "RNN")
-"""The operators that are control flow, or of which a pass may make it."""
+"""The operators that are control flow, or that a pass may convert to it."""
 
 
 Part = Literal["inputs", "outputs", "opsets", "functions"]
 PARTS: tuple[Part, ...] = get_args(Part)
-"""Parts of a model that a pass keeps unless it declares that it changes them."""
+"""The parts of a model that a pass keeps unless it declares a change."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,12 +88,11 @@ class Pass(abc.ABC):
     """One rewrite. Its fields are its options; state lives in `PassContext`, never here.
 
     Attributes:
-        name: how users call it, in kebab-case.
-        by_default: whether the default pipeline holds it.
-        default_options: the options that it has there, where they are others than its own.
-        cleans_up: it only removes what is superfluous, which gives no other pass new work.
-        works_on: the operators without which a model gives it nothing to do, if it is for some
-            alone that no other pass of a pipeline makes.
+        name: its name in pipelines, in kebab-case.
+        by_default: true for a pass of the default pipeline.
+        default_options: its options there, where they differ from its defaults.
+        cleans_up: true if it only removes superfluous parts, which gives no other pass new work.
+        works_on: the operators that it needs in a model, if no other pass of a pipeline emits them.
         adds: the operators of control flow that it may add to a model without them.
         changes: the parts of a model that it may change; it keeps all others.
     """
@@ -109,7 +107,7 @@ class Pass(abc.ABC):
 
     @abc.abstractmethod
     def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite the model in place; say whether anything changed."""
+        """Rewrite the model in place, and return whether it changed."""
 
     def violation(self, model: Model) -> str | None:
         """Return what breaks the pass's postcondition in a model; None if it holds."""
@@ -117,19 +115,19 @@ class Pass(abc.ABC):
 
     @property
     def summary(self) -> str:
-        """What the pass does, in a sentence: the first line of its docstring."""
+        """The description of the pass: the first line of its docstring."""
         return (self.__doc__ or "").strip().partition("\n")[0]
 
     def options(self) -> Iterator[tuple[str, Any]]:
-        """The options with their values, save those that only code can give."""
+        """The options with their values, except those that only code can set."""
         for field in dataclasses.fields(self):
             if not field.metadata.get("code_only"):
                 yield field.name, getattr(self, field.name)
 
     def __str__(self) -> str:
-        changed = [
+        changes = [
             f"{field.name}={getattr(self, field.name)}"
             for field in dataclasses.fields(self)
             if getattr(self, field.name) != field.default
         ]
-        return f"{self.name}{{{','.join(changed)}}}" if changed else self.name
+        return f"{self.name}{{{','.join(changes)}}}" if changes else self.name

@@ -8,7 +8,7 @@ from ..ir.lazy import lazy_property
 
 
 class EmissionError(Error):
-    """A pass emitted a node that its opset does not take; the rewrite is withheld."""
+    """A pass emitted a node that its opset does not support; the rewrite is discarded."""
 
 
 class NewNodes:
@@ -23,53 +23,57 @@ class NewNodes:
         self._before: dict[Node, Operator] = {
             node: node.op for graph in model.graphs() for node in graph.unordered_nodes()
         }
-        self._made: dict[Node, str] = {}
+        self._added: dict[Node, str] = {}
         self._ranks = {(node.op_type, rank_fault(node)) for node in self._before}
 
     def note(self, pass_name: str) -> None:
-        """Take note of what a pass has added."""
+        """Record the nodes that a pass has added."""
         for graph in self._model.graphs():
             for node in graph.latest_nodes():
-                if node in self._before or node in self._made:
+                if node in self._before or node in self._added:
                     break
-                self._made[node] = pass_name
+                self._added[node] = pass_name
 
     def require_conformance(self) -> None:
-        """Check nodes that are new, or of another operator, and are no copies of others.
+        """Check new and changed nodes, apart from copies of others.
 
         Raises:
-            EmissionError: a pass emitted a node that its opset does not take.
+            EmissionError: a pass emitted a node that its opset does not support.
         """
-        asked = Conformance(self._model)
+        conformance = Conformance(self._model)
         for graph in self._model.graphs():
             for node in graph.unordered_nodes():
                 if self._before.get(node) is node.op:
                     continue
-                fault = asked.fault(node)
-                if fault is not None and not self._is_copy(node, asked):
+                fault = conformance.fault(node)
+                if fault is not None and not self._is_copy(node, conformance):
                     raise EmissionError(
-                        f"{self._made.get(node, 'a pass')} emitted {node.op_type} '{node.path}',"
+                        f"{self._added.get(node, 'a pass')} emitted {node.op_type} '{node.path}',"
                         f" which {fault}; nothing was written"
                     )
 
-    def _is_copy(self, node: Node, asked: Conformance) -> bool:
-        """Whether a node was copied from one that was there before, whose faults are its own.
+    def _is_copy(self, node: Node, conformance: Conformance) -> bool:
+        """Test for a copy of an original node, which inherits its faults.
 
-        A pass that works on a copy of the model has read all operators anew: such a node is known
-        by its form, unless its element types alone are at fault.
+        A pass on a copy of the model parses all operators anew: its nodes match by form, unless
+            only
+        their element types are at fault.
         """
-        if node.op.origin in self._origins or (node.op_type, asked.fault(node)) in self._ranks:
+        if (
+            node.op.origin in self._origins
+            or (node.op_type, conformance.fault(node)) in self._ranks
+        ):
             return True
-        return _form(node.op) in self._forms and asked.form_fault(node) is not None
+        return _form(node.op) in self._forms and conformance.form_fault(node) is not None
 
     @lazy_property
     def _origins(self) -> set[Operator]:
-        """The operators that were there before, or that those are copies of."""
+        """The operators of the original nodes, or the ones that they are copies of."""
         return {op.origin for op in self._before.values()}
 
     @lazy_property
     def _forms(self) -> set[tuple[str, ...]]:
-        """The forms of the operators that were there before."""
+        """The forms of the original operators."""
         return {_form(op) for op in self._before.values()}
 
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .conformance import NewNodes
 
 Progress = Callable[[str, int, int], None]
-"""Reports the work at hand, how much of it is done, and how much there is."""
+"""The callback of progress: the work, the steps done, and their number."""
 
 
 class Watcher(Protocol):
-    """Observer of each pass that runs, but not of those that are tried on copies."""
+    """Observer of each pass that runs, except trials on copies."""
 
     def before(self, pass_: Pass, model: Model) -> None:
         """Observe the model before a pass; the model must stay as it is."""
@@ -51,7 +51,7 @@ class Analyses:
         return self._inference
 
     def new_inference(self, model: Model) -> ShapeInference:
-        """Make an inference for one pass, which asks for its own results or makes assumptions."""
+        """Return a new inference for one pass, which may add assumptions."""
         return ShapeInference(model, memory=self.memory)
 
     def share(self, inference: ShapeInference) -> None:
@@ -112,12 +112,12 @@ class RemarkLog(Sequence[Remark]):
         ]
 
     def follow(self, model: Model) -> None:
-        """Find kept nodes by operator and path in a model whose graphs were all made anew."""
-        kept = [node for remark, node in self.entries if remark.action == "kept" and node]
-        if not kept:
+        """Find nodes of remarks by operator and path, in a model with new graphs."""
+        nodes_kept = [node for remark, node in self.entries if remark.action == "kept" and node]
+        if not nodes_kept:
             return
         nodes = (node for graph in model.graphs() for node in graph.unordered_nodes())
-        ops = {node.op_type for node in kept}
+        ops = {node.op_type for node in nodes_kept}
         now = {(n.op_type, n.path): n for n in nodes if n.op_type in ops}
         self.entries = [
             (remark, now.get((remark.op_type, remark.path), node)) for remark, node in self.entries
@@ -153,10 +153,10 @@ class Instrumentation:
     new_nodes: NewNodes | None = None
     log_level: int = logging.DEBUG
 
-    def report_step(self, work: str, done: int, total: int) -> None:
+    def report_step(self, work: str, step: int, total: int) -> None:
         """Report every hundredth step of long work."""
-        if self.progress is not None and done % 100 == 0:
-            self.progress(work, done, total)
+        if self.progress is not None and step % 100 == 0:
+            self.progress(work, step, total)
 
 
 @dataclasses.dataclass
@@ -165,11 +165,11 @@ class PassContext:
 
     Attributes:
         analyses: facts about the model.
-        remarks: what passes rewrote and kept, and why.
+        remarks: the remarks of the passes.
         meter: the cost so far.
         instrumentation: observers of the rewrite.
         default_passes: the default pipeline, for a pass that tries it on copies.
-        offers: what another option would make of a construct and of its copies, by operator.
+        offers: the result of another option for a construct and its copies, by operator.
     """
 
     analyses: Analyses = dataclasses.field(default_factory=Analyses)
@@ -196,6 +196,6 @@ class PassContext:
         return self.analyses.inference(model)
 
     def with_offer(self, node: Node, reason: str) -> str:
-        """Add to a reason what another option would make of the construct."""
+        """Append the offer of another option to a reason."""
         offer = self.offers.get(node.op)
         return reason if offer is None else Reason.join([reason, offer])

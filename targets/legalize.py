@@ -31,7 +31,7 @@ from ..passes.functions.calls import CallGraph, function_size
 from ..passes.manager.registry import default_passes
 from ..passes.utils.budget import Budget
 from ..passes.utils.trial import try_passes
-from ..passes.utils.value_numbering import merge_equal, same_key
+from ..passes.utils.value_numbering import identity_key, merge_constants
 from ..version_converter import ConversionError, convert
 from ..version_converter.constants import Constants
 from ..version_converter.engine import Engine
@@ -173,7 +173,7 @@ class _Legalizer:
             unsupported = self.legality.unsupported()
             if all(node in self._tried for node in unsupported):
                 for graph, had in self._old_constants.items():
-                    merge_equal(graph, had, same_key)
+                    merge_constants(graph, had, identity_key)
                 reasons = {
                     node: _joined(why, self._tried[node]) for node, why in unsupported.items()
                 }

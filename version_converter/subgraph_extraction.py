@@ -12,7 +12,7 @@ from ..ir.copying import copy_function, copy_node
 from ..ir.references import named_tensors
 from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph
-from ..passes.utils.legality import named_from_outside
+from ..passes.utils.legality import externally_named
 from ..passes.utils.replace_all_uses import replace_values
 from .constants import Constants
 from .types import Types
@@ -131,7 +131,7 @@ class Cut(Gap):
     def obstacle(self) -> str | None:
         """The reason why the nodes must stay; None if there is none."""
         for node in self.nodes:
-            reason = named_from_outside(node)
+            reason = externally_named(node)
             if named_tensors(node.op):
                 reason = f"{node}, which lies between, names tensors in its attributes"
             if reason is not None:

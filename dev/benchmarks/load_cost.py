@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from straightline.ir import load
 from straightline.passes import Pipeline, accelerate
-from straightline.passes.utils.cost_model import loaded
+from straightline.passes.utils.cost_model import load_units
 from straightline.passes.utils.costs import LOAD
 
 from .loops.collection import cases
@@ -53,7 +53,9 @@ def measure(only: str, seconds: float) -> list[Sample]:
             if other not in known and len(other) < 100 * len(message):
                 known.add(other)
                 times = ratio(load_times(message, other, seconds))
-                samples.append((loaded(load(original)), loaded(load(form)), math.log(times)))
+                samples.append(
+                    (load_units(load(original)), load_units(load(form)), math.log(times))
+                )
     return samples
 
 

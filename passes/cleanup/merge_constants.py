@@ -15,7 +15,7 @@ from typing import ClassVar
 from ...ir import Model
 from ..base import Pass
 from ..context import PassContext
-from ..utils.value_numbering import merge_equal
+from ..utils.value_numbering import merge_constants
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,5 +29,5 @@ class MergeConstants(Pass):
         """Compare the small constants of every graph."""
         changed = False
         for graph in model.graphs():
-            changed |= merge_equal(graph)
+            changed |= merge_constants(graph)
         return changed

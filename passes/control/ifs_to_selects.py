@@ -25,7 +25,7 @@ from ...ir import Graph, Model, Node, Template, Value
 from ...ops.builder import Builder
 from ..base import Pass
 from ..context import PassContext
-from ..utils.legality import given_by_caller, named_from_outside
+from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
 from ..utils.traversal import inside_out
@@ -79,7 +79,7 @@ class _Converter:
         if condition is not None and condition.constant is not None:
             return _CONSTANT()
         older = without_select(node.graph.root.opset())
-        return older or given_by_caller(node) or named_from_outside(node)
+        return older or caller_attribute(node) or externally_named(node)
 
     def outputs(self, graph: Graph, node: Node) -> tuple[list[Fact], str | None]:
         """The facts of the outputs, and the obstacle to selects between them."""

@@ -20,7 +20,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Tensor
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
-from ..utils.legality import given_by_caller, named_from_outside, unnameable_output
+from ..utils.legality import caller_attribute, externally_named, unnameable_output
 from ..utils.replace_all_uses import replace_values
 
 _CONDITION_UNKNOWN = Message("branch-unknown", "its condition depends on {cause}")
@@ -71,11 +71,11 @@ class InlineIfs(Pass):
             return _CONDITION_UNKNOWN(origins(condition))
         if condition.constant.size != 1:
             return _CONDITION_SIZE(elements=condition.constant.size)
-        reason = given_by_caller(node)
+        reason = caller_attribute(node)
         if reason is not None:
             return reason
         branch = _taken_branch(node, condition.constant)
-        return named_from_outside(node) or unnameable_output(node, branch.outputs)
+        return externally_named(node) or unnameable_output(node, branch.outputs)
 
     def _inline(self, graph: Graph, node: Node, folder: Folder, context: PassContext) -> list[Node]:
         """Inline one If, and return the nodes of its branch that hold graphs."""

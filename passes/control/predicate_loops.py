@@ -38,7 +38,7 @@ from ...ops.randomness import find_random
 from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.legality import given_by_caller, named_from_outside, unstackable_output
+from ..utils.legality import caller_attribute, externally_named, unstackable_output
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
 from ..utils.traversal import inside_out
@@ -109,7 +109,7 @@ class _Predicator:
     def obstacle(self, loop: Node) -> str | None:
         """The obstacle to predication that lies outside of the body; None without one."""
         assert loop.graph is not None
-        reason = given_by_caller(loop) or without_select(loop.graph.root.opset())
+        reason = caller_attribute(loop) or without_select(loop.graph.root.opset())
         if reason is not None:
             return reason
         most = self.budget.most_trips()
@@ -121,7 +121,7 @@ class _Predicator:
         random = find_random(loop.body("body"), self.model.functions)
         if random is not None:
             return _RANDOM(node=str(random))
-        return named_from_outside(loop)
+        return externally_named(loop)
 
     def maximum(self, loop: Node) -> tuple[int, str | None]:
         """The maximum trip count of a Loop, or the reason why nothing bounds it."""
@@ -133,7 +133,7 @@ class _Predicator:
         if bound.trips is not None:
             reason = "it makes no iterations" if bound.trips < 1 else None
             return bound.trips, reason
-        more = f", more than {self.budget.told(limit)}" if bound.exceeded else ""
+        more = f", more than {self.budget.exceeded_limit(limit)}" if bound.exceeded else ""
         return 0, bound.reason + more
 
     def predicate(

@@ -26,9 +26,9 @@ from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
 from ..utils.legality import (
-    drawn_alike,
-    given_by_caller,
-    named_from_outside,
+    caller_attribute,
+    externally_named,
+    random_body,
     unnameable_output,
     unstackable_output,
 )
@@ -84,7 +84,7 @@ class _LoopUnroller:
             trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
             obstacle = trips.reason
             if trips.exceeded:
-                obstacle += f", more than {self.budget.told(most)}"
+                obstacle += f", more than {self.budget.exceeded_limit(most)}"
             if trips.count is not None:
                 cost = template.cost(trips.count) + _scan_outputs(loop) * (trips.count + 1)
                 obstacle = self.budget.refuses_trips(trips.count, cost)
@@ -107,10 +107,10 @@ class _LoopUnroller:
 
     def obstacle(self, loop: Node) -> str | None:
         """The obstacle to unrolling at any trip count; None without one."""
-        reason = given_by_caller(loop)
+        reason = caller_attribute(loop)
         if reason is not None:
             return reason
-        return drawn_alike(loop, self.model.functions) or named_from_outside(loop)
+        return random_body(loop, self.model.functions) or externally_named(loop)
 
     def unwritable_output(self, graph: Graph, loop: Node, trips: int) -> str | None:
         """The obstacle to an output without the Loop; None without one."""

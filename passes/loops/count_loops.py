@@ -31,7 +31,7 @@ from ...ops.element_types import ElementTypes
 from ...ops.schema_queries import takes
 from ..base import Pass
 from ..context import PassContext
-from ..utils.legality import given_by_caller
+from ..utils.legality import caller_attribute
 from ..utils.traversal import inside_out
 from .comparisons import EXACT, Comparison, ConditionReader, integer
 
@@ -91,7 +91,7 @@ class _Plan(NamedTuple):
 
 def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
     start = loop.input(1)
-    if start is None or given_by_caller(loop) is not None or always_holds(loop.body("body")):
+    if start is None or caller_attribute(loop) is not None or always_holds(loop.body("body")):
         return None
     body = loop.body("body")
     reader = ConditionReader(loop, inference)

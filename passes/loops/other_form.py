@@ -12,7 +12,7 @@ from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...ir import Graph, Model, Node
 from ..base import Pass
 from ..context import PassContext
-from ..utils.legality import named_from_outside
+from ..utils.legality import externally_named
 from ..utils.traversal import inside_out
 from ..vectorize.loop_view import LoopView, read
 
@@ -57,7 +57,7 @@ class OtherForm(abc.ABC, Generic[PlanT]):
         if isinstance(loop_view, str):
             return loop_view
         assert node.graph is not None
-        reason = named_from_outside(node)
+        reason = externally_named(node)
         if node.op.extra is not None and node.op.extra.device_configurations:
             reason = "its device configurations speak of its tensors as they are"
         return reason or self.plan(loop_view, node.graph.root.opset())

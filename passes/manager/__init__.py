@@ -1,2 +1,1 @@
-"""Pipelines of passes: registry, parser, plugins, instrumentation, and the search for the fastest
-form."""
+"""Pipelines of passes: registry, parser, plugins, instrumentation, autotuning."""

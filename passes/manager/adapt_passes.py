@@ -25,14 +25,14 @@ _MOST_COUNTED = 8
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ForeignPass(Pass):
-    """A pass of another library, run on a copy of the model, which it takes the place of.
+    """Run a pass of another library on a copy of the model.
 
-    What it makes must be well formed and keep inputs and outputs; weights are handed over, not
-    copied. See `step`.
+    The result must be well formed and keep inputs and outputs; weights are shared, not copied. See
+    `step`.
 
     Options:
-        call: what is called with a model of onnx_ir.
-        name: how remarks and timings name it.
+        call: the function of a model of onnx_ir.
+        name: its name in remarks and timings.
     """
 
     call: Callable[[onnx_ir.Model], Any] = dataclasses.field(metadata={"code_only": True})
@@ -41,8 +41,8 @@ class ForeignPass(Pass):
     changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Run it, check what it made, and go on with that."""
-        missing = _not_carried(model)
+        """Run the call, check its result, and replace the model by it."""
+        missing = _unsupported_part(model)
         if missing:
             context.remarks.add_on_model(
                 self, model, "noted", f"not run: onnx_ir does not keep {missing}"
@@ -58,22 +58,22 @@ class ForeignPass(Pass):
         ):
             return False
         try:
-            made = exchange.from_message(after, model.base_dir)
+            converted = exchange.from_message(after, model.base_dir)
         except Error as error:
             raise RewriteError(f"{self.name} made a model that is not valid: {error}") from error
-        self._require_signature(model, made)
-        what = _differences(model, made)
-        _trace(model, made)
-        model.become(made)
+        self._require_signature(model, converted)
+        what = _differences(model, converted)
+        _trace(model, converted)
+        model.become(converted)
         context.remarks.follow(model)
         context.remarks.add_on_model(self, model, "rewritten", what)
         return True
 
-    def _require_signature(self, model: Model, made: Model) -> None:
+    def _require_signature(self, model: Model, converted: Model) -> None:
         for what in ("inputs", "outputs"):
-            old, new = ([v.name for v in getattr(m.graph, what)] for m in (model, made))
+            old, new = ([v.name for v in getattr(m.graph, what)] for m in (model, converted))
             if what == "outputs":
-                old, new = _output_names(model), _output_names(made)
+                old, new = _output_names(model), _output_names(converted)
             if old != new:
                 raise RewriteError(f"{self.name} changed the {what}: {old} became {new}")
 
@@ -82,36 +82,36 @@ class ForeignPass(Pass):
 
 
 def step(foreign: Any, name: str | None = None) -> Pass:
-    """A pass, a rule set or a function of another library as a pass of ours.
+    """Adapt a pass, a rule set or a function of another library.
 
-    It can stand in a pipeline beside others, is verified like all the rest, and its remark says
-    which operators became more or fewer.
+    The step works in any pipeline, verification covers it, and its remark counts the changes by
+    operator.
 
     Args:
         foreign: a pass of `onnx_ir.passes`, a `RewriteRuleSet`, a `RewriteRule` or several of
             onnxscript, or a function that takes an `onnx_ir.Model` and changes it or gives another
             one, such as `onnxscript.optimizer.optimize`.
-        name: how remarks name it; by default as its class or function is called.
+        name: its name in remarks; by default that of its class or function.
 
     Raises:
-        PassOptionError: it is none of these.
+        PassOptionError: an unsupported object.
     """
-    found = _call_of(foreign)
-    if found is None:
+    call = _call_of(foreign)
+    if call is None:
         raise PassOptionError(
             "a foreign step is a pass of onnx_ir, rewrite rules of onnxscript, or a function of an"
             f" onnx_ir.Model, not {foreign!r}"
         )
-    return ForeignPass(call=found, name=name or _name_of(foreign))
+    return ForeignPass(call=call, name=name or _name_of(foreign))
 
 
 def is_foreign(item: Any) -> bool:
-    """Whether something that is no pass of ours is one of theirs, beyond doubt."""
+    """Test for a pass or rule of another library."""
     return isinstance(item, onnx_ir.passes.PassBase) or hasattr(item, "apply_to_model")
 
 
 def onnxscript_optimizer(**options: Any) -> Pass:
-    """`onnxscript.optimizer.optimize` with options, as a pass of ours."""
+    """Adapt `onnxscript.optimizer.optimize` with options."""
     from onnxscript import optimizer
 
     return step(functools.partial(optimizer.optimize, **options), "onnxscript-optimizer")
@@ -119,8 +119,8 @@ def onnxscript_optimizer(**options: Any) -> Pass:
 
 def _call_of(foreign: Any) -> Callable[[onnx_ir.Model], Any] | None:
     if hasattr(foreign, "apply_to_model"):
-        found: Callable[[onnx_ir.Model], Any] = foreign.apply_to_model
-        return found
+        apply: Callable[[onnx_ir.Model], Any] = foreign.apply_to_model
+        return apply
     if isinstance(foreign, Sequence) and foreign and all(map(_is_rule, foreign)):
         from onnxscript.rewriter import RewriteRuleSet
 
@@ -133,7 +133,7 @@ def _is_rule(item: Any) -> bool:
 
 
 def _name_of(foreign: Any) -> str:
-    """In kebab-case, as our own passes are called."""
+    """The name in kebab-case, as for own passes."""
     if isinstance(foreign, Sequence):
         return "rewrite-rules"
     inner = foreign.func if isinstance(foreign, functools.partial) else foreign
@@ -142,14 +142,14 @@ def _name_of(foreign: Any) -> str:
     return words or "foreign"
 
 
-def _model_of(result: Any, given: onnx_ir.Model) -> onnx_ir.Model:
-    """The model that a call has made: what it gave back, or else the one that it was given."""
-    found = getattr(result, "model", result)
-    return found if isinstance(found, onnx_ir.Model) else given
+def _model_of(result: Any, default: onnx_ir.Model) -> onnx_ir.Model:
+    """The resulting model of a call: its return value, or else its argument."""
+    model = getattr(result, "model", result)
+    return model if isinstance(model, onnx_ir.Model) else default
 
 
-def _not_carried(model: Model) -> str:
-    """What of a model onnx_ir would lose; "" where that is nothing."""
+def _unsupported_part(model: Model) -> str:
+    """The part of a model that onnx_ir would lose; "" for none."""
     if model.training_info:
         return "training information"
     tensors = (t for graph in model.graphs() for t in graph.initializers.values())
@@ -161,18 +161,18 @@ def _output_names(model: Model) -> list[str]:
 
 
 def _differences(before: Model, after: Model) -> str:
-    """Of which operators there are more or fewer."""
-    old, new = _counted(before), _counted(after)
+    """Describe the change of operator counts."""
+    old, new = _op_counts(before), _op_counts(after)
     changed = sorted(old.keys() | new.keys(), key=lambda op: (-abs(new[op] - old[op]), op))
-    told = [f"{op} {old[op]} to {new[op]}" for op in changed if new[op] != old[op]]
-    if not told:
+    counts = [f"{op} {old[op]} to {new[op]}" for op in changed if new[op] != old[op]]
+    if not counts:
         return f"changed, with the same {old.total()} nodes by operator"
-    more = len(told) - _MOST_COUNTED
-    text = ", ".join(told[:_MOST_COUNTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(counts) - _MOST_COUNTED
+    text = ", ".join(counts[:_MOST_COUNTED]) + (f" and {more} more" if more > 0 else "")
     return f"{old.total()} nodes became {new.total()}: {text}"
 
 
-def _counted(model: Model) -> Counter[str]:
+def _op_counts(model: Model) -> Counter[str]:
     return Counter(node.op.qualname for node in _nodes(model))
 
 
@@ -182,10 +182,10 @@ def _nodes(model: Model) -> Iterator[Node]:
 
 
 def _trace(before: Model, after: Model) -> None:
-    """Let what holds graphs be known again by its operator."""
-    held = {(n.op_type, n.path): n for n in _nodes(before) if n.bodies}
-    for node in list(_nodes(after)) if held else ():
-        old = held.get((node.op_type, node.path)) if node.bodies else None
+    """Mark nodes that hold graphs as descendants of the originals."""
+    holders = {(n.op_type, n.path): n for n in _nodes(before) if n.bodies}
+    for node in list(_nodes(after)) if holders else ():
+        old = holders.get((node.op_type, node.path)) if node.bodies else None
         if old is not None and node.graph is not None:
             node.graph.set_operator(node, node.op.descended_from(old.op))
     after.mark_as_loaded()

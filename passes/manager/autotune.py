@@ -1,9 +1,8 @@
-"""The form of a model that loads and runs fastest: several are made, and the best one is kept.
+"""Autotuning: pipelines run on copies of a model, and the cheapest result wins.
 
-What each pass makes of a loop is weighed together with what the others make of that: a list that
-becomes a tensor may load slower by itself, and faster by far once the loop around it is a GRU. So
-whole pipelines are tried on copies of the model, and what they cost is reckoned by numbers that a
-benchmark has measured (`dev/tools/costs.py`).
+The gain of a pass depends on the others: a list that becomes a tensor may load slower by itself,
+and much faster once the loop around it is a GRU. So trials run whole pipelines, and a cost model
+with measured numbers (`dev/tools/costs.py`) compares them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..base import Pass
 from ..context import PassContext
 from ..utils.cost_model import Running, loading
 from ..utils.costs import LEAST_LOAD, MUCH
-from ..utils.fixpoint import Held, Repeated, run_passes
+from ..utils.fixpoint import OperatorKinds, Repeated, run_passes
 from ..utils.trial import try_passes
 from . import registry
 
@@ -29,7 +28,7 @@ class Accelerate(Pass):
     """Try pipelines on copies of a model, and run the one that makes it fastest.
 
     Options:
-        alternatives: the pipelines; of several that are as good the first one is run.
+        alternatives: the pipelines; of equally good ones, the first one runs.
     """
 
     name: ClassVar[str] = "accelerate"
@@ -39,26 +38,29 @@ class Accelerate(Pass):
         """Choose a pipeline and run it."""
         if not any(graph.holders() for graph in model.graphs()):
             return run_passes(self.alternatives[0], model, context, repeat=False)
-        chosen, refused = self._chosen(model, context)
-        changed = chosen is not None and run_passes(chosen, model, context, repeat=False)
-        if refused is not None:
+        stages, reason = self._choose(model, context)
+        changed = stages is not None and run_passes(stages, model, context, repeat=False)
+        if reason is not None:
             for node in _loops(model):
-                context.kept(self, node, refused)
+                context.kept(self, node, reason)
         return changed
 
-    def _chosen(self, model: Model, context: PassContext) -> tuple[Stages | None, str | None]:
-        """The pipeline of which the model runs fastest among those that do not let it load slower;
-        and why one that runs faster still was not taken."""
+    def _choose(self, model: Model, context: PassContext) -> tuple[Stages | None, str | None]:
+        """Choose the pipeline with the fastest result that does not load slower.
+
+        Returns:
+            the pipeline, and the reason against one with a faster result.
+        """
         before = _Cost.of(model)
         best, chosen, refused = before, None, None
         trials = _Trials(model, context, self.alternatives)
-        seen: set[Model] = set()
+        models: set[Model] = set()
         for stages in self.alternatives:
-            made = trials.made(stages)
-            if made is None or made in seen:
+            form = trials.result(stages)
+            if form is None or form in models:
                 continue
-            seen.add(made)
-            cost = _Cost.of(made)
+            models.add(form)
+            cost = _Cost.of(form)
             if not cost.may_follow(before):
                 refused = cost if refused is None or cost.running < refused.running else refused
             elif cost < best:
@@ -76,11 +78,11 @@ class Accelerate(Pass):
 
 
 class _Trials:
-    """What pipelines make of a model; what several of them begin with is done once.
+    """The results of pipelines on a model, with common prefixes run once.
 
     Args:
-        model: the model; it is not changed.
-        context: the rewrite that tries them.
+        model: the model, which stays unchanged.
+        context: the rewrite around the trials.
         alternatives: the pipelines.
     """
 
@@ -88,24 +90,23 @@ class _Trials:
         self._context = context
         self._alternatives = set(alternatives)
         self._ends = {stages[:-1] for stages in alternatives}
-        self._made: dict[Stages, Model | None] = {(): model}
+        self._models: dict[Stages, Model | None] = {(): model}
         self._results: dict[tuple[Model, Stages], tuple[Model, bool]] = {}
 
-    def made(self, stages: Stages) -> Model | None:
-        """What a pipeline makes; None where one of its stages changes nothing, so that a shorter
-        pipeline makes the same."""
+    def result(self, stages: Stages) -> Model | None:
+        """The result of a pipeline; None for a stage without effect: a shorter one is equal."""
         for end in range(1, len(stages) + 1):
-            begun = self._made[stages[: end - 1]]
-            if begun is None:
+            start = self._models[stages[: end - 1]]
+            if start is None:
                 return None
-            if stages[:end] not in self._made:
-                self._made[stages[:end]] = self._after(begun, stages[:end])
-        return self._made[stages]
+            if stages[:end] not in self._models:
+                self._models[stages[:end]] = self._after(start, stages[:end])
+        return self._models[stages]
 
-    def _after(self, begun: Model, stages: Stages) -> Model | None:
-        working = begun, _working(stages[-1], begun)
+    def _after(self, start: Model, stages: Stages) -> Model | None:
+        working = start, _working(stages[-1], start)
         if working not in self._results:
-            trial = try_passes(stages[-1:], load(begun), self._context, repeat=False)
+            trial = try_passes(stages[-1:], load(start), self._context, repeat=False)
             self._results[working] = trial.model, trial.changed
         copy, changed = self._results[working]
         is_whole = stages in self._alternatives or stages in self._ends
@@ -113,16 +114,18 @@ class _Trials:
 
 
 def _working(stage: Pass, model: Model) -> Stages:
-    """The passes of a stage, but those that find nothing to work on in a model: stages that differ
-    by these alone make the same of it."""
+    """The passes of a stage that have work in a model.
+
+    Stages that differ in other passes have equal results.
+    """
     passes = stage.passes if isinstance(stage, Repeated) else (stage,)
-    held = Held(model)
-    return tuple([pass_ for pass_ in passes if held.give_work(pass_)])
+    kinds = OperatorKinds(model)
+    return tuple([pass_ for pass_ in passes if kinds.include_work_of(pass_)])
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class _Cost:
-    """What a model takes, in nodes."""
+    """The cost of a model, in nodes."""
 
     running: float
     loading: float
@@ -135,7 +138,7 @@ class _Cost:
         return cls(Running(model).total(), loading(model), len(model.graph), scans)
 
     def may_follow(self, before: _Cost) -> bool:
-        """Whether a model that takes this does not load slower than one that takes that."""
+        """Test whether a form of this cost loads no slower than the original."""
         gain = "much" if self.running * MUCH <= before.running else "some"
         kind = "Scan" if before.scans and self.outside > before.outside else "Loop"
         return self.loading * LEAST_LOAD[gain, kind] <= before.loading
@@ -149,7 +152,7 @@ Kinds = list[type[Pass]]
 
 
 def alternatives() -> list[list[Kinds]]:
-    """The kinds of passes of each pipeline, in stages that are repeated; best bets come first."""
+    """The kinds of passes of each pipeline, in repeated stages, most promising first."""
     raised: Kinds = [registry.RaiseRecurrences]
     scans: Kinds = [registry.LoopsToScans]
     plain, lowered = _standard(), _standard(registry.LowerSequences)
@@ -170,7 +173,7 @@ def alternatives() -> list[list[Kinds]]:
 
 
 def _standard(*chosen: type[Pass]) -> Kinds:
-    """The default pipeline, of what only some pipelines have what is chosen, tidied up."""
+    """The default pipeline with the chosen optional passes, and cleanup."""
     optional: set[type[Pass]] = {
         registry.LowerSequences,
         registry.VectorizeLoops,

@@ -18,8 +18,8 @@ def locate(
 
     Args:
         verdict: the verdict on the whole, for when no single pass is at fault.
-        passes: runs the passes on a new copy of the model.
-        compare: compares a model with the original.
+        passes: the run of the passes on a new copy of the model.
+        compare: the comparison of a model with the original.
     """
     context = PassContext()
     context.instrumentation.watcher = _Comparing(context, compare)
@@ -36,15 +36,15 @@ class _Comparing:
     def __init__(self, context: PassContext, compare: Callable[[Model], Verdict]) -> None:
         self._context = context
         self._compare = compare
-        self._seen = 0
+        self._count = 0
 
     def before(self, pass_: Pass, model: Model) -> None:
         """Ignore a pass that is about to run."""
 
     def after(self, pass_: Pass, model: Model, changed: bool) -> None:
         """Compare the model that a pass changed."""
-        rewritten = [remark for remark in self._context.remarks if remark.action == "rewritten"]
-        new, self._seen = rewritten[self._seen :], len(rewritten)
+        rewrites = [remark for remark in self._context.remarks if remark.action == "rewritten"]
+        new, self._count = rewrites[self._count :], len(rewrites)
         if changed:
             verdict = self._compare(model)
             if verdict.differs:

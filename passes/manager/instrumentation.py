@@ -1,4 +1,4 @@
-"""Watching passes at work: what a pipeline runs is told to whoever watches."""
+"""Instrumentation: watchers of the passes that pipelines run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _watcher: contextvars.ContextVar[Watcher | None] = contextvars.ContextVar("watch
 
 @contextlib.contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """Let a watcher be told of the passes of every pipeline that is applied meanwhile.
+    """Notify a watcher of the passes of every pipeline in this block.
 
     >>> from straightline import ir, rewrite
     >>> class Names:
@@ -36,5 +36,5 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 
 def current_watcher() -> Watcher | None:
-    """Who watches now, if anybody does."""
+    """The current watcher, if any."""
     return _watcher.get()

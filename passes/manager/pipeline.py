@@ -1,4 +1,4 @@
-"""Running passes one after another, on a copy of the caller's model."""
+"""Pipelines: passes in order, on a copy of the caller's model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StrictError(RewriteError):
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """How long one pass took, all its runs together, in seconds."""
+    """The time of one pass, all its runs together, in seconds."""
 
     pass_name: str
     seconds: float
@@ -40,14 +40,14 @@ class Timing:
 
 @dataclasses.dataclass(frozen=True)
 class Result(Generic[M]):
-    """What a pipeline made.
+    """The result of a pipeline.
 
     Attributes:
-        model: the rewritten model, in the kind in which the original was given.
-        changed: whether any pass changed anything.
-        remarks: what was rewritten, and why anything was kept.
+        model: the rewritten model, of the original's kind.
+        changed: true after a change.
+        remarks: the remarks of the passes.
         timings: the time of each pass.
-        verdict: whether the outputs are the original's; None where that was not asked.
+        verdict: the comparison with the original's outputs; None without one.
     """
 
     model: M
@@ -58,7 +58,7 @@ class Result(Generic[M]):
 
     @property
     def kept(self) -> tuple[Remark, ...]:
-        """The remarks on what was left alone."""
+        """The remarks on constructs that stay."""
         return tuple(remark for remark in self.remarks if remark.action == "kept")
 
 
@@ -68,7 +68,7 @@ class Pipeline:
 
     Args:
         passes: the passes.
-        repeat: run them again and again until none changes anything.
+        repeat: run them to a fixed point.
 
     >>> from straightline.passes import InlineIfs, Pipeline, UnrollLoops
     >>> print(Pipeline([UnrollLoops(max_trips=64), InlineIfs()]))
@@ -98,17 +98,17 @@ class Pipeline:
 
         options = VerifyOptions.of(verify)
         original = read(model)
-        rewritten = load(original)
-        result = self.apply(rewritten)
+        copy = load(original)
+        result = self.apply(copy)
         if strict:
             require_all_rewritten(result.remarks)
         verdict = None
         if options is not None:
-            verdict = self._verified(original, rewritten, options)
-        returned = in_kind(rewritten, model)
-        return Result(returned, result.changed, result.remarks, result.timings, verdict)
+            verdict = self._verify(original, copy, options)
+        output = in_kind(copy, model)
+        return Result(output, result.changed, result.remarks, result.timings, verdict)
 
-    def _verified(self, original: ModelSource, rewritten: Model, options: VerifyOptions) -> Verdict:
+    def _verify(self, original: ModelSource, rewritten: Model, options: VerifyOptions) -> Verdict:
         """Compare with the original.
 
         Raises:
@@ -143,12 +143,12 @@ class Pipeline:
 
         Args:
             model: the model.
-            progress: told what is worked on.
-            trial: it is only tried: logged in detail alone, and no watcher is told.
-            run: takes the remarks, and has its own watcher, if any; a new one where it is None.
+            progress: the callback of progress.
+            trial: log at DEBUG only, and notify no watcher.
+            run: the context, with its own watcher, if any; a new one if None.
 
         Raises:
-            EmissionError: a pass emitted a node that its opset does not take.
+            EmissionError: a pass emitted a node that its opset does not support.
         """
         context = PassContext() if run is None else run
         instrumentation = context.instrumentation
@@ -158,12 +158,12 @@ class Pipeline:
         instrumentation.log_level = logging.DEBUG if trial else logging.INFO
         instrumentation.new_nodes = None if trial else NewNodes(model)
         context.default_passes = default_passes()
-        with governed(), notes() as noted:
+        with governed(), notes() as extra:
             changed = rewrite_model(self.passes, model, context, self.repeat)
         if changed and instrumentation.new_nodes is not None:
             instrumentation.new_nodes.require_conformance()
         timings = tuple(Timing(name, spent) for name, spent in context.meter.seconds.items())
-        return Result(model, changed, (*context.remarks, *noted), timings)
+        return Result(model, changed, (*context.remarks, *extra), timings)
 
     def __str__(self) -> str:
         return ",".join(str(pass_) for pass_ in self.passes)
@@ -171,23 +171,23 @@ class Pipeline:
 
 @contextlib.contextmanager
 def notes() -> Iterator[list[Remark]]:
-    """A list that holds, when what is done inside is over, what was over the budget in it."""
-    noted: list[Remark] = []
+    """Collect remarks on exceeded limits; the list is complete after the block."""
+    remarks: list[Remark] = []
     before = dict(current().refused)
-    yield noted
+    yield remarks
     for why, (place, count) in current().refused.items():
         if before.get(why) != (place, count) and isinstance(place, Node):
             more = f" (and {count - 1} more)" if count > 1 else ""
-            noted.append(Remark("budget", place.op_type, place.path, "noted", f"{why}{more}"))
+            remarks.append(Remark("budget", place.op_type, place.path, "noted", f"{why}{more}"))
 
 
 def require_all_rewritten(remarks: Sequence[Remark]) -> None:
-    """Raise for the first construct that was kept.
+    """Raise for the first construct that stays.
 
     Raises:
-        StrictError: there is one.
+        StrictError: a construct stays.
     """
-    kept = list(kept_constructs(remarks).values())
-    if kept:
-        more = f" (and {len(kept) - 1} more)" if len(kept) > 1 else ""
-        raise StrictError(f"{kept[0]}{more}")
+    remaining = list(kept_constructs(remarks).values())
+    if remaining:
+        more = f" (and {len(remaining) - 1} more)" if len(remaining) > 1 else ""
+        raise StrictError(f"{remaining[0]}{more}")

@@ -1,4 +1,4 @@
-"""Pipelines: the default one, and those that are written as text."""
+"""Pipelines from text and options."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def accelerate(**options: Any) -> Pipeline:
 
 @takes(text=str)
 def parse_pipeline(text: str, **options: Any) -> Pipeline:
-    """A pipeline from text such as `unroll-loops{max_trips=64},inline-ifs`, run once in that order.
+    """Parse a pipeline such as `unroll-loops{max_trips=64},inline-ifs`, run once in order.
 
-    `straighten` stands for the default pipeline, run until it changes nothing any more, `selects`
-    for that one with ifs-to-selects and predicate-loops, and `accelerate` for the one that makes
-    models faster; they may stand among others, as in `straighten,predicate-loops,straighten`.
+    `straighten` is the default pipeline, run to a fixed point, `selects` adds ifs-to-selects and
+    predicate-loops to it, and `accelerate` makes models faster. They combine with others, as in
+    `straighten,predicate-loops,straighten`.
 
     Args:
-        options: as for `straighten`; what the text itself says comes first.
+        options: as for `straighten`; options in the text take precedence.
 
     Raises:
-        PassOptionError: the text does not parse, or names no pass or option.
+        PassOptionError: a syntax error, or an unknown pass or option.
     """
     if text.strip() == "straighten":
         return straighten(**options)
@@ -82,20 +82,20 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
 
 def find_pass(name: str) -> type[Pass]:
-    """The pass of a name, or the pipeline that stands in a text like a pass.
+    """Find the pass or named pipeline of a name.
 
     Raises:
-        PassOptionError: there is none.
+        PassOptionError: an unknown name.
     """
     kinds = {kind.name: kind for kind in (*registry.PASSES, *_PIPELINES)}
-    found = kinds[name] if name in kinds else plugins.find(name)
-    if found is None:
+    match = kinds[name] if name in kinds else plugins.find(name)
+    if match is None:
         raise PassOptionError(f"there is no pass '{name}'; {instead(name, names())}")
-    return found
+    return match
 
 
 def names() -> list[str]:
-    """What may stand in the text of a pipeline."""
+    """The names that the text of a pipeline may contain."""
     own = (*_PIPELINES, *registry.PASSES)
     return [*(kind.name for kind in own), *plugins.names()]
 
@@ -112,18 +112,18 @@ def _parse_options(name: str, text: str) -> dict[str, Any]:
 
 def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     passes: list[Pass] = []
-    known = set[str]()
+    valid = set[str]()
     for kind, own in items:
         if kind in _PIPELINES:
-            given = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
-            passes.append(_PIPELINES[kind]({**given, **own}))
-            known |= _DEFAULT_OPTIONS
+            defaults = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
+            passes.append(_PIPELINES[kind]({**defaults, **own}))
+            valid |= _DEFAULT_OPTIONS
             continue
         names = {field.name for field in dataclasses.fields(kind)}
-        known |= names
-        given = {name: value for name, value in shared.items() if name in names}
-        passes.append(make_pass(kind, {**given, **own}))
-    _require_known(shared, known)
+        valid |= names
+        defaults = {name: value for name, value in shared.items() if name in names}
+        passes.append(make_pass(kind, {**defaults, **own}))
+    _require_known(shared, valid)
     return passes
 
 
@@ -132,20 +132,20 @@ KEYWORDS = (
     *("strict", "max_work", "max_memory", "opset", "ir_version", "rewrite", "selects", "hints"),
     *("on_progress", "target", "timeout"),
 )
-"""What the public calls take beside options of passes; one that is mistyped comes here as such."""
+"""The keywords of the public calls besides options; a mistyped one is parsed as an option."""
 
 
-def _require_known(options: dict[str, Any], known: set[str]) -> None:
-    for name in sorted(set(options) - known):
-        meant = nearest(name, [*known, *KEYWORDS])
-        if meant in KEYWORDS:
-            raise PassOptionError(f"there is no keyword '{name}'; did you mean '{meant}'?")
-        offered = instead(name, sorted(known))
+def _require_known(options: dict[str, Any], valid: set[str]) -> None:
+    for name in sorted(set(options) - valid):
+        match = nearest(name, [*valid, *KEYWORDS])
+        if match in KEYWORDS:
+            raise PassOptionError(f"there is no keyword '{name}'; did you mean '{match}'?")
+        offered = instead(name, sorted(valid))
         raise PassOptionError(f"no pass of the pipeline has an option '{name}'; {offered}")
 
 
 def _standard(options: dict[str, Any]) -> list[Pass]:
-    """The passes of the default pipeline; what is given goes before their own options."""
+    """The passes of the default pipeline; these options override their own."""
     items: list[Item] = []
     for pass_ in registry.default_passes():
         own = {name: v for name, v in pass_.default_options.items() if name not in options}
@@ -153,54 +153,56 @@ def _standard(options: dict[str, Any]) -> list[Pass]:
     return _build(items, options)
 
 
-def _repeated(options: dict[str, Any]) -> Repeated:
+def _repeat(options: dict[str, Any]) -> Repeated:
     return Repeated(tuple(_standard(options)))
 
 
 def _selects(options: dict[str, Any]) -> Selects:
-    """Inner Ifs go before the Loops around them; what both leave may be decided then."""
+    """Selects for inner Ifs, then for Loops, then another round."""
     names = {name for name, _ in registry.PredicateLoops().options()}
     own = {name: value for name, value in options.items() if name in names}
     predicated = make_pass(registry.PredicateLoops, own)
-    return Selects((_repeated(options), registry.IfsToSelects(), predicated))
+    return Selects((_repeat(options), registry.IfsToSelects(), predicated))
 
 
-def _accelerated(options: dict[str, Any]) -> Accelerate:
-    """The pipelines that are tried, each pass with these options and the costs of onnxruntime."""
+def _accelerate(options: dict[str, Any]) -> Accelerate:
+    """The alternatives of autotuning, with these options and onnxruntime's costs."""
     _require_known(options, _DEFAULT_OPTIONS)
-    found = []
+    pipelines = []
     for stages in alternatives():
-        made = [Repeated(tuple([_costed(kind, options) for kind in stage])) for stage in stages]
-        found.append((*made, registry.MergeConstants()))
-    return Accelerate(tuple(found))
+        repeats = [
+            Repeated(tuple([_with_costs(kind, options) for kind in stage])) for stage in stages
+        ]
+        pipelines.append((*repeats, registry.MergeConstants()))
+    return Accelerate(tuple(pipelines))
 
 
-def _costed(kind: type[Pass], options: dict[str, Any]) -> Pass:
+def _with_costs(kind: type[Pass], options: dict[str, Any]) -> Pass:
     names = {field.name for field in dataclasses.fields(kind)}
-    known = {name: value for name, value in {**_COSTS, **options}.items() if name in names}
-    return make_pass(kind, known)
+    values = {name: value for name, value in {**_COSTS, **options}.items() if name in names}
+    return make_pass(kind, values)
 
 
 _PIPELINES: dict[type[Pass], Callable[[dict[str, Any]], Pass]] = {
-    Repeated: _repeated,
+    Repeated: _repeat,
     Selects: _selects,
-    Accelerate: _accelerated,
+    Accelerate: _accelerate,
 }
-"""Pipelines that stand in a text like a pass, and how they are made of options."""
+"""The named pipelines, and their constructors from options."""
 
 
 def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
-    """A pass with options; strings are read as the option's type.
+    """Construct a pass with options; strings are parsed as the option's type.
 
     Raises:
-        PassOptionError: the pass has no such option, or a value does not fit.
+        PassOptionError: an unknown option, or an invalid value.
     """
     types = _types_of(kind)
-    known = [name for name, _ in kind().options()]
+    valid = [name for name, _ in kind().options()]
     values = {}
     for name, value in options.items():
-        if name not in known:
-            offered = instead(name, known, are="its options:")
+        if name not in valid:
+            offered = instead(name, valid, are="its options:")
             raise PassOptionError(f"{kind.name} has no option '{name}'; {offered}")
         values[name] = _read(kind, name, types[name], value)
     return kind(**values)
@@ -208,24 +210,24 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
 
 @functools.cache
 def _types_of(kind: type[Pass]) -> dict[str, Any]:
-    """The types of a pass's options; annotations are text, which takes time to evaluate."""
+    """The types of a pass's options, cached: annotations take time to evaluate."""
     return typing.get_type_hints(kind)
 
 
-def _read(kind: type[Pass], name: str, wanted: Any, value: Any) -> Any:
-    choices = typing.get_args(wanted)
-    if typing.get_origin(wanted) is typing.Literal:
+def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
+    choices = typing.get_args(type_)
+    if typing.get_origin(type_) is typing.Literal:
         if value in choices:
             return value
         offered = instead(str(value), choices, are="it is one of")
         raise PassOptionError(f"{kind.name}: {name} cannot be '{value}'; {offered}")
     if type(None) in choices and value in (None, "none"):
         return None
-    if wanted is str:
+    if type_ is str:
         return str(value)
-    if wanted is float:
+    if type_ is float:
         return _float(kind, name, value)
-    if wanted is bool or bool in choices:
+    if type_ is bool or bool in choices:
         if str(value).lower() in ("true", "false"):
             return str(value).lower() == "true"
         raise PassOptionError(f"{kind.name}: {name} is true or false, not '{value}'")

@@ -1,7 +1,7 @@
-"""Passes that are not part of straightline: of installed packages, and of single files.
+"""Plugins: passes of installed packages, and of single files.
 
-A package names its passes as entry points of the group `straightline.passes`; none is imported
-before a pipeline names it. What a file holds is known as soon as it is loaded.
+A package declares its passes as entry points of the group `straightline.passes`, imported when a
+pipeline names them. Passes of a file are available after it is loaded.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ _loaded: dict[str, tuple[type[Pass], Path]] = {}
 
 
 class PluginError(Error):
-    """A pass from outside cannot be used: it does not import, its name clashes, it is no pass."""
+    """An unusable plugin: a failed import, a name conflict, or no pass."""
 
 
 @takes(path=PATH)
 def load_file(path: str | Path) -> tuple[type[Pass], ...]:
-    """Run a Python file, and let pipelines call the passes that it defines by their names.
+    """Run a Python file, and register its passes for pipelines.
 
-    A file that was changed may be loaded again. It may also hold what is known of operators and
-    how they are converted, without any pass.
+    A changed file may be loaded again. A file may also define operators and adapters, without any
+    pass.
 
     Args:
-        path: the file; it is run, so it must be one that you trust.
+        path: the file; it is executed, so it must be trusted.
 
     Returns:
-        the passes, in the order in which they stand there.
+        the passes, in the order of their definitions.
 
     Raises:
-        PluginError: the file cannot be run, or a pass in it has no name of its own or does not fit;
-            none of its passes is known then.
+        PluginError: an error in the file, a name conflict, or an invalid pass; none of its passes
+            is registered then.
     """
     if "\0" in str(path):
         raise PluginError(f"{str(path)!r} is no Python file that is there")
     file = Path(os.path.realpath(path))
     module = _run(file, str(path))
-    kinds = tuple(_defined(module))
+    kinds = tuple(_definitions(module))
     for kind in kinds:
         _check(kind, f"'{path}'")
         _, other = _loaded.get(kind.name, (None, file))
@@ -73,29 +73,28 @@ def load_file(path: str | Path) -> tuple[type[Pass], ...]:
 
 
 def find(name: str) -> type[Pass] | None:
-    """The pass of that name from a file that was loaded, or else of an installed package; None
-    where there is none.
+    """Find a pass of a loaded file, or else of an installed package; None without one.
 
     Raises:
-        PluginError: there are two, or it cannot be used.
+        PluginError: two passes of the name, or an unusable one.
     """
     if name in _loaded:
         return _loaded[name][0]
-    found = list(entry_points(group=GROUP, name=name))
-    if not found:
+    entries = list(entry_points(group=GROUP, name=name))
+    if not entries:
         return None
-    if len(found) > 1:
-        raise PluginError(f"the pass '{name}' is given by {' and by '.join(map(_source, found))}")
-    return _of(found[0])
+    if len(entries) > 1:
+        raise PluginError(f"the pass '{name}' is given by {' and by '.join(map(_source, entries))}")
+    return _of(entries[0])
 
 
 def names() -> list[str]:
-    """The names of all passes from outside; nothing is imported for it."""
+    """The names of all plugins, without an import."""
     return sorted({*_loaded, *(entry.name for entry in entry_points(group=GROUP))})
 
 
 def listed() -> Iterator[tuple[str, type[Pass] | PluginError]]:
-    """All passes from outside by name, or why one cannot be used."""
+    """Yield all plugins by name, each as a pass or an error."""
     for name in names():
         try:
             kind = find(name)
@@ -106,9 +105,9 @@ def listed() -> Iterator[tuple[str, type[Pass] | PluginError]]:
 
 
 class _Loader(SourceFileLoader):
-    """Compile a file each time it is loaded.
+    """A loader that compiles a file each time.
 
-    The bytecode that Python keeps of a file stands for any text of the same length and second.
+    Python's cached bytecode is valid for any text of the same length and second.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -117,16 +116,16 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
-def _run(file: Path, shown: str) -> ModuleType:
-    """The module that a file is; its name is its own, whatever else is called so."""
+def _run(file: Path, label: str) -> ModuleType:
+    """Run a file as a module with a unique name."""
     name = f"straightline_file_{abs(hash(str(file))):x}_{file.stem}"
     loader = _Loader(name, str(file))
     spec = importlib.util.spec_from_file_location(name, file, loader=loader)
     if spec is None or file.suffix != ".py" or not file.is_file():
-        raise PluginError(f"'{shown}' is no Python file that is there")
+        raise PluginError(f"'{label}' is no Python file that is there")
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
-    sys.modules[name] = module  # types of options are looked up there
+    sys.modules[name] = module  # get_type_hints looks types of options up there
     try:
         loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -134,12 +133,12 @@ def _run(file: Path, shown: str) -> ModuleType:
             del sys.modules[name]
         else:
             sys.modules[name] = before
-        raise PluginError(f"'{shown}' cannot be loaded: {_told(error, file)}") from error
+        raise PluginError(f"'{label}' cannot be loaded: {_describe(error, file)}") from error
     return module
 
 
-def _told(error: BaseException, file: Path) -> str:
-    """What went wrong, and in which line of the file."""
+def _describe(error: BaseException, file: Path) -> str:
+    """Describe an error, with its line in the file."""
     kind = type(error).__name__
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {kind}: {error.msg}"
@@ -148,12 +147,12 @@ def _told(error: BaseException, file: Path) -> str:
     return f"{f'line {lines[-1]}: ' if lines else ''}{kind}: {one_line(error)}"
 
 
-def _defined(module: ModuleType) -> Iterator[type[Pass]]:
-    """The passes that a module itself defines; those that others derive from may be abstract."""
-    for name, found in vars(module).items():
-        own = isinstance(found, type) and found.__module__ == module.__name__
-        if own and issubclass(found, Pass) and name[0] != "_" and not inspect.isabstract(found):
-            yield found
+def _definitions(module: ModuleType) -> Iterator[type[Pass]]:
+    """Yield the concrete passes that a module defines."""
+    for name, item in vars(module).items():
+        own = isinstance(item, type) and item.__module__ == module.__name__
+        if own and issubclass(item, Pass) and name[0] != "_" and not inspect.isabstract(item):
+            yield item
 
 
 def _of(entry: EntryPoint) -> type[Pass]:
@@ -161,15 +160,17 @@ def _of(entry: EntryPoint) -> type[Pass]:
     try:
         kind = entry.load()
     except (Exception, SystemExit) as error:
-        told = f"{type(error).__name__}: {one_line(error)}"
-        raise PluginError(f"the pass '{entry.name}' of {where} cannot be loaded: {told}") from error
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        raise PluginError(
+            f"the pass '{entry.name}' of {where} cannot be loaded: {reason}"
+        ) from error
     _check(kind, where)
     if kind.name != entry.name:
         raise PluginError(
             f"{where} gives the pass '{kind.name}' as '{entry.name}'; both must be one name"
         )
-    found: type[Pass] = kind
-    return found
+    pass_kind: type[Pass] = kind
+    return pass_kind
 
 
 def _source(entry: EntryPoint) -> str:
@@ -178,10 +179,10 @@ def _source(entry: EntryPoint) -> str:
 
 
 def _check(kind: Any, where: str) -> None:
-    """Whether something can be used as a pass.
+    """Check that an object is usable as a pass.
 
     Raises:
-        PluginError: it cannot.
+        PluginError: an unusable object.
     """
     if not isinstance(kind, type) or not issubclass(kind, Pass):
         raise PluginError(f"{where} is no pass: it does not derive from straightline.passes.Pass")

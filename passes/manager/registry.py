@@ -1,8 +1,6 @@
-"""Every pass there is, a line for each: first those of the default pipeline in their order, with
-what may come before them; then those that are only run when asked for.
+"""Registry of all passes: first the default pipeline in its order, then the optional ones.
 
-Recurrences are raised before loops are vectorised: the operator multiplies by the weights that are
-seen in the body.
+Recurrences are raised before loops are vectorized: the operator needs the weights in the body.
 """
 
 # ruff: noqa: I001, PLC0414 - the order says something, and each name is given on
@@ -37,9 +35,9 @@ from ..scans.scan_9_to_8 import Scan9To8 as Scan9To8
 PASSES: tuple[type[Pass], ...] = tuple(
     kind for kind in [*vars().values()] if isinstance(kind, type) and kind is not Pass
 )
-"""The passes that are imported above, in that order."""
+"""The passes imported above, in that order."""
 
 
 def default_passes() -> tuple[Pass, ...]:
-    """Those of the default pipeline, with the options that they have there."""
+    """The passes of the default pipeline, with their options there."""
     return tuple([kind(**kind.default_options) for kind in PASSES if kind.by_default])

@@ -8,7 +8,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
-from ..utils.legality import given_by_caller
+from ..utils.legality import caller_attribute
 from .functions import Function, directions_of, functions_of
 from .weights import Unfit
 
@@ -86,7 +86,7 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
     assert node.graph is not None
     if node.graph.root.opset() < OLDEST_OPSET:
         raise Unfit(f"is of an opset below {OLDEST_OPSET}, in which it is another operator")
-    reason = given_by_caller(node)
+    reason = caller_attribute(node)
     if reason is not None:
         raise Unfit(f"is not decided: {reason}")
     backward, functions = directions_of(node), functions_of(node)

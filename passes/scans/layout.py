@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import onnx
 
 from ...ir import Graph, Node, Operator, Value, attribute_message, copy_graph
-from ..utils.legality import given_by_caller
+from ..utils.legality import caller_attribute
 from ..utils.replace_all_uses import replace_values
 
 
@@ -90,7 +90,7 @@ def _numbers(node: Node, name: str, count: int) -> tuple[int, ...]:
 
 def unreadable(node: Node, version: int) -> str | None:
     """The obstacle to reading a Scan's layout; None without one."""
-    reason = given_by_caller(node)
+    reason = caller_attribute(node)
     if reason is not None:
         return reason
     if any(value is None for value in node.inputs[1 if version == 8 else 0 :]):

@@ -32,7 +32,7 @@ from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
-from ..utils.legality import drawn_alike, named_from_outside
+from ..utils.legality import externally_named, random_body
 from ..utils.traversal import inside_out
 from .elements import Stack, Unstacked, element_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
@@ -148,8 +148,8 @@ class _ScanUnroller:
     def plan(self, graph: Graph, node: Node) -> _Plan | str:
         """The plan for a Scan, or the obstacle to unrolling."""
         version = graph.root.opset()
-        reason = unreadable(node, version) or named_from_outside(node)
-        reason = reason or drawn_alike(node, self.model.functions)
+        reason = unreadable(node, version) or externally_named(node)
+        reason = reason or random_body(node, self.model.functions)
         if reason is not None:
             return reason
         shapes = ScanShapes(node, version, self.inference)

@@ -28,7 +28,7 @@ from ...ops.builder import Builder
 from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.legality import drawn_alike, given_by_caller, named_from_outside
+from ..utils.legality import caller_attribute, externally_named, random_body
 from ..utils.replace_all_uses import replace_value
 from .split import Parts, shape_of
 from .structure import (
@@ -217,8 +217,8 @@ class _Lowering:
         body = node.body("body")
         if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
             raise Undecided(_BODY_DIFFERS())
-        alike = drawn_alike(node, self.model.functions, whose="its body")
-        obstacle = named_from_outside(node) or alike
+        alike = random_body(node, self.model.functions, whose="its body")
+        obstacle = externally_named(node) or alike
         if obstacle is not None:
             raise Undecided(obstacle)
         if not count:
@@ -321,12 +321,12 @@ class _Lowering:
             raise Undecided(refusal)
 
     def _check_attributes(self, node: Node) -> None:
-        reason = given_by_caller(node)
+        reason = caller_attribute(node)
         if reason is not None:
             raise Undecided(reason)
 
     def _check_replaceable(self, node: Node) -> None:
-        obstacle = named_from_outside(node)
+        obstacle = externally_named(node)
         if obstacle is not None:
             raise Undecided(obstacle)
 

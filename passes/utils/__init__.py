@@ -1,1 +1,1 @@
-"""What passes build with: making nodes, guards, selects, replacing."""
+"""Shared parts of passes: costs, legality, selects, replacement, fixpoints."""

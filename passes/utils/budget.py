@@ -1,7 +1,7 @@
-"""What a rewrite may cost, asked before anything is made.
+"""Limits of a rewrite, checked before any change.
 
-Nodes are counted over the whole rewrite, trips construct by construct, and what is made only to see
-what would become of it over one run of a pass. Bytes are asked of the `Folder`, tensor by tensor.
+Nodes count over the whole rewrite, iterations by construct, and trials over one run of a pass. The
+`Folder` limits bytes, tensor by tensor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT_MAX_NODES = limit("max_nodes")
 DEFAULT_MAX_BYTES = MAX_BYTES
 
 _MOST_COMPUTED = limit("condition_trips")
-"""A while loop's condition is computed for so many trips at most, when no budget is smaller."""
+"""The limit of iterations for which a while loop's condition is computed."""
 
 _TOO_MANY_NODES = Message(
     "too-many-nodes",
@@ -30,15 +30,15 @@ _TOO_MANY_TRIPS = Message("too-many-trips", "{what} more than max_trips={max_tri
 
 
 class Budget:
-    """What is left of the limits that one pass was given.
+    """The remaining limits of one pass.
 
     Args:
-        meter: counts the nodes that all passes have added.
-        max_nodes: how many nodes the whole rewrite may add.
-        max_trips: how many trips a construct may make; None for no limit.
+        meter: the counter of nodes that all passes have added.
+        max_nodes: the limit of nodes that the whole rewrite may add.
+        max_trips: the limit of a construct's trip count; None for no limit.
 
     Attributes:
-        tried: how many nodes were made on trial.
+        tried: the number of nodes in trials.
     """
 
     def __init__(self, meter: Meter, max_nodes: int, max_trips: int | None = None) -> None:
@@ -48,27 +48,27 @@ class Budget:
         self.tried = 0
 
     def refuses(self, cost: int, what: str, weight: int = 0) -> str | None:
-        """Why something would be too much; None if it is not.
+        """The reason why an addition exceeds the limit; None if it fits.
 
         Args:
-            cost: how many nodes it adds.
-            what: what adds them; the reason begins with it.
-            weight: what it counts as, where that is more.
+            cost: the number of added nodes.
+            what: the start of the reason, which names the addition.
+            weight: its weight, where it exceeds the cost.
         """
-        used = self.meter.added_nodes
-        if max(cost, weight) + used <= self.max_nodes:
+        added = self.meter.added_nodes
+        if max(cost, weight) + added <= self.max_nodes:
             return None
         return _TOO_MANY_NODES(
-            what=what, nodes=cost, added=used, max_nodes=self.max_nodes, option=by("--max-nodes")
+            what=what, nodes=cost, added=added, max_nodes=self.max_nodes, option=by("--max-nodes")
         )
 
     def refuses_trips(self, trips: int, cost: int, maximum: bool = False) -> str | None:
-        """Why so many copies of a body would be too much; None if they are not.
+        """The reason why copies of a body exceed a limit; None if they fit.
 
         Args:
-            trips: how many.
-            cost: how many nodes they add.
-            maximum: whether run time may end them earlier.
+            trips: the number of copies.
+            cost: the number of nodes that they add.
+            maximum: true if the loop may end earlier at run time.
         """
         if trips >= NO_MAXIMUM:
             return _TOO_MANY_TO_WRITE(trips=trips)
@@ -80,12 +80,12 @@ class Budget:
         return self.refuses(cost, f"{what} trips", weight=trips)
 
     def most_trips(self, each: int = 1) -> int:
-        """How many trips of so many nodes each are not forbidden; more need not be counted."""
+        """The maximum allowed trip count for `each` nodes per iteration."""
         most = _MOST_COMPUTED if self.max_trips is None else self.max_trips
         return min(most, self.max_nodes // max(each, 1))
 
-    def told(self, trips: int) -> str:
-        """Which option allows no more than so many trips, and how to raise it."""
+    def exceeded_limit(self, trips: int) -> str:
+        """Describe the option that limits the trip count, and how to raise it."""
         if self.max_trips == trips:
             return f"max_trips={self.max_trips} allows; raise it with {by('--max-trips')}"
         return f"max_nodes={self.max_nodes} allows; raise it with {by('--max-nodes')}"
@@ -95,6 +95,6 @@ class Budget:
         self.meter.added_nodes += nodes
 
     def may_try(self, cost: int) -> bool:
-        """Whether so many nodes may be made on trial, on top of the earlier ones; counts them."""
+        """Count nodes of a trial, and test whether all trials stay below the limit."""
         self.tried += cost
         return self.tried <= self.max_nodes

@@ -1,7 +1,7 @@
-"""How long a model takes to load and to run, reckoned from the nodes that it has.
+"""Cost model of loading and running a model, from its nodes.
 
-What is reckoned with are calls of operators, not their arithmetic: forms of one model, which are
-compared here, compute the same numbers, and differ in how many calls that takes.
+The model counts calls of operators, not their arithmetic: the compared forms of one model compute
+the same numbers, in different numbers of calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...ir import Function, Graph, Model, Node
 from .costs import LOAD, PACKED, RUN, USUAL_TRIPS, unrolling_pays
 
 FREE = ("Constant", "Identity")
-"""Nodes that cost a trip nothing to speak of."""
+"""The operators without a noticeable cost."""
 
 _PRODUCTS = ("MatMul", "Gemm", "GRU", "LSTM", "RNN")
 
@@ -25,27 +25,27 @@ _SLOWER = Message(
 
 
 def loading(model: Model) -> float:
-    """What loading a model takes, in nodes."""
-    return sum(LOAD[what] * count for what, count in loaded(model).items())
+    """The cost of loading a model, in nodes."""
+    return sum(LOAD[what] * count for what, count in load_units(model).items())
 
 
-def loaded(model: Model) -> dict[str, float]:
-    """How much a model has of what takes time to load, by the names that `LOAD` has for it."""
-    found: dict[str, float] = {**dict.fromkeys(LOAD, 0.0), "session": 1.0}
+def load_units(model: Model) -> dict[str, float]:
+    """The amount of each item of `LOAD` in a model."""
+    units: dict[str, float] = {**dict.fromkeys(LOAD, 0.0), "session": 1.0}
     for graph in model.graphs():
         nodes = list(graph.unordered_nodes())
-        found["constant"] += len(graph.initializers)
-        found["node"] += len(nodes)
-        found["inside"] += 0 if graph.root.graph is graph else len(nodes)
-        found["packed"] += sum(packed(node) for node in nodes) / PACKED
+        units["constant"] += len(graph.initializers)
+        units["node"] += len(nodes)
+        units["inside"] += 0 if graph.root.graph is graph else len(nodes)
+        units["packed"] += sum(packed_numbers(node) for node in nodes) / PACKED
         for node in nodes:
             if node.op_type in LOAD:
-                found[node.op_type] += 1
-    return found
+                units[node.op_type] += 1
+    return units
 
 
-def packed(node: Node) -> int:
-    """How many numbers of constant matrices a node multiplies by."""
+def packed_numbers(node: Node) -> int:
+    """The number of elements in a node's constant matrices."""
     if not node.is_op(*_PRODUCTS):
         return 0
     constants = [v.constant for v in node.inputs if v is not None and v.constant is not None]
@@ -53,7 +53,7 @@ def packed(node: Node) -> int:
 
 
 class Running:
-    """What running a model takes, in nodes.
+    """The cost of running a model, in nodes.
 
     Args:
         model: the model.
@@ -62,10 +62,10 @@ class Running:
     def __init__(self, model: Model) -> None:
         self._inference = ShapeInference(model)
         self._model = model
-        self._called: dict[tuple[Function, int], float] = {}
+        self._calls: dict[tuple[Function, int], float] = {}
 
     def total(self) -> float:
-        """Of the whole model; functions count where they are called."""
+        """The cost of the whole model; functions count at their calls."""
         return self._of(self._model.graph, 0)
 
     def _of(self, graph: Graph, depth: int) -> float:
@@ -81,38 +81,38 @@ class Running:
         if not node.is_op("Loop", "Scan"):
             return RUN["node"] + RUN.get(node.op_type, 0.0) + max(bodies)
         (body,) = node.graphs()
-        handed = len(body.inputs) + len(body.outputs)
-        trip = RUN["trip"] + RUN.get(node.op_type, 0.0) + RUN["carried"] * handed / 2
+        slots = len(body.inputs) + len(body.outputs)
+        trip = RUN["trip"] + RUN.get(node.op_type, 0.0) + RUN["carried"] * slots / 2
         return RUN["node"] + self.trips(node) * (trip + bodies[0])
 
     def _call(self, function: Function, depth: int) -> float:
-        """What a call takes: functions that call each other twice are looked into once."""
+        """The cost of a call, cached for functions that are called twice."""
         key = function, depth
-        if key not in self._called:
-            self._called[key] = self._of(function.graph, depth)
-        return self._called[key]
+        if key not in self._calls:
+            self._calls[key] = self._of(function.graph, depth)
+        return self._calls[key]
 
     def trips(self, node: Node) -> int:
-        """How many trips a Loop or Scan makes, as far as that is known."""
-        known = known_trips(node, self._inference)
-        return USUAL_TRIPS if known is None else known
+        """The trip count of a Loop or Scan, or the usual one if unknown."""
+        count = known_trips(node, self._inference)
+        return USUAL_TRIPS if count is None else count
 
 
 _DEEPEST = 32
-"""So deep do bodies and calls count that lie in one another."""
+"""The limit of nested bodies and calls that count."""
 
 
 def known_trips(node: Node, inference: ShapeInference) -> int | None:
-    """How many trips a Loop makes at most, or a Scan from opset 9 on; None if sizes do not tell."""
+    """The maximum trip count of a Loop, or of a Scan from opset 9 on; None if unknown."""
     if node.is_op("Loop"):
         maximum = node.input(0)
         number = None if maximum is None else element(inference.fact(maximum))
-        known: int | None = number.value if isinstance(number, Dimension) else None
-        return None if known is None else max(known, 0)
-    scanned = node.attribute("num_scan_inputs", 0)
-    source = node.inputs[-1] if scanned else None
+        count: int | None = number.value if isinstance(number, Dimension) else None
+        return None if count is None else max(count, 0)
+    inputs = node.attribute("num_scan_inputs", 0)
+    source = node.inputs[-1] if inputs else None
     shape = None if source is None else inference.fact(source).shape
-    axes = node.attribute("scan_input_axes", [0] * scanned)
+    axes = node.attribute("scan_input_axes", [0] * inputs)
     if not shape or not axes or not -len(shape) <= axes[-1] < len(shape):
         return None
     length: int | None = shape[axes[-1]].value
@@ -120,17 +120,17 @@ def known_trips(node: Node, inference: ShapeInference) -> int | None:
 
 
 def refuses_copies(body: Graph, trips: int, rows: int) -> str | None:
-    """Why copies of a body would be slower than a loop of it; None if they are not.
+    """The reason why copies of a body are slower than its loop; None if they are not.
 
     Args:
-        body: what runs on each trip.
-        trips: how many there are.
-        rows: how many rows a trip is handed or gives out.
+        body: the body.
+        trips: the trip count.
+        rows: the number of rows that an iteration reads or writes.
     """
     nodes = [node for node in body.unordered_nodes() if not node.is_op(*FREE)]
     inner = sum(len(graph) for node in nodes for graph in node.graphs())
     reads = sum(node.is_op("Gather") and node.input(1) in body.inputs for node in nodes)
-    weight = sum(map(packed, nodes))
+    weight = sum(map(packed_numbers, nodes))
     if unrolling_pays(trips, len(nodes) + inner, rows + reads, weight):
         return None
     return _SLOWER(trips=trips)

@@ -1,13 +1,12 @@
-"""Declarations that a rewrite has shown to be false.
+"""Correction of declarations that a rewrite proves false.
 
     float[N,M] z = If (yes) <then_branch = t () => (float[2,3] a) {...}, else_branch = ...>
     float[6] q = Neg (z)
 ->
     float[2,3] q = Neg (a)
 
-What an If gives out has no shape as long as its branches differ, and what a Loop carries has none
-at all, so exporters get away with wrong shapes behind them. When the construct dissolves, checkers
-find them and refuse the model.
+An If's output has no shape while its branches differ, and a Loop's state never has one, so wrong
+shapes after them go unnoticed. Without the construct, checkers reject the model.
 """
 
 from __future__ import annotations
@@ -29,35 +28,35 @@ from ..context import PassContext
 
 @dataclasses.dataclass(frozen=True)
 class CorrectDeclarations(Pass):
-    """Declare what is inferred where what is declared contradicts it; pipelines end with this.
+    """Replace declarations that contradict inference; pipelines end with this pass.
 
-    That of an output of the model is corrected with a remark, since checkers refuse the model else.
-    What a function promises its callers stays, with a remark.
+    A remark reports the correction of a model's output, without which checkers reject the model. A
+    declaration of a function's output stays, with a remark.
     """
 
     name: ClassVar[str] = "correct-declarations"
     cleans_up: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Correct the declarations in every graph that say more than nothing."""
-        declared = [value for graph in model.graphs() for value in _declared(graph)]
+        """Correct the declarations in every graph."""
+        values = [value for graph in model.graphs() for value in _declared(graph)]
         dissolved = {r.op_type for r in context.remarks if r.action == "rewritten"}
         bodies = any(graph.holder is not None for graph in model.graphs())
-        # The way to the outputs may be all that was unrolled; what hides a shape well is an If.
-        if not declared and not bodies and not dissolved:
+        # A rewrite without declarations or bodies can only affect outputs.
+        if not values and not bodies and not dissolved:
             return False
         return self.correct(model, context)
 
     def correct(self, model: Model, context: PassContext) -> bool:
-        """Compare every declaration with what is inferred, whether or not a construct was there."""
-        declared = [value for graph in model.graphs() for value in _declared(graph)]
+        """Correct every declaration that contradicts inference."""
+        values = [value for graph in model.graphs() for value in _declared(graph)]
         inference = context.analyses.new_inference(model)
         for value, fact in context.analyses.facts.items():
             inference.assume(value, outside(inference.symbols, fact, ()))
         changed = False
-        for value in declared:
+        for value in values:
             assert value.type is not None
-            type_ = corrected(value.type, inference.fact(value))
+            type_ = correct_type(value.type, inference.fact(value))
             if type_ != value.type:
                 value.type = type_
                 changed = True
@@ -72,7 +71,7 @@ class CorrectDeclarations(Pass):
         for slot, (value, info) in enumerate(zip(graph.outputs, infos, strict=True)):
             if not info.HasField("type"):
                 continue
-            type_ = corrected(info.type, inference.fact(value))
+            type_ = correct_type(info.type, inference.fact(value))
             if type_ == info.type:
                 continue
             of_model = graph is graph.root.graph
@@ -90,13 +89,15 @@ class CorrectDeclarations(Pass):
         return changed
 
 
-def corrected(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:
-    """A declared type with what contradicts a fact replaced by what the fact says."""
-    found = fact.type_proto(private=False)
-    if found is None or declared.WhichOneof("value") is None:
+def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:
+    """Correct the parts of a declared type that contradict a fact."""
+    inferred = fact.type_proto(private=False)
+    if inferred is None or declared.WhichOneof("value") is None:
         return declared
-    if not (declared.HasField("tensor_type") and found.HasField("tensor_type")):
-        return declared if declared.WhichOneof("value") == found.WhichOneof("value") else found
+    if not (declared.HasField("tensor_type") and inferred.HasField("tensor_type")):
+        return (
+            declared if declared.WhichOneof("value") == inferred.WhichOneof("value") else inferred
+        )
     type_ = onnx.TypeProto()
     type_.CopyFrom(declared)
     tensor, dims = type_.tensor_type, fact.shape
@@ -104,20 +105,20 @@ def corrected(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:
     if dims is None or not tensor.HasField("shape"):
         return type_
     if len(tensor.shape.dim) != len(dims):
-        tensor.shape.CopyFrom(found.tensor_type.shape)
-    for dim, known in zip(tensor.shape.dim, dims, strict=True):
-        if dim.HasField("dim_value") and known.value not in (None, dim.dim_value):
-            dim.dim_value = known.value
+        tensor.shape.CopyFrom(inferred.tensor_type.shape)
+    for dim, size in zip(tensor.shape.dim, dims, strict=True):
+        if dim.HasField("dim_value") and size.value not in (None, dim.dim_value):
+            dim.dim_value = size.value
     return type_
 
 
 def _declared(graph: Graph) -> Iterator[Value]:
-    """The values of which a graph declares a type that follows from others, but its outputs."""
+    """Yield the values of a graph with a redundant declaration, except outputs."""
     holder = graph.holder
     if holder is not None:
-        # Of the iteration number and the condition a body says itself what rank they have.
-        handed = graph.inputs[2:] if holder.is_op("Loop") else graph.inputs
-        yield from (value for value in handed if value.type)
+        # A body declares the ranks of its iteration number and condition itself.
+        arguments = graph.inputs[2:] if holder.is_op("Loop") else graph.inputs
+        yield from (value for value in arguments if value.type)
     outputs = set(graph.outputs)
     for entry in graph.value_infos:
         if not isinstance(entry, Value) or entry.graph is not graph or entry in outputs:
@@ -127,12 +128,12 @@ def _declared(graph: Graph) -> Iterator[Value]:
 
 
 def _is_promise(graph: Graph) -> bool:
-    """Whether the declaration of an output is more than a hint."""
+    """Test for an output whose declaration binds other graphs."""
     return graph.holder is None or graph.holder.op.references
 
 
 def _is_same_but_for_sizes(one: onnx.TypeProto, other: onnx.TypeProto) -> bool:
-    """Whether two types are tensors of one element type."""
+    """Test for two tensor types of one element type."""
     types = [type_.tensor_type.elem_type for type_ in (one, other) if type_.HasField("tensor_type")]
     return len(types) == len((one, other)) and len(set(types)) == 1
 

@@ -1,4 +1,4 @@
-"""Passes one after another on one model, until none changes anything."""
+"""Passes in order on one model, to a fixed point."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _log = logging.getLogger(__name__)
 _MOST_ROUNDS = 1000
 
 _UNWATCHED = 2
-"""Most models are done after so many rounds; in later ones a state seen before is looked for."""
+"""The number of rounds before repeated states are detected; most models need no more."""
 
 
 def rewrite_model(passes: Sequence[Pass], model: Model, context: PassContext, repeat: bool) -> bool:
-    """Run passes and set right what the model declares; whether anything changed.
+    """Run passes and correct declarations, and return whether the model changed.
 
     Args:
-        passes: in their order.
-        model: is changed in place.
-        context: collects the remarks; those on what is gone in the end are dropped.
-        repeat: again and again until none changes anything.
+        passes: the passes, in order.
+        model: the model, changed in place.
+        context: the context; remarks on removed constructs are dropped.
+        repeat: run to a fixed point.
     """
     changed = run_passes(passes, model, context, repeat)
     context.remarks.forget_gone(model)
@@ -40,13 +40,13 @@ def rewrite_model(passes: Sequence[Pass], model: Model, context: PassContext, re
 
 
 def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repeat: bool) -> bool:
-    """Run passes in order, if wanted again and again until none changes anything.
+    """Run passes in order, once or to a fixed point.
 
-    A pass looks again only after one has changed something that might give it new work. Passes that
-    undo or repeat each other's work end, with a note, once the model is in a state seen before.
+    A pass runs again only after a change that might give it new work. Passes that undo or repeat
+    each other's work end, with a remark, at a repeated state of the model.
     """
     changed = False
-    held = Held(model)
+    kinds = OperatorKinds(model)
     stale = dict.fromkeys(passes, True)
     for pass_ in passes:
         context.meter.seconds.setdefault(pass_.name, 0.0)
@@ -57,37 +57,37 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
                 stale[pass_] = False
                 if context.instrumentation.progress is not None:
                     context.instrumentation.progress(str(pass_), number, len(passes))
-                if _run_timed(pass_, model, context, held):
+                if _run_timed(pass_, model, context, kinds):
                     changed, last = True, pass_
-                    held = Held(model)
+                    kinds = OperatorKinds(model)
                     if not pass_.cleans_up:
                         stale = dict.fromkeys(passes, True)
         if not any(stale.values()):
             break
-        if last is not None and round_ >= _UNWATCHED and states.seen(model):
+        if last is not None and round_ >= _UNWATCHED and states.visit(model):
             again = "the model is as it was some rounds before, so the passes end here"
             context.remarks.add_on_model(last, model, "noted", again)
             break
     return changed
 
 
-class Held:
-    """The operators that a model holds, looked for once until it is changed."""
+class OperatorKinds:
+    """The operators of a model, cached until it changes."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     @lazy_property
     def all(self) -> set[str]:
-        """They, by `Operator.qualname`."""
+        """The operators, by `Operator.qualname`."""
         return set().union(*[graph.kinds() for graph in self._model.graphs()])
 
-    def give_work(self, pass_: Pass) -> bool:
-        """Whether any of the operators that a pass is for is among them."""
+    def include_work_of(self, pass_: Pass) -> bool:
+        """Test for an operator that a pass works on."""
         return pass_.works_on is None or not self.all.isdisjoint(pass_.works_on)
 
 
-def _run_timed(pass_: Pass, model: Model, context: PassContext, held: Held) -> bool:
+def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorKinds) -> bool:
     started = time.perf_counter()
     observers = context.instrumentation
     context.remarks.forget_kept(pass_)
@@ -95,13 +95,13 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, held: Held) -> b
     if observers.watcher is not None:
         observers.watcher.before(pass_, model)
     try:
-        changed = held.give_work(pass_) and pass_.run(model, context)
+        changed = kinds.include_work_of(pass_) and pass_.run(model, context)
         if changed:
             context.analyses.invalidate()
             if observers.new_nodes is not None and not isinstance(pass_, Repeated):
                 observers.new_nodes.note(pass_.name)
-        did = "changed the model" if changed else "changed nothing"
-        _log.log(observers.log_level, "%s %s in %.3f s", pass_, did, time.perf_counter() - started)
+        what = "changed the model" if changed else "changed nothing"
+        _log.log(observers.log_level, "%s %s in %.3f s", pass_, what, time.perf_counter() - started)
         if observers.watcher is not None:
             observers.watcher.after(pass_, model, changed)
         return changed
@@ -112,7 +112,7 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, held: Held) -> b
 
 @dataclasses.dataclass(frozen=True)
 class Repeated(Pass):
-    """Run passes again and again until none changes anything; `straighten` in a written pipeline.
+    """Run passes to a fixed point; `straighten` in the text of a pipeline.
 
     Options:
         passes: the passes.
@@ -131,7 +131,7 @@ class Repeated(Pass):
 
 @dataclasses.dataclass(frozen=True)
 class Selects(Repeated):
-    """Straighten, then let selects take the place of what run time decides, until none is left.
+    """Straighten, then convert run-time control flow to selects, to a fixed point.
 
     Options:
         passes: `straighten` around ifs-to-selects and predicate-loops.

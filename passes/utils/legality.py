@@ -1,4 +1,4 @@
-"""Reasons to leave a construct alone that several passes share."""
+"""Obstacles to a rewrite that several passes share."""
 
 from __future__ import annotations
 
@@ -32,34 +32,36 @@ _OUTPUT_UNNAMEABLE = Message(
 )
 
 
-def given_by_caller(node: Node) -> str | None:
-    """Why nothing can be decided about a node that takes an attribute from the function around it;
-    None if it takes none. Inlining the function puts the caller's values in."""
+def caller_attribute(node: Node) -> str | None:
+    """The obstacle of a node with an attribute of the function around it; None without one.
+
+    Inlining of the function resolves the attribute.
+    """
     for message in node.op.attributes.values():
         if message.ref_attr_name:
             return _ATTRIBUTE_OF_FUNCTION(attribute=message.name)
     return None
 
 
-def drawn_alike(
+def random_body(
     node: Node, functions: dict[FunctionKey, Function], whose: str = "it"
 ) -> str | None:
-    """Why the body of a node cannot be copied: it draws random numbers; None if it does not."""
+    """The obstacle to copies of a body that draws random numbers; None without one."""
     random = find_random(node.body("body"), functions)
     if random is None:
         return None
     return _RANDOM(whose=whose, node=str(random))
 
 
-def named_from_outside(node: Node) -> str | None:
-    """Why a node that holds graphs cannot be dissolved because something names its tensors."""
+def externally_named(node: Node) -> str | None:
+    """The obstacle to dissolving a node whose tensors are named externally."""
     for value in node.outputs:
         if value is not None and value.pinned:
             return _OUTPUT_NAMED(output=value.name)
     for graph in node.graphs():
-        found = _naming_node(graph)
-        if found is not None:
-            return _TENSORS_NAMED(node=str(found))
+        naming = _naming_node(graph)
+        if naming is not None:
+            return _TENSORS_NAMED(node=str(naming))
     return None
 
 
@@ -71,46 +73,46 @@ def _naming_node(graph: Graph) -> Node | None:
     return None
 
 
-def unnameable_output(node: Node, given: Sequence[Value]) -> str | None:
+def unnameable_output(node: Node, results: Sequence[Value]) -> str | None:
     """Why an output of its graph would end without a node to carry it.
 
     Args:
         node: the construct to dissolve.
-        given: what would stand in the place of its outputs, values of its bodies among them.
+        results: the replacements of its outputs, perhaps values of its bodies.
     """
     graph = node.graph
     assert graph is not None
-    used: set[Value] = set()
-    for old, new in zip(node.outputs, given, strict=False):
-        if old is not None and not can_carry(graph, old, new, used):
+    others: set[Value] = set()
+    for old, new in zip(node.outputs, results, strict=False):
+        if old is not None and not can_carry(graph, old, new, others):
             return _OUTPUT_UNNAMEABLE(output=new.name, opset=graph.root.opset())
-        used.add(new)
+        others.add(new)
     return None
 
 
-def can_carry(graph: Graph, old: Value, new: Value, used: Collection[Value] = ()) -> bool:
-    """Whether a value can stand in the place of another one even where the graph gives that out.
+def can_carry(graph: Graph, old: Value, new: Value, others: Collection[Value] = ()) -> bool:
+    """Test whether a value can replace another one, also as an output of the graph.
 
-    It may need an Identity for it, which takes only tensors below opset 14.
+    An output may need an Identity, which accepts only tensors below opset 14.
 
     Args:
-        graph: where `old` is defined.
+        graph: the graph of `old`.
         old: the value to replace.
-        new: the replacement; one that the graph does not see is about to be copied into it.
-        used: what replaces other outputs already.
+        new: the replacement; a value that the graph does not see will be copied into it.
+        others: the replacements of other outputs.
     """
     modern = graph.root.opset() >= _IDENTITY_OF_SEQUENCES
     if modern or old not in graph.outputs or _is_tensor(graph, old):
         return True
-    # An If may give out what it captures, once it is known which branch it takes.
-    made = new.producer is not None and not new.producer.bodies
+    # A branch may return a captured value.
+    computed = new.producer is not None and not new.producer.bodies
     own = new.graph is graph or not graph.sees(new)
-    named = graph.is_interface and (new in graph.outputs or new in used)
-    return made and own and not named
+    repeats = graph.is_interface and (new in graph.outputs or new in others)
+    return computed and own and not repeats
 
 
 def _is_tensor(graph: Graph, output: Value) -> bool:
-    """Whether one of the graph's outputs is a tensor, or of a type that nothing declares."""
+    """Test for an output of the graph that is a tensor, or undeclared."""
     infos = [i for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is output]
     types = [output.type, *(info.type for info in infos if info.HasField("type"))]
     return all(type_ is None or type_.HasField("tensor_type") for type_ in types)
@@ -119,13 +121,13 @@ def _is_tensor(graph: Graph, output: Value) -> bool:
 def unstackable_output(
     graph: Graph, loop: Node, trips: int, also: Sequence[str] = ()
 ) -> str | None:
-    """Why a scan output cannot be put together of its rows; None if all can.
+    """The obstacle to stacking a scan output's rows; None without one.
 
     Args:
-        graph: that of the Loop.
+        graph: the graph of the Loop.
         loop: the Loop.
-        trips: how many rows there are, at least one.
-        also: operators that the stacked rows go through.
+        trips: the number of rows, at least one.
+        also: further operators on the stacked rows.
     """
     types = ElementTypes()
     operators = ("Unsqueeze", *(("Concat",) if trips > 1 else ()), *also)

@@ -1,4 +1,4 @@
-"""Putting one value in the place of another, with all that is declared about it."""
+"""Replacement of a value by an equal one, with its declaration."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from ...ir import Graph, Value
 
 
 def replace_value(graph: Graph, old: Value, new: Value) -> None:
-    """Make all readers of `old` read `new`, which is the same value computed in another way.
+    """Replace all uses of `old` by `new`, an equal value.
 
-    What was declared about `old` (its type) is passed on where `new` has no declaration.
+    The declared type of `old` is copied where `new` has no declaration.
     """
     replace_values(graph, {old: new})
 
 
 def replace_values(graph: Graph, values: Mapping[Value, Value]) -> None:
-    """The same for many values: one after the other, they would take quadratic time where the
-    graph gives out all of them."""
+    """Replace all uses of many values at once.
+
+    One by one, this would take quadratic time for outputs of the graph.
+    """
     for old, new in values.items():
         graph.pass_declaration(old, new)
     graph.replace_all_uses(values)

@@ -1,4 +1,4 @@
-"""Choosing between two tensors of one shape by a condition that only run time tells."""
+"""Selects between two tensors of one shape by a run-time condition."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _BOOL = onnx.TensorProto.BOOL
 def select(
     emitter: Builder, condition: Value, one: Value, other: Value, elem_type: int, label: str
 ) -> Value:
-    """`one` where the condition holds, else `other`.
+    """Emit a select: `one` where the condition holds, else `other`.
 
     Args:
-        emitter: adds the nodes.
+        emitter: the builder of the nodes.
         condition: a boolean that broadcasts to the two without raising their rank.
         one: a tensor.
         other: a tensor of the same type and shape.
@@ -28,22 +28,22 @@ def select(
         return one
     if elem_type != _BOOL:
         return emitter.add("Where", [condition, one, other], label)
-    # The operator takes booleans, but onnxruntime has no kernel for them.
-    taken = emitter.add("And", [condition, one], f"{label}_taken")
-    opposite = emitter.add("Not", [condition], f"{label}_not")
-    return emitter.add("Or", [taken, emitter.add("And", [opposite, other], f"{label}_else")], label)
+    # Where supports booleans, but onnxruntime has no kernel for them.
+    yes = emitter.add("And", [condition, one], f"{label}_taken")
+    no = emitter.add("Not", [condition], f"{label}_not")
+    return emitter.add("Or", [yes, emitter.add("And", [no, other], f"{label}_else")], label)
 
 
 def broadcasting(
     emitter: Builder, condition: Value, shape: Shape | None, rank: int, label: str
 ) -> Value:
-    """A condition of one element in a form that broadcasts without raising a rank.
+    """Reshape a condition of one element to broadcast without raising a rank.
 
     Args:
-        emitter: adds a node where one is needed.
+        emitter: the builder of the node, if any.
         condition: the condition; one of more elements fails here at run time, as in an If.
-        shape: its shape, None where it is not known.
-        rank: that of what is to be selected, the lowest if they differ.
+        shape: its shape; None if unknown.
+        rank: the rank of the operands, the lowest if they differ.
         label: for the result.
     """
     if shape is not None and len(shape) <= rank and all(dim == 1 for dim in shape):

@@ -1,4 +1,4 @@
-"""Rows of a tensor joined along one of their axes, and sequences that are the rows of a tensor."""
+"""Concatenation of a tensor's rows, and reads of sequences of its rows."""
 
 from __future__ import annotations
 
@@ -9,52 +9,52 @@ from ...ops.builder import Builder
 from .replace_all_uses import replace_value
 
 _ALLOWS_ZERO = 14
-"""From here on Reshape can be told that a size of 0 is one."""
+"""The first opset whose Reshape allows a size of 0."""
 
 
-def joined_along(rows: Value, axis: int, shape: Shape, emit: Builder) -> Value:
-    """All rows, joined along an axis of one row.
+def concat_rows(rows: Value, axis: int, shape: Shape, emit: Builder) -> Value:
+    """Emit the concatenation of all rows along an axis of one row.
 
     Args:
-        rows: of shape [count, *shape].
-        axis: from 0 on.
-        shape: that of one row.
-        emit: makes the nodes.
+        rows: the rows, [count, *shape].
+        axis: the axis, not negative.
+        shape: the shape of one row.
+        emit: the builder of the nodes.
 
     Raises:
-        Unbatchable: sizes may be 0, which Reshape cannot be told in this opset.
+        Unbatchable: sizes may be 0, which Reshape does not allow in this opset.
     """
     perm = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
-    turned = emit.transpose(rows, perm, f"{rows.name}_turned")
+    moved = emit.transpose(rows, perm, f"{rows.name}_turned")
     if shape[axis].value == 1:
-        return emit.squeeze(turned, axis + 1, f"{rows.name}_joined")
+        return emit.squeeze(moved, axis + 1, f"{rows.name}_joined")
     others = [dim.value for place, dim in enumerate(shape) if place != axis]
     if all(others):
-        known = [-1 if place == axis else dim.value or 0 for place, dim in enumerate(shape)]
-        lengths = emit.vector(tuple(known), "target")
-        return emit.add("Reshape", [turned, lengths], f"{rows.name}_joined")
+        numbers = [-1 if place == axis else dim.value or 0 for place, dim in enumerate(shape)]
+        lengths = emit.vector(tuple(numbers), "target")
+        return emit.add("Reshape", [moved, lengths], f"{rows.name}_joined")
     allowed = emit.opset >= _ALLOWS_ZERO
     if not allowed and not all(dim.value for dim in shape[axis:]):
         raise Unbatchable("joins rows of sizes that only run time tells; convert to opset 14 first")
-    sizes = emit.add("Shape", [turned], "sizes")
+    sizes = emit.add("Shape", [moved], "sizes")
     inside = emit.slice(sizes, axis, axis + 2, "inside")
     parts = [emit.add("ReduceProd", [inside], "length", keepdims=1)]
     if axis:
         parts.insert(0, emit.slice(sizes, 0, axis, "before"))
     if axis + 1 < len(shape):
         parts.append(emit.slice(sizes, axis + 2, len(shape) + 1, "behind"))
-    target = emit.concat(parts, 0, "target")
+    shape_ = emit.concat(parts, 0, "target")
     reshape = Operator.make("Reshape", allowzero=1) if allowed else Operator("Reshape")
-    return emit.apply(reshape, [turned, target], f"{rows.name}_joined")
+    return emit.apply(reshape, [moved, shape_], f"{rows.name}_joined")
 
 
 def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
-    """Let those that read a SplitToSequence of single rows read the tensor instead.
+    """Replace reads of a SplitToSequence of single rows by reads of the tensor.
 
     Args:
-        graph: where the node is.
-        split: the node; removed where nothing reads it any more.
-        shape: that of one row.
+        graph: the graph of the node.
+        split: the node, removed without readers.
+        shape: the shape of one row.
     """
     rows = split.input(0)
     assert rows is not None
@@ -71,9 +71,9 @@ def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
 
 
 def _read(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
-    """What a node gives that reads a sequence, made of the rows; None for one that needs it."""
+    """Emit a sequence operator's output from the rows; None for other operators."""
     if node.is_op("ConcatFromSequence"):
-        return _concatenated(node, rows, shape, emit)
+        return _concat(node, rows, shape, emit)
     label = node.output().name
     if node.is_op("SequenceAt"):
         return emit.add("Gather", [rows, node.input(1)], label, axis=0)
@@ -83,13 +83,13 @@ def _read(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
     return None
 
 
-def _concatenated(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
+def _concat(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
     axis, rank = node.attribute("axis"), len(shape)
     if node.attribute("new_axis", 0):
         axis %= rank + 1
         perm = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]
         return emit.transpose(rows, perm, node.output().name)
     try:
-        return joined_along(rows, axis % rank, shape, emit)
+        return concat_rows(rows, axis % rank, shape, emit)
     except Unbatchable:
         return None

@@ -1,4 +1,4 @@
-"""Passes on a copy of a model, apart from the rewrite that tries them."""
+"""Trials of passes on a copy of a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Trial(NamedTuple):
 
     Attributes:
         model: the copy.
-        changed: whether any pass changed it.
+        changed: true after a change.
         context: the remarks and the cost of the trial.
     """
 
@@ -29,15 +29,15 @@ class Trial(NamedTuple):
 def try_passes(
     passes: Sequence[Pass], model: Model, context: PassContext, *, repeat: bool = True
 ) -> Trial:
-    """Run passes on a copy of a model, with remarks and a meter of their own.
+    """Run passes on a copy of a model, with their own remarks and meter.
 
     No watcher observes a trial. The limits of the rewrite hold, and inference shares its memory.
 
     Args:
-        passes: in their order.
-        model: the copy, or a model of nodes that were cut out; it is changed in place.
-        context: the rewrite that tries them.
-        repeat: run them to a fixed point, then correct what the copy declares.
+        passes: the passes, in order.
+        model: the copy, or a model of extracted nodes; changed in place.
+        context: the rewrite around the trial.
+        repeat: run them to a fixed point, then correct the declarations of the copy.
     """
     trial = PassContext(Analyses(context.analyses.memory), default_passes=context.default_passes)
     with governed():

@@ -1,4 +1,4 @@
-"""Letting equal constants of a graph be one."""
+"""Value numbering of constants."""
 
 from __future__ import annotations
 
@@ -8,39 +8,43 @@ from ...analysis.constants.equal import content_key
 from ...ir import Graph, Tensor, Value
 
 
-def same_key(tensor: Tensor) -> Hashable:
-    """What tells a constant from others: its content, or of a large one that it is another tensor;
-    a `Folder` gives one tensor for all equal ones that it computes."""
+def identity_key(tensor: Tensor) -> Hashable:
+    """The key of a constant: its content, or the identity of a large one.
+
+    A `Folder` returns one tensor for all equal ones that it computes.
+    """
     return content_key(tensor) or id(tensor)
 
 
-def merge_equal(
+def merge_constants(
     graph: Graph,
-    kept: Collection[Value] = frozenset(),
+    fixed: Collection[Value] = frozenset(),
     key_of: Callable[[Tensor], Hashable | None] = content_key,
 ) -> bool:
-    """Let equal constants of a graph be one, and remove those that nothing reads; says whether any
-    went.
+    """Merge equal constants of a graph, and remove unused ones.
 
     Args:
         graph: the graph.
-        kept: constants that are not looked at.
-        key_of: what equal ones have in common; None for one that is not compared.
+        fixed: the constants that stay.
+        key_of: the key that equal ones share; None for a constant that stays.
+
+    Returns:
+        true after a change.
     """
-    found: dict[Hashable, Value] = {}
+    representatives: dict[Hashable, Value] = {}
     changed = False
-    given = {*graph.inputs, *graph.outputs, *graph.listed}
+    interface = {*graph.inputs, *graph.outputs, *graph.listed}
     for value, tensor in list(graph.initializers.items()):
-        if value in kept or value in given or value.pinned or value.constant is None:
+        if value in fixed or value in interface or value.pinned or value.constant is None:
             continue
         if not graph.is_used(value):
             graph.remove_initializer(value)
             changed = True
             continue
         key = key_of(tensor)
-        if key is None or found.setdefault(key, value) is value:
+        if key is None or representatives.setdefault(key, value) is value:
             continue
-        graph.replace_uses(value, found[key])
+        graph.replace_uses(value, representatives[key])
         graph.remove_initializer(value)
         changed = True
     return changed

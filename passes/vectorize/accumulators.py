@@ -14,7 +14,7 @@ import onnx
 from ...facts.fact import Fact, Shape
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
-from ..utils.stacked_rows import joined_along
+from ..utils.stacked_rows import concat_rows
 from .batched_inputs import Feeding
 from .injective_indices import InjectiveIndices
 from .loop_view import LoopView, State
@@ -159,9 +159,9 @@ def _concat_rows(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> V
     axis = write.node.attribute("axis") % len(shape)
     initial = feeding.same(write.state.initial).value
     if write.node.input(0) is write.state.argument:
-        together = joined_along(rows, axis, shape, feeding.emit)
+        together = concat_rows(rows, axis, shape, feeding.emit)
         return feeding.emit.concat([initial, together], axis, write.state.result.name)
-    together = joined_along(feeding.reversed(rows), axis, shape, feeding.emit)
+    together = concat_rows(feeding.reversed(rows), axis, shape, feeding.emit)
     return feeding.emit.concat([together, initial], axis, write.state.result.name)
 
 
@@ -201,5 +201,5 @@ def _concat_all(
     if others or not -rank <= axis < rank:
         raise Unbatchable(f"writes '{write.element.name}' along an axis that is not there")
     return [
-        joined_along(value, axis % rank, fact.shape or (), feeding.emit) for value, fact in values
+        concat_rows(value, axis % rank, fact.shape or (), feeding.emit) for value, fact in values
     ]

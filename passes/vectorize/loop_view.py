@@ -11,7 +11,7 @@ from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ..scans.layout import read_scan, unreadable
-from ..utils.legality import given_by_caller
+from ..utils.legality import caller_attribute
 
 _OUTPUT_NAMED = Message("loop-output-named", "an output of it is named from outside the data flow")
 _ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")
@@ -112,7 +112,7 @@ class LoopView:
 
 def read(node: Node) -> LoopView | str:
     """The view of a Loop or Scan, or the obstacle to it."""
-    reason = given_by_caller(node)
+    reason = caller_attribute(node)
     if reason is not None:
         return reason
     if any(value is not None and value.pinned for value in node.outputs):

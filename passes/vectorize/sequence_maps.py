@@ -13,7 +13,7 @@ from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
-from ..utils.legality import given_by_caller
+from ..utils.legality import caller_attribute
 from ..utils.replace_all_uses import replace_value
 from .loop_view import LoopView, ScanInput, ScanOutput
 
@@ -24,7 +24,7 @@ _SHAPES_DIFFER = Message(
 
 def read_map(node: Node, inference: ShapeInference) -> LoopView | str:
     """The loop view of a SequenceMap, or the obstacle to it."""
-    reason = given_by_caller(node)
+    reason = caller_attribute(node)
     if reason is not None:
         return reason
     body = node.body("body")

@@ -26,7 +26,7 @@ from ...base import Pass
 from ...context import PassContext
 from ...scans.layout import replace_outputs
 from ...utils.budget import DEFAULT_MAX_NODES, Budget
-from ...utils.value_numbering import merge_equal, same_key
+from ...utils.value_numbering import identity_key, merge_constants
 from ..layers import INPUT, read_layer
 from ..weights import Unfit
 from .expansion import Expansion
@@ -88,7 +88,7 @@ class Expander:
             others = set(graph.initializers).difference(weights) if nodes else set()
             rewritten = [node for node in nodes if self.visit(graph, node)]
             if rewritten:
-                merge_equal(graph, others, same_key)
+                merge_constants(graph, others, identity_key)
                 changed = True
         return changed
 

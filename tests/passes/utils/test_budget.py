@@ -63,7 +63,7 @@ def test_trips_cost_nodes_and_count_as_one_at_least():
 def test_how_many_trips_need_be_counted(nodes, trips, each, most, option):
     limits = budget(nodes, trips)
     assert limits.most_trips(each) == most
-    assert limits.told(most).startswith(f"{option} allows; raise it with --{option[:3]}-")
+    assert limits.exceeded_limit(most).startswith(f"{option} allows; raise it with --{option[:3]}-")
 
 
 def test_all_passes_of_a_run_spend_from_one():

@@ -7,9 +7,9 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.utils.cost_model import (
     Running,
     known_trips,
-    loaded,
+    load_units,
     loading,
-    packed,
+    packed_numbers,
     refuses_copies,
 )
 from straightline.passes.utils.costs import LOAD, RUN, USUAL_TRIPS
@@ -28,7 +28,7 @@ def model(text):
 
 
 def test_what_a_model_has():
-    found = loaded(
+    found = load_units(
         model("""g (float[N, 4] x, bool q) => (float[N, 2] z) <float[4, 2] w = {1,2,3,4,5,6,7,8}> {
         y = MatMul (x, w)
         z = If (q) <then_branch = t () => (float[N, 2] a) { a = Neg (y) },
@@ -50,7 +50,7 @@ def test_only_constant_matrices_are_packed():
     made = model("""g (float[4] x, float[4, 2] v) => (float[2] y, float[2] z, float[4] u)
         <float[4, 2] w = {1,2,3,4,5,6,7,8}, float[4] b = {1,2,3,4}> {
         y = MatMul (x, w) z = MatMul (x, v) u = Add (x, b) }""")
-    assert [packed(node) for node in made.graph.nodes()] == [8, 0, 0]
+    assert [packed_numbers(node) for node in made.graph.nodes()] == [8, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from straightline import ir
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.passes import Pipeline, parse_pipeline
-from straightline.passes.utils.declarations import corrected
+from straightline.passes.utils.declarations import correct_type
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "l" : 1]>\n'
 X = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
@@ -151,16 +151,16 @@ def test_a_scan_output_is_declared_as_it_is():
 def test_element_types_and_kinds_too():
     make = onnx.helper.make_tensor_type_proto
     fact = Fact(onnx.TensorProto.INT64, (Dimension.constant(2), Dimension.symbol("?0")))
-    assert corrected(make(onnx.TensorProto.FLOAT, (2, "N")), fact) == make(
+    assert correct_type(make(onnx.TensorProto.FLOAT, (2, "N")), fact) == make(
         onnx.TensorProto.INT64, (2, "N")
     )
     sequence = onnx.helper.make_sequence_type_proto(make(onnx.TensorProto.INT64, None))
-    assert corrected(sequence, fact) == make(onnx.TensorProto.INT64, (2, None))
-    assert corrected(make(onnx.TensorProto.INT64, (2,)), Fact(other=sequence)) == sequence
-    assert corrected(sequence, Fact(other=sequence)) == sequence
+    assert correct_type(sequence, fact) == make(onnx.TensorProto.INT64, (2, None))
+    assert correct_type(make(onnx.TensorProto.INT64, (2,)), Fact(other=sequence)) == sequence
+    assert correct_type(sequence, Fact(other=sequence)) == sequence
     unknown = make(onnx.TensorProto.FLOAT, (2,))
-    assert corrected(unknown, Fact()) == unknown
-    assert corrected(onnx.TypeProto(), fact) == onnx.TypeProto()
+    assert correct_type(unknown, Fact()) == unknown
+    assert correct_type(onnx.TypeProto(), fact) == onnx.TypeProto()
 
 
 def test_a_model_that_no_pass_changes_is_not_looked_at():

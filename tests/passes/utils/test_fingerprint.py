@@ -25,8 +25,8 @@ OTHER = {
 
 def test_names_do_not_matter():
     states = States()
-    assert not states.seen(ir.parse(HEAD + TEXT))
-    assert states.seen(
+    assert not states.visit(ir.parse(HEAD + TEXT))
+    assert states.visit(
         ir.parse(HEAD + TEXT.replace("b = If", "bb = If").replace("(b, x", "(bb, x"))
     )
 
@@ -34,9 +34,9 @@ def test_names_do_not_matter():
 @pytest.mark.parametrize("what", OTHER)
 def test_all_else_does(what):
     states = States()
-    states.seen(ir.parse(HEAD + TEXT))
+    states.visit(ir.parse(HEAD + TEXT))
     assert OTHER[what][0] in TEXT
-    assert not states.seen(ir.parse(HEAD + TEXT.replace(*OTHER[what])))
+    assert not states.visit(ir.parse(HEAD + TEXT.replace(*OTHER[what])))
 
 
 def test_large_constants_are_compared_by_identity():
@@ -46,5 +46,5 @@ def test_large_constants_are_compared_by_identity():
         " y = Add (x, w) }"
     )
     states = States()
-    assert not states.seen(model)
-    assert states.seen(model)
+    assert not states.visit(model)
+    assert states.visit(model)

@@ -7,7 +7,7 @@ import numpy as np
 from harness import as_model, assert_equal_outputs
 from straightline import ir
 from straightline.passes import FoldShapes, Pass, PassContext, Pipeline, parse_pipeline, straighten
-from straightline.passes.utils.fixpoint import Held, rewrite_model
+from straightline.passes.utils.fixpoint import OperatorKinds, rewrite_model
 from texts import LOOP_THEN_IF as TEXT
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -225,13 +225,13 @@ def test_a_pass_runs_only_where_there_are_operators_that_it_is_for():
 
     log = []
     model = ir.load(as_model(TEXT))
-    assert Held(model).give_work(Looking()), "one is in a branch"
+    assert OperatorKinds(model).include_work_of(Looking()), "one is in a branch"
     rewrite_model(
         [Looking("a", 0, log), Recording("b", 0, log)], model, PassContext(), repeat=False
     )
     without = ir.load(as_model(TEXT.replace("Relu", "Exp")))
-    held = Held(without)
-    assert not held.give_work(Looking()) and held.give_work(Recording())
+    held = OperatorKinds(without)
+    assert not held.include_work_of(Looking()) and held.include_work_of(Recording())
     rewrite_model(
         [Looking("c", 1, log), Recording("d", 0, log)], without, PassContext(), repeat=True
     )

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.passes.utils.legality import can_carry, named_from_outside, unnameable_output
+from straightline.passes.utils.legality import can_carry, externally_named, unnameable_output
 
 SEQUENCES = """<ir_version: 8, opset_import: ["" : {opset}]>
 g (float[2] x, seq(float[K]) s) => (seq(float[K]) y, seq(float[K]) z) {{
@@ -52,7 +52,7 @@ def test_what_attributes_name(inside):
         }}>
     }}"""
     (loop,) = ir.load(as_model(text)).graph.nodes()
-    reason = named_from_outside(loop)
+    reason = externally_named(loop)
     assert (reason is not None) == inside
     loop.output().pinned = True
-    assert "'y' is named from outside" in named_from_outside(loop)
+    assert "'y' is named from outside" in externally_named(loop)

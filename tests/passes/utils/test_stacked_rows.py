@@ -9,7 +9,7 @@ from straightline.facts.polynomial import Dimension
 from straightline.ir import Model, to_proto
 from straightline.ops.batching import Unbatchable
 from straightline.ops.builder import Builder
-from straightline.passes.utils.stacked_rows import joined_along
+from straightline.passes.utils.stacked_rows import concat_rows
 
 
 def _joined(axis, shape, opset):
@@ -21,7 +21,7 @@ def _joined(axis, shape, opset):
         Dimension.symbol(size) if isinstance(size, str) else Dimension.constant(size)
         for size in shape
     )
-    result = joined_along(rows, axis, known, Builder(model.graph))
+    result = concat_rows(rows, axis, known, Builder(model.graph))
     model.graph.set_outputs(
         [result], [onnx.helper.make_tensor_value_info("y", 1, [None] * len(shape))]
     )

@@ -3,7 +3,7 @@
 import numpy as np
 from straightline import ir
 from straightline.ir import Tensor
-from straightline.passes.utils.value_numbering import merge_equal, same_key
+from straightline.passes.utils.value_numbering import identity_key, merge_constants
 
 
 def graph_of_constants(*tensors):
@@ -22,16 +22,16 @@ def test_small_ones_are_compared_and_large_ones_known_again():
     large = Tensor(array=np.ones(5000, np.float32))
     graph, values = graph_of_constants(*small, large, large)
     graph.add_initializer("unread", small[0])
-    assert merge_equal(graph)
+    assert merge_constants(graph)
     assert list(graph.initializers) == [values[0], *values[2:]]
-    assert merge_equal(graph, key_of=same_key)
+    assert merge_constants(graph, key_of=identity_key)
     assert list(graph.initializers) == [values[0], values[2]]
     (total,) = graph.nodes_of("Sum")
     assert list(total.inputs) == [values[0]] * 2 + [values[2]] * 2
-    assert not merge_equal(graph, key_of=same_key)
+    assert not merge_constants(graph, key_of=identity_key)
 
 
 def test_some_are_not_looked_at():
     tensor = Tensor(array=np.ones(3, np.float32))
     graph, values = graph_of_constants(tensor, tensor)
-    assert not merge_equal(graph, kept=values[:1], key_of=same_key)
+    assert not merge_constants(graph, fixed=values[:1], key_of=identity_key)
