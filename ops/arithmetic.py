@@ -113,27 +113,27 @@ class Division(Elementwise):
 
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
-    def prove_safe(self, given: Premises) -> None:
-        super().prove_safe(given)
-        if not given.is_integer(1):
+    def prove_safe(self, premises: Premises) -> None:
+        super().prove_safe(premises)
+        if not premises.is_integer(1):
             return
-        require(_never(given, 0), f"{given.name(1)} may be zero")
-        if not _never(given, -1):
+        require(_never(premises, 0), f"{premises.name(1)} may be zero")
+        if not _never(premises, -1):
             # The smallest integer by -1 overflows, which stops the program on some processors.
-            smallest = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(1))).min
-            above = given.bounds(0).low.less(smallest + 1) is False
-            what = f"{given.name(1)} may be -1 where {given.name(0)} is the smallest integer"
+            smallest = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(premises.elem_type(1))).min
+            above = premises.bounds(0).low.less(smallest + 1) is False
+            what = f"{premises.name(1)} may be -1 where {premises.name(0)} is the smallest integer"
             require(above, what)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        divisor = given.given(1)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        divisor = batch.require(1)
         elements = () if divisor.fact.content is None else divisor.fact.content.reshape(-1)
         never = len(elements) and all(e is not None and e.equals(0) is False for e in elements)
         kind = onnx.helper.tensor_dtype_to_np_dtype(divisor.fact.elem_type or 7).kind
-        if given.extent.certain or divisor.batched or never or kind not in "iu":
-            return broadcasting(given)
+        if batch.extent.certain or divisor.batched or never or kind not in "iu":
+            return broadcasting(batch)
         # onnxruntime refuses a scalar of 0 even where there is nothing to divide.
-        return broadcasting(given.replaced(1, Operand(given.spread(1), True, divisor.fact)))
+        return broadcasting(batch.replaced(1, Operand(batch.spread(1), True, divisor.fact)))
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Floats divide as IEEE 754 has it; an integer by zero fails, and so may the smallest one
@@ -149,12 +149,12 @@ class Division(Elementwise):
         return not (smallest and bool((divisor == -1).any()))
 
 
-def _never(given: Premises, number: int) -> bool:
+def _never(premises: Premises, number: int) -> bool:
     """Whether no element of the divisor is this number."""
-    low, high = given.bounds(1)
+    low, high = premises.bounds(1)
     if low.less(number + 1) is False or high.less(number) is True:
         return True
-    content = given.inputs[1].fact.content
+    content = premises.inputs[1].fact.content
     elements = [None] if content is None else content.reshape(-1)
     return all(e is not None and e.equals(number) is False for e in elements)
 
@@ -222,10 +222,10 @@ class Pow(Elementwise):
 
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
-    def prove_safe(self, given: Premises) -> None:
-        super().prove_safe(given)
-        if given.is_integer(0) and given.is_integer(1):
-            require(given.bounds(1).low.less(0) is False, f"{given.name(1)} may be negative")
+    def prove_safe(self, premises: Premises) -> None:
+        super().prove_safe(premises)
+        if premises.is_integer(0) and premises.is_integer(1):
+            require(premises.bounds(1).low.less(0) is False, f"{premises.name(1)} may be negative")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Integers where the power is one and a double holds it: runtimes compute in doubles."""
@@ -244,11 +244,11 @@ class Pow(Elementwise):
 class BitShift(Elementwise):
     """BitShift, from opset 11 on: a shift by as many bits as there are is undefined."""
 
-    def prove_safe(self, given: Premises) -> None:
-        super().prove_safe(given)
-        bits = onnx.helper.tensor_dtype_to_np_dtype(given.elem_type(0)).itemsize * 8
-        fewer = given.bounds(1).high.less(bits) is True
-        require(fewer, f"{given.name(1)} may be {bits} or more")
+    def prove_safe(self, premises: Premises) -> None:
+        super().prove_safe(premises)
+        bits = onnx.helper.tensor_dtype_to_np_dtype(premises.elem_type(0)).itemsize * 8
+        fewer = premises.bounds(1).high.less(bits) is True
+        require(fewer, f"{premises.name(1)} may be {bits} or more")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         bits = arrays[0].dtype.itemsize * 8

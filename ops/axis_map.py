@@ -116,34 +116,34 @@ class PassesAxes(OperatorRules):
             for key, axes in named.items()
         }
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        named = self.named_axes(given.node, given.facts)
-        moved = {key: self._moved(given, key, value) for key, value in named.items()}
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        named = self.named_axes(batch.node, batch.facts)
+        moved = {key: self._moved(batch, key, value) for key, value in named.items()}
         inputs = [
-            given.spread(index)
+            batch.spread(index)
             if self._carries(index)
             else None
             if index in named
-            else given.fixed(index)
-            for index in range(len(given.operands))
+            else batch.fixed(index)
+            for index in range(len(batch.operands))
         ]
         for key in [key for key in moved if isinstance(key, int)]:
             axes = moved.pop(key)
             inputs += [None] * (key + 1 - len(inputs))
             inputs[key] = (
-                given.emit.constant(np.array(axes), given.label("_axis"))
+                batch.emit.constant(np.array(axes), batch.label("_axis"))
                 if isinstance(axes, int)
-                else given.vector(*axes)
+                else batch.vector(*axes)
             )
-        return given.same(inputs, **{str(name): axes for name, axes in moved.items()})
+        return batch.same(inputs, **{str(name): axes for name, axes in moved.items()})
 
-    def _moved(self, given: Batch, key: str | int, value: Any) -> Any:
-        if isinstance(key, int) and given.operand(key) is not None:
-            given.numbers(key)
+    def _moved(self, batch: Batch, key: str | int, value: Any) -> Any:
+        if isinstance(key, int) and batch.operand(key) is not None:
+            batch.numbers(key)
         if value is None:
             raise Unbatchable(self.why_unbatchable)
-        total = given.rank(0) + self.new_axes
-        return _like(value, [given.axis(axis, total) for axis in _listed(value) or ()])
+        total = batch.rank(0) + self.new_axes
+        return _like(value, [batch.axis(axis, total) for axis in _listed(value) or ()])
 
     def _carries(self, index: int) -> bool:
         return self.carriers is None or index in self.carriers
@@ -175,8 +175,8 @@ class Rowwise(OperatorRules):
             return None
         return AxisMap(tuple([0 if i in self.batches else None for i in range(len(inputs))]))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return by_rows(given, self.batches)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        return by_rows(batch, self.batches)
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         return super().rank(node, output) if output else rank_of_first(node)

@@ -148,7 +148,7 @@ class Batch:
         """What stands for an input; None where it is left out."""
         return self.operands[index] if index < len(self.operands) else None
 
-    def given(self, index: int) -> Operand:
+    def require(self, index: int) -> Operand:
         """What stands for an input that is there."""
         operand = self.operand(index)
         if operand is None:
@@ -162,7 +162,7 @@ class Batch:
 
     def shape(self, index: int) -> Shape:
         """The shape of an input on one trip."""
-        shape = self.given(index).fact.shape
+        shape = self.require(index).fact.shape
         if shape is None:
             raise Unbatchable(f"has an input {self._name(index)} of unknown rank")
         return shape
@@ -189,7 +189,7 @@ class Batch:
     def numbers(self, index: int) -> list[int]:
         """The elements of an input that must be known before run time, such as axes."""
         self.fixed(index)
-        found = integers(self.given(index).fact)
+        found = integers(self.require(index).fact)
         if found is None:
             raise Unbatchable(f"has an input {self._name(index)} that only run time tells")
         return [int(number) for number in found.reshape(-1)]
@@ -253,14 +253,14 @@ class Batch:
         behind the trips until all are of one rank.
         """
         if not any(self.varies(index) for index in indices):
-            return [self.given(index).value for index in indices]
+            return [self.require(index).value for index in indices]
         rank = max(self.rank(index) for index in indices)
         return [self.lifted(index, rank) for index in indices]
 
     def lifted(self, index: int, rank: int) -> Value:
         """An input that has so many axes on one trip at least, new ones being of length 1 and
         first; itself where it is the same on every trip."""
-        operand = self.given(index)
+        operand = self.require(index)
         missing = rank - self.rank(index)
         if not operand.batched or missing <= 0:
             return operand.value
@@ -269,7 +269,7 @@ class Batch:
 
     def spread(self, index: int) -> Value:
         """An input for all trips, repeated where it is the same on every one."""
-        operand = self.given(index)
+        operand = self.require(index)
         if operand.batched:
             return operand.value
         return spread(operand.value, self.rank(index), self.trips, self.emit)
@@ -290,6 +290,6 @@ def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
     return emit.once("Expand", [value, shape], f"{value.name}_spread")
 
 
-def broadcasting(given: Batch) -> Sequence[Value]:
+def broadcasting(batch: Batch) -> Sequence[Value]:
     """The rule of an operator whose inputs broadcast in all directions."""
-    return given.same(given.aligned(range(len(given.operands))))
+    return batch.same(batch.aligned(range(len(batch.operands))))

@@ -18,40 +18,40 @@ Size = int | Value
 """A number, or a vector of one int64 that holds it."""
 
 
-def sizes_of(given: Batch, index: int, start: int = 0, end: int | None = None) -> Value:
+def sizes_of(batch: Batch, index: int, start: int = 0, end: int | None = None) -> Value:
     """The sizes of some axes of an input on one trip, a vector: axes as Python slices them."""
-    operand, rank = given.given(index), given.rank(index)
-    sizes = given.emit.add("Shape", [operand.value], given.label("_sizes"))
+    operand, rank = batch.require(index), batch.rank(index)
+    sizes = batch.emit.add("Shape", [operand.value], batch.label("_sizes"))
     first, last, _ = slice(start, end).indices(rank)
     if not operand.batched and (first, last) == (0, rank):
         return sizes
     shift = 1 if operand.batched else 0
-    bounds = [given.vector(bound + shift) for bound in (first, max(first, last))]
-    return given.emit.add("Slice", [sizes, *bounds], given.label("_sizes"))
+    bounds = [batch.vector(bound + shift) for bound in (first, max(first, last))]
+    return batch.emit.add("Slice", [sizes, *bounds], batch.label("_sizes"))
 
 
-def amount(given: Batch, index: int, start: int, end: int | None) -> Size:
+def amount(batch: Batch, index: int, start: int, end: int | None) -> Size:
     """The product of the sizes of some axes of an input."""
-    known = product(given.shape(index)[start:end]).value
+    known = product(batch.shape(index)[start:end]).value
     if known is not None:
         return known
-    return multiplied(given, sizes_of(given, index, start, end))
+    return multiplied(batch, sizes_of(batch, index, start, end))
 
 
-def multiplied(given: Batch, sizes: Value) -> Value:
+def multiplied(batch: Batch, sizes: Value) -> Value:
     """The product of a vector, a vector of one element."""
-    if given.emit.opset >= 18:
-        axes = given.vector(0)
-        return given.emit.add("ReduceProd", [sizes, axes], given.label("_product"), keepdims=1)
-    return given.emit.add("ReduceProd", [sizes], given.label("_product"), axes=[0], keepdims=1)
+    if batch.emit.opset >= 18:
+        axes = batch.vector(0)
+        return batch.emit.add("ReduceProd", [sizes, axes], batch.label("_product"), keepdims=1)
+    return batch.emit.add("ReduceProd", [sizes], batch.label("_product"), axes=[0], keepdims=1)
 
 
-def axis_size(given: Batch, index: int, axis: int) -> Size:
+def axis_size(batch: Batch, index: int, axis: int) -> Size:
     """The size of one axis of an input on one trip."""
-    return amount(given, index, axis, axis + 1)
+    return amount(batch, index, axis, axis + 1)
 
 
-def numbered(given: Batch, sizes: Sequence[Size]) -> Value:
+def numbered(batch: Batch, sizes: Sequence[Size]) -> Value:
     """A vector of sizes."""
     parts: list[list[int] | Value] = []
     for one in sizes:
@@ -61,68 +61,68 @@ def numbered(given: Batch, sizes: Sequence[Size]) -> Value:
             parts[-1].append(one)
         else:
             parts.append([one])
-    vectors = [given.vector(*part) if isinstance(part, list) else part for part in parts]
+    vectors = [batch.vector(*part) if isinstance(part, list) else part for part in parts]
     if len(vectors) < 2:
-        return vectors[0] if vectors else given.vector()
-    return given.emit.once("Concat", vectors, given.label("_shape"), axis=0)
+        return vectors[0] if vectors else batch.vector()
+    return batch.emit.once("Concat", vectors, batch.label("_shape"), axis=0)
 
 
-def reshaped(given: Batch, value: Value, sizes: Sequence[Size]) -> Value:
+def reshaped(batch: Batch, value: Value, sizes: Sequence[Size]) -> Value:
     """A value in another shape, of these sizes; the first of them is or follows the trips."""
     inner = sizes[1:]
     if all(isinstance(one, int) and one for one in inner):
         # Where there are no trips, the first axis is copied, which is empty, too.
-        return given.emit.add("Reshape", [value, numbered(given, sizes)], given.label())
-    if given.emit.opset < ALLOWZERO:
+        return batch.emit.add("Reshape", [value, numbered(batch, sizes)], batch.label())
+    if batch.emit.opset < ALLOWZERO:
         raise Unbatchable(
             f"makes axes that may be empty, which Reshape cannot before opset {ALLOWZERO}; convert"
             " to it first"
         )
-    target = numbered(given, sizes)
-    return given.emit.add("Reshape", [value, target], given.label(), allowzero=1)
+    target = numbered(batch, sizes)
+    return batch.emit.add("Reshape", [value, target], batch.label(), allowzero=1)
 
 
-def reshaped_as_told(given: Batch) -> Value:
+def reshaped_as_told(batch: Batch) -> Value:
     """The result of Reshape, its second input being the same on every trip."""
-    value, target = given.given(0).value, given.fixed(1)
+    value, target = batch.require(0).value, batch.fixed(1)
     assert target is not None
-    length = given.length(1)
-    elements = vector(given.given(1).fact) or [None] * (length.value or 0)
+    length = batch.length(1)
+    elements = vector(batch.require(1).fact) or [None] * (length.value or 0)
     open_ends = any(e is None or e.equals(-1) is not False for e in elements)
-    if open_ends and not given.extent.certain:
+    if open_ends and not batch.extent.certain:
         # Nothing tells what -1 stands for where there are no elements to be counted.
-        if given.emit.opset < ALLOWZERO:
+        if batch.emit.opset < ALLOWZERO:
             raise Unbatchable(
                 "has -1 in its new shape, which says nothing where there may be no trips; convert"
                 f" to opset {ALLOWZERO} first"
             )
-        target = _resolved(given, target, elements)
-        whole = given.emit.once("Concat", [given.trips, target], given.label("_shape"), axis=0)
-        return given.emit.add("Reshape", [value, whole], given.label(), allowzero=1)
-    whole = given.emit.once("Concat", [given.trips, target], given.label("_shape"), axis=0)
-    return given.same([value, whole])[0]
+        target = _resolved(batch, target, elements)
+        whole = batch.emit.once("Concat", [batch.trips, target], batch.label("_shape"), axis=0)
+        return batch.emit.add("Reshape", [value, whole], batch.label(), allowzero=1)
+    whole = batch.emit.once("Concat", [batch.trips, target], batch.label("_shape"), axis=0)
+    return batch.same([value, whole])[0]
 
 
-def _resolved(given: Batch, target: Value, elements: Sequence[object]) -> Value:
+def _resolved(batch: Batch, target: Value, elements: Sequence[object]) -> Value:
     """The sizes that the second input of Reshape means: without -1 and 0."""
-    emit, sizes, label = given.emit, sizes_of(given, 0), given.label("_size")
-    if not given.node.attribute("allowzero", 0):
-        copies = emit.add("Equal", [target, given.vector(0)], label)
-        missing = len(elements) - given.rank(0)
-        own = sizes_of(given, 0, 0, len(elements))
+    emit, sizes, label = batch.emit, sizes_of(batch, 0), batch.label("_size")
+    if not batch.node.attribute("allowzero", 0):
+        copies = emit.add("Equal", [target, batch.vector(0)], label)
+        missing = len(elements) - batch.rank(0)
+        own = sizes_of(batch, 0, 0, len(elements))
         if missing > 0:
-            own = emit.concat([own, given.vector(*[1] * missing)], 0, label)
+            own = emit.concat([own, batch.vector(*[1] * missing)], 0, label)
         target = emit.add("Where", [copies, own, target], label)
-    one = given.vector(1)
-    is_open = emit.add("Less", [target, given.vector(0)], label)
-    others = multiplied(given, emit.add("Where", [is_open, one, target], label))
+    one = batch.vector(1)
+    is_open = emit.add("Less", [target, batch.vector(0)], label)
+    others = multiplied(batch, emit.add("Where", [is_open, one, target], label))
     rest = emit.add("Max", [others, one], label)
-    rest = emit.add("Div", [multiplied(given, sizes), rest], label)
+    rest = emit.add("Div", [multiplied(batch, sizes), rest], label)
     return emit.add("Where", [is_open, rest, target], label)
 
 
-def counted(given: Batch) -> Value:
+def counted(batch: Batch) -> Value:
     """The numbers of all trips."""
-    zero, one = (given.emit.constant(np.array(n, np.int64), given.label("_n")) for n in (0, 1))
-    end = given.emit.add("Reshape", [given.trips, given.vector()], given.label("_end"))
-    return given.emit.add("Range", [zero, end, one], given.label("_trips"))
+    zero, one = (batch.emit.constant(np.array(n, np.int64), batch.label("_n")) for n in (0, 1))
+    end = batch.emit.add("Reshape", [batch.trips, batch.vector()], batch.label("_end"))
+    return batch.emit.add("Range", [zero, end, one], batch.label("_trips"))

@@ -48,18 +48,18 @@ class Elementwise(OperatorRules):
             return None
         return [broadcast_shape(shapes, symbols)]
 
-    def prove_safe(self, given: Premises) -> None:
-        operands = zip(given.inputs, given.node.inputs, strict=True)
+    def prove_safe(self, premises: Premises) -> None:
+        operands = zip(premises.inputs, premises.node.inputs, strict=True)
         broadcast([known.fact.shape for known, value in operands if value])
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return broadcasting(given)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        return broadcasting(batch)
 
-    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        return of_each(given, ragged, self.batch)
+    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        return of_each(batch, ragged, self.batch)
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_largest(node)
@@ -85,8 +85,8 @@ class OfEach(KeepsShape, PassesAxes):
 
     elementwise: ClassVar[bool] = True
 
-    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        return of_each(given, ragged, self.batch)
+    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        return of_each(batch, ragged, self.batch)
 
 
 @describes("BitCast")
@@ -160,8 +160,8 @@ class Cast(OfEach):
         was_bool = inputs[0].fact.elem_type == onnx.TensorProto.BOOL
         return [_TRUTH if was_bool else inputs[0].bounds]
 
-    def prove_safe(self, given: Premises) -> None:
-        is_text = given.elem_type(0) == onnx.TensorProto.STRING
+    def prove_safe(self, premises: Premises) -> None:
+        is_text = premises.elem_type(0) == onnx.TensorProto.STRING
         require(not is_text, "a string may not spell a number")
 
 
@@ -217,14 +217,14 @@ class CastLike(KeepsShape, PassesAxes):
 
     roundings: ClassVar[int | None] = 0
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return given.same([given.spread(0), given.given(1).value])
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        return batch.same([batch.spread(0), batch.require(1).value])
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         return _same_everywhere(arrays[0], results[0])
 
-    def prove_safe(self, given: Premises) -> None:
-        is_text = given.elem_type(0) == onnx.TensorProto.STRING
+    def prove_safe(self, premises: Premises) -> None:
+        is_text = premises.elem_type(0) == onnx.TensorProto.STRING
         require(not is_text, "a string may not spell a number")
 
 
@@ -247,7 +247,7 @@ class Clip(OfEach):
                 bounds = limit(bounds, inputs[position].bounds)
         return [bounds]
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         """Give a result: limits that are scalars fit every tensor."""
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
@@ -271,16 +271,16 @@ class PRelu(KeepsShape):
     roundings: ClassVar[int | None] = 1
     elementwise: ClassVar[bool] = True
 
-    def prove_safe(self, given: Premises) -> None:
-        broadcast_to(given.shape(1), given.shape(0), "the slope")
+    def prove_safe(self, premises: Premises) -> None:
+        broadcast_to(premises.shape(1), premises.shape(0), "the slope")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return broadcast_map(inputs, axis)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        rank = given.rank(0)
-        if given.rank(1) > rank:
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        rank = batch.rank(0)
+        if batch.rank(1) > rank:
             raise Unbatchable("stretches its first input")
-        if given.varies(1):
-            return given.same([given.spread(0), given.lifted(1, rank)])
-        return given.same([given.given(0).value, given.given(1).value])
+        if batch.varies(1):
+            return batch.same([batch.spread(0), batch.lifted(1, rank)])
+        return batch.same([batch.require(0).value, batch.require(1).value])

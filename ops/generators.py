@@ -71,8 +71,8 @@ class ConstantOfShape(OperatorRules):
         number = Dimension.constant(int(fill))
         return [Bounds(number, number)]
 
-    def prove_safe(self, given: Premises) -> None:
-        for dim in given.content(0):
+    def prove_safe(self, premises: Premises) -> None:
+        for dim in premises.content(0):
             at_least(dim, 0, "an axis")
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -111,10 +111,10 @@ class Range(OperatorRules):
             return [None]
         return [Bounds(start.low, limit.high - 1)]
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         for index in range(3):
-            given.content(index)
-        require(bool(given.numbers(2)), f"{given.name(2)} is zero")
+            premises.content(index)
+        require(bool(premises.numbers(2)), f"{premises.name(2)} is zero")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Integers whose end is far from the limits of their type, and floats that are whole: of
@@ -134,16 +134,16 @@ class Range(OperatorRules):
         start, limit, delta = (float(array.reshape(-1)[:1].sum()) for array in arrays)
         return (limit - start) / delta if delta else 0
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        start, limit, delta = (element(given.given(index).fact) for index in range(3))
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        start, limit, delta = (element(batch.require(index).fact) for index in range(3))
         length = None if start is None or limit is None else (limit - start).value
         if length is None or delta is None or not delta.value:
             raise Unbatchable("gives a number of elements that may differ from trip to trip")
         steps = np.arange(0, length, delta.value)
-        kind = onnx.helper.tensor_dtype_to_np_dtype(given.given(0).fact.elem_type)
-        row = given.emit.constant(steps.astype(kind), given.label("_row"))
-        first = given.emit.unsqueeze(given.spread(0), 1, given.label("_first"))
-        return [given.emit.add("Add", [first, row], given.label())]
+        kind = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
+        row = batch.emit.constant(steps.astype(kind), batch.label("_row"))
+        first = batch.emit.unsqueeze(batch.spread(0), 1, batch.label("_first"))
+        return [batch.emit.add("Add", [first, row], batch.label())]
 
 
 @describes("OneHot")
@@ -158,13 +158,13 @@ class OneHot(PassesAxes):
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER, 2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def prove_safe(self, given: Premises) -> None:
-        rank = len(given.shape(0))
-        given.axis(rank, -1, extra=1)
-        depth = given.numbers(1)
+    def prove_safe(self, premises: Premises) -> None:
+        rank = len(premises.shape(0))
+        premises.axis(rank, -1, extra=1)
+        depth = premises.numbers(1)
         positive = depth.size == 1 and int(depth.reshape(())) > 0
-        require(positive, f"{given.name(1)} is not positive")
-        require(given.vector(2) == 2, f"{given.name(2)} does not hold two elements")
+        require(positive, f"{premises.name(1)} is not positive")
+        require(premises.vector(2) == 2, f"{premises.name(2)} does not hold two elements")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Its values are copied, and its indices whole."""
@@ -186,14 +186,14 @@ class EyeLike(KeepsShape):
     exact: ClassVar[bool] = True
     reads_sizes_only: ClassVar[bool] = True
 
-    def batch(self, given: Batch) -> Sequence[Value]:
+    def batch(self, batch: Batch) -> Sequence[Value]:
         # One trip's matrix is needed, of whatever elements, even where there are no trips.
-        like = given.emit.add("ConstantOfShape", [sizes_of(given, 0)], given.label("_like"))
-        kind = given.node.attribute("dtype") or given.given(0).fact.elem_type
+        like = batch.emit.add("ConstantOfShape", [sizes_of(batch, 0)], batch.label("_like"))
+        kind = batch.node.attribute("dtype") or batch.require(0).fact.elem_type
         if not kind:
             raise Unbatchable("has an input of unknown type")
-        (made,) = given.same([like], dtype=kind)
-        return [given.unvarying(made)]
+        (made,) = batch.same([like], dtype=kind)
+        return [batch.unvarying(made)]
 
 
 @describes("HannWindow", "HammingWindow", "BlackmanWindow")

@@ -78,9 +78,9 @@ class Gather(Moving):
         taken[...] = np.take(content, indices, axis=axis)
         return taken
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        given.within(1, [shape[given.axis(len(shape), 0)]])
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        premises.within(1, [shape[premises.axis(len(shape), 0)]])
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         data, indices, own = inputs[0].shape, inputs[1].shape, node.attribute("axis", 0)
@@ -92,39 +92,39 @@ class Gather(Moving):
         place = axis if axis < own else axis - len(indices) + 1
         return AxisMap((place, None), {"axis": own - 1} if axis == place == 0 else None)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        axis, rank = given.node.attribute("axis", 0), given.rank(0)
-        place = given.axis(axis, rank) - 1
-        if given.varies(0) and given.varies(1):
-            return [gathered(given, given.given(0).value, given.given(1).value, place)]
-        if given.varies(0):
-            indices = self._indices(given, place)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        axis, rank = batch.node.attribute("axis", 0), batch.rank(0)
+        place = batch.axis(axis, rank) - 1
+        if batch.varies(0) and batch.varies(1):
+            return [gathered(batch, batch.require(0).value, batch.require(1).value, place)]
+        if batch.varies(0):
+            indices = self._indices(batch, place)
             if indices is None:
-                return [gathered(given, given.given(0).value, given.spread(1), place)]
-            return given.same([given.given(0).value, indices], axis=place + 1)
-        picked = given.same([given.given(0).value, given.given(1).value], axis=place)[0]
-        total = rank + given.rank(1)  # the trips stand where the indices begin
+                return [gathered(batch, batch.require(0).value, batch.spread(1), place)]
+            return batch.same([batch.require(0).value, indices], axis=place + 1)
+        picked = batch.same([batch.require(0).value, batch.require(1).value], axis=place)[0]
+        total = rank + batch.rank(1)  # the trips stand where the indices begin
         perm = [place, *(other for other in range(total) if other != place)]
-        return [given.emit.transpose(picked, perm, given.label())]
+        return [batch.emit.transpose(picked, perm, batch.label())]
 
-    def _indices(self, given: Batch, axis: int) -> Value | None:
+    def _indices(self, batch: Batch, axis: int) -> Value | None:
         """Indices that are the same on every trip, and within the axis if there are no trips, where
         nobody reads anything; None where none is."""
-        size, indices = given.shape(0)[axis], given.given(1)
+        size, indices = batch.shape(0)[axis], batch.require(1)
         elements = () if indices.fact.content is None else indices.fact.content.reshape(-1)
         inside = [
             e is not None and size.less(e + 1) is False and (size + e).less(0) is False
             for e in elements
         ]
-        if given.extent.certain or (inside and all(inside)) or _counts_inside(given):
+        if batch.extent.certain or (inside and all(inside)) or _counts_inside(batch):
             return indices.value
         if size.less(1) is not False:
             return None
-        emit, label = given.emit, given.label("_some")
-        some = emit.add("Cast", [given.trips], label, to=onnx.TensorProto.BOOL)
+        emit, label = batch.emit, batch.label("_some")
+        some = emit.add("Cast", [batch.trips], label, to=onnx.TensorProto.BOOL)
         kind = indices.fact.elem_type or onnx.TensorProto.INT64
         once = emit.squeeze(emit.add("Cast", [some], label, to=kind), 0, label)
-        return emit.add("Mul", [indices.value, once], given.label("_indices"))
+        return emit.add("Mul", [indices.value, once], batch.label("_indices"))
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         data = yield RankOf(node.input(0))
@@ -132,9 +132,9 @@ class Gather(Moving):
         return None if data is None or indices is None else data + indices - 1
 
 
-def _counts_inside(given: Batch) -> bool:
+def _counts_inside(batch: Batch) -> bool:
     """Whether the index is handed to the body of a loop inside: it is taken to count the rows."""
-    index = given.node.input(1)
+    index = batch.node.input(1)
     body = None if index is None else index.owner
     return body is not None and body.holder is not None and index in body.inputs
 
@@ -148,9 +148,9 @@ class GatherElements(PassesAxes, Moving):
     carriers: ClassVar[tuple[int, ...] | None] = None
     axis: ClassVar[int | None] = 0
 
-    def prove_safe(self, given: Premises) -> None:
-        data = given.shape(0)
-        _prove_beside(given, data, given.shape(1, len(data)))
+    def prove_safe(self, premises: Premises) -> None:
+        data = premises.shape(0)
+        _prove_beside(premises, data, premises.shape(1, len(data)))
 
 
 @describes("GatherND")
@@ -180,18 +180,18 @@ class GatherND(Moving):
         behind = axis - (len(tuples) - 1)
         return AxisMap((None, axis) if behind < 0 else (own + count + behind, None))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        own = given.node.attribute("batch_dims", 0)
-        if not given.varies(0) and not own:
-            return given.same([given.given(0).value, given.given(1).value])
-        data, tuples = given.spread(0), given.spread(1)
-        if given.emit.opset < 12:
-            return given.same([data, after_trips(given, tuples, given.rank(1))])
-        return given.same([data, tuples], batch_dims=own + 1)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        own = batch.node.attribute("batch_dims", 0)
+        if not batch.varies(0) and not own:
+            return batch.same([batch.require(0).value, batch.require(1).value])
+        data, tuples = batch.spread(0), batch.spread(1)
+        if batch.emit.opset < 12:
+            return batch.same([data, after_trips(batch, tuples, batch.rank(1))])
+        return batch.same([data, tuples], batch_dims=own + 1)
 
-    def prove_safe(self, given: Premises) -> None:
-        require(given.node.attribute("batch_dims", 0) == 0, "it has batch axes")
-        _prove_tuples(given)
+    def prove_safe(self, premises: Premises) -> None:
+        require(premises.node.attribute("batch_dims", 0) == 0, "it has batch axes")
+        _prove_tuples(premises)
 
 
 class Scattering(OperatorRules):
@@ -235,11 +235,11 @@ class ScatterElements(PassesAxes, Scattering):
         ordered = np.sort(indices % max(1, data.shape[axis]), axis)
         return not (np.diff(ordered, axis=axis) == 0).any()
 
-    def prove_safe(self, given: Premises) -> None:
-        data = given.shape(0)
-        indices = given.shape(1, len(data))
-        _prove_beside(given, data, indices)
-        same_shape(given.shape(2), indices, given.name(2))
+    def prove_safe(self, premises: Premises) -> None:
+        data = premises.shape(0)
+        indices = premises.shape(1, len(data))
+        _prove_beside(premises, data, indices)
+        same_shape(premises.shape(2), indices, premises.name(2))
 
 
 @describes("ScatterND")
@@ -260,33 +260,35 @@ class ScatterND(Scattering):
             return None
         return AxisMap((axis, None, len(tuples) - 1 + axis - count))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        tuples = after_trips(given, given.spread(1), given.rank(1))
-        return given.same([given.spread(0), tuples, given.spread(2)])
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        tuples = after_trips(batch, batch.spread(1), batch.rank(1))
+        return batch.same([batch.spread(0), tuples, batch.spread(2)])
 
-    def prove_safe(self, given: Premises) -> None:
-        indexed = _prove_tuples(given)
-        updates = given.shape(1)[:-1] + given.shape(0)[indexed:]
-        same_shape(given.shape(2), updates, given.name(2))
+    def prove_safe(self, premises: Premises) -> None:
+        indexed = _prove_tuples(premises)
+        updates = premises.shape(1)[:-1] + premises.shape(0)[indexed:]
+        same_shape(premises.shape(2), updates, premises.name(2))
 
 
-def _prove_beside(given: Premises, data: Shape, indices: Shape) -> None:
+def _prove_beside(premises: Premises, data: Shape, indices: Shape) -> None:
     """Prove that indices lie within an axis, and beside the data along the others."""
-    axis = given.axis(len(data), 0)
-    given.within(1, [data[axis]])
+    axis = premises.axis(len(data), 0)
+    premises.within(1, [data[axis]])
     for position, (have, want) in enumerate(zip(data, indices, strict=True)):
         fits = position == axis or have == want or have.less(want) is False
-        require(fits, f"{given.name(1)} may be larger than {given.name(0)} along axis {position}")
+        require(
+            fits, f"{premises.name(1)} may be larger than {premises.name(0)} along axis {position}"
+        )
 
 
-def _prove_tuples(given: Premises) -> int:
+def _prove_tuples(premises: Premises) -> int:
     """Prove that tuples of indices lie within the first axes; how many axes they index."""
-    data, indices = given.shape(0), given.shape(1)
-    require(bool(indices), f"{given.name(1)} has no axis")
+    data, indices = premises.shape(0), premises.shape(1)
+    require(bool(indices), f"{premises.name(1)} has no axis")
     length = indices[-1].value
     if length is None or not 1 <= length <= len(data):
-        raise Unproven(f"the last axis of {given.name(1)} may not fit {given.name(0)}")
-    given.within(1, data[:length])
+        raise Unproven(f"the last axis of {premises.name(1)} may not fit {premises.name(0)}")
+    premises.within(1, data[:length])
     return length
 
 
@@ -304,18 +306,18 @@ class ReverseSequence(KeepsShape):
             return None
         return AxisMap((axis, 0 if axis == node.attribute("batch_axis", 1) else None))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        if given.node.attribute("batch_axis", 1) == 0:
-            return by_rows(given, (0, 1))
-        sizes, perm = list(given.shape(0)), list(range(given.rank(0) + 1))
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        if batch.node.attribute("batch_axis", 1) == 0:
+            return by_rows(batch, (0, 1))
+        sizes, perm = list(batch.shape(0)), list(range(batch.rank(0) + 1))
         sizes[:2], perm[1:3] = sizes[1::-1], [2, 1]
-        label = given.label("_turned")
-        value = given.emit.transpose(given.spread(0), perm, label)
-        fact = Fact(given.given(0).fact.elem_type, tuple(sizes))
-        operands = [Operand(value, True, fact), given.given(1)]
-        turned = Batch(given.node, operands, [fact], given.emit, given.trips, given.extent)
+        label = batch.label("_turned")
+        value = batch.emit.transpose(batch.spread(0), perm, label)
+        fact = Fact(batch.require(0).fact.elem_type, tuple(sizes))
+        operands = [Operand(value, True, fact), batch.require(1)]
+        turned = Batch(batch.node, operands, [fact], batch.emit, batch.trips, batch.extent)
         (result,) = by_rows(turned, (0, 1), batch_axis=0, time_axis=1)
-        return [given.emit.transpose(result, perm, given.label())]
+        return [batch.emit.transpose(result, perm, batch.label())]
 
 
 @describes("NonZero")

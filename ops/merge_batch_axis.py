@@ -12,72 +12,72 @@ from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import axis_size, numbered, reshaped
 
 
-def joined(given: Batch, index: int) -> Value:
+def joined(batch: Batch, index: int) -> Value:
     """An input for all trips, with the trips and its first axis as one axis."""
-    shape = given.shape(index)
-    value, label = given.spread(index), given.label("_joined")
+    shape = batch.shape(index)
+    value, label = batch.spread(index), batch.label("_joined")
     if not shape:
         raise Unbatchable("takes a scalar where a batch is wanted")
     if shape[0] == 1:
-        return given.emit.squeeze(value, 1, label)
-    rest = [axis_size(given, index, axis) for axis in range(1, len(shape))]
+        return batch.emit.squeeze(value, 1, label)
+    rest = [axis_size(batch, index, axis) for axis in range(1, len(shape))]
     if all(isinstance(one, int) and one for one in rest):
-        return given.emit.add("Reshape", [value, numbered(given, [-1, *rest])], label)
-    rows = given.emit.add("Mul", [given.trips, _first(given, index)], label)
-    return reshaped(given, value, [rows, *rest])
+        return batch.emit.add("Reshape", [value, numbered(batch, [-1, *rest])], label)
+    rows = batch.emit.add("Mul", [batch.trips, _first(batch, index)], label)
+    return reshaped(batch, value, [rows, *rest])
 
 
-def _first(given: Batch, index: int) -> Value:
-    return numbered(given, [axis_size(given, index, 0)])
+def _first(batch: Batch, index: int) -> Value:
+    return numbered(batch, [axis_size(batch, index, 0)])
 
 
-def parted(given: Batch, value: Value, position: int, index: int) -> Value:
+def parted(batch: Batch, value: Value, position: int, index: int) -> Value:
     """A result of the node whose first axis is made of the trips and of the first axis of an
     input, with both of them.
 
     Args:
-        given: the node.
+        batch: the node.
         value: what it gives.
         position: which of its outputs that is.
         index: the input.
     """
-    shape = given.shape(index)
+    shape = batch.shape(index)
     if shape[0] == 1:
-        return given.emit.unsqueeze(value, 1, given.label())
-    result = given.results[position].shape
+        return batch.emit.unsqueeze(value, 1, batch.label())
+    result = batch.results[position].shape
     if result is None:
         raise Unbatchable("gives a result of unknown rank")
     known = [dim.value for dim in result[1:]]
-    sizes = given.emit.add("Shape", [value], given.label("_sizes"))
+    sizes = batch.emit.add("Shape", [value], batch.label("_sizes"))
     rest = [
-        given.emit.add("Gather", [sizes, given.vector(axis)], given.label("_size"))
+        batch.emit.add("Gather", [sizes, batch.vector(axis)], batch.label("_size"))
         if number is None
         else number
         for axis, number in enumerate(known, 1)
     ]
-    return reshaped(given, value, [given.trips, axis_size(given, index, 0), *rest])
+    return reshaped(batch, value, [batch.trips, axis_size(batch, index, 0), *rest])
 
 
 def by_rows(
-    given: Batch, batches: Collection[int] = (0,), outputs: int = 1, **changed: int
+    batch: Batch, batches: Collection[int] = (0,), outputs: int = 1, **changed: int
 ) -> Sequence[Value]:
     """The rule of an operator that takes the rows of some inputs each by itself; what else it takes
     is the same on every trip.
 
     Args:
-        given: the node.
+        batch: the node.
         batches: those inputs.
         outputs: how many outputs are made of rows; no more may be asked for.
         **changed: attributes that are others than those of the node.
     """
-    if any(value is not None for value in given.node.outputs[outputs:]):
+    if any(value is not None for value in batch.node.outputs[outputs:]):
         raise Unbatchable("has an output that is not made row by row")
     inputs = [
         None
-        if given.operand(index) is None
-        else (joined(given, index) if index in batches else given.fixed(index))
-        for index in range(len(given.operands))
+        if batch.operand(index) is None
+        else (joined(batch, index) if index in batches else batch.fixed(index))
+        for index in range(len(batch.operands))
     ]
     first = min(batches)
-    made = given.same(inputs, **changed)
-    return [parted(given, value, position, first) for position, value in enumerate(made[:outputs])]
+    made = batch.same(inputs, **changed)
+    return [parted(batch, value, position, first) for position, value in enumerate(made[:outputs])]

@@ -30,10 +30,10 @@ class Softmax(PassesAxes):
             return None
         return [shape] if axis is None or -len(shape) <= axis < len(shape) else None
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        older = given.opset < 13
-        axis = given.axis(len(shape), 1 if older else -1)
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        older = premises.opset < 13
+        axis = premises.axis(len(shape), 1 if older else -1)
         for dim in shape[axis:] if older else [shape[axis]]:
             at_least(dim, 1, f"axis {axis}")
 
@@ -68,38 +68,38 @@ class BatchNormalization(Rowwise):
                 return None
         return [image]
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        require(not given.node.attribute("training_mode", 0), "it trains")
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        require(not premises.node.attribute("training_mode", 0), "it trains")
         require(len(shape) >= 2, "the rank is below two")
         for index in range(1, 5):
-            same_shape(given.shape(index), (shape[1],), given.name(index))
+            same_shape(premises.shape(index), (shape[1],), premises.name(index))
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         by_batch = opset_of(node) < 7 and not node.attribute("is_test", 0)
         trains = by_batch or node.attribute("training_mode", 0) or any(node.outputs[1:])
         return None if trains else super().axis_map(node, inputs, axis)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        if given.node.attribute("training_mode", 0):
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        if batch.node.attribute("training_mode", 0):
             raise Unbatchable("trains")
-        return super().batch(given)
+        return super().batch(batch)
 
 
 @describes("InstanceNormalization")
 class InstanceNormalization(KeepsShape, Rowwise):
     """InstanceNormalization: each channel of each row by itself."""
 
-    def prove_safe(self, given: Premises) -> None:
-        channels = _channels(given)
+    def prove_safe(self, premises: Premises) -> None:
+        channels = _channels(premises)
         for index in (1, 2):
-            same_shape(given.shape(index), (channels,), given.name(index))
+            same_shape(premises.shape(index), (channels,), premises.name(index))
 
 
-def _channels(given: Premises) -> Dimension:
+def _channels(premises: Premises) -> Dimension:
     """The channels of a batch of images that must have at least one element."""
-    shape = given.shape(0)
-    require(len(shape) >= 3, f"{given.name(0)} has fewer than three axes")
+    shape = premises.shape(0)
+    require(len(shape) >= 3, f"{premises.name(0)} has fewer than three axes")
     for axis, dim in enumerate(shape):
         at_least(dim, 1, f"axis {axis}")
     return shape[1]
@@ -109,19 +109,19 @@ def _channels(given: Premises) -> Dimension:
 class GroupNormalization(KeepsShape, Rowwise):
     """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
 
-    def prove_safe(self, given: Premises) -> None:
-        channels, groups = _channels(given), given.node.attribute("num_groups", 0)
+    def prove_safe(self, premises: Premises) -> None:
+        channels, groups = _channels(premises), premises.node.attribute("num_groups", 0)
         divides = groups > 0 and channels.divided_by(groups) is not None
         require(divides, "the groups may not divide the channels")
-        scales = channels if given.opset >= 21 else Dimension.constant(groups)
+        scales = channels if premises.opset >= 21 else Dimension.constant(groups)
         for index in (1, 2):
-            same_shape(given.shape(index), (scales,), given.name(index))
+            same_shape(premises.shape(index), (scales,), premises.name(index))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        value = joined(given, 0)
-        row = with_a_row(given, value, given.given(0).fact.elem_type)
-        (made,) = given.same([row, given.fixed(1), given.fixed(2)])
-        return [parted(given, without_it(given, made, value), 0, 0)]
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        value = joined(batch, 0)
+        row = with_a_row(batch, value, batch.require(0).fact.elem_type)
+        (made,) = batch.same([row, batch.fixed(1), batch.fixed(2)])
+        return [parted(batch, without_it(batch, made, value), 0, 0)]
 
 
 @describes("LpNormalization")
@@ -130,9 +130,9 @@ class LpNormalization(KeepsShape, PassesAxes):
 
     axis: ClassVar[int | None] = -1
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        axis = given.axis(len(shape), -1)
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        axis = premises.axis(len(shape), -1)
         at_least(shape[axis], 1, f"axis {axis}")
 
 
@@ -152,12 +152,12 @@ class RMSNormalization(PassesAxes):
             return None
         return match._replace(inputs=others.inputs, stretches=True)
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        axis = given.axis(len(shape), -1)
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        axis = premises.axis(len(shape), -1)
         for index in (1, 2):
-            if given.has(index):
-                same_shape(given.shape(index), shape[axis:], given.name(index))
+            if premises.has(index):
+                same_shape(premises.shape(index), shape[axis:], premises.name(index))
 
 
 @describes("LayerNormalization")

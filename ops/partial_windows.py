@@ -24,26 +24,26 @@ class Short(enum.Enum):
     REPEATS = "it fails, but where there is one element, which is repeated"
 
 
-def where_short(given: Batch, axis: int, length: int) -> Short:
+def where_short(batch: Batch, axis: int, length: int) -> Short:
     """What becomes of a trip on which a slice has fewer elements along an axis than on others.
 
     Args:
-        given: the Slice.
+        batch: the Slice.
         axis: the axis on one trip.
         length: how many elements it has on the others.
     """
-    body = given.node.graph
+    body = batch.node.graph
     assert body is not None
     found: list[Short] = []
-    for user in body.users(given.node.output()):
-        found += _of_user(user, given, axis, length)
+    for user in body.users(batch.node.output()):
+        found += _of_user(user, batch, axis, length)
     if Short.FAILS in found:
         return Short.FAILS
     return Short.REPEATS if found and Short.RUNS not in found and length > 1 else Short.RUNS
 
 
-def _of_user(user: Node | Graph, given: Batch, axis: int, length: int) -> Iterator[Short]:
-    part, rank = given.node.output(), given.rank(0)
+def _of_user(user: Node | Graph, batch: Batch, axis: int, length: int) -> Iterator[Short]:
+    part, rank = batch.node.output(), batch.rank(0)
     if not isinstance(user, Node) or not user.is_op("MatMul", *_BROADCASTING):
         yield Short.RUNS
         return
@@ -70,18 +70,18 @@ def _sizes(value: Value | None) -> list[int]:
     return [] if constant is None else list(constant.dims)
 
 
-def repeated(given: Batch, start: Value, steps: Value, axis: int) -> Value:
+def repeated(batch: Batch, start: Value, steps: Value, axis: int) -> Value:
     """How far from the start the elements are, on each trip: nowhere, where there is one only.
 
     Args:
-        given: the Slice.
+        batch: the Slice.
         start: where it begins on each trip, of shape [trips, 1].
         steps: how far from there the elements are on other trips.
         axis: the axis on one trip.
     """
-    emit, label, data = given.emit, given.label("_last"), given.given(0)
+    emit, label, data = batch.emit, batch.label("_last"), batch.require(0)
     sizes = emit.add("Shape", [data.value], label)
-    size = emit.add("Gather", [sizes, given.vector(axis + data.batched)], label, axis=0)
-    last = emit.add("Sub", [size, given.vector(1)], label)
+    size = emit.add("Gather", [sizes, batch.vector(axis + data.batched)], label, axis=0)
+    last = emit.add("Sub", [size, batch.vector(1)], label)
     alone = emit.add("Equal", [start, last], label)
-    return emit.add("Where", [alone, given.vector(0), steps], label)
+    return emit.add("Where", [alone, batch.vector(0), steps], label)

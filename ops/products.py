@@ -41,29 +41,29 @@ class MatMul(OperatorRules):
             return None
         return [batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ())]
 
-    def prove_safe(self, given: Premises) -> None:
-        prove_fit(given, 0, 1)
+    def prove_safe(self, premises: Premises) -> None:
+        prove_fit(premises, 0, 1)
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return product_map(inputs, axis, 0, 1)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        left, right = given.rank(0), given.rank(1)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        left, right = batch.rank(0), batch.rank(1)
         if not left or not right:
             raise Unbatchable("has a scalar operand")
-        one, other = given.given(0).value, given.given(1).value
-        if left == 1 and right == 2 and not given.varies(1):
-            return given.same([one, other])
-        if left == 2 and right == 1 and not given.varies(0):
-            return given.same([other, given.emit.transpose(one, (1, 0), given.label("_turned"))])
-        product = _multiplied(given, [None, None], 0, 1)
+        one, other = batch.require(0).value, batch.require(1).value
+        if left == 1 and right == 2 and not batch.varies(1):
+            return batch.same([one, other])
+        if left == 2 and right == 1 and not batch.varies(0):
+            return batch.same([other, batch.emit.transpose(one, (1, 0), batch.label("_turned"))])
+        product = _multiplied(batch, [None, None], 0, 1)
         rank = max(left, right, 2)
         if left > 1 and right > 1:
             return [product]
         # The axis that made a matrix of a vector goes again: the trips are before it.
         gone = [rank - 1] if left == 1 else []
         gone += [rank] if right == 1 else []
-        return [given.emit.squeeze(product, tuple(gone), given.label("_vector"))]
+        return [batch.emit.squeeze(product, tuple(gone), batch.label("_vector"))]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         first = yield RankOf(node.input(0))
@@ -74,9 +74,9 @@ class MatMul(OperatorRules):
         return max(first, second, 2) - (first == 1) - (second == 1)
 
 
-def prove_fit(given: Premises, left: int, right: int) -> None:
+def prove_fit(premises: Premises, left: int, right: int) -> None:
     """Demand that two inputs can be multiplied as matrices."""
-    one, other = given.shape(left), given.shape(right)
+    one, other = premises.shape(left), premises.shape(right)
     require(bool(one) and bool(other), "an operand is a scalar")
     same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
     broadcast([one[:-2], other[:-2]])
@@ -98,40 +98,40 @@ def product_map(inputs: Sequence[Fact], axis: int, left: int, right: int) -> Axi
     return AxisMap(tuple(places), {} if axis == 0 < rank - 2 else None, stretches=True)
 
 
-def _multiplied(given: Batch, inputs: Sequence[Value | None], left: int, right: int) -> Value:
+def _multiplied(batch: Batch, inputs: Sequence[Value | None], left: int, right: int) -> Value:
     """The product of two inputs as matrices, with the trips before the batch axes.
 
     Args:
-        given: the node.
+        batch: the node.
         inputs: what else it is given.
         left: which input is the left operand.
         right: which is the right one.
     """
-    rank = max(given.rank(left), given.rank(right), 2)
-    one, other = _matrix(given, left, rank, True), _matrix(given, right, rank, False)
+    rank = max(batch.rank(left), batch.rank(right), 2)
+    one, other = _matrix(batch, left, rank, True), _matrix(batch, right, rank, False)
     row = one
-    if not given.varies(right) and any(dim != 1 for dim in given.shape(right)[:-2]):
+    if not batch.varies(right) and any(dim != 1 for dim in batch.shape(right)[:-2]):
         # onnxruntime meets no trips with several matrices only where both have them.
-        row = with_a_row(given, one, given.given(left).fact.elem_type)
+        row = with_a_row(batch, one, batch.require(left).fact.elem_type)
     inputs = list(inputs)
     inputs[left], inputs[right] = row, other
-    (made,) = given.same(inputs)
-    return made if row is one else without_it(given, made, one)
+    (made,) = batch.same(inputs)
+    return made if row is one else without_it(batch, made, one)
 
 
-def _matrix(given: Batch, index: int, rank: int, is_left: bool) -> Value:
-    operand, own = given.given(index), given.rank(index)
+def _matrix(batch: Batch, index: int, rank: int, is_left: bool) -> Value:
+    operand, own = batch.require(index), batch.rank(index)
     value, name = operand.value, f"{operand.value.name}_matrix"
     if is_left and not operand.batched:
         # onnxruntime stretches no left operand to no trips.
-        operand = dataclasses.replace(operand, value=given.spread(index), batched=True)
+        operand = dataclasses.replace(operand, value=batch.spread(index), batched=True)
         value = operand.value
     first = 1 if operand.batched else 0
     if own == 1:
-        value = given.emit.unsqueeze(value, first if is_left else first + 1, name)
+        value = batch.emit.unsqueeze(value, first if is_left else first + 1, name)
         own = 2
     if operand.batched and own < rank:
-        value = given.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
+        value = batch.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
     return value
 
 
@@ -142,25 +142,25 @@ class QuantizedProduct(OperatorRules):
     operands: ClassVar[tuple[int, int]]
     """Which inputs are the matrices."""
 
-    def batch(self, given: Batch) -> Sequence[Value]:
+    def batch(self, batch: Batch) -> Sequence[Value]:
         left, right = self.operands
-        if given.rank(left) < 2 or given.rank(right) < 2:
+        if batch.rank(left) < 2 or batch.rank(right) < 2:
             raise Unbatchable("has a vector as an operand")
         inputs = [
-            None if index in self.operands else given.fixed(index)
-            for index in range(len(given.operands))
+            None if index in self.operands else batch.fixed(index)
+            for index in range(len(batch.operands))
         ]
         for index in range(len(inputs)):
-            one = given.operand(index) is None or all(dim == 1 for dim in given.shape(index))
+            one = batch.operand(index) is None or all(dim == 1 for dim in batch.shape(index))
             if index not in self.operands and not one:
                 raise Unbatchable("has an offset or scale for each row or column")
-        return [_multiplied(given, inputs, left, right)]
+        return [_multiplied(batch, inputs, left, right)]
 
-    def prove_safe(self, given: Premises) -> None:
-        for index in range(len(given.node.inputs)):
-            if index not in self.operands and given.has(index):
-                given.one_element(index)
-        prove_fit(given, *self.operands)
+    def prove_safe(self, premises: Premises) -> None:
+        for index in range(len(premises.node.inputs)):
+            if index not in self.operands and premises.has(index):
+                premises.one_element(index)
+        prove_fit(premises, *self.operands)
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         for index, fact in enumerate(inputs):
@@ -204,15 +204,15 @@ class Gemm(OperatorRules):
         same, columns = right[::-1] if node.attribute("transB", 0) else right
         return [(rows, columns)] if may_equal(inner, same) else None
 
-    def prove_safe(self, given: Premises) -> None:
-        one, other = given.shape(0, 2), given.shape(1, 2)
-        if given.node.attribute("transA", 0):
+    def prove_safe(self, premises: Premises) -> None:
+        one, other = premises.shape(0, 2), premises.shape(1, 2)
+        if premises.node.attribute("transA", 0):
             one = one[::-1]
-        if given.node.attribute("transB", 0):
+        if premises.node.attribute("transB", 0):
             other = other[::-1]
         same(one[1], other[0], "the inner sizes")
-        if given.has(2):
-            broadcast_to(given.shape(2), (one[0], other[1]), "the bias")
+        if premises.has(2):
+            broadcast_to(premises.shape(2), (one[0], other[1]), "the bias")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         turned = [node.attribute(flag, 0) for flag in ("transA", "transB")]
@@ -224,41 +224,41 @@ class Gemm(OperatorRules):
             places[2] = aligned(inputs[2].shape, axis, 2)
         return AxisMap(tuple(places), stretches=True)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
+    def batch(self, batch: Batch) -> Sequence[Value]:
         """All rows of all trips in one Gemm where only they vary, else a MatMul; the runtime's
         kernels for these may round otherwise."""
-        bias = given.shape(2) if given.operand(2) is not None else ()
+        bias = batch.shape(2) if batch.operand(2) is not None else ()
         for_columns = len(bias) < 2 or bias[0] == 1
-        if given.varies(1) or given.varies(2) or given.node.attribute("transA", 0):
-            return [self._product(given)]
+        if batch.varies(1) or batch.varies(2) or batch.node.attribute("transA", 0):
+            return [self._product(batch)]
         if not for_columns:
-            return [self._product(given)]
-        (rows,) = given.same([joined(given, 0), given.fixed(1), given.fixed(2)])
-        return [parted(given, rows, 0, 0)]
+            return [self._product(batch)]
+        (rows,) = batch.same([joined(batch, 0), batch.fixed(1), batch.fixed(2)])
+        return [parted(batch, rows, 0, 0)]
 
-    def _product(self, given: Batch) -> Value:
-        operands = [given.spread(0), given.given(1).value]
+    def _product(self, batch: Batch) -> Value:
+        operands = [batch.spread(0), batch.require(1).value]
         for index, flag in enumerate(("transA", "transB")):
-            if given.node.attribute(flag, 0):
-                perm = (0, 2, 1) if index == 0 or given.varies(index) else (1, 0)
-                label = given.label("_turned")
-                operands[index] = given.emit.transpose(operands[index], perm, label)
-        product = given.emit.add("MatMul", operands, given.label("_product"))
-        product = self._times(given, product, "alpha")
-        if given.operand(2) is None:
+            if batch.node.attribute(flag, 0):
+                perm = (0, 2, 1) if index == 0 or batch.varies(index) else (1, 0)
+                label = batch.label("_turned")
+                operands[index] = batch.emit.transpose(operands[index], perm, label)
+        product = batch.emit.add("MatMul", operands, batch.label("_product"))
+        product = self._times(batch, product, "alpha")
+        if batch.operand(2) is None:
             return product
-        bias = self._times(given, given.lifted(2, 2), "beta")
-        return given.emit.add("Add", [product, bias], given.label())
+        bias = self._times(batch, batch.lifted(2, 2), "beta")
+        return batch.emit.add("Add", [product, bias], batch.label())
 
-    def _times(self, given: Batch, value: Value, name: str) -> Value:
-        factor = given.node.attribute(name, 1.0)
+    def _times(self, batch: Batch, value: Value, name: str) -> Value:
+        factor = batch.node.attribute(name, 1.0)
         if factor == 1:
             return value
-        kind = onnx.helper.tensor_dtype_to_np_dtype(given.given(0).fact.elem_type or 1)
-        if kind.kind != "f" or not given.given(0).fact.elem_type:
+        kind = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type or 1)
+        if kind.kind != "f" or not batch.require(0).fact.elem_type:
             raise Unbatchable(f"has a factor {name} for other numbers than floats")
-        constant = given.emit.constant(np.array(factor, kind), given.label(f"_{name}"))
-        return given.emit.add("Mul", [value, constant], given.label(f"_{name}"))
+        constant = batch.emit.constant(np.array(factor, kind), batch.label(f"_{name}"))
+        return batch.emit.add("Mul", [value, constant], batch.label(f"_{name}"))
 
 
 @describes("Det")
@@ -271,9 +271,9 @@ class Det(PassesAxes):
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_first(node, -2)
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        require(len(shape) >= 2, f"{given.name(0)} may have no matrices")
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        require(len(shape) >= 2, f"{premises.name(0)} may have no matrices")
         same(shape[-1], shape[-2], "the sides of a matrix")
         at_least(shape[-1], 1, "a matrix")
 
@@ -307,15 +307,15 @@ class Einsum(OperatorRules):
             return AxisMap(match)
         return AxisMap(match, {"equation": f"{','.join(rest)}->{output[1:]}"})
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         """Some kernels of onnxruntime stop the program where an axis is empty."""
-        left, output = _equation(given.node)
+        left, output = _equation(premises.node)
         terms, sizes = left.split(","), dict[str, Dimension]()
-        require(len(terms) == len(given.node.inputs), "the equation has another number of terms")
+        require(len(terms) == len(premises.node.inputs), "the equation has another number of terms")
         for index, term in enumerate(terms):
             plain = term.isalpha() and len(set(term)) == len(term)
             require(plain, f"the term {term or 'of a scalar'} has an ellipsis or a letter twice")
-            for letter, size in zip(term, given.shape(index, len(term)), strict=True):
+            for letter, size in zip(term, premises.shape(index, len(term)), strict=True):
                 same(size, sizes.setdefault(letter, size), f"the sizes of {letter}")
                 at_least(size, 1, letter)
         known = len(set(output)) == len(output) and set(output) <= set(sizes)
@@ -324,25 +324,25 @@ class Einsum(OperatorRules):
     def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
         return {"equation": "->".join(_equation(node))}
 
-    def batch(self, given: Batch) -> Sequence[Value]:
+    def batch(self, batch: Batch) -> Sequence[Value]:
         """The trips get a letter of their own; the runtime may choose another order of sums."""
-        left, output = _equation(given.node)
+        left, output = _equation(batch.node)
         letter = next(c for c in string.ascii_letters if c not in left + output)
         terms = [
-            letter + term if given.varies(index) else term
+            letter + term if batch.varies(index) else term
             for index, term in enumerate(left.split(","))
         ]
         equation = f"{','.join(terms)}->{letter}{output}"
         values, rows = [], []
-        for index in range(len(given.operands)):
-            operand = given.given(index)
+        for index in range(len(batch.operands)):
+            operand = batch.require(index)
             values.append(operand.value)
             if operand.batched:
                 # Some of the kernels divide by the size of a batch and stop the program.
                 rows.append(operand.value)
-                values[-1] = with_a_row(given, operand.value, operand.fact.elem_type)
-        (made,) = given.same(values, equation=equation)
-        return [without_it(given, made, rows[0])]
+                values[-1] = with_a_row(batch, operand.value, operand.fact.elem_type)
+        (made,) = batch.same(values, equation=equation)
+        return [without_it(batch, made, rows[0])]
 
 
 def _equation(node: Node) -> tuple[str, str]:

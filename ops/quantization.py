@@ -34,14 +34,16 @@ class Quantization(KeepsShape, PassesAxes):
             return _within(results[0])
         return all(is_float(a) or fits(a.astype(np.float64), a.dtype) for a in tensors(arrays))
 
-    def prove_safe(self, given: Premises) -> None:
-        scale = given.shape(1)
+    def prove_safe(self, premises: Premises) -> None:
+        scale = premises.shape(1)
         if scale:
-            image = given.shape(0)
-            require(given.opset >= 13 and len(scale) == 1, f"{given.name(1)} may scale blocks")
-            same(scale[0], image[given.axis(len(image), 1)], "scales and the axis")
-        if given.has(2):
-            same_shape(given.shape(2), scale, given.name(2))
+            image = premises.shape(0)
+            require(
+                premises.opset >= 13 and len(scale) == 1, f"{premises.name(1)} may scale blocks"
+            )
+            same(scale[0], image[premises.axis(len(image), 1)], "scales and the axis")
+        if premises.has(2):
+            same_shape(premises.shape(2), scale, premises.name(2))
 
     why_unbatchable: ClassVar[str] = (
         "scales blocks, or by a number of scales that only run time tells"
@@ -64,18 +66,18 @@ class Quantization(KeepsShape, PassesAxes):
         """One scale for all elements needs no axis."""
         return {"axis": 1} if inputs[1].shape == () else super().canonical(node, inputs)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        if given.varies(1) or given.varies(2):
-            return self._by_trips(given)
-        given.shape(1)
-        return super().batch(given)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        if batch.varies(1) or batch.varies(2):
+            return self._by_trips(batch)
+        batch.shape(1)
+        return super().batch(batch)
 
-    def _by_trips(self, given: Batch) -> Sequence[Value]:
+    def _by_trips(self, batch: Batch) -> Sequence[Value]:
         """A scale for each trip: the trips are the axis with a scale for each position."""
-        count = len(given.operands)
-        if given.rank(1) or given.emit.opset < 13:
+        count = len(batch.operands)
+        if batch.rank(1) or batch.emit.opset < 13:
             raise Unbatchable("has more than one scale on each trip, and they vary")
-        return given.same([given.spread(index) for index in range(count)], axis=0)
+        return batch.same([batch.spread(index) for index in range(count)], axis=0)
 
 
 @describes("DequantizeLinear")

@@ -42,89 +42,89 @@ def is_paddable(elem_type: int) -> bool:
 
 
 def of_each(
-    given: Batch, ragged: Sequence[Ragged | None], batch: Callable[[Batch], Sequence[Value]]
+    batch: Batch, ragged: Sequence[Ragged | None], rule: Callable[[Batch], Sequence[Value]]
 ) -> Sequence[Value]:
     """The rule of an operator that takes each element by itself: its padding is the result's.
 
     Args:
-        given: the node.
+        batch: the node.
         ragged: which elements its inputs have.
-        batch: its rule where all have all.
+        rule: the rule where all have all.
     """
     (one, *others) = {found for found in ragged if found is not None}
     if others:
         raise Unbatchable("takes elements of which some trips lack others than they lack elsewhere")
     for index, found in enumerate(ragged):
-        operand = given.operand(index)
+        operand = batch.operand(index)
         if operand is None:
             continue
         if found is not None and not is_paddable(operand.fact.elem_type):
             raise Unbatchable("takes padding of a type with which it may fail")
-        if found is None and not _repeats(given, index, one.axis):
+        if found is None and not _repeats(batch, index, one.axis):
             raise Unbatchable("takes elements of which some trips lack some beside others")
-    return [given.ragged(result, one) for result in batch(given)]
+    return [batch.ragged(result, one) for result in rule(batch)]
 
 
-def _repeats(given: Batch, index: int, axis: int) -> bool:
+def _repeats(batch: Batch, index: int, axis: int) -> bool:
     """Whether an input has one element along an axis, which is repeated for all."""
-    shape = given.shape(index)
+    shape = batch.shape(index)
     return len(shape) < -axis or shape[axis] == 1
 
 
-def reduced_away(given: Batch, ragged: Ragged, axes: Sequence[int]) -> None:
+def reduced_away(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> None:
     """Check that an operator leaves no trace of padding in what it gives.
 
     Args:
-        given: the node.
+        batch: the node.
         ragged: which elements its first input has.
         axes: those that it reduces.
     """
-    rank = given.rank(0)
-    places = [given.axis(axis, rank) - 1 for axis in axes]
+    rank = batch.rank(0)
+    places = [batch.axis(axis, rank) - 1 for axis in axes]
     if rank + ragged.axis not in places:
         raise Unbatchable("takes elements of which some trips lack some, and keeps their axis")
 
 
-def filled(given: Batch, ragged: Ragged, neutral: float) -> Batch:
+def filled(batch: Batch, ragged: Ragged, neutral: float) -> Batch:
     """The node with a number in the place of the padding of its first input.
 
     Args:
-        given: the node.
+        batch: the node.
         ragged: which elements its first input has.
         neutral: a number that does not change the result.
     """
-    operand = given.given(0)
+    operand = batch.require(0)
     if operand.fact.elem_type not in _FLOATS:
         raise Unbatchable(DIFFERING)
     dtype, label = (
         onnx.helper.tensor_dtype_to_np_dtype(operand.fact.elem_type),
-        given.label("_fill"),
+        batch.label("_fill"),
     )
-    number = given.emit.constant(np.array(neutral, dtype), label)
-    present = _in_place(given, ragged)
-    value = given.emit.add("Where", [present, operand.value, number], given.label("_filled"))
-    return given.replaced(0, Operand(value, True, operand.fact))
+    number = batch.emit.constant(np.array(neutral, dtype), label)
+    present = _in_place(batch, ragged)
+    value = batch.emit.add("Where", [present, operand.value, number], batch.label("_filled"))
+    return batch.replaced(0, Operand(value, True, operand.fact))
 
 
-def _in_place(given: Batch, ragged: Ragged) -> Value:
+def _in_place(batch: Batch, ragged: Ragged) -> Value:
     """Which elements are there, so that it broadcasts against the first input of all trips."""
-    rank = given.rank(0)
+    rank = batch.rank(0)
     place = rank + ragged.axis + 1
     axes = tuple(axis for axis in range(1, rank + 1) if axis != place)
-    present, label = ragged.present, given.label("_present")
-    return given.emit.unsqueeze(present, axes, label) if axes else present
+    present, label = ragged.present, batch.label("_present")
+    return batch.emit.unsqueeze(present, axes, label) if axes else present
 
 
-def counted_elements(given: Batch, ragged: Ragged, each: int, axes: tuple[int, ...]) -> Value:
+def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, ...]) -> Value:
     """How many elements each trip has, in the type of the first input.
 
     Args:
-        given: the node.
+        batch: the node.
         ragged: which elements its first input has.
         each: what each of them counts as.
         axes: axes of length 1 behind the trips.
     """
-    emit, elem_type, label = given.emit, given.given(0).fact.elem_type, given.label("_count")
+    emit, elem_type, label = batch.emit, batch.require(0).fact.elem_type, batch.label("_count")
     numbers = emit.add("Cast", [ragged.present], label, to=elem_type)
     count = emit.reduce("ReduceSum", numbers, (1,), label)
     if each != 1:
@@ -134,12 +134,12 @@ def counted_elements(given: Batch, ragged: Ragged, each: int, axes: tuple[int, .
 
 
 def window(
-    given: Batch, data: Value, start: Value, steps: range, axis: int
+    batch: Batch, data: Value, start: Value, steps: range, axis: int
 ) -> tuple[Value, Value, Ragged]:
     """Where a Slice of which some elements may lie past the end reads on each trip.
 
     Args:
-        given: the Slice.
+        batch: the Slice.
         data: what it reads, the same on every trip.
         start: where it begins on each trip, not before the first element: [trips, 1].
         steps: how far from there its elements are.
@@ -149,32 +149,32 @@ def window(
         the data to read, with one element more where a trip may have none; the places to read; and
         which elements there are.
     """
-    emit, label = given.emit, given.label("_size")
-    if not is_paddable(given.given(0).fact.elem_type):
+    emit, label = batch.emit, batch.label("_size")
+    if not is_paddable(batch.require(0).fact.elem_type):
         raise Unbatchable(PAST_THE_END)
     sizes = emit.add("Shape", [data], label)
-    size = emit.add("Gather", [sizes, given.vector(axis)], label, axis=0)
-    places = emit.add("Add", [start, given.vector(*steps)], given.label("_places"))
-    present = emit.add("Less", [places, size], given.label("_present"))
-    if _has_some(given, axis):
-        spare = emit.add("Sub", [size, given.vector(1)], given.label("_last"))
+    size = emit.add("Gather", [sizes, batch.vector(axis)], label, axis=0)
+    places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))
+    present = emit.add("Less", [places, size], batch.label("_present"))
+    if _has_some(batch, axis):
+        spare = emit.add("Sub", [size, batch.vector(1)], batch.label("_last"))
     else:
-        data, spare = _with_one_more(given, data, axis), size
-    read = emit.add("Where", [present, places, spare], given.label("_places"))
-    ragged = Ragged(axis - given.rank(0), len(steps), present)
+        data, spare = _with_one_more(batch, data, axis), size
+    read = emit.add("Where", [present, places, spare], batch.label("_places"))
+    ragged = Ragged(axis - batch.rank(0), len(steps), present)
     return data, read, ragged
 
 
-def _has_some(given: Batch, axis: int) -> bool:
+def _has_some(batch: Batch, axis: int) -> bool:
     """Whether there is an element along an axis where there are trips."""
-    return given.extent.never_negative(given.shape(0)[axis] - 1)
+    return batch.extent.never_negative(batch.shape(0)[axis] - 1)
 
 
-def _with_one_more(given: Batch, data: Value, axis: int) -> Value:
+def _with_one_more(batch: Batch, data: Value, axis: int) -> Value:
     """Data with one more element of zeros along an axis."""
-    rank, label = given.rank(0), given.label("_padded")
+    rank, label = batch.rank(0), batch.label("_padded")
     pads = [0] * 2 * rank
     pads[rank + axis] = 1
-    if given.emit.opset < 11:
-        return given.emit.add("Pad", [data], label, pads=pads)
-    return given.emit.add("Pad", [data, given.vector(*pads)], label)
+    if batch.emit.opset < 11:
+        return batch.emit.add("Pad", [data], label, pads=pads)
+    return batch.emit.add("Pad", [data, batch.vector(*pads)], label)

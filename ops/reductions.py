@@ -52,10 +52,10 @@ class Reduction(PassesAxes):
         gone = positions(axes or range(len(shape)), len(shape))
         return None if gone is None else [reduced(shape, gone, node.attribute("keepdims", 1) != 0)]
 
-    def prove_safe(self, given: Premises) -> None:
-        axes = given.axes(1)
+    def prove_safe(self, premises: Premises) -> None:
+        axes = premises.axes(1)
         if axes:
-            rank = len(given.shape(0))
+            rank = len(premises.shape(0))
             places = {axis_of(axis, rank) for axis in axes}
             require(len(places) == len(axes), "an axis stands twice")
 
@@ -88,26 +88,26 @@ class Reduction(PassesAxes):
     def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
         return kept(node, rank, named)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        if given.rank(0) or not self.named_axes(given.node, given.facts):
-            return super().batch(given)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        if batch.rank(0) or not self.named_axes(batch.node, batch.facts):
+            return super().batch(batch)
         # Of a scalar there is nothing to reduce, but the operator may still compute.
-        one = given.emit.unsqueeze(given.given(0).value, 1, given.label("_one"))
-        if formal_inputs(given.node.op_type, given.emit.opset) == 1:
-            return given.same([one], axes=[1], keepdims=0)
-        return given.same([one, given.vector(1)], keepdims=0)
+        one = batch.emit.unsqueeze(batch.require(0).value, 1, batch.label("_one"))
+        if formal_inputs(batch.node.op_type, batch.emit.opset) == 1:
+            return batch.same([one], axes=[1], keepdims=0)
+        return batch.same([one, batch.vector(1)], keepdims=0)
 
-    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        one, axes = ragged[0], given.listed("axes", 1)
-        if one is None or (not axes and given.node.attribute("noop_with_empty_axes", 0)):
-            return super().batch_ragged(given, ragged)
-        over = axes or range(given.rank(0))
-        reduced_away(given, one, over)
-        return self.reduced_ragged(given, one, over)
+    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        one, axes = ragged[0], batch.listed("axes", 1)
+        if one is None or (not axes and batch.node.attribute("noop_with_empty_axes", 0)):
+            return super().batch_ragged(batch, ragged)
+        over = axes or range(batch.rank(0))
+        reduced_away(batch, one, over)
+        return self.reduced_ragged(batch, one, over)
 
-    def reduced_ragged(self, given: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
+    def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
         """The reduction of what trips have, over axes among which is the one that differs."""
-        return self.batch(filled(given, one, _NEUTRAL[given.node.op_type]))
+        return self.batch(filled(batch, one, _NEUTRAL[batch.node.op_type]))
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank, axes = (yield RankOf(node.input(0))), written_axes(node)
@@ -154,20 +154,20 @@ _MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.Tensor
 class ReduceMean(Reduction):
     """ReduceMean: of elements of which trips lack some it is the sum by the number of them."""
 
-    def reduced_ragged(self, given: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
-        rank = given.rank(0)
-        moved = tuple(given.axis(axis, rank) for axis in axes)
-        beside = (given.shape(0)[axis - 1] for axis in moved if axis - 1 != rank + one.axis)
+    def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
+        rank = batch.rank(0)
+        moved = tuple(batch.axis(axis, rank) for axis in axes)
+        beside = (batch.shape(0)[axis - 1] for axis in moved if axis - 1 != rank + one.axis)
         others = product(list(beside)).value
-        most = _MOST_EXACT.get(given.given(0).fact.elem_type, 0)
+        most = _MOST_EXACT.get(batch.require(0).fact.elem_type, 0)
         if others is None or others * one.size > most:
             raise Unbatchable(DIFFERING)
-        keepdims = given.node.attribute("keepdims", 1)
-        value = filled(given, one, -0.0).given(0).value
-        total = given.emit.reduce("ReduceSum", value, moved, given.label("_sum"), keepdims)
+        keepdims = batch.node.attribute("keepdims", 1)
+        value = filled(batch, one, -0.0).require(0).value
+        total = batch.emit.reduce("ReduceSum", value, moved, batch.label("_sum"), keepdims)
         places = tuple(range(1, rank + 1 if keepdims else rank + 1 - len(moved)))
-        count = counted_elements(given, one, others, places)
-        return [given.emit.add("Div", [total, count], given.label())]
+        count = counted_elements(batch, one, others, places)
+        return [batch.emit.add("Div", [total, count], batch.label())]
 
 
 @describes("ReduceSum")
@@ -234,9 +234,9 @@ class ArgExtreme(PassesAxes):
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [_position(inputs, node.attribute("axis", 0))]
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        axis = given.axis(len(shape), 0)
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        axis = premises.axis(len(shape), 0)
         at_least(shape[axis], 1, f"axis {axis}")
 
     def rank(self, node: Node, output: int) -> RankAnswer:
@@ -255,14 +255,14 @@ class TopK(PassesAxes):
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [None, _position(inputs, node.attribute("axis", -1))]
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        length = shape[given.axis(len(shape), -1)]
-        if given.opset < 10:
-            count = Dimension.constant(given.node.attribute("k", 0))
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        length = shape[premises.axis(len(shape), -1)]
+        if premises.opset < 10:
+            count = Dimension.constant(premises.node.attribute("k", 0))
         else:
-            require(given.content(1).size == 1, f"{given.name(1)} does not hold one element")
-            count = given.content(1).reshape(-1)[0]
+            require(premises.content(1).size == 1, f"{premises.name(1)} does not hold one element")
+            count = premises.content(1).reshape(-1)[0]
         at_least(count, 1, "k")
         enough = length.less(count) is False
         require(enough, f"there may be fewer than k elements: {shown(length)}")
@@ -280,10 +280,10 @@ class CumSum(KeepsShape, PassesAxes):
     roundings: ClassVar[int | None] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
-    def prove_safe(self, given: Premises) -> None:
-        axis = given.numbers(1)
-        require(axis.size == 1, f"{given.name(1)} does not hold one element")
-        axis_of(int(axis.reshape(())), len(given.shape(0)))
+    def prove_safe(self, premises: Premises) -> None:
+        axis = premises.numbers(1)
+        require(axis.size == 1, f"{premises.name(1)} does not hold one element")
+        axis_of(int(axis.reshape(())), len(premises.shape(0)))
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {1: number_of(inputs, 1)}

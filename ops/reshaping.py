@@ -37,8 +37,8 @@ class Identity(KeepsShape, PassesAxes, Total):
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return inputs[0].count
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        return [given.given(0).value]
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        return [batch.require(0).value]
 
 
 @describes("DepthToSpace", "SpaceToDepth")
@@ -62,10 +62,10 @@ class Transpose(Moving):
             return None
         return [tuple([shape[axis] for axis in order])]
 
-    def prove_safe(self, given: Premises) -> None:
-        perm = given.node.attribute("perm")
+    def prove_safe(self, premises: Premises) -> None:
+        perm = premises.node.attribute("perm")
         if perm is not None:
-            rank = len(given.shape(0))
+            rank = len(premises.shape(0))
             require(sorted(perm) == list(range(rank)), f"perm does not fit rank {rank}")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
@@ -76,10 +76,10 @@ class Transpose(Moving):
         in_front = axis == perm[axis] == 0
         return AxisMap((perm[axis],), {"perm": [n - 1 for n in perm[1:]]} if in_front else None)
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        rank = given.rank(0)
-        perm = given.node.attribute("perm") or range(rank)[::-1]
-        return given.same([given.given(0).value], perm=[0, *(axis + 1 for axis in perm)])
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        rank = batch.rank(0)
+        perm = batch.node.attribute("perm") or range(rank)[::-1]
+        return batch.same([batch.require(0).value], perm=[0, *(axis + 1 for axis in perm)])
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         order = node.op.attributes.get("perm")
@@ -103,16 +103,16 @@ class Flatten(Moving):
         axis += len(shape) if axis < 0 else 0
         return [(product(shape[:axis]), product(shape[axis:]))]
 
-    def prove_safe(self, given: Premises) -> None:
-        rank = len(given.shape(0))
-        axis = given.node.attribute("axis", 1)
+    def prove_safe(self, premises: Premises) -> None:
+        rank = len(premises.shape(0))
+        axis = premises.node.attribute("axis", 1)
         require(-rank <= axis <= rank, f"axis {axis} does not exist for rank {rank}")
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        axis = given.node.attribute("axis", 1)
-        axis += given.rank(0) if axis < 0 else 0
-        sides = [amount(given, 0, 0, axis), amount(given, 0, axis, None)]
-        return [reshaped(given, given.given(0).value, [given.trips, *sides])]
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        axis = batch.node.attribute("axis", 1)
+        axis += batch.rank(0) if axis < 0 else 0
+        sides = [amount(batch, 0, 0, axis), amount(batch, 0, axis, None)]
+        return [reshaped(batch, batch.require(0).value, [batch.trips, *sides])]
 
 
 @describes("Reshape")
@@ -164,23 +164,23 @@ class Reshape(Moving):
         ]
         return content.reshape(target)
 
-    def prove_safe(self, given: Premises) -> None:
-        target, source = list(given.content(1)), given.shape(0)
-        dims = _checked(given, target, source)
+    def prove_safe(self, premises: Premises) -> None:
+        target, source = list(premises.content(1)), premises.shape(0)
+        dims = _checked(premises, target, source)
         total, wanted = product(source), product(dims)
         if len(dims) == len(target):
             same(total, wanted, "the number of elements")
             return
-        require(len(dims) == len(target) - 1, f"{given.name(1)} may hold -1 twice")
+        require(len(dims) == len(target) - 1, f"{premises.name(1)} may hold -1 twice")
         at_least(wanted, 1, "the rest of the new shape, which decides the axis of -1,")
         require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        sizes = [dim.value for dim in given.results[0].shape or ()]
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        sizes = [dim.value for dim in batch.results[0].shape or ()]
         known = [size for size in sizes if size]
-        if given.results[0].shape is None or len(known) < len(sizes):
-            return [reshaped_as_told(given)]
-        return [reshaped(given, given.spread(0), [given.trips, *known])]
+        if batch.results[0].shape is None or len(known) < len(sizes):
+            return [reshaped_as_told(batch)]
+        return [reshaped(batch, batch.spread(0), [batch.trips, *known])]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         """That of an attribute below opset 5."""
@@ -206,13 +206,13 @@ def _rest(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | None:
     return product(total).divided_by(product(known))
 
 
-def _checked(given: Premises, target: Sequence[Dimension], source: Shape) -> list[Dimension]:
+def _checked(premises: Premises, target: Sequence[Dimension], source: Shape) -> list[Dimension]:
     """The sizes of the new shape, but for those that are -1."""
-    copies_zeros = _copies_zeros(given.node)
+    copies_zeros = _copies_zeros(premises.node)
     dims = []
     for position, size in enumerate(target):
         if size == 0 and copies_zeros:
-            require(position < len(source), f"{given.name(1)} copies an axis that is not there")
+            require(position < len(source), f"{premises.name(1)} copies an axis that is not there")
             dims.append(source[position])
         elif size != -1:
             # Where it is 0 it copies an axis that is empty, too, if that is a multiple of it.
@@ -252,9 +252,9 @@ class Squeeze(PassesAxes, Moving):
             return None
         return np.squeeze(content) if axes is None else np.squeeze(content, tuple(axes))
 
-    def prove_safe(self, given: Premises) -> None:
-        axes = given.axes(1)
-        shape = given.shape(0) if axes else ()
+    def prove_safe(self, premises: Premises) -> None:
+        axes = premises.axes(1)
+        shape = premises.shape(0) if axes else ()
         for axis in axes or ():
             same(shape[axis_of(axis, len(shape))], 1, "a squeezed axis")
 
@@ -264,15 +264,15 @@ class Squeeze(PassesAxes, Moving):
     def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
         return [axis for axis in range(rank) if axis not in named]
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        rank, axes = given.rank(0), given.listed("axes", 1)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        rank, axes = batch.rank(0), batch.listed("axes", 1)
         if axes is None:
-            axes = [axis for axis, dim in enumerate(given.shape(0)) if dim == 1]
-            if any(dim.equals(1) is None for dim in given.shape(0)):
+            axes = [axis for axis, dim in enumerate(batch.shape(0)) if dim == 1]
+            if any(dim.equals(1) is None for dim in batch.shape(0)):
                 raise Unbatchable("drops axes that only run time tells")
-        moved = tuple(sorted(given.axis(axis, rank) for axis in axes))
-        value = given.given(0).value
-        return [given.emit.squeeze(value, moved, given.label())] if moved else [value]
+        moved = tuple(sorted(batch.axis(axis, rank) for axis in axes))
+        value = batch.require(0).value
+        return [batch.emit.squeeze(value, moved, batch.label())] if moved else [value]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank, axes = (yield RankOf(node.input(0))), written_axes(node)
@@ -307,10 +307,10 @@ class Unsqueeze(Moving):
             return None
         return np.expand_dims(content, tuple(axes))
 
-    def prove_safe(self, given: Premises) -> None:
-        axes = given.axes(1)
+    def prove_safe(self, premises: Premises) -> None:
+        axes = premises.axes(1)
         require(axes is not None, "its axes are absent")
-        rank = len(given.shape(0)) + len(axes or ())
+        rank = len(premises.shape(0)) + len(axes or ())
         places = {axis_of(axis, rank) for axis in axes or ()}
         require(len(places) == len(axes or ()), "an axis stands twice in its axes")
 
@@ -322,11 +322,11 @@ class Unsqueeze(Moving):
         own = axis - len([place for place in new if place < axis])
         return AxisMap((own, *[None] * (len(inputs) - 1)))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        axes = given.listed("axes", 1) or []
-        rank = given.rank(0) + len(axes)
-        moved = tuple(sorted(given.axis(axis, rank) for axis in axes))
-        return [given.emit.unsqueeze(given.given(0).value, moved, given.label())]
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        axes = batch.listed("axes", 1) or []
+        rank = batch.rank(0) + len(axes)
+        moved = tuple(sorted(batch.axis(axis, rank) for axis in axes))
+        return [batch.emit.unsqueeze(batch.require(0).value, moved, batch.label())]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank, axes = (yield RankOf(node.input(0))), written_axes(node)
@@ -351,23 +351,23 @@ class Expand(Moving):
         wanted = [ONE] * (rank - len(target)) + list(symbols.sizes(target))
         return [tuple(stretched(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
 
-    def prove_safe(self, given: Premises) -> None:
-        target = tuple(given.content(1))
+    def prove_safe(self, premises: Premises) -> None:
+        target = tuple(premises.content(1))
         for dim in target:
             at_least(dim, 0, "an axis of the new shape")
-        broadcast([given.shape(0), target])
+        broadcast([premises.shape(0), target])
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        target, count = given.fixed(1), given.length(1).value
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        target, count = batch.fixed(1), batch.length(1).value
         if target is None or count is None:
             raise Unbatchable("stretches to a rank that only run time tells")
-        rank = max(given.rank(0), count)
-        ones = given.vector(*[1] * (1 + rank - count))
-        target = given.emit.concat([ones, target], 0, given.label("_shape"))
-        return given.same([given.lifted(0, rank), target])
+        rank = max(batch.rank(0), count)
+        ones = batch.vector(*[1] * (1 + rank - count))
+        target = batch.emit.concat([ones, target], 0, batch.label("_shape"))
+        return batch.same([batch.lifted(0, rank), target])
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank = yield RankOf(node.input(0))
@@ -390,10 +390,10 @@ class Tile(Moving):
             return None
         return [tuple(a * b for a, b in zip(shape, symbols.sizes(repeats), strict=True))]
 
-    def prove_safe(self, given: Premises) -> None:
-        repeats = given.numbers(1).reshape(-1)
-        require(len(repeats) == len(given.shape(0)), f"{given.name(1)} may not fit the rank")
-        require(all(count >= 0 for count in repeats), f"{given.name(1)} holds a negative number")
+    def prove_safe(self, premises: Premises) -> None:
+        repeats = premises.numbers(1).reshape(-1)
+        require(len(repeats) == len(premises.shape(0)), f"{premises.name(1)} may not fit the rank")
+        require(all(count >= 0 for count in repeats), f"{premises.name(1)} holds a negative number")
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
@@ -405,11 +405,11 @@ class Tile(Moving):
         others = [None if count is None else count.value for count in repeats[1:]]
         return AxisMap((axis, None), None if axis or None in others else {1: others})
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        repeats = given.fixed(1)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        repeats = batch.fixed(1)
         assert repeats is not None
-        repeats = given.emit.concat([given.vector(1), repeats], 0, given.label("_repeats"))
-        return given.same([given.given(0).value, repeats])
+        repeats = batch.emit.concat([batch.vector(1), repeats], 0, batch.label("_repeats"))
+        return batch.same([batch.require(0).value, repeats])
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_first(node)

@@ -141,7 +141,7 @@ class OperatorRules:
         each output, None where that is not known; none for the outputs after the last."""
         return ()
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         """Prove that a node gives a result whatever the inputs hold, as it is to run where the
         original may not. Infinities and NaN are results.
 
@@ -150,7 +150,7 @@ class OperatorRules:
         """
         raise Unproven("it is not among the operators that are known not to fail")
 
-    def require_safe(self, given: Premises) -> None:
+    def require_safe(self, premises: Premises) -> None:
         """Prove that a node gives a result: its operands have the ranks that they must have, and
         `prove_safe` holds.
 
@@ -158,9 +158,9 @@ class OperatorRules:
             Unproven: that is not certain.
         """
         for index, ranks in self.operand_ranks.items():
-            if given.has(index):
-                given.require_rank(index, ranks)
-        self.prove_safe(given)
+            if premises.has(index):
+                premises.require_rank(index, ranks)
+        self.prove_safe(premises)
 
     def fixed_roundings(self) -> int | None:
         """0 or 1 where every kernel gives the same bits (see `roundings`)."""
@@ -214,7 +214,7 @@ class OperatorRules:
         """Attributes (by name) and inputs (by position) in the form in which nodes are compared."""
         return {}
 
-    def batch(self, given: Batch) -> Sequence[Value]:
+    def batch(self, batch: Batch) -> Sequence[Value]:
         """Compute a node for all trips of a loop at once: see `Batch`.
 
         Returns:
@@ -225,11 +225,11 @@ class OperatorRules:
         """
         raise Unbatchable(self.why_unbatchable)
 
-    def batch_ragged(self, given: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
         """The same where some inputs have fewer elements on some trips than on others.
 
         Args:
-            given: the node; its operands are padded to one size.
+            batch: the node; its operands are padded to one size.
             ragged: for each input which elements it has; None where it has all.
         """
         raise Unbatchable(DIFFERING)
@@ -244,7 +244,7 @@ class Total(OperatorRules):
 
     steps: ClassVar[int] = 20 * FEW
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         """There is nothing to prove."""
 
 

@@ -25,7 +25,7 @@ class SequenceEmpty(OperatorRules):
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return 0
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         """Give a sequence: there are no inputs."""
 
 
@@ -38,7 +38,7 @@ class SequenceConstruct(OperatorRules):
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return len(node.inputs)
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         """Give a sequence: all inputs have one type."""
 
 
@@ -54,11 +54,11 @@ class SequenceInsert(OperatorRules):
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return _changed(inputs, 1)
 
-    def prove_safe(self, given: Premises) -> None:
-        if given.has(2):
-            count = _length(given)
-            given.within(2, [Dimension.constant(count + 1)])
-            low, _ = given.bounds(2)
+    def prove_safe(self, premises: Premises) -> None:
+        if premises.has(2):
+            count = _length(premises)
+            premises.within(2, [Dimension.constant(count + 1)])
+            low, _ = premises.bounds(2)
             require((low + count).less(0) is False, f"position {low} is before the first element")
 
 
@@ -74,8 +74,8 @@ class SequenceErase(OperatorRules):
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return _changed(inputs, -1)
 
-    def prove_safe(self, given: Premises) -> None:
-        _prove_place(given)
+    def prove_safe(self, premises: Premises) -> None:
+        _prove_place(premises)
 
 
 @describes("SequenceAt")
@@ -85,23 +85,23 @@ class SequenceAt(Wrapper):
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
 
-    def prove_safe(self, given: Premises) -> None:
-        _prove_place(given)
+    def prove_safe(self, premises: Premises) -> None:
+        _prove_place(premises)
 
 
-def _prove_place(given: Premises) -> None:
+def _prove_place(premises: Premises) -> None:
     """Prove that a place, the last one where none is named, holds an element."""
-    count = _length(given)
-    require(count > 0, f"{given.name(0)} is empty")
-    if given.has(1):
-        given.within(1, [Dimension.constant(count)])
+    count = _length(premises)
+    require(count > 0, f"{premises.name(0)} is empty")
+    if premises.has(1):
+        premises.within(1, [Dimension.constant(count)])
 
 
-def _length(given: Premises) -> int:
+def _length(premises: Premises) -> int:
     """The number of elements of the first input."""
-    count = given.inputs[0].fact.count
+    count = premises.inputs[0].fact.count
     if count is None:
-        raise Unproven(f"the length of {given.name(0)} is not known")
+        raise Unproven(f"the length of {premises.name(0)} is not known")
     return count
 
 
@@ -142,16 +142,16 @@ class SplitToSequence(OperatorRules):
         length = shape[axis].value
         return None if length is None else -(-length // int(sizes))
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        length = shape[given.axis(len(shape), 0)]
-        if not given.has(1):
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        length = shape[premises.axis(len(shape), 0)]
+        if not premises.has(1):
             return
-        sizes = given.numbers(1)
+        sizes = premises.numbers(1)
         if sizes.ndim == 0:
-            require(int(sizes) > 0, f"{given.name(1)} is not positive")
+            require(int(sizes) > 0, f"{premises.name(1)} is not positive")
         else:
-            require(min(sizes, default=0) >= 0, f"{given.name(1)} holds a negative size")
+            require(min(sizes, default=0) >= 0, f"{premises.name(1)} holds a negative size")
             same(length, int(sizes.sum()), "the sum of its sizes")
 
 
@@ -168,5 +168,5 @@ class SequenceLength(OperatorRules):
             return None
         return [Fact(onnx.TensorProto.INT64, (), as_content(np.array(count, np.int64)))]
 
-    def prove_safe(self, given: Premises) -> None:
+    def prove_safe(self, premises: Premises) -> None:
         """Give a number: each sequence has a length."""

@@ -27,9 +27,9 @@ class Shape(Total):
             return None
         return content_from(list(dims[node.attribute("start") : node.attribute("end")]))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        start, end = given.node.attribute("start", 0), given.node.attribute("end")
-        return [given.unvarying(sizes_of(given, 0, start, end))]
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        start, end = batch.node.attribute("start", 0), batch.node.attribute("end")
+        return [batch.unvarying(sizes_of(batch, 0, start, end))]
 
 
 @describes("Size")
@@ -44,6 +44,6 @@ class Size(Total):
         dims = inputs[0].shape
         return None if dims is None else content_from(product(dims))
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        count = multiplied(given, sizes_of(given, 0))
-        return [given.unvarying(given.emit.squeeze(count, 0, given.label()))]
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        count = multiplied(batch, sizes_of(batch, 0))
+        return [batch.unvarying(batch.emit.squeeze(count, 0, batch.label()))]

@@ -58,11 +58,11 @@ class Concat(PassesAxes):
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [functools.reduce(join, [known.bounds for known in inputs])]
 
-    def prove_safe(self, given: Premises) -> None:
-        first = given.shape(0)
-        axis = given.axis(len(first), 1)
-        for index in range(1, len(given.node.inputs)):
-            other = given.shape(index, len(first))
+    def prove_safe(self, premises: Premises) -> None:
+        first = premises.shape(0)
+        axis = premises.axis(len(first), 1)
+        for index in range(1, len(premises.node.inputs)):
+            other = premises.shape(index, len(first))
             for position, (dim, wanted) in enumerate(zip(other, first, strict=True)):
                 if position != axis:
                     same(dim, wanted, f"sizes along axis {position}")
@@ -88,11 +88,11 @@ class Split(PassesAxes, Moving):
             return None
         return [(*shape[:axis], part, *shape[axis + 1 :]) for part in parts]
 
-    def prove_safe(self, given: Premises) -> None:
-        shape = given.shape(0)
-        length = shape[given.axis(len(shape), 0)]
-        sizes = given.listed("split", 1)
-        parts = len(given.node.outputs)
+    def prove_safe(self, premises: Premises) -> None:
+        shape = premises.shape(0)
+        length = shape[premises.axis(len(shape), 0)]
+        sizes = premises.listed("split", 1)
+        parts = len(premises.node.outputs)
         if sizes is None:
             divides = length.divided_by(parts) is not None
             require(divides, f"{shown(length)} may not divide by {parts}")
@@ -213,14 +213,14 @@ class Slice(PassesAxes, Moving):
         ends, steps = arrays[2], arrays[4]
         return not bool(((steps < 0) & (ends >= _PAST_ANY_SIZE - 1)).any())
 
-    def prove_safe(self, given: Premises) -> None:
-        rank = len(given.shape(0))
-        count, axes = _count(given, "starts", 1), given.axes(3)
-        require(_count(given, "ends", 2) == count, "its bounds differ in number")
+    def prove_safe(self, premises: Premises) -> None:
+        rank = len(premises.shape(0))
+        count, axes = _count(premises, "starts", 1), premises.axes(3)
+        require(_count(premises, "ends", 2) == count, "its bounds differ in number")
         places = [axis_of(axis, rank) for axis in (range(count) if axes is None else axes)]
         require(len(set(places)) == len(places) == count, "its axes do not fit its bounds")
-        if given.has(4):
-            steps = given.numbers(4)
+        if premises.has(4):
+            steps = premises.numbers(4)
             fit = steps.shape == (count,) and bool(steps.all())
             require(fit, "its steps do not fit its bounds")
 
@@ -231,17 +231,17 @@ class Slice(PassesAxes, Moving):
             axes = None if bounds is None else list(range(len(bounds)))
         return {"axes" if node.input(1) is None else 3: axes}
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        given.fixed(4)
-        if given.varies(1) or given.varies(2):
-            return [moving_slice(given)]
-        return super().batch(given)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        batch.fixed(4)
+        if batch.varies(1) or batch.varies(2):
+            return [moving_slice(batch)]
+        return super().batch(batch)
 
 
-def _count(given: Premises, name: str, position: int) -> int:
-    if given.opset < 10:
-        return len(given.node.attribute(name, []))
-    return given.vector(position)
+def _count(premises: Premises, name: str, position: int) -> int:
+    if premises.opset < 10:
+        return len(premises.node.attribute(name, []))
+    return premises.vector(position)
 
 
 def _axes_are_open(node: Node, inputs: Sequence[Fact]) -> bool:
@@ -326,26 +326,26 @@ class Pad(PassesAxes):
             return places
         return places._replace(changed={"pads" if node.input(1) is None else 1: others})
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        if given.operand(3) is not None:
-            return super().batch(given)
-        value, rank = given.given(0).value, given.rank(0)
-        others = [given.fixed(index) for index in range(2, len(given.operands))]
-        if given.operand(1) is None:
-            own = list(given.node.attribute("pads", ()))
-            return given.same([value], pads=[0, *own[:rank], 0, *own[rank:]])
-        pads = given.fixed(1)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        if batch.operand(3) is not None:
+            return super().batch(batch)
+        value, rank = batch.require(0).value, batch.rank(0)
+        others = [batch.fixed(index) for index in range(2, len(batch.operands))]
+        if batch.operand(1) is None:
+            own = list(batch.node.attribute("pads", ()))
+            return batch.same([value], pads=[0, *own[:rank], 0, *own[rank:]])
+        pads = batch.fixed(1)
         assert pads is not None
-        none, middle, end = given.vector(0), given.vector(rank), given.vector(2 * rank)
-        before = given.emit.add("Slice", [pads, none, middle], given.label("_before"))
-        after = given.emit.add("Slice", [pads, middle, end], given.label("_after"))
-        pads = given.emit.concat([none, before, none, after], 0, given.label("_pads"))
-        return given.same([value, pads, *others])
+        none, middle, end = batch.vector(0), batch.vector(rank), batch.vector(2 * rank)
+        before = batch.emit.add("Slice", [pads, none, middle], batch.label("_before"))
+        after = batch.emit.add("Slice", [pads, middle, end], batch.label("_after"))
+        pads = batch.emit.concat([none, before, none, after], 0, batch.label("_pads"))
+        return batch.same([value, pads, *others])
 
-    def prove_safe(self, given: Premises) -> None:
-        mode, shape = given.node.attribute("mode", b"constant"), given.shape(0)
+    def prove_safe(self, premises: Premises) -> None:
+        mode, shape = premises.node.attribute("mode", b"constant"), premises.shape(0)
         require(mode in (b"constant", b"edge"), "its mode restricts sizes")
-        pads, named = given.listed("pads", 1), given.axes(3)
+        pads, named = premises.listed("pads", 1), premises.axes(3)
         if pads is None:
             raise Unproven("its pads are absent")
         require(min(pads, default=0) >= 0, "it cuts off elements")
@@ -356,8 +356,8 @@ class Pad(PassesAxes):
         for axis, *ends in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
             if mode == b"edge" and any(ends):
                 at_least(shape[axis], 1, f"axis {axis}")
-        if given.has(2):
-            given.one_element(2)
+        if premises.has(2):
+            premises.one_element(2)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         pads = arrays[1] if len(arrays) > 1 else node.attribute("pads", [])
@@ -375,12 +375,12 @@ class CenterCropPad(PassesAxes):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
-    def prove_safe(self, given: Premises) -> None:
-        rank, sizes = len(given.shape(0)), given.numbers(1)
-        axes = [axis_of(a, rank) for a in given.node.attribute("axes", range(rank))]
+    def prove_safe(self, premises: Premises) -> None:
+        rank, sizes = len(premises.shape(0)), premises.numbers(1)
+        axes = [axis_of(a, rank) for a in premises.node.attribute("axes", range(rank))]
         fit = sizes.shape == (len(set(axes)),) and len(set(axes)) == len(axes)
-        require(fit, f"{given.name(1)} may not fit the axes")
-        require(bool((sizes > 0).all()), f"{given.name(1)} holds a number that is not positive")
+        require(fit, f"{premises.name(1)} may not fit the axes")
+        require(bool((sizes > 0).all()), f"{premises.name(1)} holds a number that is not positive")
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         shape = inputs[0].shape
@@ -394,10 +394,10 @@ class Trilu(KeepsShape, PassesAxes):
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
     exact: ClassVar[bool] = True
 
-    def prove_safe(self, given: Premises) -> None:
-        require(len(given.shape(0)) >= 2, f"{given.name(0)} has fewer than two axes")
-        if given.has(1):
-            given.one_element(1)
+    def prove_safe(self, premises: Premises) -> None:
+        require(len(premises.shape(0)) >= 2, f"{premises.name(0)} has fewer than two axes")
+        if premises.has(1):
+            premises.one_element(1)
 
     def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
         return [*range(rank - 2), None, None]

@@ -23,9 +23,11 @@ from .ranks import RankAnswer, length_of, rank_of_first
 from .rules import SCALAR, VECTOR, OperandRanks, OperatorRules, describes
 
 
-def _prove_fits(given: Premises, sizes: Sequence[Dimension], kernel: Sequence[Dimension]) -> None:
+def _prove_fits(
+    premises: Premises, sizes: Sequence[Dimension], kernel: Sequence[Dimension]
+) -> None:
     """Prove that a kernel fits into padded axes at least once."""
-    count, node = len(sizes), given.node
+    count, node = len(sizes), premises.node
     pads = node.attribute("pads", [0] * 2 * count)
     strides, dilations = (node.attribute(n, [1] * count) for n in ("strides", "dilations"))
     fits = len(kernel) == len(strides) == len(dilations) == count == len(pads) / 2
@@ -151,21 +153,21 @@ class Conv(Rowwise):
         sizes = _windows(node, image[2:], kernel, symbols)
         return None if sizes is None else [(image[0], weights[0], *sizes)]
 
-    def prove_safe(self, given: Premises) -> None:
-        weight = given.shape(1)
-        data = given.shape(0, len(weight))
-        group = given.node.attribute("group", 1)
+    def prove_safe(self, premises: Premises) -> None:
+        weight = premises.shape(1)
+        data = premises.shape(0, len(weight))
+        group = premises.node.attribute("group", 1)
         require(len(weight) >= 3, "the weight has too few axes")
         same(data[1], weight[1] * group, "the channels")
         divides = group > 0 and weight[0].divided_by(group) is not None
         require(divides, "the groups may not divide the channels")
-        if given.has(2):
-            same(given.shape(2, 1)[0], weight[0], "the bias")
-        kernel = given.node.attribute("kernel_shape") or weight[2:]
+        if premises.has(2):
+            same(premises.shape(2, 1)[0], weight[0], "the bias")
+        kernel = premises.node.attribute("kernel_shape") or weight[2:]
         require(len(kernel) == len(weight) - 2, "the kernel has another rank than the weight")
         for dim, width in zip(weight[2:], kernel, strict=True):
             same(dim, width, "the kernel")
-        _prove_fits(given, data[2:], weight[2:])
+        _prove_fits(premises, data[2:], weight[2:])
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return convolution(node, arrays[0], arrays[1])
@@ -190,9 +192,9 @@ class Pool(Rowwise):
         )
         return None if sizes is None else [(*image[:2], *sizes)] * len(node.outputs)
 
-    def prove_safe(self, given: Premises) -> None:
-        kernel = [Dimension.constant(size) for size in given.node.attribute("kernel_shape", [])]
-        _prove_fits(given, given.shape(0, len(kernel) + 2)[2:], kernel)
+    def prove_safe(self, premises: Premises) -> None:
+        kernel = [Dimension.constant(size) for size in premises.node.attribute("kernel_shape", [])]
+        _prove_fits(premises, premises.shape(0, len(kernel) + 2)[2:], kernel)
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return SLID * places(node, arrays[0]) * window(node)
@@ -220,8 +222,8 @@ class GlobalPool(Rowwise):
             return None
         return [(*image[:2], *[ONE] * (len(image) - 2))]
 
-    def prove_safe(self, given: Premises) -> None:
-        for axis, dim in enumerate(given.shape(0)[2:], 2):
+    def prove_safe(self, premises: Premises) -> None:
+        for axis, dim in enumerate(premises.shape(0)[2:], 2):
             at_least(dim, 1, f"axis {axis}")
 
 
@@ -247,21 +249,21 @@ class Resize(OperatorRules):
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         return super().is_settled(node, arrays[:1], results) and _may_round(node, arrays[0])
 
-    def batch(self, given: Batch) -> Sequence[Value]:
-        mode = given.node.attribute("coordinate_transformation_mode", b"half_pixel")
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        mode = batch.node.attribute("coordinate_transformation_mode", b"half_pixel")
         if mode == b"tf_crop_and_resize":
             raise Unbatchable("crops by a region that may cut the batch")
-        others = [given.fixed(index) for index in range(1, len(given.operands))]
-        axes = given.node.attribute("axes")
+        others = [batch.fixed(index) for index in range(1, len(batch.operands))]
+        axes = batch.node.attribute("axes")
         if axes is not None:
-            if 1 in [given.axis(axis, given.rank(0)) for axis in axes]:
+            if 1 in [batch.axis(axis, batch.rank(0)) for axis in axes]:
                 raise Unbatchable("may resize the batch")
-        elif given.operand(3) is not None:
-            others[2] = _sizes_of_all(given)
-        elif not _keeps_batch(given):
+        elif batch.operand(3) is not None:
+            others[2] = _sizes_of_all(batch)
+        elif not _keeps_batch(batch):
             raise Unbatchable("may resize the batch")
-        (made,) = given.same([joined(given, 0), *others])
-        return [parted(given, made, 0, 0)]
+        (made,) = batch.same([joined(batch, 0), *others])
+        return [parted(batch, made, 0, 0)]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_first(node)
@@ -272,21 +274,21 @@ def _may_round(node: Node, image: Any) -> bool:
     return node.attribute("mode", b"nearest") == b"nearest" or not is_integer(image)
 
 
-def _keeps_batch(given: Batch) -> bool:
-    scales = given.given(2).value.constant
+def _keeps_batch(batch: Batch) -> bool:
+    scales = batch.require(2).value.constant
     return scales is not None and scales.is_readable and bool(scales.numpy()[:1] == 1)
 
 
-def _sizes_of_all(given: Batch) -> Value:
+def _sizes_of_all(batch: Batch) -> Value:
     """The sizes to which a batch of all trips is resized."""
-    sizes, wanted = given.fixed(3), given.given(3).fact.content
-    if wanted is None or wanted.reshape(-1)[0] != given.shape(0)[0]:
+    sizes, wanted = batch.fixed(3), batch.require(3).fact.content
+    if wanted is None or wanted.reshape(-1)[0] != batch.shape(0)[0]:
         raise Unbatchable("may resize the batch")
-    bounds = [given.vector(1), given.vector(given.rank(0))]
-    rest = given.emit.add("Slice", [sizes, *bounds], given.label("_sizes"))
-    batch = numbered(given, [axis_size(given, 0, 0)])
-    rows = given.emit.add("Mul", [given.trips, batch], given.label("_rows"))
-    return given.emit.concat([rows, rest], 0, given.label("_sizes"))
+    bounds = [batch.vector(1), batch.vector(batch.rank(0))]
+    rest = batch.emit.add("Slice", [sizes, *bounds], batch.label("_sizes"))
+    batch_size = numbered(batch, [axis_size(batch, 0, 0)])
+    rows = batch.emit.add("Mul", [batch.trips, batch_size], batch.label("_rows"))
+    return batch.emit.concat([rows, rest], 0, batch.label("_sizes"))
 
 
 @describes("Upsample")

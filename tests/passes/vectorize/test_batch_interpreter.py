@@ -135,9 +135,9 @@ def test_a_rule_that_loses_the_axis_of_the_iterations_is_not_believed(monkeypatc
     monkeypatch.setattr(
         type(rules_of(Operator("Softplus"))),
         "batch",
-        lambda self, given: [
-            given.emit.squeeze(
-                given.emit.add("Gather", [given.given(0).value, given.vector(0)], "lost", axis=0),
+        lambda self, batch: [
+            batch.emit.squeeze(
+                batch.emit.add("Gather", [batch.require(0).value, batch.vector(0)], "lost", axis=0),
                 0,
                 "lost",
             )
@@ -147,10 +147,10 @@ def test_a_rule_that_loses_the_axis_of_the_iterations_is_not_believed(monkeypatc
 
 
 def test_a_rule_that_never_ends_makes_no_graph_without_bounds(monkeypatch):
-    def batch(self, given):
-        value = given.given(0).value
+    def batch(self, batch):
+        value = batch.require(0).value
         while True:
-            value = given.emit.add("Neg", [value], "again")
+            value = batch.emit.add("Neg", [value], "again")
 
     monkeypatch.setattr(type(rules_of(Operator("Softplus"))), "batch", batch)
     assert "scratch_nodes=100 allows" in why_kept(loop("r = Softplus (e)", "float[3] r"))
