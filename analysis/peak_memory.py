@@ -39,7 +39,7 @@ class PeakMemory:
 
     def __str__(self) -> str:
         text = f"{self.size} bytes" if self.size.value is None else size_text(self.size.value)
-        return text if self.whole else f"{text} and values of sizes that only run time tells"
+        return text if self.whole else f"{text} and values of dynamic size"
 
 
 def size_text(size: int) -> str:

@@ -62,7 +62,7 @@ def copy_graph(
         source: the graph to copy.
         target: an empty graph.
         mapping: the replacements of captured values.
-        loosened: given where the symbols of declared sizes need not hold for the copy.
+        loosened: removes symbolic sizes from declarations of the copy; None keeps them.
     """
     values = dict(mapping)
     _copy_sources(source, target, values, loosened)
@@ -113,7 +113,7 @@ def copy_node(
         target: the graph that the copy goes to.
         values: the replacements of its inputs there; its outputs are added. Any other value stays
             as it is.
-        loosened: given where the symbols of declared sizes need not hold for the copy.
+        loosened: removes symbolic sizes from declarations of the copy; None keeps them.
     """
     inputs = [None if v is None else values.get(v, v) for v in node.inputs]
     labels = ["" if v is None else v.name for v in node.outputs]

@@ -152,9 +152,7 @@ class Template:
             GraphError: the number of arguments does not fit, or one is not visible.
         """
         if len(arguments) != len(self._inputs):
-            raise GraphError(
-                f"{self.body} takes {len(self._inputs)} inputs; {len(arguments)} are given"
-            )
+            raise GraphError(f"{self.body} takes {len(self._inputs)} inputs, not {len(arguments)}")
         if not self._prepared:
             self._prepare()
         environment = self._environment.copy()

@@ -92,13 +92,13 @@ def notes_of(tensors: Iterable[Tensor | None]) -> frozenset[Reads]:
 
 
 def recompute(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None]) -> Tensor | None:
-    """Compute a constant again, from other sources; None where that fails.
+    """Compute a constant again from other sources; None where that fails.
 
     Args:
         tensor: the constant.
-        note: of the sources alone.
-        sources: the constants that have the note and were not computed, and what stands in their
-            places. What is computed is added.
+        note: the note of the sources.
+        sources: the original constants with the note, and their replacements; recomputed ones are
+            added.
     """
     if not isinstance(tensor, OpaqueTensor) or note not in tensor.notes:
         return tensor

@@ -95,11 +95,9 @@ def _one_body(node: Node, name: str) -> Graph:
 
 def _check(node: Node, body: Graph, inputs: int, least: int, outputs: int) -> None:
     if len(body.inputs) != inputs:
-        raise ModelError(
-            f"{node}: its body takes {len(body.inputs)} inputs where the node gives {inputs}"
-        )
+        raise ModelError(f"{node}: its body has {len(body.inputs)} inputs; the node feeds {inputs}")
     if len(body.outputs) < max(least, outputs):
         raise ModelError(
-            f"{node}: its body gives {len(body.outputs)} outputs where the node needs"
+            f"{node}: its body has {len(body.outputs)} outputs; the node needs"
             f" {max(least, outputs)}"
         )

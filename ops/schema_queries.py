@@ -31,7 +31,7 @@ def unsayable(
         known = data_types(op_type, opset)
         if not elem_type and not data_types(holder, opset) <= known:
             return (
-                f"is of a type that is not known, and {op_type} does not take all types in opset"
+                f"is of unknown type, and {op_type} does not take all types in opset"
                 f" {opset}; declare it"
             )
         if elem_type and _written(elem_type) not in known:

@@ -167,4 +167,4 @@ def _rows(scan: Node) -> str:
         axis = 1 if eight else axis
         if shape and -len(shape) <= axis < len(shape) and isinstance(shape[axis], int):
             return _count(int(str(shape[axis])))
-    return f"a trip for each part of {', '.join(map(_name, scan.inputs[-inputs:]))}"
+    return f"an iteration for each part of {', '.join(map(_name, scan.inputs[-inputs:]))}"

@@ -34,7 +34,7 @@ class Side:
     """One of the two models.
 
     Attributes:
-        name: what it is called.
+        name: its name.
         model: its graphs.
         constructs: its control flow.
         more_constructs: the number of constructs without a description.
@@ -105,11 +105,11 @@ class Report:
         after: its rewrite.
         origins: the origins of nodes of the rewrite.
         differences: the models compared.
-        remarks: what was rewritten and why anything stays.
+        remarks: the rewritten and the remaining constructs, with reasons.
         more_remarks: the number of omitted rows.
         hints: tested commands, with the constructs that each decides.
         timings: the time of each pass.
-        verdict: what a comparison of the outputs found.
+        verdict: the verdict of a comparison of outputs.
     """
 
     before: Side
@@ -163,7 +163,7 @@ def gather(
         remarks: remarks about rewritten and remaining constructs.
         timings: the time of each pass.
         hints: options that decide remaining constructs.
-        verdict: what a comparison of the outputs found.
+        verdict: the verdict of a comparison of outputs.
         again: makes a command of the options of a hint.
         base_dir: the base folder of external data of models in memory.
     """

@@ -74,7 +74,7 @@ class CallResults:
             outputs: the required outputs.
             elements: the elements of its arguments.
             around: returns facts about sizes around it.
-            depth: how many calls it stands in, with itself.
+            depth: the nesting depth of the call.
         """
         if call.op.references or call.bodies:
             return {}
@@ -165,7 +165,7 @@ class _Call:
         function: the function with the call's attributes.
         known: the elements of arguments.
         around: returns facts about sizes around the call.
-        depth: how many calls it stands in, with itself.
+        depth: the nesting depth of the call.
     """
 
     def __init__(

@@ -144,10 +144,10 @@ class _Prophet:
 
     def _check_column(self, name: str, index: int, position: int) -> None:
         if self.opset < _SLICE_OPSET:
-            raise _Obstacle(f"its scan outputs must be cut, which opset {_SLICE_OPSET} can first")
+            raise _Obstacle(f"its scan outputs must be cut, which needs opset {_SLICE_OPSET}")
         shape = self.rows[0][index].fact.shape
         if shape is None:
-            raise _Obstacle(f"the shape of its scan output '{name}' is not known")
+            raise _Obstacle(f"the shape of its scan output '{name}' is unknown")
         for row in self.rows[1:]:
             other = row[index].fact.shape
             if other != shape:

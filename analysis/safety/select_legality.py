@@ -25,12 +25,12 @@ def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
     if one.other is not None or other.other is not None:
         return "is a sequence or optional, which no operator selects"
     if not one.elem_type or one.elem_type != other.elem_type:
-        return "is of a type that is not known"
+        return "is of unknown type"
     reason = unsayable(["Where"], one.elem_type, opset, "If")
     if reason is not None:
         return reason
     if one.shape is None or other.shape is None:
-        return f"is of a shape that is not known; give the shapes of inputs with {by('--shape')}"
+        return f"is of unknown shape; fix the shapes of inputs with {by('--shape')}"
     if one.shape != other.shape:
         return f"differs in shape, or may: {shape_text(one.shape)} and {shape_text(other.shape)}"
     return None

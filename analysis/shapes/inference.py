@@ -231,7 +231,7 @@ class ShapeInference:
         """Complete a fact from the declaration.
 
         Not inside bodies, where declarations may not hold in every iteration. Symbols in
-        declarations of a function stand for other sizes in each call.
+        declarations of a function mean other sizes in each call.
         """
         declared = UNKNOWN if value.info is None else self._declaration(value)
         if declared is UNKNOWN:

@@ -102,7 +102,7 @@ class ConditionSlice:
             if construct is not None:
                 self._constructs[node] = construct
             elif not self.folder.may_fold(node):
-                return f"{node}, which is not computed beforehand"
+                return f"{node}, which is not evaluated before run time"
         return None
 
     def _enter(self, loop: Node, value: Value, index: int) -> str | None:

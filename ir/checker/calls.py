@@ -153,7 +153,7 @@ class Calls:
         function = self.function(call.function)
         counts = (
             (len(call.node.input), len(function.input), "inputs; the function takes"),
-            (len(call.node.output), len(function.output), "outputs; the function gives"),
+            (len(call.node.output), len(function.output), "outputs; the function has"),
         )
         for count, most, what in counts:
             if count > most:

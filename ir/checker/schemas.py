@@ -86,13 +86,13 @@ class Form:
                 graph = "graph " if _GRAPH in self.kinds[name] else ""
                 yield f"lacks its {graph}attribute '{name}'"
         yield from self._count(inputs, self.inputs, "inputs", "takes")
-        yield from self._count(outputs, self.outputs, "outputs", "gives")
+        yield from self._count(outputs, self.outputs, "outputs", "has")
         for index in self.required_inputs:
             if not inputs[index]:
                 yield f"lacks its input '{self.names[index]}', which {self.op_type} needs"
         for index in self.required_outputs:
             if not outputs[index]:
-                yield f"omits its output {index}, which {self.op_type} always gives"
+                yield f"omits its output {index}, which {self.op_type} always has"
 
     def _count(
         self, names: Sequence[str], allowed: tuple[int, int], what: str, verb: str

@@ -164,7 +164,7 @@ class _Reader:
         for info in proto.output:
             value = scope.find(info.name)
             if value is None:
-                raise ModelError(f"{graph} gives out '{info.name}', which nothing defines")
+                raise ModelError(f"{graph} has an output '{info.name}', which nothing defines")
             outputs.append(value)
         self.read_infos(graph, proto, scope)
         graph.set_outputs(outputs, proto.output)

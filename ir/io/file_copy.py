@@ -21,7 +21,7 @@ def copy_span(source: BinaryIO, start: int, target: BinaryIO, length: int) -> No
     Args:
         source: the file to read, at any position.
         start: the first byte of the part.
-        target: the file to write, at its end; afterwards it stands at the new end.
+        target: the file to write, at its end; afterwards at its new end.
         length: the length of the part in bytes.
 
     Raises:

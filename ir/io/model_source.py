@@ -175,7 +175,7 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     """
     source = _unwrap(source)
     if isinstance(source, onnx.ModelProto):
-        return require_graph(source, "what was given")
+        return require_graph(source, "the argument")
     if isinstance(source, Model):
         return serialize(source)
     if _is_onnx_ir(source):
@@ -183,7 +183,7 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
 
         return onnx_ir_model.to_proto(source)
     if isinstance(source, bytes | bytearray | memoryview):
-        return parse_bytes(bytes(source), "what was given")
+        return parse_bytes(bytes(source), "the argument")
     if isinstance(source, str | os.PathLike):
         return read_file(source).proto
     if isinstance(source, ModelFile):

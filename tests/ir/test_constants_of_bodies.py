@@ -286,11 +286,11 @@ def test_a_copied_body_lists_its_constants_again() -> None:
 @pytest.mark.parametrize(
     ("text", "old", "what"),
     [
-        (LOOP, "float[3] w = {1, 2, 3}", "takes 4 inputs"),
-        (IF, "float[3] w = {1, 2, 3}", "takes 1 inputs"),
-        (_LOOP_4, "float[3] w = {1, 2, 3}", "takes 4 inputs"),
-        (_IF_4, "float[3] w = {1, 2, 3}", "takes 1 inputs"),
-        (_ANYWHERE, "float[3] w = {1, 2, 3}", "takes 4 inputs"),
+        (LOOP, "float[3] w = {1, 2, 3}", "has 4 inputs"),
+        (IF, "float[3] w = {1, 2, 3}", "has 1 inputs"),
+        (_LOOP_4, "float[3] w = {1, 2, 3}", "has 4 inputs"),
+        (_IF_4, "float[3] w = {1, 2, 3}", "has 1 inputs"),
+        (_ANYWHERE, "float[3] w = {1, 2, 3}", "has 4 inputs"),
     ],
 )
 def test_what_has_no_value_is_an_input_that_nothing_feeds(text: str, old: str, what: str) -> None:

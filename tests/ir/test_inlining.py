@@ -196,7 +196,7 @@ class TestCopies:
 
     def test_wrong_number_of_arguments(self) -> None:
         model, _loop, body = parse()
-        with pytest.raises(GraphError, match="takes 3 inputs; 1 are given"):
+        with pytest.raises(GraphError, match="takes 3 inputs, not 1"):
             Template(body, model.graph).instantiate([model.graph.inputs[0]])
 
     def test_the_body_is_not_changed(self) -> None:

@@ -137,7 +137,7 @@ BROKEN: dict[Break, str] = {
     outputs_without_declaration: "outputs lack declarations",
     annotation_of_what_is_gone: "annotated value 'r' is gone",
     annotation_of_what_may_go: "annotated value 'a' is gone or free to go",
-    wrong_arity: "its body takes 1 inputs where the node gives 0",
+    wrong_arity: "its body has 1 inputs; the node feeds 0",
 }
 
 

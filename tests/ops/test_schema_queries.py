@@ -178,7 +178,7 @@ def test_a_type_that_is_not_known_is_taken_for_one_that_may_not_do():
         model = onnx.parser.parse_model(UNTYPED.replace("OPSET", str(opset)))
         kept = parse_pipeline("unroll-loops").run(model).kept
         assert [remark.reason for remark in kept] == [
-            f"its scan output 'y_' is of a type that is not known, and {name} does not take all"
+            f"its scan output 'y_' is of unknown type, and {name} does not take all"
             f" types in opset {opset}; declare it"
             for name in wanted
         ]

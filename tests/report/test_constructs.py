@@ -50,7 +50,7 @@ def test_a_scan_runs_as_often_as_what_it_reads_is_long():
     assert scan.runs == "5 trips"
     assert scan.carried == (Carried("s", "a", "c", "t"),)
     assert scan.read == (("xs", "x"),) and scan.stacked == (("ys", "d"),)
-    assert described(HEAD + SCAN.format(length="N"))["t"].runs == "a trip for each part of xs"
+    assert described(HEAD + SCAN.format(length="N"))["t"].runs == "an iteration for each part of xs"
 
 
 def test_a_scan_of_opset_8_reads_along_its_second_axis():

@@ -160,6 +160,6 @@ def call_with_too_many_inputs(proto: onnx.ModelProto) -> None:
     node(proto, "f").input.append("x")
 
 
-@refused("own::f 'b' has 2 outputs; the function gives 1")
+@refused("own::f 'b' has 2 outputs; the function has 1")
 def call_with_too_many_outputs(proto: onnx.ModelProto) -> None:
     node(proto, "f").output.append("more_of_it")

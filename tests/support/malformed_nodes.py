@@ -29,17 +29,17 @@ def if_without_branches(proto: onnx.ModelProto) -> None:
     del node(proto, "If").attribute[:]
 
 
-@refused("its body gives 0 outputs where the node needs 2")
+@refused("its body has 0 outputs; the node needs 2")
 def loop_body_without_outputs(proto: onnx.ModelProto) -> None:
     del attribute(proto, "Loop", "body").g.output[:]
 
 
-@refused("its body gives 0 outputs where the node needs 1")
+@refused("its body has 0 outputs; the node needs 1")
 def branch_without_outputs(proto: onnx.ModelProto) -> None:
     del attribute(proto, "If", "then_branch").g.output[:]
 
 
-@refused("its body gives 0 outputs where the node needs 2")
+@refused("its body has 0 outputs; the node needs 2")
 def scan_body_without_outputs(proto: onnx.ModelProto) -> None:
     del attribute(proto, "Scan", "body").g.output[:]
 
@@ -70,7 +70,7 @@ def sequence_operator_before_its_opset(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(helper.make_node("SequenceMap", [], ["k"]))
 
 
-@refused("SequenceMap 'k': its body takes 1 inputs where the node gives 2")
+@refused("SequenceMap 'k': its body has 1 inputs; the node feeds 2")
 def body_of_a_map_with_too_few_inputs(proto: onnx.ModelProto) -> None:
     body = helper.make_graph(
         [helper.make_node("Neg", ["e"], ["o"])],
@@ -81,7 +81,7 @@ def body_of_a_map_with_too_few_inputs(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(helper.make_node("SequenceMap", ["list", "x"], ["k"], body=body))
 
 
-@refused("SequenceMap 'k': its body gives 0 outputs where the node needs 1")
+@refused("SequenceMap 'k': its body has 0 outputs; the node needs 1")
 def body_of_a_map_without_outputs(proto: onnx.ModelProto) -> None:
     body_of_a_map_with_too_few_inputs(proto)
     del proto.graph.node[-1].input[1]
@@ -211,12 +211,12 @@ def input_too_many(proto: onnx.ModelProto) -> None:
     node(proto, "Add").input.append("x")
 
 
-@refused("Add 'a' has 2 outputs; Add gives 1 at opset 18")
+@refused("Add 'a' has 2 outputs; Add has 1 at opset 18")
 def output_too_many(proto: onnx.ModelProto) -> None:
     node(proto, "Add").output.append("more_of_it")
 
 
-@refused("Neg 'lost' has 0 outputs; Neg gives 1 at opset 18")
+@refused("Neg 'lost' has 0 outputs; Neg has 1 at opset 18")
 def output_missing(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(helper.make_node("Neg", ["x"], [], name="lost"))
 

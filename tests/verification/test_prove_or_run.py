@@ -113,7 +113,7 @@ def test_bad_models_are_errors_of_ours():
         sl.prove(broken, model(LOOP))
     assert "'z' is not defined" in sl.prove(model(UNROLLED), broken).reason
     body = model(LOOP.replace("bool d, float[N] e)", "bool d)"))
-    assert "its body gives 1 outputs" in sl.prove(model(UNROLLED), body).reason
+    assert "its body has 1 outputs" in sl.prove(model(UNROLLED), body).reason
     twice = model("g (float[N] x) => (float[N] y) { y = Abs (x)  y = Neg (x) }")
     assert "'y' is defined twice" in sl.prove(model(UNROLLED), twice).reason
     odd = model("g (float[N] x) => (float[N] y) { y = Abs (x, x) }")

@@ -73,7 +73,7 @@ def test_a_computed_condition(condition, trips, inputs):
         ("c2 = Less (zero, k2)", ", yes", "its condition still holds after 100 trips"),
         ("c2 = Gather (short, i)", ", yes", "cannot be computed: Gather 'y/c2' fails"),
         ("c2 = Less (k2, pair)", ", yes", "cannot be computed: 'c2' has 2 elements"),
-        ("c2 = com.microsoft.Strange (c)", ", yes", "which is not computed beforehand"),
+        ("c2 = com.microsoft.Strange (c)", ", yes", "which is not evaluated before run time"),
         (
             "u = RandomUniformLike (a) s = ReduceSum <keepdims = 0> (u) c2 = Cast <to = 9> (s)",
             ", yes",

@@ -73,7 +73,7 @@ ADD = "f (a, b) => (r) { r = Add (a, b) }"
         (
             "y, z = own.f (x)",
             [NEG],
-            "has 2 outputs; the function gives 1",
+            "has 2 outputs; the function has 1",
         ),
         ("y = own.f (x)", [CONCAT], "lacks an attribute 'axis', which Concat 'own::f/r' needs"),
         ("y = own.f <axis = 0.5> (x)", [CONCAT], "'axis' of kind FLOAT, which takes INT"),

@@ -232,7 +232,7 @@ def branch_missing(proto: onnx.ModelProto) -> None:
 REFUSED: dict[Change, str] = {
     undefined: "Add 'a' in graph 'main' reads 'missing', which nothing defines",
     undefined_inside: "Relu 'r' in graph 'yes' of If 'y' reads 'missing', which nothing defines",
-    undefined_output: "graph 'main' gives out 'missing', which nothing defines",
+    undefined_output: "graph 'main' has an output 'missing', which nothing defines",
     name_of_a_sibling: "Relu 'p' in graph 'no' of If 'y' reads 'r', which nothing defines",
     name_from_inside: "Relu 'z' in graph 'main' reads 'r', which nothing defines",
     outer_name_in_a_function: "Neg 'h' in graph 'f' reads 'w', which nothing defines",
@@ -251,7 +251,7 @@ REFUSED: dict[Change, str] = {
     opset_unknown: f"model 'main' imports opset {MAX_OPSET + 1}; known are 1 to {MAX_OPSET}",
     opset_zero: f"model 'main' imports opset 0; known are 1 to {MAX_OPSET}",
     opset_twice: "the model imports two versions of domain 'ai.onnx'",
-    branch_with_an_input: "its body takes 1 inputs where the node gives 0",
+    branch_with_an_input: "its body has 1 inputs; the node feeds 0",
     branch_missing: "If 'y' lacks its graph attribute 'else_branch'",
 }
 

@@ -16,8 +16,8 @@ from straightline.ir.io.files import encode, open_to_append, parse_bytes, read_p
 class TestReading:
     @pytest.mark.parametrize("content", [b"", b"\x08\x07", b"not a model", b"\xff" * 99])
     def test_what_is_no_model(self, content: bytes, tmp_path: Path) -> None:
-        with pytest.raises(LoadError, match="what was given is not an ONNX model"):
-            parse_bytes(content, "what was given")
+        with pytest.raises(LoadError, match="the argument is not an ONNX model"):
+            parse_bytes(content, "the argument")
         path = tmp_path / "m.onnx"
         path.write_bytes(content)
         with pytest.raises(LoadError, match=r"m\.onnx' is not an ONNX model"):
