@@ -107,7 +107,7 @@ class Cut(Gap):
         self.outside = {value: self._stand_in(value) for value in self.reads}
         self._copy_nodes()
         self._calls = calls
-        for key in self._calls.reached_from(self.scratch.graph):
+        for key in self._calls.reachable_from(self.scratch.graph):
             self.scratch.functions[key] = copy_function(model.functions[key])
 
     def _copy_nodes(self) -> None:

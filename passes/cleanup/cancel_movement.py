@@ -77,7 +77,7 @@ class _Cancelling:
         if shape == target:
             new = source if _may_stand_for(graph, source, value) else None
         elif _is_roundabout(node, source):
-            new = _reshaped(Builder(graph, self.fold), source, shape, target, value.name)
+            new = _reshape(Builder(graph, self.fold), source, shape, target, value.name)
         if new is None:
             return False
         replace_value(graph, value, new)
@@ -122,9 +122,7 @@ def _is_roundabout(node: Node, source: Value) -> bool:
     return computed or node.inputs[0] is not source
 
 
-def _reshaped(
-    emit: Builder, source: Value, shape: Shape, target: Shape, label: str
-) -> Value | None:
+def _reshape(emit: Builder, source: Value, shape: Shape, target: Shape, label: str) -> Value | None:
     """Emit one reshape by constants; None where no operator can."""
     fewer, more = _unit_axes(target, shape), _unit_axes(shape, target)
     if fewer:

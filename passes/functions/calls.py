@@ -120,7 +120,7 @@ class CallGraph:
             return False
         if sizes.expanded > _MOST_REPEATED * self._size_of_all > 0:
             return True
-        reached = self.reached([function.key]) & self._holding
+        reached = self.reachable([function.key]) & self._holding
         once = sum(self._sizes[key].own for key in reached)
         return sizes.expanded > _MOST_REPEATED * once > 0
 
@@ -128,9 +128,9 @@ class CallGraph:
     def _size_of_all(self) -> int:
         return sum(self._sizes[key].own for key in self._holding)
 
-    def reached_from(self, graph: Graph) -> set[FunctionKey]:
+    def reachable_from(self, graph: Graph) -> set[FunctionKey]:
         """The functions that a graph calls, directly or through others."""
-        return self.reached(self.callees(graph))
+        return self.reachable(self.callees(graph))
 
     def callees_first(self) -> list[Function]:
         """The functions, each after its callees, with recursive ones last."""
@@ -139,7 +139,7 @@ class CallGraph:
         order += [key for key in self.functions if key in self._recursive]
         return [self.functions[key] for key in order]
 
-    def reached(self, keys: Iterable[FunctionKey]) -> set[FunctionKey]:
+    def reachable(self, keys: Iterable[FunctionKey]) -> set[FunctionKey]:
         """These functions and their callees, direct or not."""
         return downstream(self._calls, keys)
 
@@ -175,7 +175,7 @@ def live_functions(model: Model) -> set[FunctionKey]:
     waiting = list(_callees(model.graph, model.functions))
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):
-            waiting += [key for key in _named(graph.node) if key in model.functions]
+            waiting += [key for key in _calls_in_messages(graph.node) if key in model.functions]
     live = set(waiting)
     while waiting:
         for key in _callees(model.functions[waiting.pop()].graph, model.functions):
@@ -193,9 +193,9 @@ def _callees(graph: Graph, functions: Collection[FunctionKey]) -> Iterator[Funct
                 yield key
 
 
-def _named(nodes: Iterable[onnx.NodeProto]) -> Iterator[FunctionKey]:
+def _calls_in_messages(nodes: Iterable[onnx.NodeProto]) -> Iterator[FunctionKey]:
     for node in nodes:
         yield normal_domain(node.domain), node.op_type, node.overload
         for attribute in node.attribute:
             for graph in (attribute.g, *attribute.graphs):
-                yield from _named(graph.node)
+                yield from _calls_in_messages(graph.node)

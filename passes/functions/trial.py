@@ -1,4 +1,4 @@
-"""Inlining trials: whether a call resolves control flow, found in a scratch model."""
+"""Inlining trials in a scratch model: tests for control flow that a call resolves."""
 
 from __future__ import annotations
 

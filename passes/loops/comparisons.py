@@ -81,7 +81,7 @@ class ConditionReader:
         states = zip(results, loop.inputs[2:], strict=True)
         self.states = dict(zip(body.inputs[2:], states, strict=False))
 
-    def carried(self) -> list[Value]:
+    def carried_inputs(self) -> list[Value]:
         """The loop-carried inputs of the body, except counters and invariants."""
         counters = (self._counter(slot) is not None for slot in self.states)
         pairs = zip(self.states.items(), counters, strict=True)
@@ -97,13 +97,13 @@ class ConditionReader:
         if counter.offset != counter.step:
             return False
 
-        def started(value: Value) -> Counter | None:
+        def as_counter(value: Value) -> Counter | None:
             return counter if _same(value, counter.start) else None
 
-        def bounded(value: Value) -> Value | None:
+        def as_bound(value: Value) -> Value | None:
             return other.bound if _same(value, other.bound) else None
 
-        read = self._read(part, started, bounded)
+        read = self._read(part, as_counter, as_bound)
         if read is None or read.equal != other.equal:
             return False
         # float32 holds small integers exactly.
@@ -140,18 +140,18 @@ class ConditionReader:
         return start is not None and self.inference.fact(start).elem_type == _INT32
 
     def _counter(self, value: Value) -> Counter | None:
-        added = self._added(value)
+        added = self._addition(value)
         slot, offset = (value, 0) if added is None else added
         if slot is self.body.inputs[0]:
             return Counter(None, 1, offset) if offset in (0, 1) else None
         result, start = self.states.get(slot, (None, None))
-        step = None if result is None else self._added(result)
+        step = None if result is None else self._addition(result)
         if start is None or step is None or step[0] is not slot or not self._is_whole(start):
             return None
         fits = step[1] in (1, -1) and offset in (0, step[1])
         return Counter(start, step[1], offset) if fits else None
 
-    def _added(self, value: Value) -> tuple[Value, int] | None:
+    def _addition(self, value: Value) -> tuple[Value, int] | None:
         """The operand and the constant of an addition or subtraction in the body."""
         node = value.producer
         if node is None or node.graph is not self.body or not node.is_op("Add", "Sub"):
@@ -192,10 +192,10 @@ class ConditionReader:
             if first is None or second is None:
                 continue
             (value, rounded), (limit, also) = self._strip_casts(first), self._strip_casts(second)
-            counted, bounded = counter(value), bound(limit)
+            counted, limit_value = counter(value), bound(limit)
             signs = _UP if counted is not None and counted.step == 1 else _DOWN
-            if counted is not None and bounded is not None and says in signs:
-                return Comparison(counted, bounded, signs[says], rounded or also)
+            if counted is not None and limit_value is not None and says in signs:
+                return Comparison(counted, limit_value, signs[says], rounded or also)
         return None
 
     def _strip_casts(self, value: Value) -> tuple[Value, bool]:

@@ -126,7 +126,7 @@ def _pays(loop: Node, reader: ConditionReader) -> bool:
         return True
     view, condition = body.view(), body.outputs[0].producer
     deciding = upstream(view, [condition]) if condition is not None else set()
-    carried = downstream(view, reader.carried())
+    carried = downstream(view, reader.carried_inputs())
     free = [n for n in body.unordered_nodes() if n not in carried and n not in deciding]
     return any(not node.is_op("Constant", "Identity") for node in free)
 
@@ -198,10 +198,10 @@ class _Counting:
             return bound
         key = end.comparison.bound, rising
         if key not in self.bounds:
-            self.bounds[key] = self._rounded(bound, rising)
+            self.bounds[key] = self._round_bound(bound, rising)
         return self.bounds[key]
 
-    def _rounded(self, bound: Value, rising: bool) -> Value:
+    def _round_bound(self, bound: Value, rising: bool) -> Value:
         away = np.arange(1, _SPACING + 1, dtype=np.int64) * (-1 if rising else 1)
         near = self.emit.add("Add", [bound, self.emit.constant(away, "away")], "near")
         pair = [self.emit.add("Cast", [v], "rounded", to=_FLOAT) for v in (near, bound)]

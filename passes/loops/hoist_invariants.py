@@ -69,7 +69,7 @@ class _Hoister:
         hazards = {} if certain else self.speculation.survey(candidates)
         view = body.view()
         staying = downstream(view, hazards) if hazards else set()
-        moving = _needed([n for n in candidates if n not in staying], body)
+        moving = _with_producers([n for n in candidates if n not in staying], body)
         if hazards:
             first = next(iter(hazards.values()))
             self.context.noted(
@@ -109,7 +109,7 @@ class _Hoister:
         return external or foreign or find_random_in(node, functions) is not None
 
 
-def _needed(nodes: Sequence[Node], body: Graph) -> list[Node]:
+def _with_producers(nodes: Sequence[Node], body: Graph) -> list[Node]:
     """The nodes worth a move, and the nodes that they depend on."""
     worth = [node for node in nodes if not node.is_op(*_FREE)]
     needed = upstream(body.view(), worth) if worth else set()

@@ -130,9 +130,9 @@ class _LoopsToScans(OtherForm[_Plan]):
             if self._is_scannable(read, trips, opset)
         ]
         certain, numbered = self.is_certain(loop_view.node), _is_numbered(loop_view, reads)
-        return self._guarded(_Plan(loop_view, trips, reads, numbered, certain, ()), opset)
+        return self._with_guard(_Plan(loop_view, trips, reads, numbered, certain, ()), opset)
 
-    def _guarded(self, plan: _Plan, opset: int) -> _Plan | str:
+    def _with_guard(self, plan: _Plan, opset: int) -> _Plan | str:
         node, loop_view = plan.loop_view.node, plan.loop_view
         whole = all(self.is_whole(read.selection, plan.trips) for read in plan.reads)
         if (plan.numbered or not plan.reads or not whole) and opset < 11:

@@ -35,7 +35,7 @@ class Unstacked:
         emitter: adds nodes to its graph.
         lengths: the length of each row of a Scan 8; that of the one row from version 9 on.
         longest: the length of a full row.
-        batched: whether it is a Scan 8.
+        batched: true for a Scan 8.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Stack:
         shapes: the sizes of the Scan, for the type of zeros.
         emitter: adds nodes to the graph.
         longest: the length of a full row.
-        batched: whether it is a Scan 8.
+        batched: true for a Scan 8.
     """
 
     def __init__(

@@ -23,9 +23,9 @@ class ScanLayout:
         scan_inputs: the scan inputs; [batch, length, ...] in version 8.
         input_axes: the axis that each scan input is scanned along, as written; in version 8 that
             of one row, so always 0.
-        input_backward: whether each scan input is scanned from its end.
+        input_backward: for each scan input, true if scanned from its end.
         output_axes: the axis of each scan output, in its own rank, as written.
-        output_backward: whether each scan output is filled from its end.
+        output_backward: for each scan output, true if filled from its end.
     """
 
     node: Node

@@ -57,8 +57,8 @@ class Padding:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_types[index])
         zero = np.full(1, "" if dtype.kind in "OUS" else 0, dtype)
         if self.elem_types[index] not in _PICKED:
-            return _filled(emitter, shape, zero, label)
-        picks = _filled(emitter, shape, np.zeros(1, np.int64), f"{label}_picks")
+            return _fill(emitter, shape, zero, label)
+        picks = _fill(emitter, shape, np.zeros(1, np.int64), f"{label}_picks")
         return emitter.add("Gather", [emitter.constant(zero, "zero"), picks], label, axis=0)
 
 
@@ -88,12 +88,12 @@ def plan_padding(shapes: ScanShapes, emitter: Builder, lengths: Value) -> Paddin
 
 def iota(emitter: Builder, length: Value) -> Value:
     """Emit the numbers 0, 1, ... below `length`, int64 of shape [1]; opset 9 has no Range."""
-    ones = _filled(emitter, length, np.ones(1, np.int64), f"{length.name}_ones")
+    ones = _fill(emitter, length, np.ones(1, np.int64), f"{length.name}_ones")
     indices = emitter.add("NonZero", [ones], f"{length.name}_rows")
     return emitter.squeeze(indices, 0, f"{length.name}_indices")
 
 
-def _filled(emitter: Builder, shape: Value, element: Array, label: str) -> Value:
+def _fill(emitter: Builder, shape: Value, element: Array, label: str) -> Value:
     value = Tensor(array=element).message()
     return emitter.add("ConstantOfShape", [shape], label, value=value)
 

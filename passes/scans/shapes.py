@@ -83,7 +83,7 @@ class ScanShapes:
         declared = self.inference.symbols.fact(value.type)
         return Fact(fact.elem_type or declared.elem_type, declared.shape, None, fact.other)
 
-    def _scanned(self) -> list[Fact]:
+    def _scan_facts(self) -> list[Fact]:
         return self.input_facts()[-len(self.scan.scan_inputs) :]
 
     def batch(self) -> int | None:
@@ -92,13 +92,13 @@ class ScanShapes:
 
     def length(self) -> int | None:
         """The length of the longest row; None if known only at run time."""
-        pairs = zip(self._scanned(), self.scan.input_axes, strict=True)
+        pairs = zip(self._scan_facts(), self.scan.input_axes, strict=True)
         return _first_known([_size(fact, self._before + axis) for fact, axis in pairs])
 
     def axis_outside(self) -> str | None:
         """The obstacle of a scan input without its scanned axis; None if all have it."""
         axes = self.scan.input_axes
-        for value, fact, axis in zip(self.scan.scan_inputs, self._scanned(), axes, strict=True):
+        for value, fact, axis in zip(self.scan.scan_inputs, self._scan_facts(), axes, strict=True):
             place, rank = self._before + axis, None if fact.shape is None else len(fact.shape)
             if rank is not None and not -rank <= place < rank:
                 return f"its scan input '{value.name}' has rank {rank}, which has no axis {place}"
@@ -122,7 +122,7 @@ class ScanShapes:
 
     def input_rank(self, index: int) -> int | None:
         """The rank of a scan input; None if unknown."""
-        shape = self._scanned()[index].shape
+        shape = self._scan_facts()[index].shape
         if shape is not None:
             return len(shape)
         scan = self.scan
@@ -237,7 +237,7 @@ class ScanShapes:
         for state, final in zip(self.input_facts()[1:], scan.final_states, strict=False):
             if final is not None:
                 self.inference.assume(final, state.without_content())
-        around = self._scanned()[0].shape
+        around = self._scan_facts()[0].shape
         for element, output in zip(elements, scan.scan_outputs, strict=False):
             if output is not None:
                 dims = None

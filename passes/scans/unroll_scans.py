@@ -80,7 +80,7 @@ class _Plan:
         template: its body, ready to be copied.
         lengths: the length of each row of a Scan 8; that of the one row from version 9 on.
         longest: the length of a full row.
-        batched: whether it is a Scan 8.
+        batched: true for a Scan 8.
     """
 
     scan: ScanLayout
@@ -96,7 +96,7 @@ class _Plan:
         return sum(self.lengths)
 
     @property
-    def collected(self) -> list[int]:
+    def used_outputs(self) -> list[int]:
         """The positions of the scan outputs in use."""
         graph = self.template.into
         return [
@@ -109,7 +109,7 @@ class _Plan:
     def moves(self) -> int:
         """The maximum number of nodes that split the inputs and stack the outputs."""
         rows = len(self.lengths) + 1
-        moved = len(self.scan.scan_inputs) + len(self.collected)
+        moved = len(self.scan.scan_inputs) + len(self.used_outputs)
         states = 2 * len(self.scan.states) * rows if self.batched else 0
         return moved * (self.trips + rows) + states
 
@@ -160,7 +160,7 @@ class _ScanUnroller:
         if isinstance(scan, str):
             return scan
         if longest is None:
-            return _unknown("length", scan)
+            return _size_obstacle("length", scan)
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
         if isinstance(lengths, str):
             return lengths
@@ -168,7 +168,7 @@ class _ScanUnroller:
         plan = _Plan(scan, shapes, template, lengths, longest, version == 8)
         refusal = self.budget.refuses_trips(plan.trips, plan.cost)
         if refusal is None and self.options.costs != "none":
-            rows = len(scan.scan_inputs) + len(plan.collected)
+            rows = len(scan.scan_inputs) + len(plan.used_outputs)
             refusal = refuses_copies(scan.body, plan.trips, rows)
         return refusal or _unknown_zeros(plan) or _unsayable(plan, version) or plan
 
@@ -189,18 +189,18 @@ class _ScanUnroller:
         parts = Unstacked(scan, emitter, plan.lengths, plan.longest, plan.batched)
         finals, rows, trips = [], [], 0
         for row, (state, elements) in enumerate(zip(parts.states(), parts.elements(), strict=True)):
-            collected = []
+            row_results = []
             for trip, element in enumerate(elements):
                 suffix = f"_{row}_{trip}" if len(plan.lengths) > 1 else f"_{trip}"
                 results = plan.template.instantiate([*state, *element], suffix)
                 state = results[:count]
-                collected.append(results[count:])
+                row_results.append(results[count:])
                 self.report(scan.node, trips, plan.trips)
                 trips += 1
             finals.append(state)
-            rows.append(collected)
+            rows.append(row_results)
         stacked = [
-            self.stack(emitter, plan, index, rows) if index in plan.collected else None
+            self.stack(emitter, plan, index, rows) if index in plan.used_outputs else None
             for index in range(len(scan.scan_outputs))
         ]
         return [*_final_states(emitter, plan, finals), *stacked]
@@ -241,7 +241,7 @@ def _without_trips(emitter: Builder, plan: _Plan) -> list[Value | None]:
     """The outputs of a Scan without iterations: initial states, and zeros, or empty tensors."""
     results: list[Value | None] = list(plan.scan.states[: len(plan.scan.final_states)])
     for index, old in enumerate(plan.scan.scan_outputs):
-        element = element_shape(plan.shapes, index) if index in plan.collected else None
+        element = element_shape(plan.shapes, index) if index in plan.used_outputs else None
         if old is None or element is None:
             results.append(None)
             continue
@@ -259,7 +259,7 @@ def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[in
     """The length of each row of a Scan 8, or the obstacle to them."""
     batch, lengths = shapes.batch(), scan.sequence_lens
     if batch is None:
-        return _unknown("batch", scan)
+        return _size_obstacle("batch", scan)
     if lengths is None:
         return (longest,) * batch
     if lengths.constant is None:
@@ -273,7 +273,7 @@ def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[in
     return numbers
 
 
-def _unknown(what: str, scan: ScanLayout) -> str:
+def _size_obstacle(what: str, scan: ScanLayout) -> str:
     return _SIZE_UNKNOWN(origins(scan.scan_inputs[0], sizes=True), size=what)
 
 
@@ -281,7 +281,7 @@ def _unknown_zeros(plan: _Plan) -> str | None:
     """The obstacle to zeros, or an empty tensor, for a scan output."""
     if all(length == plan.longest for length in plan.lengths) and plan.trips:
         return None
-    for index in plan.collected:
+    for index in plan.used_outputs:
         enough = element_shape(plan.shapes, index) is not None or plan.trips
         if not enough or not plan.shapes.element(index).elem_type:
             output = plan.scan.scan_outputs[index]
@@ -309,7 +309,7 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
         if why is not None and scan.body.is_used(inner):
             return f"its scan input '{value.name}' {why}"
     together = ["Unsqueeze", "Concat"] if several else ["Unsqueeze"]
-    for index in plan.collected:
+    for index in plan.used_outputs:
         why = unsayable(together, plan.shapes.element(index).elem_type, opset, "Scan")
         if why is not None:
             return f"its scan output '{scan.scan_outputs[index].name}' {why}"  # type: ignore[union-attr]

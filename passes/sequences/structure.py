@@ -56,13 +56,13 @@ class KnownSequence:
 
     def insert(self, at: int, element: LazyValue) -> KnownSequence:
         """A new sequence with one more element, before a position."""
-        return self._edited(1, at, element)
+        return self._edit(1, at, element)
 
     def erase(self, at: int) -> KnownSequence:
         """A new sequence without the element at a position."""
-        return self._edited(-1, at, None)
+        return self._edit(-1, at, None)
 
-    def _edited(self, more: int, at: int, element: LazyValue | None) -> KnownSequence:
+    def _edit(self, more: int, at: int, element: LazyValue | None) -> KnownSequence:
         edited = KnownSequence()
         edited.count = self.count + more
         edited._flat, edited._base, edited._at, edited._element = None, self, at, element
@@ -158,7 +158,7 @@ class Structures:
         structure = None if value is None else self.contents.get(value)
         if isinstance(structure, KnownSequence):
             return structure
-        raise self._unknown(value, "sequence")
+        raise self._obstacle(value, "sequence")
 
     def optional(self, value: Value) -> OptionalContent:
         """The content of an optional.
@@ -169,7 +169,7 @@ class Structures:
         structure = self.contents.get(value)
         if isinstance(structure, OptionalContent):
             return structure
-        raise self._unknown(value, "optional")
+        raise self._obstacle(value, "optional")
 
     def kinds(self, value: Value) -> frozenset[str]:
         """The possible kinds of a value, out of "tensor", "seq" and "optional"."""
@@ -182,7 +182,7 @@ class Structures:
             return frozenset({_KINDS.get(kind, kind)})
         return _kinds_by_operator(value)
 
-    def _unknown(self, value: Value | None, kind: str) -> Undecided:
+    def _obstacle(self, value: Value | None, kind: str) -> Undecided:
         """The reason why a value's structure is unknown."""
         if value is None:
             return Undecided(_ABSENT(structure=kind))

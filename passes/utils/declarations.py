@@ -39,7 +39,7 @@ class CorrectDeclarations(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Correct the declarations in every graph."""
-        values = [value for graph in model.graphs() for value in _declared(graph)]
+        values = [value for graph in model.graphs() for value in _declarations(graph)]
         dissolved = {r.op_type for r in context.remarks if r.action == "rewritten"}
         bodies = any(graph.holder is not None for graph in model.graphs())
         # A rewrite without declarations or bodies can only affect outputs.
@@ -49,7 +49,7 @@ class CorrectDeclarations(Pass):
 
     def correct(self, model: Model, context: PassContext) -> bool:
         """Correct every declaration that contradicts inference."""
-        values = [value for graph in model.graphs() for value in _declared(graph)]
+        values = [value for graph in model.graphs() for value in _declarations(graph)]
         inference = context.analyses.new_inference(model)
         for value, fact in context.analyses.facts.items():
             inference.assume(value, outside(inference.symbols, fact, ()))
@@ -112,7 +112,7 @@ def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:
     return type_
 
 
-def _declared(graph: Graph) -> Iterator[Value]:
+def _declarations(graph: Graph) -> Iterator[Value]:
     """Yield the values of a graph with a redundant declaration, except outputs."""
     holder = graph.holder
     if holder is not None:

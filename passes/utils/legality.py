@@ -74,7 +74,7 @@ def _naming_node(graph: Graph) -> Node | None:
 
 
 def unnameable_output(node: Node, results: Sequence[Value]) -> str | None:
-    """Why an output of its graph would end without a node to carry it.
+    """The obstacle to an output of the graph that no node could name.
 
     Args:
         node: the construct to dissolve.

@@ -161,7 +161,7 @@ def _concat_rows(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> V
     if write.node.input(0) is write.state.argument:
         together = concat_rows(rows, axis, shape, feeding.emit)
         return feeding.emit.concat([initial, together], axis, write.state.result.name)
-    together = concat_rows(feeding.reversed(rows), axis, shape, feeding.emit)
+    together = concat_rows(feeding.reverse(rows), axis, shape, feeding.emit)
     return feeding.emit.concat([together, initial], axis, write.state.result.name)
 
 

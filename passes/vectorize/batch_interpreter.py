@@ -390,7 +390,7 @@ class Batcher(NodeBatcher):
         if dropped:
             value = self._empty_axes(value, [axis + 1 for axis in dropped])
         if stacked.backward:
-            value = self.feeding.reversed(value)
+            value = self.feeding.reverse(value)
         rank = len(operand.fact.shape)
         axis = stacked.axis % (rank + 1)
         perm = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]

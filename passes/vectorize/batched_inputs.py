@@ -295,7 +295,7 @@ class Feeding:
         source, shape = self.same(scanned.source), self._shape(scanned)
         value = self.rows(source, scanned.axis, scanned.argument.name)
         if scanned.backward:
-            value = self.reversed(value)
+            value = self.reverse(value)
         axis = scanned.axis % len(shape)
         before, after = shape[:axis], shape[axis + 1 :]
         if scanned.size is None:
@@ -323,7 +323,7 @@ class Feeding:
         perm = [axis, *(other for other in range(rank) if other != axis)]
         return self.emit.transpose(source.value, perm, label)
 
-    def reversed(self, value: Value) -> Value:
+    def reverse(self, value: Value) -> Value:
         """Reverse the first axis of a value; a second reversal restores the value."""
         if value not in self.reversals:
             other = self.cut(value, [-1], [_FROM_THE_END], [0], [-1])

@@ -56,7 +56,7 @@ class Distribution:
             order += members
             vertex = next(iter(members))
             if len(members) > 1 or self._graph.has_edge(vertex, vertex):
-                self._stay(members, _carried(members))
+                self._stay(members, _recurrence_reason(members))
                 continue
             try:
                 self._compute(vertex)
@@ -105,6 +105,6 @@ class Distribution:
         return only_final and any(v in self.inside for v in self._graph.predecessors(vertex))
 
 
-def _carried(members: set[Vertex]) -> str:
+def _recurrence_reason(members: set[Vertex]) -> str:
     names = sorted(vertex.argument.name for vertex in members if isinstance(vertex, State))
     return f"carries '{names[0]}', which each trip makes of that of the one before"

@@ -176,7 +176,7 @@ class ResidualPlan:
         return bool(self.states or self.residual.scan_outputs or self.residual.rows)
 
     @property
-    def needed(self) -> list[Value]:
+    def operand_values(self) -> list[Value]:
         """The operands of its reads, in the scratch graph."""
         return [self.operands[value].value for value in self.reads if value in self.operands]
 

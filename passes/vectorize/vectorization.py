@@ -166,7 +166,7 @@ class Vectorization:
         inside = self._with_writers(self.distribution.inside)
         self.plan = ResidualPlan(self.residual, inside, self.batcher.operands)
         scratch = self.feeding.emit.graph
-        set_results(scratch, [*scratch.outputs, *self.plan.needed])
+        set_results(scratch, [*scratch.outputs, *self.plan.operand_values])
         drop_dead_nodes(scratch)
         self.residual.drop_dead_nodes()
         if not self.plan.gives:  # nothing reads the outputs of the residual loop

@@ -12,7 +12,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.batching import Unbatchable
 from straightline.passes import RaiseRecurrences
 from straightline.passes.recurrences.recognize.one_step import ONE_STEP
-from straightline.passes.recurrences.recognize.polynomials import Carried, Free, Product
+from straightline.passes.recurrences.recognize.polynomials import Free, Product, StateAtom
 from straightline.passes.recurrences.recognize.recurrence import AllTrips
 from straightline.passes.recurrences.recognize.rules import RULES
 from straightline.passes.recurrences.recognize.sink_products import read_hoisted
@@ -331,7 +331,7 @@ def _words(of, monomial):
 
 
 def _word(of, atom):
-    if isinstance(atom, Carried):
+    if isinstance(atom, StateAtom):
         return atom.state.argument.name
     if isinstance(atom, Free):
         return atom.value.name + (str(list(atom.columns)) if atom.columns else "")

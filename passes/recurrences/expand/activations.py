@@ -57,7 +57,7 @@ class Activations:
         if kind == "Affine":
             return self._affine(value, alpha, beta, label)
         if kind == "ScaledTanh":
-            bent = self.emit.add("Tanh", [self._scaled(value, beta)], "bent")
+            bent = self.emit.add("Tanh", [self._scale(value, beta)], "bent")
             return self.emit.add("Mul", [bent, self.number(alpha)], label)
         if kind == "ThresholdedRelu" and self.emit.opset < _THRESHOLDED_RELU:
             return self._above(value, alpha, label)
@@ -65,11 +65,11 @@ class Activations:
         attributes |= {"beta": beta} if kind == "HardSigmoid" else {}
         return self.emit.add(kind, [value], label, **attributes)
 
-    def _scaled(self, value: Value, factor: float) -> Value:
+    def _scale(self, value: Value, factor: float) -> Value:
         return self.emit.add("Mul", [value, self.number(factor)], "scaled")
 
     def _affine(self, value: Value, alpha: float, beta: float, label: str) -> Value:
-        scaled = value if alpha == 1 else self._scaled(value, alpha)
+        scaled = value if alpha == 1 else self._scale(value, alpha)
         return self.emit.add("Add", [scaled, self.number(beta)], label)
 
     def _above(self, value: Value, least: float, label: str) -> Value:

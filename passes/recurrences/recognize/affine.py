@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ..weights import Matrix, Unfit
-from .polynomials import Atoms, Carried, Monomial, Product, Sum
+from .polynomials import Atoms, Monomial, Product, StateAtom, Sum
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ def describe(atoms: Atoms, monomial: Monomial) -> str:
     words = []
     for index in monomial:
         atom = atoms[index]
-        if isinstance(atom, Carried):
+        if isinstance(atom, StateAtom):
             words.append(f"'{atom.state.argument.name}'")
         elif isinstance(atom, Product):
             words.append(f"({describe(atoms, atom.source)} times '{atom.matrix.value.name}')")

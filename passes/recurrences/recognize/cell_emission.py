@@ -67,7 +67,7 @@ class _Emission:
         hidden = self.cell.hidden
         x, w = self._input()
         self._require_states_everywhere()
-        r = self._joined(self._recurrent(gate) for gate in self.cell.gates)
+        r = self._concat(self._recurrent(gate) for gate in self.cell.gates)
         mask = self.of.mask
         packing = None if mask is None else Packing(self.emit, self.sequence.counts(mask))
         lengths = None
@@ -118,7 +118,7 @@ class _Emission:
 
     # Weights -------------------------------------------------------------------------------------
 
-    def _joined(self, blocks: Iterable[Block]) -> Block:
+    def _concat(self, blocks: Iterable[Block]) -> Block:
         return self.weights.concat(list(blocks), 0)
 
     def _whole(self, block: Block) -> Value:
@@ -162,7 +162,7 @@ class _Emission:
         if self.of.mask is None:
             self.sequence.turn(widths)
         parts = [self.sequence.input(source) for source in widths]
-        return self.sequence.pad_steps(self.emit.concat(parts, 2, "fed")), self._joined(rows)
+        return self.sequence.pad_steps(self.emit.concat(parts, 2, "fed")), self._concat(rows)
 
     def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:
         """Yield the inputs of a gate: sources, their weights, their widths."""
@@ -237,26 +237,26 @@ class _Emission:
         last = [*inner[1:], self.cell.reset_bias]
         if not any([*self.biases, *last]):
             return None
-        return self._whole(self._joined(self._vector(terms) for terms in [*self.biases, *last]))
+        return self._whole(self._concat(self._vector(terms) for terms in [*self.biases, *last]))
 
     def _peepholes(self) -> Value | None:
         if not any(self.cell.peepholes):
             return None
-        return self._whole(self._joined(self._vector(terms) for terms in self.cell.peepholes))
+        return self._whole(self._concat(self._vector(terms) for terms in self.cell.peepholes))
 
     def _vector(self, terms: Sequence[tuple[float, Monomial]]) -> Block:
         """A sum of loop-invariant terms, as wide as the state."""
         total: Block | None = None
         for factor, monomial in terms:
             blocks = [self._element(free) for free in self._frees(monomial)]
-            block = functools.reduce(self._multiplied, blocks) if blocks else self._ones()
+            block = functools.reduce(self._multiply, blocks) if blocks else self._ones()
             total = self.weights.add(total, self.weights.scale(block, factor))
         return self.weights.zeros(self.size) if total is None else total
 
     def _ones(self) -> Block:
         return np.ones(self.size, self.weights.dtype)
 
-    def _multiplied(self, one: Block, other: Block) -> Block:
+    def _multiply(self, one: Block, other: Block) -> Block:
         if isinstance(one, Value) or isinstance(other, Value):
             values = [self.weights.value(one), self.weights.value(other)]
             return self.emit.add("Mul", values, "product")

@@ -9,7 +9,7 @@ from ...vectorize.loop_view import State
 from ..functions import LINEAR, OVERFLOWING, Function, is_supported
 from ..weights import Unfit
 from .affine import Affine, affine, describe, require_affine
-from .polynomials import Activation, Atoms, Carried, Free, Monomial, Product, Sum
+from .polynomials import Activation, Atoms, Free, Monomial, Product, StateAtom, Sum
 from .symbolic_cell import Interpretation
 
 
@@ -69,7 +69,7 @@ def find_cell(of: Interpretation) -> Cell:
 
 
 def _rnn(atoms: Atoms, state: State, result: Sum) -> Cell | None:
-    hidden = (atoms.index(Carried(state)),)
+    hidden = (atoms.index(StateAtom(state)),)
     atom = _single(atoms, result)
     if isinstance(atom, Activation):
         form = affine(atoms, atom.argument, hidden)
@@ -93,7 +93,7 @@ def _single(atoms: Atoms, total: Sum) -> object:
 
 
 def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
-    hidden = (atoms.index(Carried(state)),)
+    hidden = (atoms.index(StateAtom(state)),)
     gate, candidate, keeps = _blend(atoms, result, hidden)
     update = _gate(atoms, gate, hidden, not keeps)
     form = affine(atoms, candidate.argument, hidden)
@@ -208,7 +208,7 @@ def _lstm(atoms: Atoms, results: dict[State, Sum]) -> Cell:
     else:
         raise Unfit("is carried with another one, and neither is a gate times an activation of it")
     gate, function = out
-    carried, own = (atoms.index(Carried(hidden)),), atoms.index(Carried(cell))
+    carried, own = (atoms.index(StateAtom(hidden)),), atoms.index(StateAtom(cell))
     forget, into, candidate = _cell_gates(atoms, results[cell], own)
     if not forget.activation.function == into.activation.function == gate.function:
         raise Unfit("has gates of different activations")

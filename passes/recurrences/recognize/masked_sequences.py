@@ -84,7 +84,7 @@ class Packing:
         self._counts = counts
 
     @lazy_property
-    def _reached(self) -> Value:
+    def _live_counts(self) -> Value:
         """The number of live elements up to each iteration."""
         return self._emit.running_sum(self._counts, "reached")
 
@@ -117,7 +117,7 @@ class Packing:
         keys = emit.add("Mul", [self._counts, trips], "keys")
         keys = emit.add("Sub", [keys, emit.unsqueeze(numbers, (1, 2), "numbers")], "keys")
         _, order = emit.several(Operator.make("TopK", axis=0), [keys, trips], ["sorted", "order"])
-        return self._gathered(source, order)
+        return self._gather(source, order)
 
     def every(self, hidden: Value, initial: Value) -> Value:
         """Emit the states after each iteration, [trips, batch, elements].
@@ -126,13 +126,13 @@ class Packing:
             hidden: the states after each step.
             initial: the state before the first step, [1, batch, elements].
         """
-        return self._gathered(self._emit.concat([initial, hidden], 0, "rows"), self._reached)
+        return self._gather(self._emit.concat([initial, hidden], 0, "rows"), self._live_counts)
 
     def last(self, final: Value, initial: Value) -> Value:
         """Emit the state after the last iteration, [1, batch, elements], from the last step's."""
         return self._emit.add("Where", [self._nothing, initial, final], final.name)
 
-    def _gathered(self, source: Value, places: Value) -> Value:
+    def _gather(self, source: Value, places: Value) -> Value:
         """Emit a gather of elements, row by row."""
         ones = self._emit.vector((1, 1), "ones")
         shape = self._emit.add("Shape", [source], "shape")

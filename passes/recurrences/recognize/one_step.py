@@ -57,16 +57,16 @@ class _Step:
         start = gate * self.size
         matrix = self.inputs.columns(start, start + self.size)
         ((total, _),) = self.of.multiply(self.of.row(self._value(0)), matrix)
-        return total + self._added(gate)
+        return total + self._bias(gate)
 
     def recurrent_part(self, gate: int, source: Sum) -> Sum:
         """The recurrent part of a gate, with its bias."""
         start = gate * self.size
         matrix = self.recurrent.columns(start, start + self.size)
         ((total, _),) = self.of.multiply(((source, self.size),), matrix)
-        return total + self._added(self.count + gate)
+        return total + self._bias(self.count + gate)
 
-    def _added(self, part: int) -> Sum:
+    def _bias(self, part: int) -> Sum:
         return self._columns(BIAS, part)
 
     def peephole(self, part: int, cell: Sum) -> Sum:

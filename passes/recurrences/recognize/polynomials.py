@@ -24,7 +24,7 @@ Monomial = tuple[int, ...]
 Columns = tuple[int, int]
 
 
-class Carried(NamedTuple):
+class StateAtom(NamedTuple):
     """A loop-carried state at the start of an iteration."""
 
     state: State
@@ -72,7 +72,7 @@ class Activation(NamedTuple):
         return self.kind, self.alpha, self.beta
 
 
-Atom = Carried | Free | Product | Activation
+Atom = StateAtom | Free | Product | Activation
 
 
 class Sum:
@@ -204,7 +204,7 @@ class Atoms:
         return self._cut[key]
 
     def _part(self, atom: Atom, start: int, stop: int) -> Atom:
-        if isinstance(atom, Carried):
+        if isinstance(atom, StateAtom):
             raise Unfit(f"takes columns of '{atom.state.argument.name}' alone")
         if isinstance(atom, Free):
             first = atom.columns[0] if atom.columns is not None else 0

@@ -242,7 +242,7 @@ class AllTrips(Batcher):
         self._finals.update(replacement.final)
         for value, state in replacement.aliases.items():
             if state in replacement.every:
-                self.operands[value] = self._reshaped(replacement.every[state], state, value)
+                self.operands[value] = self._reshape(replacement.every[state], state, value)
         for state, every in replacement.every.items():
             fact = self.inference.fact(state.initial).without_content()
             self.operands[state.result] = Operand(every, True, fact)
@@ -257,7 +257,7 @@ class AllTrips(Batcher):
         self.enter_state(state, self.emit.concat([first, every], 0, slot.name))
         return True
 
-    def _reshaped(self, every: Value, state: State, value: Value) -> Operand:
+    def _reshape(self, every: Value, state: State, value: Value) -> Operand:
         """Reshape the values of a state to another shape, up to axes of size 1."""
         own, other = self.inference.fact(state.initial), self.inference.fact(value)
         old, new = (

@@ -102,7 +102,7 @@ class Sequence3:
     def input(self, frees: Sequence[Free]) -> Value:
         """Emit a product of state-independent values, [trips, batch, elements]."""
         values = [self._rows(free) for free in frees]
-        value = functools.reduce(self._multiplied, values)
+        value = functools.reduce(self._multiply, values)
         if self.batch_axis is None or any(
             self.of.lead_of(self.of.shape(free.value)) for free in frees
         ):
@@ -110,7 +110,7 @@ class Sequence3:
         ends = [self.emit.vector((1,), "k"), self.batch, self.emit.vector((1,), "k")]
         return self.emit.add("Expand", [value, self.emit.concat(ends, 0, "shape")], "fed")
 
-    def _multiplied(self, one: Value, other: Value) -> Value:
+    def _multiply(self, one: Value, other: Value) -> Value:
         return self.emit.add("Mul", [one, other], "product")
 
     def _rows(self, free: Free) -> Value:
@@ -199,15 +199,15 @@ class Sequence3:
                 self.emit.vector(tuple(axes), "k"),
             ]
             value = self.emit.add("Slice", [value, *bounds], value.name)
-        value = self._shaped(value, 1)
-        return self.recurrence.trips.feeding.reversed(value) if self.backward else value
+        value = self._to_state_shape(value, 1)
+        return self.recurrence.trips.feeding.reverse(value) if self.backward else value
 
     def last(self, state: State, value: Value) -> Value:
         """Emit the last state from the operator's output [1, batch, elements]."""
         if self._empty is not None:
             bounds = [self.emit.vector((0,), "k"), self.batch, self.emit.vector((1,), "k")]
             value = self.emit.add("Slice", [value, *bounds], value.name)
-        value = self._shaped(self.emit.squeeze(value, 0, value.name), 0)
+        value = self._to_state_shape(self.emit.squeeze(value, 0, value.name), 0)
         if self._none is None:
             return value
         some = self.emit.once("Cast", [self.trips], "some", to=onnx.TensorProto.BOOL)
@@ -216,7 +216,7 @@ class Sequence3:
         inputs = [some, value, self._same(state.initial)]
         return self.emit.add("Where", inputs, state.result.name)
 
-    def _shaped(self, value: Value, first: int) -> Value:
+    def _to_state_shape(self, value: Value, first: int) -> Value:
         """Reshape [batch, elements] after some axes to the shape of the state."""
         rank = len(self.shape)
         if rank == 1:

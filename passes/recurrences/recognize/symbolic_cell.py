@@ -18,7 +18,7 @@ from ..weights import Matrix, Unfit
 from .column_sums import Part, Row, align, cut, map_parts
 from .finiteness import Finiteness
 from .masked_sequences import find_mask, mask_aliases
-from .polynomials import Activation, Atoms, Carried, Free, Product, Sum, number
+from .polynomials import Activation, Atoms, Free, Product, StateAtom, Sum, number
 from .recurrence import Recurrence
 
 _DEEPEST = 16
@@ -89,7 +89,7 @@ class Interpretation:
             shape = self.shape(state.argument)
             if lead(shape, transposed) != self.lead:
                 raise Unfit("is carried with another one of another batch")
-            atom = self.atoms.of(Carried(state))
+            atom = self.atoms.of(StateAtom(state))
             self._rows[state.argument] = ((atom, self.width(state.argument)),)
         for node in recurrence.nodes:
             self._visit(node)

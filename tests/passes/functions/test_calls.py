@@ -43,7 +43,7 @@ def test_circles_and_what_leads_into_one():
     order = [function.header.name for function in calls.callees_first()]
     assert order == ["d", "f", "a", "b", "c", "e", "g"]
     key = functions["c"].key
-    assert {name for _, name, _ in calls.reached([key])} == {"b", "c", "d"}
+    assert {name for _, name, _ in calls.reachable([key])} == {"b", "c", "d"}
 
 
 def test_control_flow_counts_for_all_that_lead_to_it():
@@ -83,7 +83,7 @@ def test_calls_in_bodies_count():
     calls = CallGraph(model.functions)
     keys = {name: ("local", name, "") for name in ("outer", "inner", "alone")}
     outer, inner, alone = (model.functions[key] for key in keys.values())
-    assert calls.reached_from(model.graph) == {keys["outer"], keys["inner"]}
+    assert calls.reachable_from(model.graph) == {keys["outer"], keys["inner"]}
     assert live_functions(model) == {keys["outer"], keys["inner"]}
     assert [calls.holds_control_flow(f) for f in (outer, inner, alone)] == [True, False, True]
     assert not any(map(calls.is_recursive, (outer, inner, alone)))

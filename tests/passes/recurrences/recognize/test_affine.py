@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cells import interpreted
 from straightline.passes.recurrences.recognize.affine import affine, describe, require_affine
-from straightline.passes.recurrences.recognize.polynomials import Carried
+from straightline.passes.recurrences.recognize.polynomials import StateAtom
 from straightline.passes.recurrences.weights import Unfit
 
 W = np.arange(16).reshape(4, 4)
@@ -13,7 +13,7 @@ W = np.arange(16).reshape(4, 4)
 def form_of(body):
     of = interpreted(body, w=W, b=[1, 2, 3, 4])
     state = of.recurrence.states[0]
-    hidden = (of.atoms.index(Carried(state)),)
+    hidden = (of.atoms.index(StateAtom(state)),)
     return of, affine(of.atoms, of.result(state.result), hidden)
 
 

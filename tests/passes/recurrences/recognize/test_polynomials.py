@@ -6,9 +6,9 @@ from straightline.passes.recurrences.recognize.polynomials import (
     MOST_TERMS,
     Activation,
     Atoms,
-    Carried,
     Free,
     Product,
+    StateAtom,
     Sum,
     number,
 )
@@ -49,14 +49,14 @@ def test_columns():
     broad = atoms.of(Free(value, 0))
     assert atoms.cut(broad, 1, 2) == broad
     with pytest.raises(Unfit, match="takes columns of 'h'"):
-        atoms.cut(atoms.of(Carried(STATE)), 0, 1)
+        atoms.cut(atoms.of(StateAtom(STATE)), 0, 1)
 
 
 def test_limits():
     atoms = Atoms()
     with pytest.raises(Unfit, match="more than 24 terms"):
         Sum({(index,): 1.0 for index in range(MOST_TERMS + 1)})
-    total = atoms.of(Carried(STATE))
+    total = atoms.of(StateAtom(STATE))
     with pytest.raises(Unfit, match="nests more than 12"):
         for _ in range(20):
             total = atoms.of(Activation("Tanh", 0.0, 0.0, total))
@@ -64,7 +64,7 @@ def test_limits():
 
 def test_what_is_free_and_what_holds_a_product():
     atoms = Atoms()
-    free, state = atoms.of(Free(Value("x"), 4)), atoms.of(Carried(STATE))
+    free, state = atoms.of(Free(Value("x"), 4)), atoms.of(StateAtom(STATE))
     product = atoms.of(Product((0,), Matrix(Value("w"), (4, 4), 4, 4)))
     assert all(map(atoms.free, (free * free).terms)) and not atoms.free((0, 1))
     assert atoms.holds_product(product + state) and not atoms.holds_product(free + state)
