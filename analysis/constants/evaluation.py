@@ -17,7 +17,7 @@ from ...ops.cost_estimates import EACH
 from ...ops.randomness import draws_random_numbers, find_random
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
-from ..shapes.alone import reads_of, single_node_model
+from ..shapes.single_node_model import reads_of, single_node_model
 
 if TYPE_CHECKING:
     from ...reference.loop import Loop

@@ -14,9 +14,9 @@ from ...ir.lazy import lazy_property
 from ...reference.bodies import MOST_SHOWN, Body
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
-from .alone import reads_of, single_node_model
 from .loop_fixpoint import Inference
 from .onnx_inference_cache import message_for_onnx
+from .single_node_model import reads_of, single_node_model
 
 
 class ScanElement(NamedTuple):

@@ -14,8 +14,8 @@ from ..constants.dependence import CallReads, Query
 from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call
 from ..constants.folding import Folder
 from ..constants.provenance import origins
-from ..shapes.alone import reads_of
 from ..shapes.inference import ShapeInference
+from ..shapes.single_node_model import reads_of
 from .body_inputs import condition_tensor, iteration_number
 
 

@@ -95,7 +95,7 @@ def parts(condition: Value) -> Iterator[Part]:
 
 
 def _passes_on(node: Node, holds: bool) -> bool:
-    """Test whether a node's output holds only if all its inputs do."""
+    """Test whether a required value of an output implies that of all inputs."""
     if node.is_op("Cast"):
         source = node.inputs[0]
         return source is not None and source.elem_type == TensorProto.BOOL

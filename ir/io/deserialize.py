@@ -80,8 +80,8 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
     """Read a model from a message. It shares tensors and attributes with the message.
 
     Raises:
-        ModelError: it is not well formed (see `well_formed`), a name is undefined or defined twice,
-            the nodes form a cycle, a body does not fit its node, or an opset version is missing or
+        ModelError: it is not well formed (see `checker`), a name is undefined or defined twice, the
+            nodes form a cycle, a body does not fit its node, or an opset version is missing or
             unknown.
     """
     with naming_odd_text(proto):

@@ -2,7 +2,7 @@
 
 from harness import as_model
 from straightline import ir
-from straightline.analysis.shapes.alone import reads_of, single_node_model
+from straightline.analysis.shapes.single_node_model import reads_of, single_node_model
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, float[3] w) => (y) <int64 n = {2}> {
