@@ -188,14 +188,14 @@ class ConditionReader:
             return None
         relation = node.op_type if part.holds else _NEGATED[node.op_type]
         one, other = node.inputs
-        for first, second, says in ((one, other, relation), (other, one, _SWAPPED[relation])):
+        for first, second, op_type in ((one, other, relation), (other, one, _SWAPPED[relation])):
             if first is None or second is None:
                 continue
             (value, rounded), (limit, also) = self._strip_casts(first), self._strip_casts(second)
             counted, limit_value = counter(value), bound(limit)
             signs = _UP if counted is not None and counted.step == 1 else _DOWN
-            if counted is not None and limit_value is not None and says in signs:
-                return Comparison(counted, limit_value, signs[says], rounded or also)
+            if counted is not None and limit_value is not None and op_type in signs:
+                return Comparison(counted, limit_value, signs[op_type], rounded or also)
         return None
 
     def _strip_casts(self, value: Value) -> tuple[Value, bool]:

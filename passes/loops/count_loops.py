@@ -100,10 +100,10 @@ def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
     if not comparisons or None in compared:
         return None
     firsts = [] if start.constant is not None else list(_deciding(body, start))
-    says = {part: [c for c in comparisons if reader.matches_start(part, c)] for part in firsts}
+    starts = {part: [c for c in comparisons if reader.matches_start(part, c)] for part in firsts}
     # A constant that is false leaves nothing to count.
-    complete = all(says.values()) and (start.constant is None or integer(start) == 1)
-    implied = {c for all_of in says.values() for c in all_of} if complete else set()
+    complete = all(starts.values()) and (start.constant is None or integer(start) == 1)
+    implied = {c for all_of in starts.values() for c in all_of} if complete else set()
     ends = [_Exit(c, c in implied, reader.is_wide(c)) for c in comparisons]
     fits = all(reader.is_exact(end.comparison, end.before) for end in ends)
     opset = body.root.opset()

@@ -3,7 +3,7 @@
 Recurrences are raised before loops are vectorized: the operator needs the weights in the body.
 """
 
-# ruff: noqa: I001, PLC0414 - the order says something, and each name is given on
+# ruff: noqa: I001, PLC0414 - the order matters, and each name is re-exported
 from ..base import Pass
 from ..cleanup.freeze_initializers import FreezeInitializers as FreezeInitializers
 from ..cleanup.fold_constants import FoldConstants as FoldConstants
