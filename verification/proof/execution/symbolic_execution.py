@@ -189,11 +189,12 @@ class Execution:
         if operation.op_type in ("Shape", "Size") and args[0] and not (self.level or self.assumed):
             terms.symbols.magnitudes.exists(args[0].fact.shape)
         results = terms.apply(head, args, operation.width)
-        if not terms.rounded.isdisjoint(results) and not is_exact(head.name, (*args, *results)):
+        rounded = terms.rounded and not terms.rounded.isdisjoint(results)
+        if rounded and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))
         facts = terms.opaque_facts(head, args, operation.width)
         if (
-            self._require_ranks(step, args)
+            (not head.operand_ranks or self._require_ranks(step, args))
             and operation.is_plain
             and facts
             and (operation.never_fails or self._safety.holds_by_facts(head, args, operation.width))
@@ -206,8 +207,7 @@ class Execution:
     def _require_ranks(self, step: Step, args: Args) -> bool:
         """Demand of each operand the rank that the specification wants, unless it has that."""
         operation, head, fit = step.operation, step.head, True
-        assert head.op is not None
-        for position, ranks in rules_of(head.op).operand_ranks.items():
+        for position, ranks in head.operand_ranks.items():
             operand = args[position] if position < len(args) else None
             if operand is None:
                 continue

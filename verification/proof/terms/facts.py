@@ -12,13 +12,36 @@ from collections.abc import Hashable, Mapping, Sequence
 import onnx
 
 from ....analysis.shapes.node_transfer import NodeFacts
-from ....analysis.shapes.onnx_inference_cache import OnnxFacts
+from ....analysis.shapes.onnx_inference_cache import Kind, OnnxFacts
 from ....facts.fact import UNKNOWN, Fact, Symbols, constant_fact
 from ....facts.polynomial import Dimension
-from ....ir import Model, Node, Tensor, Value
+from ....ir import Model, Node, Operator, Tensor, Value
 from .term import Args, Head, Term
 
-_Written = tuple[Model, NodeFacts]
+
+class _HeadFacts(OnnxFacts):
+    """Inference by onnx for the nodes of one head after another.
+
+    Attributes:
+        head: the head of the next node; it keeps the element types beyond a proof.
+    """
+
+    head: Head
+
+    def kind(self, node: Node, op: Operator) -> Kind:
+        """The key of nodes with equal outputs for equal inputs."""
+        return self.head, len(node.outputs)
+
+    def elem_types(self, node: Node, inputs: Sequence[Fact], kind: Kind) -> tuple[int, ...]:
+        """The element types of a node's outputs for any shapes; 0 where onnx needs them."""
+        key = kind[1], *[fact.elem_type for fact in inputs]
+        types = self.head.elem_types.get(key)
+        if types is None:
+            types = self.head.elem_types[key] = super().elem_types(node, inputs, kind)
+        return types
+
+
+_Written = tuple[Model, NodeFacts, _HeadFacts]
 """A model of some opsets, and what infers its nodes."""
 
 _IR_VERSION = 10
@@ -124,7 +147,9 @@ class TermFacts:
     ) -> list[Fact]:
         node = self.node(head, args, constants, max(count, _INFERRED_WITH.get(head.name, 1)))
         assert head.op is not None
-        return self._for(head.imports)[1].infer(node, facts, head.op)[:count]
+        _, node_facts, onnx_facts = self._for(head.imports)
+        onnx_facts.head = head
+        return node_facts.infer(node, facts, head.op)[:count]
 
     def node(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> Node:
         """Node that applies a head, in a graph of its opsets; cached without constants."""
@@ -161,7 +186,8 @@ class TermFacts:
         if context is None:
             model = Model(onnx.ModelProto(ir_version=_IR_VERSION))
             model.opset_imports = dict(imports)
-            context = model, NodeFacts(self.symbols, OnnxFacts(model, self.symbols))
+            onnx_facts = _HeadFacts(model, self.symbols)
+            context = model, NodeFacts(self.symbols, onnx_facts), onnx_facts
             self._written_for[key] = context
         return context
 

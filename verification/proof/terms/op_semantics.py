@@ -13,7 +13,7 @@ became an input, a rule of `canonicalize/` follows.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import onnx
@@ -215,11 +215,13 @@ class Meaning(NamedTuple):
         op: the operator with all defaults written out.
         since: version of the operator.
         opset: the last opset that has this version.
+        elem_types: element types of its outputs, as onnx infers them, by those of its inputs.
     """
 
     op: Operator
     since: int
     opset: int
+    elem_types: dict[Hashable, tuple[int, ...]]
 
 
 def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
@@ -233,10 +235,21 @@ def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
     domain = normal_domain(op.domain)
     schema = schema_of(op.op_type, version, domain)
     if schema is None:
-        return Meaning(op, version, version)
+        return Meaning(op, version, version, {})
     if domain:
-        return Meaning(with_defaults(op, schema), schema.since_version, version)
-    return Meaning(*newest(op, version, outputs))
+        return Meaning(with_defaults(op, schema), schema.since_version, version, {})
+    return Meaning(*newest(op, version, outputs), {})
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def meaning_of_serialized(
+    op_type: str, domain: str, overload: str, version: int, outputs: int, *attributes: bytes
+) -> Meaning:
+    """Meaning of an operator, cached for all proofs. It holds copies of the attributes, so that no
+    model stays in memory."""
+    messages = map(onnx.AttributeProto.FromString, attributes)
+    op = Operator(op_type, {m.name: m for m in messages}, domain, overload)
+    return meaning_of(op, version, outputs)
 
 
 def is_known(op: Operator, version: int) -> bool:

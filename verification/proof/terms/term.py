@@ -15,9 +15,10 @@ import onnx
 
 from ....facts.fact import Fact, Shape
 from ....ir import Operator, attribute_message, normal_domain
-from ....ops import described
+from ....ops import rules_of
+from ....ops.rules import OperandRanks
 from .budget import OpenError
-from .op_semantics import BODIES, has_any_outputs, meaning_of
+from .op_semantics import BODIES, Meaning, has_any_outputs, meaning_of, meaning_of_serialized
 
 
 class Head:
@@ -35,18 +36,23 @@ class Head:
         unknown: whether ONNX does not define it.
         applications: outputs, by arguments (the hash-consing table).
         numbers: integer attributes, cached.
+        elem_types: element types of its outputs by those of its inputs, for all proofs.
+        axes_of_first: axes of the first input that its attributes name.
+        operand_ranks: ranks that it takes, by operand.
     """
 
     __slots__ = (
-        "_axes",
         "applications",
+        "axes_of_first",
         "draws",
+        "elem_types",
         "imports",
         "kernels",
         "key",
         "name",
         "numbers",
         "op",
+        "operand_ranks",
         "outputs",
         "parts",
         "unknown",
@@ -69,7 +75,9 @@ class Head:
         self.draws: bool | None = None
         self.unknown = False
         self.numbers: dict[str, int] = {}
-        self._axes: tuple[int, ...] | None = None
+        self.elem_types: dict[Hashable, tuple[int, ...]] = {}
+        self.axes_of_first: Sequence[int] = ()
+        self.operand_ranks: OperandRanks = {}
         self.applications: dict[Args, list[Term | None]] = {}
         self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
 
@@ -90,21 +98,16 @@ class Head:
         return value.decode() if isinstance(value, bytes) else str(value)
 
     @property
-    def axes_of_first(self) -> tuple[int, ...]:
-        """Axes of the first input that its attributes name, cached."""
-        if self._axes is None:
-            rules, axis = described().get(self.name), self.attribute("axis")
-            axes = (*(self.attribute("axes") or ()), *([] if axis is None else [axis]))
-            self._axes = axes if rules is not None and rules.names_axes_of_first else ()
-        return self._axes
-
-    @property
     def opset(self) -> int:
         """Version of the default domain."""
         return self.imports.get("", 0)
 
     def __repr__(self) -> str:
         return self.name
+
+
+_SHORT = 256
+"""Operators whose attributes take so many bytes are kept beyond a proof."""
 
 
 class Heads:
@@ -133,14 +136,22 @@ class Heads:
             outputs: number of outputs of its node, which may be a part of its meaning.
         """
         version = imports.get(normal_domain(op.domain), 0)
-        spelled = (op.qualname, op.overload, version, _serialize(op.attributes), outputs)
+        serialized = _serialize(op.attributes)
+        spelled = (op.qualname, op.overload, version, serialized, outputs)
         head = self._spelled.get(spelled)
         if head is None:
-            head = self._spelled[spelled] = self._meant(op, version, imports, outputs)
+            if sum(map(len, serialized)) > _SHORT:
+                meaning = meaning_of(op, version, outputs)
+            else:
+                kind = op.op_type, op.domain, op.overload, version, outputs
+                meaning = meaning_of_serialized(*kind, *serialized)
+            head = self._spelled[spelled] = self._meant(meaning, version, imports, outputs)
         return head
 
     def with_attributes(self, head: Head, **changed: Any) -> Head:
         """Head of the same operator with other attributes."""
+        if not changed:
+            return head
         operator = with_changes(head, tuple(changed.items()))
         return self.of(operator, head.imports, head.outputs)
 
@@ -148,16 +159,26 @@ class Heads:
         """Head of an operator of the default domain, at the opsets of another head."""
         return self.of(Operator.make(op_type, **attributes), like.imports)
 
-    def _meant(self, op: Operator, version: int, imports: Mapping[str, int], outputs: int) -> Head:
-        newest, since, opset = meaning_of(op, version, outputs)
+    def _meant(
+        self, meaning: Meaning, version: int, imports: Mapping[str, int], outputs: int
+    ) -> Head:
+        op, since, opset, elem_types = meaning
         outputs = outputs if has_any_outputs(op, version) else 0
-        key = (op.qualname, op.overload, since, _serialize(newest.attributes), outputs)
+        key = (op.qualname, op.overload, since, _serialize(op.attributes), outputs)
         head = self._known.get(key)
         if head is None:
             if not normal_domain(op.domain) and op.op_type not in BODIES:
                 imports = {**imports, "": opset}
-            head = self._known[key] = Head(op.qualname, key, newest, imports)
-            head.outputs = outputs
+            head = self._known[key] = Head(op.qualname, key, op, imports)
+            head.outputs, head.elem_types = outputs, elem_types
+            rules = rules_of(op)
+            head.operand_ranks = rules.operand_ranks
+            if rules.names_axes_of_first:
+                axis = head.attribute("axis")
+                head.axes_of_first = [
+                    *(head.attribute("axes") or ()),
+                    *([] if axis is None else [axis]),
+                ]
         return head
 
 

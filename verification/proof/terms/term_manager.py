@@ -345,7 +345,7 @@ class Terms:
         return [Term(head, args, first + n, count + n, fact) for n, fact in enumerate(facts)]
 
     def _rewrite(self, head: Head, args: Args, count: int) -> Results:
-        if head.op is not None and speaks_of_no_axis(head, args):
+        if head.axes_of_first and speaks_of_no_axis(head, args):
             return self.raw(head, args, [UNKNOWN] * count)
         form = CANONICAL_FORMS.get(head.name)
         if form is not None:
