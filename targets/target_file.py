@@ -20,6 +20,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+_FLAGS = ("functions", "own_outputs", "own_conditions", "names_nodes")
+_ATTRIBUTE_LISTS = ("written", "unwritten")
+_INPUT_LISTS = ("constant", "initializers", "computed", "present", "absent", "static")
 _KEYS = {
     "about": "a text",
     "opsets": "two numbers",
@@ -27,10 +30,7 @@ _KEYS = {
     "operators": "a list of texts",
     "lacks": "a list of texts",
     "domains": "a list of texts",
-    "functions": "true or false",
-    "own_outputs": "true or false",
-    "own_conditions": "true or false",
-    "names_nodes": "true or false",
+    **dict.fromkeys(_FLAGS, "true or false"),
     "static_shapes": "true or false",
     "max_rank": "a number",
     "element_types": "a list of texts",
@@ -43,15 +43,8 @@ _SOURCE_KEYS = {"list": "a text", "version": "a text", "date": "a date", "url": 
 _FORM_KEYS = {
     "attributes": "a table",
     "lacks_attributes": "a table",
-    "written": "a list of texts",
-    "unwritten": "a list of texts",
-    "constant": "a list of texts",
-    "initializers": "a list of texts",
-    "computed": "a list of texts",
-    "present": "a list of texts",
-    "absent": "a list of texts",
+    **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS), "a list of texts"),
     "ranks": "a table",
-    "static": "a list of texts",
     "max_rank": "a number",
     "element_types": "a list of texts",
     "lacks_element_types": "a list of texts",
@@ -117,10 +110,7 @@ class _Reader:
             operators=None if listed is None else self._listed("operators", listed),
             lacks=self._listed("lacks", table.get("lacks", ())),
             domains=frozenset(table.get("domains", ())),
-            functions=table.get("functions", False),
-            own_outputs=table.get("own_outputs", False),
-            own_conditions=table.get("own_conditions", False),
-            names_nodes=table.get("names_nodes", False),
+            **{key: table.get(key, False) for key in _FLAGS},
             anywhere=self._anywhere(table),
             forms={op: self._forms(op, form) for op, form in table.get("forms", {}).items()},
             passes=table.get("passes"),
@@ -188,29 +178,24 @@ class _Reader:
                 self._require_name(f"{at}{key}.{name}", name, attributes, "attribute")
                 if not isinstance(values, list):
                     self._fail(f"{at}{key}.{name}", "write a list of values")
-        for key in ("written", "unwritten"):
+        for key in _ATTRIBUTE_LISTS:
             for name in table.get(key, ()):
                 self._require_name(f"{at}{key}", name, attributes, "attribute")
-        for key in ("constant", "initializers", "computed", "present", "absent", "static", "ranks"):
+        for key in (*_INPUT_LISTS, "ranks"):
             for name in table.get(key, ()):
                 self._require_name(f"{at}{key}", name, inputs, "input")
         for name, ranks in table.get("ranks", {}).items():
             if not _is_list(ranks, int):
                 self._fail(f"{at}ranks.{name}", "write a list of numbers")
+        keys = (*_ATTRIBUTE_LISTS, *_INPUT_LISTS)
+        lists: dict[str, Any] = {key: tuple(table.get(key, ())) for key in keys}
         return Form(
             attributes={name: tuple(v) for name, v in table.get("attributes", {}).items()},
             lacks_attributes={
                 name: tuple(v) for name, v in table.get("lacks_attributes", {}).items()
             },
-            written=tuple(table.get("written", ())),
-            unwritten=tuple(table.get("unwritten", ())),
-            constant=tuple(table.get("constant", ())),
-            initializers=tuple(table.get("initializers", ())),
-            computed=tuple(table.get("computed", ())),
-            present=tuple(table.get("present", ())),
-            absent=tuple(table.get("absent", ())),
+            **lists,
             ranks={name: tuple(ranks) for name, ranks in table.get("ranks", {}).items()},
-            static=tuple(table.get("static", ())),
             max_rank=self._rank(at, table),
             why=table.get("why", ""),
             **self._types(at, table),

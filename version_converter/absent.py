@@ -19,7 +19,7 @@ class AbsentInputs:
     def __init__(self, model: Model) -> None:
         self.always: set[Value] = set()
         self.sometimes: set[Value] = set()
-        calls = {root: list(_calls_in(root, model)) for root in model.roots()}
+        calls = {root: list(calls_in(root, model)) for root in model.roots()}
         if any(_leaves_out(model, call) for each in calls.values() for call in each):
             self._find(model, calls)
 
@@ -40,7 +40,8 @@ class AbsentInputs:
         self.always, self.sometimes = absent - present, absent & present
 
 
-def _calls_in(root: Model | Function, model: Model) -> Iterator[Node]:
+def calls_in(root: Model | Function, model: Model) -> Iterator[Node]:
+    """The calls of a model's functions in the graphs of a root."""
     for graph in root.graph.walk() if model.functions else ():
         for node in graph.unordered_nodes():
             if node.op.function_key in model.functions:

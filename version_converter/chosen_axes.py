@@ -13,8 +13,6 @@ from .flat_indices import from_the_front
 from .node_draft import NodeDraft
 
 _T = onnx.TensorProto
-_FLOATS = (np.float32, np.float64, np.float16)
-_COUNTED = (np.float32, np.float64, np.int32, np.int64)
 _END = np.iinfo(np.int64).max
 
 OTHERS = tuple(name for name in REDUCTIONS if name != "ReduceSum")
@@ -121,69 +119,3 @@ def _reduced(
         inputs = [data, draft.ints([axis], "axis")]
         return draft.emit(op_type, inputs, label, keepdims=keepdims)
     return draft.emit(op_type, [data], label, axes=[axis], keepdims=keepdims)
-
-
-def extreme(draft: NodeDraft) -> Value:
-    """ReduceMax or ReduceMin."""
-    dtype = draft.required_dtype(0, "the least")
-    if dtype.kind not in "iuf":
-        draft.refuse("axes from run time are written out for numbers only")
-    info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-    neutral = info.min if draft.op_type == "ReduceMax" else info.max
-    if dtype.kind == "f":
-        neutral = np.copysign(np.inf, neutral)
-    return _over_chosen(draft, dtype, neutral)
-
-
-def _over_chosen(draft: NodeDraft, dtype: np.dtype[Any], neutral: float) -> Value:
-    """The node's reduction, axis by axis."""
-    chosen, data = ChosenAxes(draft), draft.input(0)
-    assert data is not None
-    data = chosen.never_empty(data, dtype, neutral)
-    return chosen.first(chosen.spread(draft.op_type, data, dtype, neutral))
-
-
-def accumulated(draft: NodeDraft) -> Value:
-    """ReduceSum or ReduceProd."""
-    dtype = draft.required_dtype(0, "a sum or product")
-    if dtype not in _COUNTED:
-        draft.refuse(
-            "axes from run time are written out for floats, doubles and integers of 32 or 64 bits"
-            " only"
-        )
-    return _over_chosen(draft, dtype, 0 if draft.op_type == "ReduceSum" else 1)
-
-
-def log_of_sum(draft: NodeDraft) -> Value:
-    """ReduceLogSumExp: the maximum plus the logarithm of the summed exponentials of distances from
-    it. None of these overflows. Infinities and NaN are not subtracted."""
-    dtype, data = draft.required_dtype(0, "the largest"), draft.input(0)
-    if dtype not in _FLOATS:
-        draft.refuse("axes from run time are written out for floats only")
-    chosen = ChosenAxes(draft)
-    assert data is not None
-    data = chosen.never_empty(data, dtype, -np.inf)
-    largest = chosen.spread("ReduceMax", data, dtype, -np.inf)
-    top, bottom, zero = (draft.const(np.array(n, dtype), "end") for n in (np.inf, -np.inf, 0))
-    finite = draft.emit(
-        "And", [draft.emit("Less", [largest, top]), draft.emit("Greater", [largest, bottom])]
-    )
-    shift = draft.emit("Where", [finite, largest, zero], "shift")
-    powers = draft.emit("Exp", [draft.emit("Sub", [data, shift], "distance")], "powers")
-    keepdims = draft.attribute("keepdims")
-    total = draft.emit("ReduceSum", [powers, chosen.axes], "total", keepdims=keepdims)
-    return draft.emit("Add", [draft.emit("Log", [total], "log"), chosen.first(shift)])
-
-
-def mean(draft: NodeDraft) -> Value:
-    """ReduceMean: the sum divided by the count."""
-    dtype, elem_type = draft.required_dtype(0, "a count"), draft.elem_type(0)
-    if dtype not in _FLOATS[:2]:
-        draft.refuse("axes from run time are written out for floats and doubles only")
-    chosen = ChosenAxes(draft)
-    shape, one = draft.emit("Shape", [draft.input(0)], "shape"), draft.const(np.array(1), "one")
-    lengths = draft.emit("Where", [chosen.flags, shape, one], "lengths")
-    count = draft.emit("ReduceProd", [lengths, draft.ints([0], "axis")], "count", keepdims=0)
-    keepdims = draft.attribute("keepdims")
-    total = draft.emit("ReduceSum", [draft.input(0), chosen.axes], "total", keepdims=keepdims)
-    return draft.emit("Div", [total, draft.cast(count, elem_type or 0)])

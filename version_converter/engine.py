@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from ..analysis.conformance import Conformance, rank_fault
 from ..analysis.constants.folding import Folder
@@ -18,7 +18,7 @@ from .conformance import conform, keep_defaults, require_types, target_schema
 from .constants import Constants
 from .declaring import declare_results
 from .errors import Failure, Refused
-from .function_body import function_body, instantiate_function
+from .function_body import function_body, instantiate_function, with_inner
 from .node_draft import NodeDraft
 from .onnx_fallback import Batch
 from .registry import INEXACT_BODIES, adapt, has_adapter, in_longer_form
@@ -181,7 +181,7 @@ class Engine:
         except Refused as other:
             self._fail(node, source, target, self._full_reason(refusal, other))
             return []
-        inside = list(self._inside(added))
+        inside = list(with_inner(added))
         self._note_origin(node, inside)
         self._supersede(node, results)
         return inside
@@ -259,7 +259,7 @@ class Engine:
         Raises:
             Refused: a node does not conform.
         """
-        for new in self._inside(added):
+        for new in with_inner(added):
             types = self.types.plain_elem_types((*new.inputs, *new.outputs))
             count = len(new.inputs)
             fault = self._conformance.of_form(new.op, version, types[:count], types[count:])
@@ -316,14 +316,6 @@ class Engine:
         if added:
             origin = self._origins.get(node, (node.path, node.op_type))
             self._origins.update((new, origin) for new in added)
-
-    def _inside(self, nodes: Sequence[Node]) -> Iterator[Node]:
-        """Nodes with all nodes of their bodies."""
-        for node in nodes:
-            yield node
-            for graph in node.graphs():
-                for inner in graph.walk():
-                    yield from inner.unordered_nodes()
 
     def _convert_by_onnx(self, batch: Batch) -> None:
         """Convert the batch by `onnx.version_converter`."""

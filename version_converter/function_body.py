@@ -145,7 +145,7 @@ def instantiate_function(
     arguments = [node.input(index) for index in range(len(body.inputs))]
     results = Template(body, graph, keep_infos=False).instantiate(arguments)
     added = _computing(results, arguments)
-    inside = list(_with_inner(added))
+    inside = list(with_inner(added))
     for new in inside:
         types.add(new, version)
     declare_results(inside, types)
@@ -220,9 +220,9 @@ def _body_of(proto: onnx.FunctionProto, node: Node, version: int) -> onnx.ModelP
     return onnx.ModelProto(ir_version=8, graph=graph, opset_import=imports)
 
 
-def _with_inner(nodes: Iterable[Node]) -> Iterator[Node]:
+def with_inner(nodes: Iterable[Node]) -> Iterator[Node]:
     """Nodes with all nodes of their bodies."""
     for node in nodes:
         yield node
         for graph in node.graphs():
-            yield from _with_inner(graph.unordered_nodes())
+            yield from with_inner(graph.unordered_nodes())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import onnx
@@ -19,6 +19,7 @@ from ..ir.lazy import lazy_property
 from ..ops.element_types import ElementTypes
 from ..ops.schemas import tensor_text, type_text
 from ..ops.versions import version_of_root
+from .absent import calls_in
 
 
 class Types:
@@ -182,7 +183,7 @@ class Types:
         inferences: dict[Model | Function, list[ShapeInference]] = {}
         keys: set[Hashable] = set()
         places: list[tuple[Model | Function, ShapeInference]] = [(self.model, self._main)]
-        calls = {root: list(self._calls_in(root)) for root in self.model.roots()}
+        calls = {root: list(calls_in(root, self.model)) for root in self.model.roots()}
         while places:
             root, around = places.pop()
             for call in calls[root]:
@@ -195,12 +196,6 @@ class Types:
                     inferences.setdefault(function, []).append(inside)
                     places.append((function, inside))
         return inferences
-
-    def _calls_in(self, root: Model | Function) -> Iterator[Node]:
-        for graph in root.graph.walk():
-            for node in graph.unordered_nodes():
-                if node.op.function_key in self.model.functions:
-                    yield node
 
 
 def _type_in(inference: ShapeInference, value: Value | None) -> onnx.TypeProto | None:

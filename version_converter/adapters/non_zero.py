@@ -17,14 +17,18 @@ https://onnx.ai/onnx/operators/onnx__NonZero.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx
 
-from ...ir import Operator, Value, empty_header
+from ...ir import Graph, Value
+from ..loops import counted_loop
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 
-_BODY = (("i", onnx.TensorProto.INT64), ("c", onnx.TensorProto.BOOL), ("u", onnx.TensorProto.FLOAT))
+_STATE = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
+_NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])
 
 
 @downgrade(9, "NonZero")
@@ -36,9 +40,13 @@ def count_by_loop(draft: NodeDraft) -> Outcome:
             "NonZero exists from opset 9 on; only that of a vector without zeros can be said"
         )
     length = draft.emit("Shape", [data], "length")
-    yes = draft.const(np.array(True), "yes")
-    zero = draft.const(np.zeros((), np.float32), "zero")
-    numbers = _count(draft, [length, yes, zero])
+    zero = draft.const(np.zeros((), np.float32), "zero")  # opset 8 requires a state
+
+    def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
+        # Identities, because runtimes mistake inputs of a body that are its outputs.
+        return [draft.emit("Identity", [value], "same") for value in (*states, number)]
+
+    numbers = counted_loop(draft, length, [zero], [_STATE], iterate, [_NUMBER])[1]
     return [draft.unsqueeze(numbers, [0])]
 
 
@@ -67,27 +75,3 @@ def _has_no_zero(value: Value) -> bool:
         # A half becomes no integer but zero.
         elements = elements.astype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
     return bool(elements.all())
-
-
-def _count(draft: NodeDraft, inputs: list[Value]) -> Value:
-    """A Loop that returns its iteration numbers; it has a state because it must."""
-    labels = [draft.label("unused"), draft.label("numbers")]
-    loop = draft.graph.add_node(Operator("Loop"), inputs, labels)
-    body = draft.graph.add_body(loop, "body", empty_header("count"))
-    infos = [onnx.helper.make_tensor_value_info(name, type_, []) for name, type_ in _BODY]
-    number, condition, carried = [body.add_input(info.name, info) for info in infos]
-    results = [
-        # Identities, because runtimes mistake inputs of a body that are its outputs.
-        body.add_node(Operator("Identity"), [value], [f"{value.name}_on"]).output()
-        for value in (condition, carried, number)
-    ]
-    kinds = (_BODY[1][1], _BODY[2][1], _BODY[0][1])
-    body.set_outputs(
-        results,
-        [
-            onnx.helper.make_tensor_value_info(value.name, kind, [])
-            for value, kind in zip(results, kinds, strict=True)
-        ],
-    )
-    draft.note(loop)
-    return loop.output(1)

@@ -27,11 +27,14 @@ https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import onnx
 
-from .. import chosen_axes
+from ...ir import Value
 from ..attribute_to_input import Move, moved
-from ..chosen_axes import OTHERS
+from ..chosen_axes import OTHERS, ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body, longer_form
@@ -40,6 +43,9 @@ from ..via_wider_type import by_way_of
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Reductions that return their input over no axes; the others still compute roots, squares or
 logarithms."""
+
+_FLOATS = (np.float32, np.float64, np.float16)
+_COUNTED = (np.float32, np.float64, np.int32, np.int64)
 
 _ON_ELEMENTS = {
     "ReduceL1": ("Abs",),
@@ -89,24 +95,69 @@ def empty_axes(draft: NodeDraft) -> Outcome:
 @longer_form(18, "ReduceMax", "ReduceMin")
 def extreme_over_chosen_axes(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: the extreme along each chosen axis, one after the other."""
-    return [chosen_axes.extreme(draft)]
+    dtype = draft.required_dtype(0, "the least")
+    if dtype.kind not in "iuf":
+        draft.refuse("axes from run time are written out for numbers only")
+    info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    neutral = info.min if draft.op_type == "ReduceMax" else info.max
+    if dtype.kind == "f":
+        neutral = np.copysign(np.inf, neutral)
+    return [_over_chosen(draft, dtype, neutral)]
+
+
+@longer_form(13, "ReduceSum")
+@longer_form(18, "ReduceProd")
+def accumulate_over_chosen_axes(draft: NodeDraft) -> Outcome:
+    """Below opset 13 or 18, run-time axes: axis by axis."""
+    dtype = draft.required_dtype(0, "a sum or product")
+    if dtype not in _COUNTED:
+        draft.refuse(
+            "axes from run time are written out for floats, doubles and integers of 32 or 64 bits"
+            " only"
+        )
+    return [_over_chosen(draft, dtype, 0 if draft.op_type == "ReduceSum" else 1)]
+
+
+def _over_chosen(draft: NodeDraft, dtype: np.dtype[Any], neutral: float) -> Value:
+    """The node's reduction, axis by axis."""
+    chosen, data = ChosenAxes(draft), draft.input(0)
+    assert data is not None
+    data = chosen.never_empty(data, dtype, neutral)
+    return chosen.first(chosen.spread(draft.op_type, data, dtype, neutral))
 
 
 @longer_form(18, "ReduceLogSumExp")
 def log_of_sum_over_chosen_axes(draft: NodeDraft) -> Outcome:
-    """Below opset 18, run-time axes: ReduceSum, which supports these, and a maximum axis by
-    axis."""
-    return [chosen_axes.log_of_sum(draft)]
+    """Below opset 18, run-time axes: the maximum plus the logarithm of the summed exponentials of
+    distances from it. None of these overflows. Infinities and NaN are not subtracted."""
+    dtype, data = draft.required_dtype(0, "the largest"), draft.input(0)
+    if dtype not in _FLOATS:
+        draft.refuse("axes from run time are written out for floats only")
+    chosen = ChosenAxes(draft)
+    assert data is not None
+    data = chosen.never_empty(data, dtype, -np.inf)
+    largest = chosen.spread("ReduceMax", data, dtype, -np.inf)
+    top, bottom, zero = (draft.const(np.array(n, dtype), "end") for n in (np.inf, -np.inf, 0))
+    finite = draft.emit(
+        "And", [draft.emit("Less", [largest, top]), draft.emit("Greater", [largest, bottom])]
+    )
+    shift = draft.emit("Where", [finite, largest, zero], "shift")
+    powers = draft.emit("Exp", [draft.emit("Sub", [data, shift], "distance")], "powers")
+    keepdims = draft.attribute("keepdims")
+    total = draft.emit("ReduceSum", [powers, chosen.axes], "total", keepdims=keepdims)
+    return [draft.emit("Add", [draft.emit("Log", [total], "log"), chosen.first(shift)])]
 
 
 @longer_form(18, "ReduceMean")
 def mean_over_chosen_axes(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: a sum and a count."""
-    return [chosen_axes.mean(draft)]
-
-
-@longer_form(13, "ReduceSum")
-@longer_form(18, "ReduceProd")
-def accumulated_over_chosen_axes(draft: NodeDraft) -> Outcome:
-    """Below opset 13 or 18, run-time axes: axis by axis."""
-    return [chosen_axes.accumulated(draft)]
+    dtype, elem_type = draft.required_dtype(0, "a count"), draft.elem_type(0)
+    if dtype not in _FLOATS[:2]:
+        draft.refuse("axes from run time are written out for floats and doubles only")
+    chosen = ChosenAxes(draft)
+    shape, one = draft.emit("Shape", [draft.input(0)], "shape"), draft.const(np.array(1), "one")
+    lengths = draft.emit("Where", [chosen.flags, shape, one], "lengths")
+    count = draft.emit("ReduceProd", [lengths, draft.ints([0], "axis")], "count", keepdims=0)
+    keepdims = draft.attribute("keepdims")
+    total = draft.emit("ReduceSum", [draft.input(0), chosen.axes], "total", keepdims=keepdims)
+    return [draft.emit("Div", [total, draft.cast(count, elem_type or 0)])]

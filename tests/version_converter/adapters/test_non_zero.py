@@ -21,17 +21,18 @@ def test_positions_are_the_numbers_of_a_loop():
     after = """
         <ir_version: 4, opset_import: ["": 8]>
         g (float[N] x) => (int64[1, M] y)
-        <bool y_yes = {1}, float y_zero = {0}, float ones_value = {1}> {
+        <float y_zero = {0}, bool y_go_on = {1}, float ones_value = {1}> {
             shape = Shape (x)
             ones = Expand (ones_value, shape)
             y_length = Shape (ones)
-            y_unused, y_numbers = Loop (y_length, y_yes, y_zero) <
-                body = count (int64 i, bool c, float u) => (bool c_on, float u_on, int64 i_on) {
-                    c_on = Identity (c)
-                    u_on = Identity (u)
-                    i_on = Identity (i)
+            y_carried, y_all = Loop (y_length, y_go_on, y_zero) <
+                body = trip (int64 number, bool condition, float given)
+                        => (bool y_going, float y_same, int64 y_same_1) {
+                    y_going = Identity (condition)
+                    y_same = Identity (given)
+                    y_same_1 = Identity (number)
                 }>
-            y = Unsqueeze <axes = [0]> (y_numbers)
+            y = Unsqueeze <axes = [0]> (y_all)
         }
     """
     assert_same_text(convert_version(before, 8, ir_version=4), after)
