@@ -237,9 +237,9 @@ class Values:
         while again and (limit is None or len(trips) < int(limit)):
             trip = self._trip(bound, len(trips), states)
             trips.append(trip)
-            if bound.honoured:
+            if bound.conditional:
                 again = bool(trip.of(term.head.parts[0]))
-            states = [trip.of(part) for part in term.head.parts[bound.honoured :]]
+            states = [trip.of(part) for part in term.head.parts[bound.conditional :]]
         return trips, states
 
     def _trip(self, bound: Bound, number: int, states: Sequence[Any]) -> Values:

@@ -84,7 +84,7 @@ def _iterate(
     step: Step,
     run: Run,
     count: tuple[int | None, bool],
-    honoured: bool,
+    conditional: bool,
     carried: Sequence[Value],
 ) -> Sequence[Value] | None:
     """Outputs by execution of each iteration. None if only run time determines whether there is
@@ -107,11 +107,11 @@ def _iterate(
             return None
         assert keep is not None
         holds = truth(execution, _scalar(execution, keep))
-        if holds is None and (honoured and trip != trips):
+        if holds is None and (conditional and trip != trips):
             return None
-        if not honoured and holds is not True:
+        if not conditional and holds is not True:
             terms.two_readings = True
-        if honoured and holds is False:
+        if conditional and holds is False:
             break
     return _stack(execution, step, run, values, elements)
 

@@ -507,9 +507,9 @@ def _recurrence(
     """Term of a loop with its live states, and their indices."""
     terms = loop.execution.terms
     indices = [k for k in range(len(states)) if k in live]
-    honoured = loop.condition is not None
-    bound = Bound(name, tuple(states[k] for k in indices), honoured, loop.limit is not None)
-    ends = (again,) if honoured else ()
+    conditional = loop.condition is not None
+    bound = Bound(name, tuple(states[k] for k in indices), conditional, loop.limit is not None)
+    ends = (again,) if conditional else ()
     updates = [outputs[k] for k in indices]
     head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
     inits = [loop.inits[k] for k in indices]

@@ -208,7 +208,7 @@ class Induction:
 
     def trips(self, recurrence: Term) -> Dimension | None:
         """Trip count of a recurrence that no condition ends."""
-        if _bound(recurrence).honoured or recurrence.args[1] is not None:
+        if _bound(recurrence).conditional or recurrence.args[1] is not None:
             return None
         return self._limit(recurrence)
 
@@ -221,7 +221,7 @@ class Induction:
         """Two recurrences over fresh variables, and the pairs that make their trip counts equal.
         None if these may differ."""
         one, other = _bound(a), _bound(b)
-        if one.honoured != other.honoured:
+        if one.conditional != other.conditional:
             return None
         if any((a.args[n] is None) is not (b.args[n] is None) for n in (0, 1)):
             return None
@@ -231,7 +231,7 @@ class Induction:
                 a, b, self.symbol(self._limit(a))
             )
         pairs = [(x, y) for x, y in zip(a.args[:2], b.args[:2], strict=True) if x is not None and y]
-        if one.honoured:
+        if one.conditional:
             pairs.append((cached.one.of(a.head.parts[0]), cached.other.of(b.head.parts[0])))
         return cached, pairs
 
@@ -269,4 +269,4 @@ def _bound(recurrence: Term) -> Bound:
 
 def _update(recurrence: Term, number: int) -> Term:
     """State after an iteration, as a term over the variables."""
-    return recurrence.head.parts[number + _bound(recurrence).honoured]
+    return recurrence.head.parts[number + _bound(recurrence).conditional]

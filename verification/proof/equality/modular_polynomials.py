@@ -170,7 +170,7 @@ class ModularPolynomials:
         bound, before = binding(state.recurrence), state.recurrence.args[2 + state.number]
         assert bound is not None
         variable = bound.states[state.number]
-        update = state.recurrence.head.parts[state.number + bound.honoured]
+        update = state.recurrence.head.parts[state.number + bound.conditional]
         if variable.fact.elem_type not in INTEGER_BITS or not update.is_op("Add"):
             return None
         others = [arg for arg in update.args if arg is not variable]

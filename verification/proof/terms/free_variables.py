@@ -105,14 +105,14 @@ class Bound:
     Attributes:
         index: symbol of the iteration number.
         states: variables of the states.
-        honoured: whether a condition ends the recurrence.
-        limited: whether a trip count does.
+        conditional: whether a condition ends the recurrence.
+        has_limit: whether a trip count does.
     """
 
     index: str
     states: tuple[Term, ...]
-    honoured: bool
-    limited: bool
+    conditional: bool
+    has_limit: bool
 
 
 def binding(term: Term) -> Bound | None:
