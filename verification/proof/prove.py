@@ -1,4 +1,4 @@
-"""`prove`: run both models on terms and compare what they give out."""
+"""Translation validation of two models: execute both on terms and compare the outputs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def prove(
 ) -> Proof:
     """Prove that two models give equal outputs for every input, or leave it open.
 
-    Both are run on symbols by the reference semantics, and what they give out is compared as terms.
+    Symbolic execution by the reference semantics turns both into terms, which are compared.
 
     Args:
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
@@ -303,16 +303,16 @@ class _Question:
         """Comparison in both readings of a Loop without a condition input. The specification
         ignores the condition of its body and onnxruntime heeds it, so the models must be equal in
         either reading."""
-        self.heeded = self.two_readings = False
+        self.heeds_condition = self.has_two_readings = False
         try:
             counts = self._all_cases()
-            if self.two_readings:
-                self.heeded = True
+            if self.has_two_readings:
+                self.heeds_condition = True
                 self._all_cases()
         except Mismatch as found:
-            if not self.two_readings:
+            if not self.has_two_readings:
                 raise
-            how = "heeded, as in onnxruntime" if self.heeded else "ignored, as specified"
+            how = "heeded, as in onnxruntime" if self.heeds_condition else "ignored, as specified"
             reason = f"{found}, where a condition of a Loop that is given none is {how}"
             raise Mismatch(reason, found.before, found.after, found.compared) from found
         return counts
@@ -336,11 +336,11 @@ class _Question:
         """Comparison where some sizes are known.
 
         Returns:
-            The number of terms of each output, and what is taken to be at least 1.
+            The number of terms of each output, and trip counts that are taken to be at least 1.
         """
         terms = self.terms = Terms(self.budget, sizes)
         self.made.append(terms)
-        terms.trace, terms.heeded = self.trace, self.heeded
+        terms.trace, terms.heeds_condition = self.trace, self.heeds_condition
         terms.loop_steps = self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
         self.operations: dict[Hashable, Operation] = {}
@@ -359,7 +359,7 @@ class _Question:
         finally:
             self.used |= terms.used
             self.generalized |= terms.generalized
-            self.two_readings |= terms.two_readings
+            self.has_two_readings |= terms.has_two_readings
         folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
         self.assumptions |= comparison.assumptions | assumptions_of((), folded)
         if terms.symbols.magnitudes.narrow:

@@ -43,7 +43,7 @@ def run_loop(
             require_one(execution, step, value)
     if limit is not None and limit.fact.shape is not None:
         limit = terms.view(limit, ())
-    if condition is None and limit is not None and terms.heeded:
+    if condition is None and limit is not None and terms.heeds_condition:
         condition = terms.constant(np.array(True))
     number = None if limit is None else _number(execution, limit)
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
@@ -110,7 +110,7 @@ def _iterate(
         if holds is None and (conditional and trip != trips):
             return None
         if not conditional and holds is not True:
-            terms.two_readings = True
+            terms.has_two_readings = True
         if conditional and holds is False:
             break
     return _stack(execution, step, run, values, elements)
@@ -150,10 +150,10 @@ def _stack(
 class EmptyScanOutputs:
     """Elements of the scan outputs of a Loop without an iteration.
 
-    The one reading of the proof: each size is a number if the body declares it or onnx's plain
-    shape inference finds it, which all runtimes begin with. Else it is 0 if nothing that the proof
-    knows tells a number either, whatever is carried into the body. Anything between is open, since
-    it depends on how much of the model a runtime computes while it loads it.
+    A size is a number if the body declares it, or if onnx's plain shape inference finds it, with
+    which all runtimes begin. Else it is 0 if the proof finds no number either, for any initial
+    states. Any other size leaves the proof open: it depends on how much of the model a runtime
+    folds while it loads it.
 
     Args:
         execution: the execution.

@@ -474,7 +474,7 @@ def _results(
 ) -> list[Value]:
     terms = loop.execution.terms
     if loop.condition is None and not holds(terms, again):
-        terms.two_readings = True
+        terms.has_two_readings = True
     rows = rows_added(terms, loop.inits, states, again, outputs)
     count = len(states)
     live = _live(loop, states, again, outputs) - rows.keys()
@@ -597,8 +597,8 @@ def _any_trips(
 ) -> Shape | None:
     """Sizes of elements that may differ if there is no iteration.
 
-    They are those of the body where no trips can be a case of its own; else a size that differs is
-    one that neither tells.
+    They are those of the body if no iteration can be a case of its own; else a size that differs
+    becomes a symbol.
     """
     if shape == untouched:
         return shape

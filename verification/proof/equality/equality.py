@@ -124,7 +124,7 @@ class Comparison:
     @property
     def assumptions(self) -> set[str]:
         """Assumptions that the comparison made."""
-        return assumptions_of(self.pushdown.chosen, self.terms.late)
+        return assumptions_of(self.pushdown.chosen, self.terms.late_folds)
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.
@@ -149,8 +149,8 @@ class Comparison:
             raise Mismatch(_reason(output, one, other), one, other, needed)
 
     def holds(self, before: Term, after: Term) -> bool:
-        """Test whether two terms are provably equal. If they are not, the attempt leaves nothing
-        behind."""
+        """Test whether two terms are provably equal. If they are not, no state of
+        the attempt remains."""
         partners, positive = dict(self._partners), set(self.positive)
         self._trial = set()
         try:

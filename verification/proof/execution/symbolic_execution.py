@@ -189,7 +189,7 @@ class Execution:
         if operation.op_type in ("Shape", "Size") and args[0] and not (self.level or self.assumed):
             terms.symbols.magnitudes.exists(args[0].fact.shape)
         results = terms.apply(head, args, operation.width)
-        rounded = terms.rounded and not terms.rounded.isdisjoint(results)
+        rounded = terms.inexact_constants and not terms.inexact_constants.isdisjoint(results)
         if rounded and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))
         facts = terms.opaque_facts(head, args, operation.width)

@@ -47,7 +47,7 @@ _Written = tuple[Model, NodeFacts, _HeadFacts]
 _IR_VERSION = 10
 _NOTHING: set[str] = set()
 _INFERRED_WITH = {"TopK": 2}
-"""Operators of which onnx infers nothing that have fewer outputs."""
+"""Number of outputs without which onnx infers nothing, by operator."""
 _SHOWN = 64
 """Constants of so many elements are shown to onnx's inference, which may read sizes from them."""
 

@@ -60,15 +60,15 @@ class Terms:
         sized: operand that determines the size of a node's output, by symbol.
         counts: linear sum of a trip count where that is not negative, by symbol.
         positive: trip counts that are taken to be 1 or more for the shapes of scan outputs.
-        heeded: whether the condition of a body ends a Loop that has no condition input.
-        two_readings: whether there is such a Loop.
+        heeds_condition: whether the condition of a body ends a Loop that has no condition input.
+        has_two_readings: whether there is such a Loop.
         trace: record of where terms come from; None if not recorded.
         key_of: key that equal constants share.
         loop_steps: the limit of nodes, of all iterations together, for running a loop by its
             definition; over it a loop is a recurrence although its trip count is known.
         generalized: whether a loop was over that limit.
-        rounded: constants folded by an operator whose bits depend on the kernel.
-        late: names of such operators that were folded during the comparison.
+        inexact_constants: constants folded by an operator whose bits depend on the kernel.
+        late_folds: names of such operators that were folded during the comparison.
         comparing: whether the comparison has begun.
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
         bounds: bounds of terms, cached (`execution/safety.py`).
@@ -90,12 +90,12 @@ class Terms:
         self.sized: dict[str, Term] = {}
         self.counts: dict[str, LinearSum] = {}
         self.positive: set[Dimension] = set()
-        self.heeded = self.two_readings = False
+        self.heeds_condition = self.has_two_readings = False
         self.loop_steps, self.generalized = MOST_STEPS, False
         self.trace: Trace | None = None
         self.key_of: Callable[[Tensor], Hashable] = key_of
-        self.rounded: set[Term | None] = set()
-        self.late: set[str] = set()
+        self.inexact_constants: set[Term | None] = set()
+        self.late_folds: set[str] = set()
         self.comparing = False
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
@@ -407,8 +407,8 @@ class Terms:
         self.budget.step(_FOLD)
         results: Results = [self.constant(tensor) for tensor in tensors]
         if any(tensor.size for tensor in tensors) and not is_exact(head.name, (*args, *results)):
-            self.rounded.update(results)
-            self.late.update([head.name] if self.comparing else ())
+            self.inexact_constants.update(results)
+            self.late_folds.update([head.name] if self.comparing else ())
         return results
 
     def _known_content(self, fact: Fact) -> Term | None:
