@@ -37,7 +37,7 @@ MOVES: dict[tuple[str, int], tuple[Move, ...]] = {}
 """By operator and the opset in which the attributes became inputs."""
 
 
-def moved(version: int, *op_types: str, moves: Sequence[Move]) -> None:
+def move_attributes(version: int, *op_types: str, moves: Sequence[Move]) -> None:
     """Register attributes of operators that became inputs in an opset, for both ways."""
     for op_type in op_types:
         MOVES[op_type, version] = (*MOVES.get((op_type, version), ()), *moves)
@@ -50,7 +50,7 @@ _SELF_REFERENCE = 13
 """From here on a Constant can take its value from an attribute of the function around it."""
 
 
-def carry_moves(draft: NodeDraft) -> None:
+def apply_moves(draft: NodeDraft) -> None:
     """Turn attributes into inputs going up, and inputs that are constant into attributes."""
     version, carry = (draft.target, to_input) if draft.is_upgrade else (draft.source, to_attribute)
     for move in MOVES.get((draft.node.op_type, version), ()):

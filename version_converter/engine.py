@@ -21,7 +21,7 @@ from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function, with_inner
 from .node_draft import NodeDraft
 from .onnx_fallback import Batch
-from .registry import INEXACT_BODIES, adapt, has_adapter, in_longer_form
+from .registry import INEXACT_BODIES, adapt, expand_longer_form, has_adapter
 from .schemas import OLDEST, REVIEWED, first_opset
 from .types import Types, shape_of
 from .via_wider_type import detour
@@ -239,7 +239,7 @@ class Engine:
         node, version, other = draft.node, draft.source, Refused("")
         require_types(draft)
         try:
-            results = in_longer_form(draft)
+            results = expand_longer_form(draft)
         except Refused as refusal:
             results, other = None, refusal
         added = draft.added

@@ -7,7 +7,7 @@ import onnx
 
 from ..ir import Value
 from .node_draft import NodeDraft
-from .snippets import length_of, numbers_below, reshaped
+from .snippets import length_of, numbers_below, reshape_with_zeros
 
 _END = np.iinfo(np.int64).max
 
@@ -96,7 +96,7 @@ def rows(draft: NodeDraft, data: Value, depth: int) -> Value:
     first = lengths(draft, data, 0, depth)
     count = draft.emit("ReduceProd", [first], "count", axes=[0], keepdims=1)
     around = draft.emit("Concat", [count, lengths(draft, data, depth)], "around", axis=0)
-    return reshaped(draft, data, around)
+    return reshape_with_zeros(draft, data, around)
 
 
 def lengths(draft: NodeDraft, data: Value, first: int, end: int = _END) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 import onnx
 
 from ..ir import Value
-from .attribute_to_input import MOVES, carry_moves
+from .attribute_to_input import MOVES, apply_moves
 from .form import Concern, Form, always
 from .node_draft import NodeDraft
 
@@ -120,7 +120,7 @@ def inexact_body(*op_types: str) -> None:
     INEXACT_BODIES.update(op_types)
 
 
-def mends_body(
+def mend_body(
     *op_types: str,
 ) -> Callable[[Callable[[onnx.FunctionProto], None]], Callable[[onnx.FunctionProto], None]]:
     """Register a correction of the operators' function in onnx."""
@@ -135,7 +135,7 @@ def mends_body(
     return register
 
 
-def in_longer_form(draft: NodeDraft) -> Outcome:
+def expand_longer_form(draft: NodeDraft) -> Outcome:
     """The replacements of a node's outputs by its longer form; None where it has none.
 
     Raises:
@@ -167,5 +167,5 @@ def adapt(draft: NodeDraft) -> Outcome:
         outcome = adapter(draft)
         if outcome is not None:
             return outcome
-    carry_moves(draft)
+    apply_moves(draft)
     return None

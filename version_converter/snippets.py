@@ -67,7 +67,7 @@ def numbers_below(draft: NodeDraft, length: Value) -> Value:
     return draft.emit("Reshape", [draft.emit("NonZero", [ones]), draft.ints([-1], "flat")])
 
 
-def reshaped(draft: NodeDraft, data: Value, shape: Value) -> Value:
+def reshape_with_zeros(draft: NodeDraft, data: Value, shape: Value) -> Value:
     """Reshape to a run-time shape in which zeros mean zero. Data of the type of input 0 is padded
     and reshaped with ones in the place of zeros, then sliced."""
     dtype = draft.required_dtype(0, "a run-time shape that may have zeros")
@@ -89,7 +89,7 @@ def reshaped(draft: NodeDraft, data: Value, shape: Value) -> Value:
     return draft.emit("Slice", [filled, starts, ends], "reshaped")
 
 
-def rounded(draft: NodeDraft, data: Value, dtype: np.dtype[Any]) -> Value:
+def round_half_even(draft: NodeDraft, data: Value, dtype: np.dtype[Any]) -> Value:
     """The nearest integers, halves to even, for opsets without Round."""
     half = draft.const(np.array(0.5, dtype), "half")
     below, above = draft.emit("Floor", [data], "below"), draft.emit("Ceil", [data], "above")
@@ -131,7 +131,7 @@ def with_epsilon(draft: NodeDraft, variance: Value) -> Value:
     return draft.emit("Add", [variance, epsilon])
 
 
-def tiled(draft: NodeDraft, data: Value, rank: int, lengths: Value, length: int) -> Value:
+def tile(draft: NodeDraft, data: Value, rank: int, lengths: Value, length: int) -> Value:
     """Broadcast data to lengths by Tile, which repeats axes of length 1."""
     missing = length - rank
     if missing > 0:

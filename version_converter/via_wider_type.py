@@ -48,7 +48,7 @@ Selections and comparisons only: their outputs are inputs or truth values.
 """
 
 
-def by_way_of(
+def compute_via(
     version: int,
     *op_types: str,
     types: Sequence[int],

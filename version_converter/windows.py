@@ -102,7 +102,7 @@ def _window(
     return Window(length, size, stride, step, start, end + more, more, count)
 
 
-def say_ends(draft: NodeDraft, per_axis: list[Window]) -> list[Value]:
+def pad_windows(draft: NodeDraft, per_axis: list[Window]) -> list[Value]:
     """The node with all padding written out, without `ceil_mode`."""
     draft.drop("ceil_mode", "dilations", "auto_pad")
     draft.set("pads", [w.start for w in per_axis] + [w.end for w in per_axis])
@@ -110,7 +110,7 @@ def say_ends(draft: NodeDraft, per_axis: list[Window]) -> list[Value]:
     return draft.emit_all(draft.op_type, draft.inputs, labels, attributes=draft.attributes)
 
 
-def say_elements(draft: NodeDraft, data: Value, places: list[Array]) -> list[Value]:
+def gather_windows(draft: NodeDraft, data: Value, places: list[Array]) -> list[Value]:
     """The node over adjacent windows, each gathered from its elements.
 
     Args:

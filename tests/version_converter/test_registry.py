@@ -54,7 +54,7 @@ def test_adapters_of_the_step_run_in_order_until_one_replaces_the_node():
 def test_moves_come_last_wherever_they_stand(monkeypatch):
     called = []
     monkeypatch.setitem(MOVES, ("Odd", 9), (Move("axes", 1, "ints"),))
-    monkeypatch.setattr(registry, "carry_moves", lambda draft: called.append("moves"))
+    monkeypatch.setattr(registry, "apply_moves", lambda draft: called.append("moves"))
     downgrade(9, "Odd")(lambda draft: called.append("adapter"))
     assert adapt(step(9, 8)) is None
     assert called == ["adapter", "moves"]
@@ -62,7 +62,7 @@ def test_moves_come_last_wherever_they_stand(monkeypatch):
 
 def test_a_node_that_is_replaced_has_nothing_to_move(monkeypatch):
     called = []
-    monkeypatch.setattr(registry, "carry_moves", lambda draft: called.append("moves"))
+    monkeypatch.setattr(registry, "apply_moves", lambda draft: called.append("moves"))
     downgrade(9, "Odd")(lambda draft: ["value"])
     assert adapt(step(9, 8)) == ["value"] and called == []
 

@@ -16,12 +16,12 @@ To add a step, edit the operator's file, or add a file here, which registers its
   inputs a value depends, `refuse_unknown` asks for shapes.
 - `@longer_form(11, "Clip")` registers a longer form: several nodes of the same version, used where
   the step below is refused.
-- `moved(11, "Pad", moves=[...])` (`version_converter/attribute_to_input.py`): attributes that
-  became inputs. They run both ways, after the functions of the step.
+- `move_attributes(11, "Pad", moves=[...])` (`version_converter/attribute_to_input.py`): attributes
+  that became inputs. They run both ways, after the functions of the step.
 - `negative_axes("Concat", axis=Axis("axis"))` (`version_converter/negative_axes.py`): axes may be
   negative from opset 11 on.
-- `by_way_of(12, "MaxPool", types=..., via=...)` (`version_converter/via_wider_type.py`): types that
-  are computed in another type below an opset, where the step is refused otherwise.
+- `compute_via(12, "MaxPool", types=..., via=...)` (`version_converter/via_wider_type.py`): types
+  that are computed in another type below an opset, where the step is refused otherwise.
 - `added_values(19, "Pad", attribute="mode", values=[b"wrap"])` and `harmless(...)`
   (`version_converter/registry.py`): values of attributes that came later, and attributes that a
   version does not need.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import onnx
 
-from ..registry import mends_body
+from ..registry import mend_body
 
 
-@mends_body("AffineGrid")
+@mend_body("AffineGrid")
 def squeeze_rows_alone(proto: onnx.FunctionProto) -> None:
     """Squeeze the one row of a matrix: without axes, a batch of one would go as well."""
     branches = [a.g for n in proto.node if n.op_type == "If" for a in n.attribute]

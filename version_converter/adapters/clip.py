@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..attribute_to_input import Move, moved, single
+from ..attribute_to_input import Move, move_attributes, single
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import is_float, pick
@@ -57,7 +57,7 @@ def clip_at_run_time(draft: NodeDraft) -> Outcome:
     return [value]
 
 
-moved(
+move_attributes(
     11,
     "Clip",
     # Infinities pass an absent bound, and not the older version's default, the largest float.

@@ -10,6 +10,6 @@ https://onnx.ai/onnx/operators/onnx__DFT.html
 
 from __future__ import annotations
 
-from ..attribute_to_input import Move, moved
+from ..attribute_to_input import Move, move_attributes
 
-moved(20, "DFT", moves=[Move("axis", 2, "scalar int", absent=-2)])
+move_attributes(20, "DFT", moves=[Move("axis", 2, "scalar int", absent=-2)])

@@ -14,7 +14,7 @@ https://onnx.ai/onnx/operators/onnx__Dropout.html
 from __future__ import annotations
 
 from ...ir import Value
-from ..attribute_to_input import Move, moved
+from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, upgrade
 
@@ -53,6 +53,6 @@ def _with_constant_mask(draft: NodeDraft) -> list[Value]:
     return [passed, draft.emit("Not", [never], "mask")]
 
 
-moved(12, "Dropout", moves=[Move("ratio", 1, "float", absent=0.5)])
+move_attributes(12, "Dropout", moves=[Move("ratio", 1, "float", absent=0.5)])
 # It fixes the random numbers of a training mode that is refused.
 harmless("Dropout", attribute="seed")

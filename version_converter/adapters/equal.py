@@ -17,9 +17,9 @@ import onnx
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import halves, is_float
-from ..via_wider_type import SHORT, by_way_of
+from ..via_wider_type import SHORT, compute_via
 
-by_way_of(
+compute_via(
     11,
     "Equal",
     types=(*SHORT, onnx.TensorProto.UINT32),

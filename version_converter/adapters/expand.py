@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
-from ..snippets import tiled
+from ..snippets import tile
 
 
 @longer_form(8, "Expand")
@@ -26,4 +26,4 @@ def tile_what_has_length_1(draft: NodeDraft) -> Outcome:
     )
     if any(size not in (None, 1) and other not in (1, size) for size, other in pairs):
         draft.refuse(f"what has the shape {shape} does not become {constant}")
-    return [tiled(draft, data, rank, target, lengths[0])]
+    return [tile(draft, data, rank, target, lengths[0])]

@@ -20,7 +20,7 @@ import numpy as np
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
-from ..snippets import is_float, pick, tiled
+from ..snippets import is_float, pick, tile
 
 
 @downgrade(8, "Sum", "Mean", "Max", "Min")
@@ -49,7 +49,7 @@ def _of_one_shape(draft: NodeDraft) -> list[Value]:
     total = functools.reduce(lambda a, b: draft.emit("Add", [a, b], "sum"), values)
     shape = draft.emit("Shape", [total], "shape")
     each = zip(values, ranks, strict=True)
-    return [tiled(draft, value, rank, shape, max(ranks)) for value, rank in each]
+    return [tile(draft, value, rank, shape, max(ranks)) for value, rank in each]
 
 
 @longer_form(8, "Sum", "Mean")

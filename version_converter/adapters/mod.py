@@ -15,9 +15,9 @@ import onnx
 
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
-from ..via_wider_type import SHORT, by_way_of
+from ..via_wider_type import SHORT, compute_via
 
-by_way_of(
+compute_via(
     10,
     "Mod",
     types=(*SHORT, onnx.TensorProto.UINT32),

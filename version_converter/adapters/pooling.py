@@ -30,8 +30,8 @@ import onnx
 from ...ir import Array
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form, upgrade
-from ..via_wider_type import TINY, by_way_of
-from ..windows import Window, say_elements, say_ends, sides, windows
+from ..via_wider_type import TINY, compute_via
+from ..windows import Window, gather_windows, pad_windows, sides, windows
 
 
 @downgrade(8, "MaxPool")
@@ -42,7 +42,7 @@ def row_major(draft: NodeDraft) -> Outcome:
     return None
 
 
-by_way_of(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
+compute_via(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
 
 
 @longer_form(10, "MaxPool")
@@ -51,12 +51,12 @@ def the_largest_of_windows(draft: NodeDraft) -> Outcome:
     maximum, so that another element of the window may replace it."""
     per_axis = windows(draft)
     if all(window.step == 1 for window in per_axis):
-        return say_ends(draft, per_axis)
+        return pad_windows(draft, per_axis)
     if draft.is_used(1):
         draft.refuse("indices of dilated windows are not written out")
     data = draft.input(0)
     assert data is not None
-    return [*say_elements(draft, data, [_inside(draft, window) for window in per_axis]), None][
+    return [*gather_windows(draft, data, [_inside(draft, window) for window in per_axis]), None][
         : len(draft.node.outputs)
     ]
 
@@ -77,7 +77,7 @@ def the_mean_of_windows(draft: NodeDraft) -> Outcome:
     per_axis = windows(draft)
     if draft.attribute("count_include_pad") and any(window.more for window in per_axis):
         draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
-    return say_ends(draft, per_axis)
+    return pad_windows(draft, per_axis)
 
 
 @longer_form(18, "LpPool")
@@ -90,7 +90,7 @@ def windows_side_by_side(draft: NodeDraft) -> Outcome:
     padded = any(window.start or window.end for window in per_axis)
     mean = draft.op_type == "AveragePool"
     if not mean and all(window.step == 1 for window in per_axis):
-        return say_ends(draft, per_axis)
+        return pad_windows(draft, per_axis)
     if mean and any(window.more for window in per_axis):
         draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
     if mean and padded and not draft.attribute("count_include_pad"):
@@ -101,7 +101,7 @@ def windows_side_by_side(draft: NodeDraft) -> Outcome:
         ]
         data = draft.emit("Pad", [data, draft.ints([*pads[0], *pads[1]], "pads")], "padded")
     draft.drop("count_include_pad")
-    return say_elements(draft, data, [window.places() + window.start for window in per_axis])
+    return gather_windows(draft, data, [window.places() + window.start for window in per_axis])
 
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")

@@ -27,7 +27,7 @@ import onnx
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form
-from ..snippets import rounded
+from ..snippets import round_half_even
 from ..via_wider_type import SHORT
 
 _FLOAT = onnx.TensorProto.FLOAT
@@ -80,7 +80,7 @@ def divide_and_round(draft: NodeDraft) -> Outcome:
         draft.refuse("it is written out from 32-bit floats to integers of 8 or 16 bits only")
     result = draft.emit("Div", [draft.input(0), scale], "divided")
     if draft.source < 11:
-        result = rounded(draft, result, np.dtype(np.float32))
+        result = round_half_even(draft, result, np.dtype(np.float32))
     else:
         result = draft.emit("Round", [result], "rounded")
     if zero_point is not None:

@@ -33,12 +33,12 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..attribute_to_input import Move, moved
+from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import OTHERS, ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body, longer_form
-from ..via_wider_type import by_way_of
+from ..via_wider_type import compute_via
 
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Reductions that return their input over no axes; the others still compute roots, squares or
@@ -58,11 +58,11 @@ _ON_ELEMENTS = {
 inexact_body("ReduceLogSumExp")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
 _T = onnx.TensorProto
-by_way_of(12, "ReduceMax", "ReduceMin", types=[_T.UINT8], via=_T.INT32)
-by_way_of(12, "ReduceMax", "ReduceMin", types=[_T.INT8], via=_T.INT32, offset=128)
-moved(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
-moved(18, *OTHERS, moves=[Move("axes", 1, "ints")])
-by_way_of(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
+compute_via(12, "ReduceMax", "ReduceMin", types=[_T.UINT8], via=_T.INT32)
+compute_via(12, "ReduceMax", "ReduceMin", types=[_T.INT8], via=_T.INT32, offset=128)
+move_attributes(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
+move_attributes(18, *OTHERS, moves=[Move("axes", 1, "ints")])
+compute_via(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
 
 
 @downgrade(13, "ReduceSum")

@@ -25,7 +25,7 @@ from ...facts.polynomial import Dimension
 from ..form import writes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
-from ..snippets import reshaped
+from ..snippets import reshape_with_zeros
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
@@ -57,4 +57,4 @@ def cut_zeros(draft: NodeDraft) -> Outcome:
     """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced."""
     data, shape = draft.input(0), draft.input(1)
     assert data is not None and shape is not None
-    return [reshaped(draft, data, shape)]
+    return [reshape_with_zeros(draft, data, shape)]

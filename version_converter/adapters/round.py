@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
-from ..snippets import rounded
+from ..snippets import round_half_even
 
 
 @longer_form(11, "Round")
@@ -18,4 +18,4 @@ def up_or_down(draft: NodeDraft) -> Outcome:
     """Below opset 11: Floor or Ceil, by the distance to the integer below."""
     dtype, data = draft.required_dtype(0, "a half"), draft.input(0)
     assert data is not None
-    return [rounded(draft, data, dtype)]
+    return [round_half_even(draft, data, dtype)]

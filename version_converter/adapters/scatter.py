@@ -27,7 +27,7 @@ from ..flat_indices import as_int64, depth_of, flat_index, lengths
 from ..loops import counted_loop
 from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
-from ..snippets import length_of, pick, reshaped
+from ..snippets import length_of, pick, reshape_with_zeros
 
 _JOINING = {"add": "Add", "mul": "Mul", "max": "Greater", "min": "Less"}
 """By reduction: the operator that joins or compares an element and its update.
@@ -208,7 +208,7 @@ def _like_data(draft: NodeDraft, table: Value, data: Value) -> Value:
     shape, own = draft.types.shape(data), draft.emit("Shape", [data], "shape")
     if shape is not None and all(shape[1:]):
         return draft.emit("Reshape", [table, own])
-    return reshaped(draft, table, own)
+    return reshape_with_zeros(draft, table, own)
 
 
 added_values(18, "ScatterElements", "ScatterND", attribute="reduction", values=[b"max", b"min"])

@@ -26,13 +26,13 @@ import onnx
 
 from ...ir import Tensor, Value
 from ...reference.overrides.slicing import taken
-from ..attribute_to_input import Move, moved
+from ..attribute_to_input import Move, move_attributes
 from ..flat_indices import as_int64, from_the_front
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 from ..snippets import length_of, pick
 
-moved(
+move_attributes(
     10,
     "Slice",
     moves=[Move("starts", 1, "ints"), Move("ends", 2, "ints"), Move("axes", 3, "ints")],

@@ -14,14 +14,14 @@ https://onnx.ai/onnx/operators/onnx__Split.html
 from __future__ import annotations
 
 from ...ir import Value
-from ..attribute_to_input import Move, moved
+from ..attribute_to_input import Move, move_attributes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, upgrade
 from ..snippets import length_of
 
 negative_axes("Split", axis=Axis("axis"))
-moved(13, "Split", moves=[Move("split", 1, "ints")])
+move_attributes(13, "Split", moves=[Move("split", 1, "ints")])
 
 
 @upgrade(18, "Split")

@@ -17,16 +17,16 @@ https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
 from __future__ import annotations
 
 from ...ir import Value
-from ..attribute_to_input import Move, moved
+from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
-from ..snippets import reshaped
+from ..snippets import reshape_with_zeros
 
 negative_axes("Squeeze", axis=Axis("axes"))
 negative_axes("Unsqueeze", axis=Axis("axes", adds_itself=True))
-moved(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
+move_attributes(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
 
 
 @longer_form(13, "Squeeze")
@@ -61,4 +61,4 @@ def _in_shape(draft: NodeDraft, shape: Value) -> Value:
     assert data is not None
     if dims is not None and all(dims):
         return draft.emit("Reshape", [data, shape])
-    return reshaped(draft, data, shape)
+    return reshape_with_zeros(draft, data, shape)

@@ -24,14 +24,14 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Array, Value
-from ..attribute_to_input import Move, moved
+from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..resampling import SAME_LENGTH, check_names, output_lengths, positive_scales, resample
 
 _EMPTY = np.zeros(0, np.float32)
 
-moved(9, "Upsample", moves=[Move("scales", 1, "floats")])
+move_attributes(9, "Upsample", moves=[Move("scales", 1, "floats")])
 added_values(
     19, "Resize", attribute="coordinate_transformation_mode", values=[b"half_pixel_symmetric"]
 )
