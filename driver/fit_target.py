@@ -1,7 +1,7 @@
 """Passes that fit a model to a target: its opset, and no operator that it does not take.
 
 What is done, in order: passes straighten the model; it is carried to an opset that the target
-reads; and each operator that the target lacks is said by others, until nothing is left or nothing
+reads; and each operator that the target lacks is replaced by others, until nothing is left or nothing
 more can be done. Where something is left that other passes might have avoided, these are tried on a
 copy; what leaves least is kept.
 """

@@ -112,7 +112,7 @@ def transform(
             or pass objects; none of them, `()`, where the model shall only be converted.
         target: what the model shall fit, such as "onnx2torch", the path of a file, or a
             `straightline.targets.Target`: it is carried to an opset that the target reads, what the
-            target lacks is said by other operators, and remarks tell what is left.
+            target lacks is replaced by other operators, and remarks name the rest.
         opset: convert to this version of ONNX's operator set after the passes.
         ir_version: with `opset`, the version of the file format; by default the one that ONNX
             released with it, where the model's features allow it.

@@ -150,7 +150,7 @@ def maximum_of_each_channel(draft: NodeDraft) -> Sequence[Value | None]:
     """The maximum over all axes after the first two."""
     axes = list(range(2, draft.required_rank("a global pool")))
     if not axes:
-        draft.refuse("there is no axis behind the channels")
+        draft.refuse("there is no axis after the channels")
     return [_reduced(draft, "ReduceMax", draft.input(0), axes, keepdims=1)]
 
 
@@ -222,7 +222,7 @@ def along_the_first_axes(draft: NodeDraft) -> Sequence[Value | None]:
         or len(shape) != 1
         or shape[0] is None
     ):
-        draft.refuse("its axes are written out, or nobody knows their number")
+        draft.refuse("its axes are written out, or their number is not known")
     axes = draft.ints(range(shape[0]), "axes")
     inputs = [draft.input(0), draft.input(1), draft.input(2), axes, draft.input(4)]
     return [draft.emit("Slice", inputs[: 4 + (inputs[4] is not None)])]
@@ -242,7 +242,7 @@ def gathered_in_a_row(draft: NodeDraft) -> Sequence[Value | None]:
     """A Gather with indices of rank 1, and a Reshape."""
     rank, indices, shape = draft.required_rank("flat indices"), draft.shape(1), draft.shape()
     if indices is None or len(indices) == 1:
-        draft.refuse("its indices are of rank 1, or nobody knows")
+        draft.refuse("its indices are of rank 1, or their shape is not known")
     axis = draft.required_axis(draft.attribute("axis"), "flat indices")
     rest = [*indices, *(shape or [None] * rank)[axis + 1 :]]
     if None in rest or 0 in rest:
@@ -311,7 +311,7 @@ def _lengths_of_parts(draft: NodeDraft) -> Array:
     if split is not None:
         parts = np.asarray(split, np.int64).reshape(-1)
         if len(parts) != count or (parts < 0).any() or length not in (None, parts.sum()):
-            draft.refuse(f"its parts of {parts.tolist()} are not what it gives out")
+            draft.refuse(f"its lengths {parts.tolist()} do not fit its outputs")
         return parts
     if draft.input(1) is not None:
         draft.refuse_unknown("the lengths of its parts")

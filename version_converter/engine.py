@@ -282,7 +282,7 @@ class Engine:
             rank = None if new is None or shape is None else self.types.rank(new)
             if rank is not None and shape is not None and rank != len(shape):
                 self._discard(added)
-                raise Refused(f"what would stand for it is of rank {rank}, not {len(shape)}")
+                raise Refused(f"its replacement is of rank {rank}, not {len(shape)}")
 
     def _discard(self, added: Sequence[Node]) -> None:
         """Remove new nodes, which only they themselves read."""
@@ -336,7 +336,7 @@ class Engine:
         path, op_type = node.path, node.op_type
         if node in self._origins:
             path, op_type = self._origins[node]
-            reason = f"what stands for it needs {node.op_type}: {reason}"
+            reason = f"its replacement needs {node.op_type}: {reason}"
         failure = Failure(path, op_type, source, target, reason)
         if failure not in self.failures:
             self.failures.append(failure)

@@ -84,7 +84,7 @@ def sample(draft: NodeDraft) -> Value:
     if mode != "nearest" and elem_type not in _FLOATS:
         draft.refuse(f"mode = '{mode}' is written out for floats and doubles only")
     if padding == "zeros" and elem_type == _T.STRING:
-        draft.refuse("of text nothing says what zero is")
+        draft.refuse("strings have no zero")
     inner = elem_type if mode == "nearest" else max(elem_type, grid_type)
     data, shape = draft.input(0), draft.emit("Shape", [draft.input(0)], "shape")
     rows, columns = (_taps(draft, _side(draft, shape, axis), inner) for axis in (2, 3))

@@ -82,7 +82,7 @@ def windows(draft: NodeDraft) -> list[Window]:
     if draft.text("auto_pad") not in ("", "NOTSET", "VALID"):
         draft.refuse("windows are not written out for an auto_pad of SAME")
     if shape is None or len(shape) != axes + 2 or None in shape[2:]:
-        draft.refuse_unknown("counting windows needs the lengths behind the channels, one of which")
+        draft.refuse_unknown("counting windows needs the lengths after the channels, one of which")
     lengths = [length or 0 for length in shape[2:]]
     rows = zip(lengths, kernel, strides, steps, pads[:axes], pads[axes:], strict=True)
     return [_window(draft, *row) for row in rows]

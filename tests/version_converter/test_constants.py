@@ -54,7 +54,7 @@ def test_what_joins_again_is_looked_at_once(links):
 
 @pytest.mark.parametrize("links", [ladder(200), ladder_of_joins(100), chain(3000)])
 def test_what_an_input_decides_is_refused_as_soon(links):
-    with pytest.raises(ConversionError, match="what stands for it needs NonZero"):
+    with pytest.raises(ConversionError, match="its replacement needs NonZero"):
         convert_version(summed("given", links), 8)
 
 

@@ -31,7 +31,7 @@ NEAR = 4
 CASES = [
     # What is said, nodes, opset before and after, inputs.
     (
-        "it gives out training statistics, whose meaning changed",
+        "its outputs are training statistics, whose meaning changed",
         "y, m, v, n, w = BatchNormalization (x, s, s, s, s) z = Neg (m)",
         8,
         9,

@@ -221,7 +221,7 @@ CASES = [
     ("one of its steps is 0", "y = Slice (x, {0}, {1}, {0}, {0})", 10, 9, "float[3] x"),
     ("a length of 5 has no 2 equal parts", "y, z = Split (x)", 17, 18, "float[5] x"),
     (
-        "num_outputs = 3 is not how many it has",
+        "num_outputs = 3 is not its number of outputs",
         "y, z = Split <num_outputs = 3> (x)",
         18,
         17,

@@ -64,7 +64,7 @@ REFUSED = [
         "MaxPool",
         "kernel_shape = [2], ceil_mode = 1",
         "1, 1, N",
-        "needs the lengths behind the channels",
+        "needs the lengths after the channels",
     ),
     (
         "MaxPool",

@@ -28,7 +28,7 @@ def _gives_statistics(form: Form) -> bool:
 def only_inference(draft: NodeDraft) -> Outcome:
     """Outputs beyond the first meant training, in ways that later versions changed."""
     if any(draft.is_used(index) for index in range(1, len(draft.node.outputs))):
-        draft.refuse("it gives out training statistics, whose meaning changed")
+        draft.refuse("its outputs are training statistics, whose meaning changed")
     return None
 
 

@@ -34,7 +34,9 @@ def dropout_for_inference(draft: NodeDraft) -> Outcome:
     if draft.input(2) is not None:
         training = draft.required_constant(2, "the training mode")
         if training.any():
-            draft.refuse("a Dropout in training mode draws at random, which opset 11 cannot say")
+            draft.refuse(
+                "a Dropout in training mode draws at random, which opset 11 does not support"
+            )
         draft.set_input(2, None)
     if draft.input(1) is not None and draft.constant(1) is None:
         draft.set_input(1, None)

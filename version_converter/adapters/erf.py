@@ -36,7 +36,7 @@ def near_and_far_from_zero(draft: NodeDraft) -> Outcome:
     finite."""
     dtype, elem_type = draft.required_dtype(0, "Erf"), draft.elem_type(0) or 0
     if (dtype.kind == "f" and dtype.itemsize > 4) or dtype.kind in "iu":
-        draft.refuse("below opset 9 it can be said of floats of at most 32 bits only")
+        draft.refuse("below opset 9 it is supported for floats of at most 32 bits only")
     data, one = draft.input(0), _float(draft, 1.0, "one")
     assert data is not None
     if elem_type != onnx.TensorProto.FLOAT:

@@ -30,7 +30,7 @@ class _Wide:
     def __init__(self, draft: NodeDraft, wide: int) -> None:
         dtype, self.own = draft.required_dtype(0, draft.op_type), draft.elem_type(0) or 0
         if dtype.kind == "f" and dtype.itemsize > 4 and draft.op_type not in ("Sinh", "Cosh"):
-            draft.refuse("below opset 9 it can be said of floats of at most 32 bits only")
+            draft.refuse("below opset 9 it is supported for floats of at most 32 bits only")
         data = draft.input(0)
         assert data is not None
         self.draft = draft

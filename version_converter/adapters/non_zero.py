@@ -37,7 +37,7 @@ def count_by_loop(draft: NodeDraft) -> Outcome:
     data = draft.input(0)
     if data is None or draft.rank(0) != 1 or not _has_no_zero(data):
         draft.refuse(
-            "NonZero exists from opset 9 on; only that of a vector without zeros can be said"
+            "NonZero exists from opset 9 on; below, only a vector without zeros is supported"
         )
     length = draft.emit("Shape", [data], "length")
     zero = draft.const(np.zeros((), np.float32), "zero")  # opset 8 requires a state

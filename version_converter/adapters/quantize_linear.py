@@ -164,7 +164,9 @@ def precision_of_input(draft: NodeDraft) -> Outcome:
     """Before opset 23: division in the type of the input and the scale."""
     precision = draft.attribute("precision")
     if precision and precision != draft.elem_type(0):
-        draft.refuse("it divides in another type than its input has, which opset 22 cannot say")
+        draft.refuse(
+            "it divides in another type than its input has, which opset 22 does not support"
+        )
     draft.drop("precision")
     return None
 

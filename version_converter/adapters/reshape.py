@@ -33,7 +33,7 @@ def no_zeros(draft: NodeDraft) -> Outcome:
     """Before opset 14: a zero in the target shape copies the input's dimension."""
     if draft.attribute("allowzero"):
         if not _says_the_same(draft):
-            draft.refuse("a dimension of 0 with allowzero = 1 cannot be said in opset 13")
+            draft.refuse("a dimension of 0 with allowzero = 1 does not exist in opset 13")
         draft.drop("allowzero")
     return None
 

@@ -44,7 +44,9 @@ def spell_lengths(draft: NodeDraft) -> Outcome:
     if count is None:
         return None
     if count != len(draft.node.outputs) or draft.input(1) is not None:
-        draft.refuse(f"num_outputs = {count} is not how many it has, or their lengths are said too")
+        draft.refuse(
+            f"num_outputs = {count} is not its number of outputs, or their lengths are an input"
+        )
     axis = draft.attribute("axis")
     length = draft.length(axis)
     if length is not None and length % count == 0:

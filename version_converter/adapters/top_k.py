@@ -49,7 +49,7 @@ def none_at_all(draft: NodeDraft) -> Outcome:
 def only_the_largest(draft: NodeDraft) -> Outcome:
     """Before opset 11: the largest only; the smallest need a longer form."""
     if not draft.attribute("largest"):
-        draft.refuse("largest = 0 cannot be said in opset 10")
+        draft.refuse("largest = 0 does not exist in opset 10")
     draft.drop("largest", "sorted")
     return None
 

@@ -21,7 +21,7 @@ def triangle_by_mask(draft: NodeDraft) -> Outcome:
     dtype = draft.required_dtype(0, "a matrix of zeros")
     data = draft.input(0)
     if dtype.kind == "O":
-        draft.refuse("Trilu exists from opset 14 on, and of text nothing says what zero is")
+        draft.refuse("Trilu exists from opset 14 on, and strings have no zero")
     mask = _known_mask(draft)
     if mask is None:
         mask = _mask(draft)

@@ -98,7 +98,7 @@ def only_old_places(draft: NodeDraft) -> Outcome:
             f" and nearest_mode = '{draft.text('nearest_mode')}'" if mode == "nearest" else ""
         )
         draft.refuse(
-            f"coordinate_transformation_mode = '{places}'{rounding} cannot be said in opset 10"
+            f"coordinate_transformation_mode = '{places}'{rounding} does not exist in opset 10"
         )
     value = draft.input(2)
     if draft.input(3) is not None or value is None:

@@ -49,5 +49,5 @@ def test_gelu_reaches_opset_8():
 
 @pytest.mark.parametrize("elem_type", ["double", "int32"])
 def test_other_types_are_refused(elem_type):
-    reason = "below opset 9 it can be said of floats of at most 32 bits only"
+    reason = "below opset 9 it is supported for floats of at most 32 bits only"
     assert_refuses("y = Erf (x)", 13, 8, reason, f"{elem_type}[2] x")

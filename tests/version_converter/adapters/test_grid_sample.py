@@ -149,7 +149,7 @@ def test_what_is_not_written_out():
     for given, how, why in (
         (("float", "float16"), "", "an image and a grid of floats or doubles"),
         (("int32", "float"), "", "mode = 'bilinear' is written out for floats and doubles only"),
-        (("string", "float"), '<mode = "nearest">', "of text nothing says what zero is"),
+        (("string", "float"), '<mode = "nearest">', "strings have no zero"),
     ):
         body = f"y = GridSample {how} (x, g)"
         assert_refuses(body, 16, 15, reason + ".*" + why, signature.format(*given))

@@ -72,5 +72,5 @@ def test_doubles():
         for op_type in ("Sinh", "Cosh"):
             body = f"y = {op_type} (x)"
             assert_carried_everywhere(body, 9, (8,), feeds, "double[N] x", ["graph"], rtol=1e-14)
-    reason = "below opset 9 it can be said of floats of at most 32 bits only"
+    reason = "below opset 9 it is supported for floats of at most 32 bits only"
     assert_refuses("y = Asinh (x)", 13, 8, reason, "double[2] x")

@@ -64,13 +64,13 @@ def test_positions_in_a_vector_without_zeros_are_counted(ones, length):
     ],
 )
 def test_positions_among_what_may_be_zero_are_refused(maybe):
-    reason = "only that of a vector without zeros can be said"
+    reason = "below, only a vector without zeros is supported"
     assert_refuses(f"{maybe} y = NonZero (z)", 9, 8, reason, "int64[1] n")
 
 
 def test_positions_in_a_matrix_are_refused():
     body = "z = ConstantOfShape <value = int64[1] {1}> (n) y = NonZero (z)"
-    assert_refuses(body, 9, 8, "only that of a vector without zeros", "int64[2] n")
+    assert_refuses(body, 9, 8, "only a vector without zeros", "int64[2] n")
 
 
 def positions(fill, kind, steps):
@@ -103,5 +103,5 @@ def test_ones_are_counted():
     ],
 )
 def test_what_may_be_zero_is_refused(fill, kind, steps):
-    with pytest.raises(ConversionError, match="only that of a vector without zeros"):
+    with pytest.raises(ConversionError, match="only a vector without zeros"):
         convert_version(positions(fill, kind, steps), 8)

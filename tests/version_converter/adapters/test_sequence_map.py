@@ -103,7 +103,7 @@ def test_in_a_branch_a_body_and_a_function():
 
 
 def test_below_opset_13_a_loop_carries_no_sequence():
-    with pytest.raises(ConversionError, match=r"what stands for it needs Loop: .*seq"):
+    with pytest.raises(ConversionError, match=r"its replacement needs Loop: .*seq"):
         convert_version(parsed(MAP), 12)
 
 

@@ -22,5 +22,5 @@ def test_numbers_in_every_place(elem_type):
 
 
 def test_of_integers_it_is_refused():
-    reason = "below opset 9 it can be said of floats only"
+    reason = "below opset 9 it is supported for floats only"
     assert_refuses("y = Shrink (x)", 9, 8, reason, "int32[2] x")

@@ -84,7 +84,7 @@ def test_empty_ones(shape):
 
 
 def test_text_is_refused():
-    reason = "Trilu exists from opset 14 on, and of text nothing says what zero is"
+    reason = "Trilu exists from opset 14 on, and strings have no zero"
     assert_refuses("y = Trilu (x)", 14, 13, reason, "string[2, 2] x")
 
 
