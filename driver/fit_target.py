@@ -1,9 +1,8 @@
 """Passes that fit a model to a target: its opset, and no operator that it does not take.
 
-What is done, in order: passes straighten the model; it is carried to an opset that the target
-reads; and each operator that the target lacks is replaced by others, until nothing is left or nothing
-more can be done. Where something is left that other passes might have avoided, these are tried on a
-copy; what leaves least is kept.
+Passes straighten the model first. Then it is converted to an opset that the target reads, and each
+operator that the target lacks is replaced by others, as far as possible. Where others remain that
+different passes might have avoided, these run on a copy; the result with the fewest is kept.
 """
 
 from __future__ import annotations

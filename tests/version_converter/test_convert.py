@@ -91,7 +91,9 @@ def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
         ("two", "If", 11, 10),
         ("two/three", "Squeeze", 9, 8),
     ]
-    assert "opset 13 to 8" in str(caught.value) and "its replacement needs NonZero" in str(caught.value)
+    assert "opset 13 to 8" in str(caught.value) and "its replacement needs NonZero" in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize("target", [6, 0, 99])
