@@ -87,7 +87,7 @@ def longer_forms() -> str:
     lines = [
         "## Longer forms",
         "",
-        "Where the step below an opset has been refused otherwise.",
+        "Where the step below an opset is refused otherwise.",
         "",
         "| step | operators | what is done |",
         "|---|---|---|",
@@ -130,7 +130,7 @@ def functions() -> str:
         [
             "## Operators with a function",
             "",
-            "Where the older version lacks the operator or cannot say what the node says, these are"
+            "Where the older version lacks the operator or does not support the node, these are"
             " replaced by the function that onnx defines them by: " + ", ".join(names) + ".",
             "",
             "These are not, because their function is less accurate or says something else, as"
