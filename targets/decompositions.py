@@ -46,7 +46,7 @@ def cast_to_known_type(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Constant")
-def as_initializer(draft: NodeDraft) -> Sequence[Value | None]:
+def convert_to_initializer(draft: NodeDraft) -> Sequence[Value | None]:
     """An initializer, which is no node."""
     tensor = draft.node.output().constant
     if tensor is None or tensor.is_sparse:
@@ -55,14 +55,14 @@ def as_initializer(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Size")
-def product_of_lengths(draft: NodeDraft) -> Sequence[Value | None]:
+def multiply_lengths(draft: NodeDraft) -> Sequence[Value | None]:
     """The product of the shape."""
     shape = draft.emit("Shape", [draft.input(0)], "shape")
     return [_reduced(draft, "ReduceProd", shape, [0])]
 
 
 @decomposes("Identity")
-def itself(draft: NodeDraft) -> Sequence[Value | None]:
+def reshape_to_own_shape(draft: NodeDraft) -> Sequence[Value | None]:
     """A Reshape to its own shape."""
     if draft.elem_type(0) is None:
         draft.refuse("it may hold a sequence")
@@ -71,14 +71,14 @@ def itself(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Reciprocal")
-def one_divided(draft: NodeDraft) -> Sequence[Value | None]:
+def divide_one(draft: NodeDraft) -> Sequence[Value | None]:
     """1 / x."""
     one = draft.const(np.array(1, draft.required_dtype(0, "the number one")), "one")
     return [draft.emit("Div", [one, draft.input(0)])]
 
 
 @decomposes("Softplus")
-def logarithm_of_one_and_more(draft: NodeDraft) -> Sequence[Value | None]:
+def add_logarithm(draft: NodeDraft) -> Sequence[Value | None]:
     """The sum of max (x, 0) and log (1 + u), u = exp (-|x|). It is exact to a few units in the last
     place: the rounding error of w = 1 + u is corrected by u * log (w) / (w - 1)."""
     if draft.source < 9:
@@ -96,7 +96,7 @@ def logarithm_of_one_and_more(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("BitwiseNot")
-def all_ones_less(draft: NodeDraft) -> Sequence[Value | None]:
+def subtract_from_all_ones(draft: NodeDraft) -> Sequence[Value | None]:
     """All ones minus the number, which never borrows."""
     dtype = draft.required_dtype(0, "all ones")
     ones = draft.const(np.array(-1).astype(dtype), "all_ones")
@@ -104,7 +104,7 @@ def all_ones_less(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Dropout")
-def kept_as_it_is(draft: NodeDraft) -> Sequence[Value | None]:
+def drop_nothing(draft: NodeDraft) -> Sequence[Value | None]:
     """The input, in inference."""
     if draft.is_used(1):
         draft.refuse("its mask is used")
@@ -115,7 +115,7 @@ def kept_as_it_is(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Range")
-def counted(draft: NodeDraft) -> Sequence[Value | None]:
+def emit_range(draft: NodeDraft) -> Sequence[Value | None]:
     """Integers with a constant step: positions of ones, times the step, plus the start."""
     step, dtype = draft.required_constant(2, "the step"), draft.required_dtype(0, "a range")
     if dtype.kind != "i" or not draft.one_number(step, "input 'delta'"):
@@ -139,14 +139,14 @@ def counted(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Xor")
-def unequal(draft: NodeDraft) -> Sequence[Value | None]:
+def negate_equal(draft: NodeDraft) -> Sequence[Value | None]:
     """Not of Equal."""
     same = draft.emit("Equal", [draft.input(0), draft.input(1)], "same")
     return [draft.emit("Not", [same])]
 
 
 @decomposes("GlobalMaxPool")
-def maximum_of_each_channel(draft: NodeDraft) -> Sequence[Value | None]:
+def reduce_channels(draft: NodeDraft) -> Sequence[Value | None]:
     """The maximum over all axes after the first two."""
     axes = list(range(2, draft.required_rank("a global pool")))
     if not axes:
@@ -155,7 +155,7 @@ def maximum_of_each_channel(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Split")
-def slices(draft: NodeDraft) -> Sequence[Value | None]:
+def slice_outputs(draft: NodeDraft) -> Sequence[Value | None]:
     """A Slice for each output, for known lengths."""
     axis, lengths = draft.attribute("axis"), _lengths_of_parts(draft)
     ends = np.cumsum(lengths)
@@ -167,14 +167,14 @@ def slices(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("ReduceL1")
-def sum_of_sizes(draft: NodeDraft) -> Sequence[Value | None]:
+def sum_absolute_values(draft: NodeDraft) -> Sequence[Value | None]:
     """The sum of absolute values."""
     _require_axes_in_use(draft)
     return [_sum(draft, draft.emit("Abs", [draft.input(0)], "sizes"))]
 
 
 @decomposes("ReduceLogSum")
-def logarithm_of_sum(draft: NodeDraft) -> Sequence[Value | None]:
+def take_logarithm_of_sum(draft: NodeDraft) -> Sequence[Value | None]:
     """The logarithm of the sum."""
     _require_axes_in_use(draft)
     if draft.required_dtype(0, "a logarithm").kind != "f":
@@ -202,7 +202,7 @@ def _sum(draft: NodeDraft, value: Value | None) -> Value:
 
 
 @decomposes("Compress")
-def gathered_where_true(draft: NodeDraft) -> Sequence[Value | None]:
+def gather_where_true(draft: NodeDraft) -> Sequence[Value | None]:
     """A Gather of the positions of a constant condition."""
     places = np.flatnonzero(draft.required_constant(1, "the condition"))
     axis, data = draft.attribute("axis"), draft.input(0)
@@ -212,7 +212,7 @@ def gathered_where_true(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Slice")
-def along_the_first_axes(draft: NodeDraft) -> Sequence[Value | None]:
+def write_out_axes(draft: NodeDraft) -> Sequence[Value | None]:
     """A Slice with its axes written out."""
     shape = draft.shape(1)
     if (
@@ -229,7 +229,7 @@ def along_the_first_axes(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Unsqueeze")
-def axes_in_a_row(draft: NodeDraft) -> Sequence[Value | None]:
+def reshape_axes(draft: NodeDraft) -> Sequence[Value | None]:
     """An Unsqueeze with axes of rank 1 in place of rank 0."""
     if draft.rank(1) != 0:
         draft.refuse("its axes are no number alone")
@@ -238,7 +238,7 @@ def axes_in_a_row(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("Gather")
-def gathered_in_a_row(draft: NodeDraft) -> Sequence[Value | None]:
+def gather_flat_indices(draft: NodeDraft) -> Sequence[Value | None]:
     """A Gather with indices of rank 1, and a Reshape."""
     rank, indices, shape = draft.required_rank("flat indices"), draft.shape(1), draft.shape()
     if indices is None or len(indices) == 1:
@@ -255,7 +255,7 @@ def gathered_in_a_row(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("ScatterElements")
-def scattered_by_tuples(draft: NodeDraft) -> Sequence[Value | None]:
+def scatter_by_tuples(draft: NodeDraft) -> Sequence[Value | None]:
     """ScatterND with an index tuple for each element."""
     reduction = {name: a for name, a in draft.attributes.items() if name == "reduction"}
     rank = draft.required_rank("tuples of indices")
@@ -265,7 +265,7 @@ def scattered_by_tuples(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("DepthToSpace")
-def depth_apart(draft: NodeDraft) -> Sequence[Value | None]:
+def spread_depth(draft: NodeDraft) -> Sequence[Value | None]:
     """Reshape, Transpose, Reshape, for a known shape."""
     n, c, h, w = _image(draft)
     b, mode = draft.attribute("blocksize"), draft.text("mode") if draft.source >= 11 else "DCR"
@@ -278,7 +278,7 @@ def depth_apart(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @decomposes("SpaceToDepth")
-def space_apart(draft: NodeDraft) -> Sequence[Value | None]:
+def collect_space(draft: NodeDraft) -> Sequence[Value | None]:
     """Reshape, Transpose, Reshape, for a known shape."""
     n, c, h, w = _image(draft)
     b = draft.attribute("blocksize")

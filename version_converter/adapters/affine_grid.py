@@ -13,7 +13,7 @@ from ..registry import mend_body
 
 
 @mend_body("AffineGrid")
-def squeeze_rows_alone(proto: onnx.FunctionProto) -> None:
+def squeeze_row_axis(proto: onnx.FunctionProto) -> None:
     """Squeeze the one row of a matrix: without axes, a batch of one would go as well."""
     branches = [a.g for n in proto.node if n.op_type == "If" for a in n.attribute]
     for node in (node for graph in branches for node in graph.node):

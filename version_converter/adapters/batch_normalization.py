@@ -25,7 +25,7 @@ def _gives_statistics(form: Form) -> bool:
 
 @upgrade(14, "BatchNormalization", where=_gives_statistics)
 @upgrade(9, "BatchNormalization", where=_gives_statistics)
-def only_inference(draft: NodeDraft) -> Outcome:
+def refuse_training_outputs(draft: NodeDraft) -> Outcome:
     """Outputs beyond the first meant training, in ways that later versions changed."""
     if any(draft.is_used(index) for index in range(1, len(draft.node.outputs))):
         draft.refuse("its outputs are training statistics, whose meaning changed")
@@ -33,7 +33,7 @@ def only_inference(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(14, "BatchNormalization", where=writes("training_mode"))
-def not_training(draft: NodeDraft) -> Outcome:
+def refuse_training_mode(draft: NodeDraft) -> Outcome:
     """Before opset 14 a node with one output does inference."""
     if draft.attribute("training_mode"):
         draft.refuse("training_mode = 1 does not exist in opset 13")

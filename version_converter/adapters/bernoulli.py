@@ -17,7 +17,7 @@ inexact_body("Bernoulli")
 
 
 @downgrade(15, "Bernoulli")
-def draw_below(draft: NodeDraft) -> Outcome:
+def compare_with_random(draft: NodeDraft) -> Outcome:
     """Opset 14: compare a random number from 0 to 1 with the probability."""
     draft.required_dtype(0, "a number to compare it with")
     probability, own = draft.input(0), draft.elem_type(0)

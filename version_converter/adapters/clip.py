@@ -35,7 +35,7 @@ def clip_integers(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "Clip")
-def bounds_that_cross(draft: NodeDraft) -> Outcome:
+def clip_to_crossed_bounds(draft: NodeDraft) -> Outcome:
     """Clip by crossed bounds to `max`: runtimes refuse attributes with the larger `min`."""
     low, high = draft.constant(1), draft.constant(2)
     if low is None or high is None or low.size != 1 or high.size != 1 or not (low > high).all():

@@ -23,7 +23,7 @@ from ..registry import Outcome, downgrade
 
 
 @downgrade(9, "Constant")
-def initializer_instead(draft: NodeDraft) -> Outcome:
+def replace_by_initializer(draft: NodeDraft) -> Outcome:
     """Before opset 9 a Constant holds floats; an initializer holds anything."""
     value = draft.node.outputs[0]
     if value is None or value.constant is None or draft.takes_constant(value.constant):
@@ -34,7 +34,7 @@ def initializer_instead(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "Constant")
-def no_sparse_value(draft: NodeDraft) -> Outcome:
+def convert_sparse_value(draft: NodeDraft) -> Outcome:
     """Before opset 11 a Constant holds a dense tensor."""
     if "value" not in draft.attributes:
         _as_tensor(draft)
@@ -42,7 +42,7 @@ def no_sparse_value(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(12, "Constant")
-def dense_value(draft: NodeDraft) -> Outcome:
+def convert_scalar_value(draft: NodeDraft) -> Outcome:
     """Before opset 12 a Constant has no numbers and strings of its own, only tensors."""
     if not draft.attributes.keys() & {"value", "sparse_value"}:
         _as_tensor(draft)

@@ -18,7 +18,7 @@ from ..registry import Outcome, downgrade
 
 
 @downgrade(11, "DepthToSpace")
-def columns_then_rows(draft: NodeDraft) -> Outcome:
+def transpose_blocks(draft: NodeDraft) -> Outcome:
     """Opset 10: one order only; the other one is a Transpose of blocks."""
     mode = draft.text("mode")
     if mode not in ("DCR", "CRD"):

@@ -21,7 +21,7 @@ from ..registry import Outcome, downgrade, harmless, upgrade
 
 @upgrade(10, "Dropout")
 @downgrade(10, "Dropout")
-def mask_is_unused(draft: NodeDraft) -> Outcome:
+def refuse_mask(draft: NodeDraft) -> Outcome:
     """Refuse a used mask, whose type is bool from opset 10 on."""
     if draft.is_used(1):
         draft.refuse("its mask is used, which has another type in the other version")
@@ -29,7 +29,7 @@ def mask_is_unused(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(12, "Dropout")
-def dropout_for_inference(draft: NodeDraft) -> Outcome:
+def require_inference(draft: NodeDraft) -> Outcome:
     """Opset 11: inference only, which returns the input for any ratio."""
     if draft.input(2) is not None:
         training = draft.required_constant(2, "the training mode")

@@ -16,7 +16,7 @@ from ..registry import Outcome, longer_form
 
 
 @longer_form(12, "Einsum")
-def as_product_of_matrices(draft: NodeDraft) -> Outcome:
+def convert_to_matmul(draft: NodeDraft) -> Outcome:
     """Below opset 12: a MatMul, where one label at most is summed over."""
     terms, output = _parsed(draft)
     stretched = _stretched(draft, terms, output)

@@ -30,7 +30,7 @@ compute_via(
 
 
 @downgrade(11, "Equal")
-def equality_of_floats(draft: NodeDraft) -> Outcome:
+def compare_floats(draft: NodeDraft) -> Outcome:
     """Before opset 11: no floats; equal is neither less, nor greater, nor NaN."""
     if not is_float(draft):
         return None
@@ -41,7 +41,7 @@ def equality_of_floats(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(11, "Equal")
-def long_unsigned_integers(draft: NodeDraft) -> Outcome:
+def compare_halves(draft: NodeDraft) -> Outcome:
     """Below opset 11: comparison of both halves of unsigned integers, as signed ones."""
     if draft.required_dtype(0, "Equal") != np.uint64:
         draft.refuse("Equal of this type is not written out")

@@ -30,7 +30,7 @@ _FAR = (
 
 
 @longer_form(9, "Erf")
-def near_and_far_from_zero(draft: NodeDraft) -> Outcome:
+def approximate_by_polynomials(draft: NodeDraft) -> Outcome:
     """Below opset 9: two polynomial fits. The error is at most 3 units in the last place, and the
     result never above 1. Both fits are computed of clipped numbers, so that the unselected one is
     finite."""

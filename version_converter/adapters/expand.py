@@ -14,7 +14,7 @@ from ..snippets import tile
 
 
 @longer_form(8, "Expand")
-def tile_what_has_length_1(draft: NodeDraft) -> Outcome:
+def tile_axes(draft: NodeDraft) -> Outcome:
     """Below opset 8: Tile, which repeats axes of length 1."""
     data, target, rank, lengths = draft.input(0), draft.input(1), draft.rank(), draft.shape(1)
     assert data is not None and target is not None

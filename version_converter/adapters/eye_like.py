@@ -19,7 +19,7 @@ _MOST_ELEMENTS = 1 << 16
 
 
 @longer_form(9, "EyeLike")
-def where_row_and_column_meet(draft: NodeDraft) -> Outcome:
+def compare_rows_and_columns(draft: NodeDraft) -> Outcome:
     """Below opset 9: a constant, or a comparison of row and column numbers."""
     elem_type = draft.attribute("dtype") or draft.elem_type(0)
     if not elem_type:

@@ -33,7 +33,7 @@ negative_axes("Flatten", axis=Axis("axis"))
 
 
 @longer_form(9, "Flatten")
-def as_matrix(draft: NodeDraft) -> Outcome:
+def reshape_to_matrix(draft: NodeDraft) -> Outcome:
     """Below opset 9: Reshape, where one of the lengths is known and not 0; else Flatten of
     doubles."""
     data, axis, elem_type = draft.input(0), draft.attribute("axis"), draft.elem_type()

@@ -37,7 +37,7 @@ def gather_rows(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(12, "GatherND")
-def say_the_batch(draft: NodeDraft) -> Outcome:
+def prepend_batch_indices(draft: NodeDraft) -> Outcome:
     """Below opset 12: index tuples that begin with the batch indices."""
     data, shape, index_shape = draft.input(0), draft.shape(), draft.shape(1)
     count = draft.attribute("batch_dims")

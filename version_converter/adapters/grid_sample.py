@@ -43,6 +43,6 @@ def _renamed(draft: NodeDraft, names: dict[str, str]) -> str:
 
 
 @longer_form(16, "GridSample")
-def pixel_by_pixel(draft: NodeDraft) -> Outcome:
+def gather_pixels(draft: NodeDraft) -> Outcome:
     """Below opset 16: gather, weight and add the pixels of each output."""
     return [sample(draft)]

@@ -58,21 +58,21 @@ def _cosh(wide: _Wide) -> Value:
 
 
 @longer_form(9, "Cosh")
-def means_of_exponentials(draft: NodeDraft) -> Outcome:
+def average_exponentials(draft: NodeDraft) -> Outcome:
     """Below opset 9: exponentials."""
     wide = _Wide(draft, _FLOAT)
     return wide.result(_cosh(wide))
 
 
 @longer_form(9, "Sinh")
-def tanh_times_cosh(draft: NodeDraft) -> Outcome:
+def multiply_tanh_and_cosh(draft: NodeDraft) -> Outcome:
     """Below opset 9: Tanh times Cosh; exponentials alone would lose all digits next to zero."""
     wide = _Wide(draft, _FLOAT)
     return wide.result(wide.do("Mul", wide.do("Tanh", wide.x), _cosh(wide)))
 
 
 @longer_form(9, "Acosh")
-def logarithms(draft: NodeDraft) -> Outcome:
+def add_logarithms(draft: NodeDraft) -> Outcome:
     """Below opset 9: log (x) + log (1 + sqrt (1 - 1 / x^2))."""
     wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do
@@ -82,7 +82,7 @@ def logarithms(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(9, "Asinh")
-def logarithms_with_the_sign(draft: NodeDraft) -> Outcome:
+def add_signed_logarithms(draft: NodeDraft) -> Outcome:
     """Below opset 9: log (|x|) + log (1 + sqrt (1 + 1 / x^2)) with the sign of x."""
     wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do
@@ -95,7 +95,7 @@ def logarithms_with_the_sign(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(9, "Atanh")
-def half_a_logarithm(draft: NodeDraft) -> Outcome:
+def halve_logarithm(draft: NodeDraft) -> Outcome:
     """Below opset 9: half of log ((1 + x) / (1 - x))."""
     wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do

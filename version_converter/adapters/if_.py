@@ -20,7 +20,7 @@ from ..registry import Outcome, downgrade
 
 
 @downgrade(11, "If")
-def same_branches(draft: NodeDraft) -> Outcome:
+def require_equal_shapes(draft: NodeDraft) -> Outcome:
     """Before opset 11: branches with outputs of the same shapes."""
     bodies = (draft.body("then_branch"), draft.body("else_branch"))
     for one, other in zip(bodies[0].outputs, bodies[1].outputs, strict=True):

@@ -16,7 +16,7 @@ from ..registry import Outcome, downgrade
 
 
 @downgrade(10, "IsInf")
-def infinity_is_beyond_the_largest(draft: NodeDraft) -> Outcome:
+def compare_with_largest(draft: NodeDraft) -> Outcome:
     """Opset 9: compare with the largest finite number."""
     dtype = draft.required_dtype(0, "IsInf")
     data, largest = draft.input(0), np.array(np.finfo(dtype).max, dtype)

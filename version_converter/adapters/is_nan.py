@@ -16,7 +16,7 @@ from ..registry import Outcome, downgrade
 
 
 @downgrade(9, "IsNaN")
-def nan_is_in_no_range(draft: NodeDraft) -> Outcome:
+def compare_with_bounds(draft: NodeDraft) -> Outcome:
     """Opset 8: every number is below one or above zero."""
     dtype = draft.required_dtype(0, "IsNaN")
     data = draft.input(0)

@@ -18,7 +18,7 @@ inexact_body("LayerNormalization")
 
 
 @downgrade(17, "LayerNormalization")
-def by_squared_deviations(draft: NodeDraft) -> Outcome:
+def normalize_by_deviations(draft: NodeDraft) -> Outcome:
     """Opset 16: the specification's formula, where onnx's function subtracts squares."""
     own, stash, data = _own_type(draft), draft.attribute("stash_type"), draft.input(0)
     assert data is not None

@@ -26,7 +26,7 @@ compute_via(
 
 
 @longer_form(9, "Less", "Greater")
-def long_integers(draft: NodeDraft) -> Outcome:
+def compare_long_integers(draft: NodeDraft) -> Outcome:
     """Below opset 9: comparison of doubles, where one side is exact as doubles: rounding keeps the
     other on its side. Else comparison of the high halves, and of the low ones where those are
     equal."""

@@ -33,7 +33,7 @@ _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ())
 
 
 @downgrade(11, "Loop")
-def carry_something(draft: NodeDraft) -> Outcome:
+def add_state(draft: NodeDraft) -> Outcome:
     """Before opset 11: at least one state, here one without readers."""
     if len(draft.inputs) > 2:
         return None

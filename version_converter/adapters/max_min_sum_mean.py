@@ -24,7 +24,7 @@ from ..snippets import is_float, pick, tile
 
 
 @downgrade(8, "Sum", "Mean", "Max", "Min")
-def same_shapes(draft: NodeDraft) -> Outcome:
+def tile_inputs(draft: NodeDraft) -> Outcome:
     """Before opset 8: no broadcasting; inputs of Max and Min are tiled."""
     shapes = [draft.shape(index) for index in range(len(draft.inputs))]
     first = shapes[0]
@@ -53,7 +53,7 @@ def _of_one_shape(draft: NodeDraft) -> list[Value]:
 
 
 @longer_form(8, "Sum", "Mean")
-def added_one_by_one(draft: NodeDraft) -> Outcome:
+def add_pairwise(draft: NodeDraft) -> Outcome:
     """Below opset 8: Add and Div, which broadcast."""
     values = [value for value in draft.inputs if value is not None]
     total = functools.reduce(lambda a, b: draft.emit("Add", [a, b], "sum"), values)
@@ -64,7 +64,7 @@ def added_one_by_one(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(12, "Max", "Min")
-def extreme_of_integers(draft: NodeDraft) -> Outcome:
+def select_extremes(draft: NodeDraft) -> Outcome:
     """Before opset 12: floats only; integers by comparison."""
     if is_float(draft):
         return None

@@ -31,7 +31,7 @@ def write_axes(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(9, "MeanVarianceNormalization")
-def by_squared_deviations(draft: NodeDraft) -> Outcome:
+def normalize_by_deviations(draft: NodeDraft) -> Outcome:
     """Opset 8: the specification's formula, where onnx's function subtracts squares."""
     dtype, data = draft.required_dtype(0, "the least divisor"), draft.input(0)
     assert data is not None

@@ -27,7 +27,7 @@ compute_via(
 
 
 @downgrade(10, "Mod")
-def remainder_of_division(draft: NodeDraft) -> Outcome:
+def subtract_quotient(draft: NodeDraft) -> Outcome:
     """Opset 9: the remainder of Div, which rounds towards zero. For a floored quotient its sign is
     corrected."""
     dtype = draft.required_dtype(0, "Mod")
@@ -49,7 +49,7 @@ def remainder_of_division(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(28, "Mod")
-def integers_only(draft: NodeDraft) -> Outcome:
+def require_integers(draft: NodeDraft) -> Outcome:
     """Before opset 28: floored quotients of integers only."""
     dtype = draft.required_dtype(0, "Mod")
     if not draft.attribute("fmod") and dtype.kind not in "iu":

@@ -35,7 +35,7 @@ from ..windows import Window, gather_windows, pad_windows, sides, windows
 
 
 @downgrade(8, "MaxPool")
-def row_major(draft: NodeDraft) -> Outcome:
+def drop_storage_order(draft: NodeDraft) -> Outcome:
     """Opset 7: no indices, and hence no storage order."""
     if not draft.is_used(1):
         draft.drop("storage_order")
@@ -46,7 +46,7 @@ compute_via(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
 
 
 @longer_form(10, "MaxPool")
-def the_largest_of_windows(draft: NodeDraft) -> Outcome:
+def pool_maxima(draft: NodeDraft) -> Outcome:
     """Below opset 10: windows with more padding, or gathered side by side. Padding is never the
     maximum, so that another element of the window may replace it."""
     per_axis = windows(draft)
@@ -72,7 +72,7 @@ def _inside(draft: NodeDraft, window: Window) -> Array:
 
 
 @longer_form(10, "AveragePool")
-def the_mean_of_windows(draft: NodeDraft) -> Outcome:
+def pool_means(draft: NodeDraft) -> Outcome:
     """Below opset 10: windows with more padding, which does not count."""
     per_axis = windows(draft)
     if draft.attribute("count_include_pad") and any(window.more for window in per_axis):
@@ -82,7 +82,7 @@ def the_mean_of_windows(draft: NodeDraft) -> Outcome:
 
 @longer_form(18, "LpPool")
 @longer_form(19, "AveragePool")
-def windows_side_by_side(draft: NodeDraft) -> Outcome:
+def pool_dilated_windows(draft: NodeDraft) -> Outcome:
     """Below opset 19 (LpPool 18): gather dilated windows side by side from padded data. A mean
     counts the padding if `count_include_pad` is set, or there is none."""
     per_axis, data = windows(draft), draft.input(0)
@@ -111,7 +111,7 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 @upgrade(19, "AveragePool")
 @downgrade(19, "AveragePool")
 @downgrade(22, *_POOLS)
-def same_windows(draft: NodeDraft) -> Outcome:
+def require_same_windows(draft: NodeDraft) -> Outcome:
     """Refuse a ceil_mode whose last window may start in the padding."""
     if not draft.attribute("ceil_mode") or _starts_inside(draft):
         return None

@@ -22,7 +22,7 @@ from ..snippets import is_float
 
 
 @downgrade(12, "Pow")
-def exponent_like_base(draft: NodeDraft) -> Outcome:
+def cast_exponent(draft: NodeDraft) -> Outcome:
     """Before opset 12: an exponent of the base's type."""
     base, exponent = draft.elem_type(0), draft.elem_type(1)
     if base == exponent or base is None or not is_float(draft):

@@ -35,7 +35,7 @@ _PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 
 @downgrade(13, *_PAIR)
-def one_scale(draft: NodeDraft) -> Outcome:
+def require_one_scale(draft: NodeDraft) -> Outcome:
     """Before opset 13: one scale for the whole tensor."""
     shape = draft.shape(1)
     if shape is None:
@@ -135,7 +135,7 @@ def _of_blocks(draft: NodeDraft, value: Value, shape: list[int | None], block: i
 
 
 @downgrade(21, "QuantizeLinear")
-def type_by_zero_point(draft: NodeDraft) -> Outcome:
+def infer_type_from_zero_point(draft: NodeDraft) -> Outcome:
     """Before opset 21: the output type is that of the zero point, or uint8."""
     elem_type = draft.attribute("output_dtype")
     draft.drop("output_dtype")
@@ -150,7 +150,7 @@ def type_by_zero_point(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(23, "DequantizeLinear")
-def type_by_scale(draft: NodeDraft) -> Outcome:
+def infer_type_from_scale(draft: NodeDraft) -> Outcome:
     """Before opset 23: the output type is that of the scale."""
     elem_type = draft.attribute("output_dtype")
     if elem_type and elem_type != draft.elem_type(1):
@@ -160,7 +160,7 @@ def type_by_scale(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(23, "QuantizeLinear")
-def precision_of_input(draft: NodeDraft) -> Outcome:
+def require_input_precision(draft: NodeDraft) -> Outcome:
     """Before opset 23: division in the type of the input and the scale."""
     precision = draft.attribute("precision")
     if precision and precision != draft.elem_type(0):

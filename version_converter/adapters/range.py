@@ -32,7 +32,7 @@ harmless("Range", attribute="stash_type")
 
 
 @longer_form(11, "Range")
-def counted(draft: NodeDraft) -> Outcome:
+def emit_range(draft: NodeDraft) -> Outcome:
     """Below opset 11: multiples of the step for integers, as 64-bit ones, and a Loop of additions
     for floats. Onnx's function counts in floats, which round."""
     draft.required_dtype(0, "Range")

@@ -67,7 +67,7 @@ compute_via(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
 
 @downgrade(13, "ReduceSum")
 @downgrade(18, *OTHERS)
-def empty_axes(draft: NodeDraft) -> Outcome:
+def replace_empty_axes(draft: NodeDraft) -> Outcome:
     """Before opset 13 or 18: no empty axes, which mean all or, with `noop_with_empty_axes`,
     none."""
     if draft.input(1) is None:
@@ -93,7 +93,7 @@ def empty_axes(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(18, "ReduceMax", "ReduceMin")
-def extreme_over_chosen_axes(draft: NodeDraft) -> Outcome:
+def reduce_to_extreme(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: the extreme along each chosen axis, one after the other."""
     dtype = draft.required_dtype(0, "the least")
     if dtype.kind not in "iuf":
@@ -107,7 +107,7 @@ def extreme_over_chosen_axes(draft: NodeDraft) -> Outcome:
 
 @longer_form(13, "ReduceSum")
 @longer_form(18, "ReduceProd")
-def accumulate_over_chosen_axes(draft: NodeDraft) -> Outcome:
+def accumulate(draft: NodeDraft) -> Outcome:
     """Below opset 13 or 18, run-time axes: axis by axis."""
     dtype = draft.required_dtype(0, "a sum or product")
     if dtype not in _COUNTED:
@@ -127,7 +127,7 @@ def _over_chosen(draft: NodeDraft, dtype: np.dtype[Any], neutral: float) -> Valu
 
 
 @longer_form(18, "ReduceLogSumExp")
-def log_of_sum_over_chosen_axes(draft: NodeDraft) -> Outcome:
+def reduce_to_log_of_sum(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: the maximum plus the logarithm of the summed exponentials of
     distances from it. None of these overflows. Infinities and NaN are not subtracted."""
     dtype, data = draft.required_dtype(0, "the largest"), draft.input(0)
@@ -149,7 +149,7 @@ def log_of_sum_over_chosen_axes(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(18, "ReduceMean")
-def mean_over_chosen_axes(draft: NodeDraft) -> Outcome:
+def reduce_to_mean(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: a sum and a count."""
     dtype, elem_type = draft.required_dtype(0, "a count"), draft.elem_type(0)
     if dtype not in _FLOATS[:2]:

@@ -16,7 +16,7 @@ from ..registry import Outcome, downgrade
 
 
 @downgrade(14, "Relu", kinds="i")
-def relu_of_integers(draft: NodeDraft) -> Outcome:
+def clamp_integers(draft: NodeDraft) -> Outcome:
     """Before opset 14: floats only; Max for integers."""
     dtype = draft.required_dtype(0, "Relu before opset 14")
     if dtype.kind != "i":

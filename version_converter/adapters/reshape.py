@@ -29,7 +29,7 @@ from ..snippets import reshape_with_zeros
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
-def no_zeros(draft: NodeDraft) -> Outcome:
+def drop_allowzero(draft: NodeDraft) -> Outcome:
     """Before opset 14: a zero in the target shape copies the input's dimension."""
     if draft.attribute("allowzero"):
         if not _says_the_same(draft):
@@ -53,7 +53,7 @@ def _says_the_same(draft: NodeDraft) -> bool:
 
 
 @longer_form(14, "Reshape")
-def cut_zeros(draft: NodeDraft) -> Outcome:
+def reshape_then_slice(draft: NodeDraft) -> Outcome:
     """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced."""
     data, shape = draft.input(0), draft.input(1)
     assert data is not None and shape is not None

@@ -20,7 +20,7 @@ inexact_body("RMSNormalization")
 
 
 @downgrade(23, "RMSNormalization")
-def by_squares(draft: NodeDraft) -> Outcome:
+def normalize_by_squares(draft: NodeDraft) -> Outcome:
     """Opset 22: at least as exact as the input, where onnx's function computes doubles as
     floats."""
     draft.required_dtype(0, "the precision")

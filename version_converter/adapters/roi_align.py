@@ -16,14 +16,14 @@ from ..registry import Outcome, downgrade, upgrade
 
 
 @upgrade(16, "RoiAlign")
-def old_half_pixel(draft: NodeDraft) -> Outcome:
+def write_output_half_pixel(draft: NodeDraft) -> Outcome:
     """Before opset 16: "output_half_pixel" only."""
     draft.set("coordinate_transformation_mode", "output_half_pixel")
     return None
 
 
 @downgrade(16, "RoiAlign")
-def only_old_half_pixel(draft: NodeDraft) -> Outcome:
+def require_output_half_pixel(draft: NodeDraft) -> Outcome:
     """Opset 15: "output_half_pixel" only, which is not the default of opset 16."""
     mode = draft.text("coordinate_transformation_mode")
     if mode != "output_half_pixel":

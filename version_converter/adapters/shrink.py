@@ -14,7 +14,7 @@ from ..registry import Outcome, longer_form
 
 
 @longer_form(9, "Shrink")
-def what_is_beyond_the_bounds(draft: NodeDraft) -> Outcome:
+def shrink_by_comparison(draft: NodeDraft) -> Outcome:
     """Below opset 9: the definition. NaN is beyond no bound, and becomes zero."""
     dtype = draft.required_dtype(0, "Shrink")
     if dtype.kind != "f":

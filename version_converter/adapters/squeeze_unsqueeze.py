@@ -30,7 +30,7 @@ move_attributes(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
 
 
 @longer_form(13, "Squeeze")
-def lengths_that_stay(draft: NodeDraft) -> Outcome:
+def reshape_without_axes(draft: NodeDraft) -> Outcome:
     """Below opset 13, run-time axes: Reshape to the shape without these."""
     chosen = ChosenAxes(draft)
     if not chosen.other_count:
@@ -40,7 +40,7 @@ def lengths_that_stay(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(13, "Unsqueeze")
-def lengths_between_ones(draft: NodeDraft) -> Outcome:
+def reshape_with_ones(draft: NodeDraft) -> Outcome:
     """Below opset 13, run-time axes: Reshape to ones, with the data's lengths scattered to the
     other axes."""
     chosen = ChosenAxes(draft, of_output=True)

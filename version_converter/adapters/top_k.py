@@ -34,7 +34,7 @@ harmless("TopK", attribute="sorted")
 
 
 @downgrade(10, "TopK")
-def none_at_all(draft: NodeDraft) -> Outcome:
+def slice_empty(draft: NodeDraft) -> Outcome:
     """Before opset 10: `k` of at least 1; an empty Slice for 0."""
     count, data = draft.constant(1), draft.input(0)
     if count is None or count.size != 1 or count.item():
@@ -46,7 +46,7 @@ def none_at_all(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "TopK")
-def only_the_largest(draft: NodeDraft) -> Outcome:
+def refuse_smallest(draft: NodeDraft) -> Outcome:
     """Before opset 11: the largest only; the smallest need a longer form."""
     if not draft.attribute("largest"):
         draft.refuse("largest = 0 does not exist in opset 10")
@@ -55,7 +55,7 @@ def only_the_largest(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(11, "TopK")
-def by_keys(draft: NodeDraft) -> Outcome:
+def rank_by_keys(draft: NodeDraft) -> Outcome:
     """Below opset 11: the largest by float keys."""
     dtype, largest = draft.required_dtype(0, "another order"), bool(draft.attribute("largest"))
     data = draft.input(0)

@@ -16,7 +16,7 @@ from ..snippets import length_of
 
 
 @downgrade(14, "Trilu")
-def triangle_by_mask(draft: NodeDraft) -> Outcome:
+def mask_triangle(draft: NodeDraft) -> Outcome:
     """Opset 13: comparison of row and column numbers."""
     dtype = draft.required_dtype(0, "a matrix of zeros")
     data = draft.input(0)

@@ -54,7 +54,7 @@ def resize_to_upsample(draft: NodeDraft) -> Outcome:
 
 
 @upgrade(11, "Resize")
-def spell_old_places(draft: NodeDraft) -> Outcome:
+def write_old_modes(draft: NodeDraft) -> Outcome:
     """Opset 11: explicit modes for Resize 10, which divides output positions by the scale. Its
     nearest mode rounds down, and up where a scale is below 1."""
     scales = draft.constant(1)
@@ -85,7 +85,7 @@ def _spelled(draft: NodeDraft, rounding: str) -> Outcome:
 
 
 @downgrade(11, "Resize")
-def only_old_places(draft: NodeDraft) -> Outcome:
+def require_old_modes(draft: NodeDraft) -> Outcome:
     """Opset 10: one mode of positions, and scales only."""
     check_names(draft)
     mode = draft.text("mode")
@@ -111,7 +111,7 @@ def only_old_places(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(11, "Resize")
-def pixel_by_pixel(draft: NodeDraft) -> Outcome:
+def gather_pixels(draft: NodeDraft) -> Outcome:
     """Below opset 11: gather and weight pixels, for known lengths."""
     return resample(draft)
 
@@ -168,7 +168,7 @@ def _rounds_as_before(scales: Array, rounding: str) -> bool:
 
 
 @upgrade(13, "Resize")
-def empty_is_absent(draft: NodeDraft) -> Outcome:
+def drop_empty_inputs(draft: NodeDraft) -> Outcome:
     """Opset 13: unused inputs are absent instead of empty."""
     if draft.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
         draft.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
@@ -182,7 +182,7 @@ def empty_is_absent(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(13, "Resize")
-def absent_is_empty(draft: NodeDraft) -> Outcome:
+def add_empty_inputs(draft: NodeDraft) -> Outcome:
     """Before opset 13: the region and the scales are required, and may be empty."""
     for index, label in ((1, "roi"), (2, "scales")):
         if draft.input(index) is None:
@@ -191,7 +191,7 @@ def absent_is_empty(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(18, "Resize")
-def all_axes(draft: NodeDraft) -> Outcome:
+def expand_axes(draft: NodeDraft) -> Outcome:
     """Before opset 18: scales and sizes for all axes."""
     if draft.attribute("antialias"):
         draft.refuse("antialias = 1 does not exist in opset 17")

@@ -55,7 +55,7 @@ def choose_by_gathering(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(9, "Where")
-def choose_at_places_of_run_time(draft: NodeDraft) -> Outcome:
+def choose_at_run_time(draft: NodeDraft) -> Outcome:
     """Below opset 9, any shape: as above, with shape and positions from run time."""
     ranks = [draft.rank(index) for index in range(3)]
     if None in ranks:
