@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ..analysis.conformance import Conformance, rank_fault
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.provenance import origins
-from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by, nearest
+from ..ir import Function, Graph, Model, Node, Operator, Value, nearest
 from ..ir.attributes import LARGE
 from ..ops.schemas import operators, schema_at
 from ..passes import Progress
@@ -23,6 +23,7 @@ from .node_draft import NodeDraft
 from .onnx_fallback import Batch
 from .registry import INEXACT_BODIES, adapt, expand_longer_form, has_adapter
 from .schemas import OLDEST, REVIEWED, first_opset
+from .subgraph_extraction import drop_unread
 from .types import Types, shape_of
 from .via_wider_type import detour
 from .worklist import Worklist
@@ -265,7 +266,7 @@ class Engine:
             fault = self._conformance.of_form(new.op, version, types[:count], types[count:])
             fault = rank_fault(new) if fault is None else fault
             if fault is not None:
-                self._discard(added)
+                _discard(added)
                 raise Refused(f"its longer form needs {new.op_type}, which {fault}")
 
     def _require_ranks(
@@ -281,21 +282,8 @@ class Engine:
         for shape, new in zip(inferred, results, strict=False):
             rank = None if new is None or shape is None else self.types.rank(new)
             if rank is not None and shape is not None and rank != len(shape):
-                self._discard(added)
+                _discard(added)
                 raise Refused(f"its replacement is of rank {rank}, not {len(shape)}")
-
-    def _discard(self, added: Sequence[Node]) -> None:
-        """Remove new nodes, which only they themselves read."""
-        new, pending = set(added), list(added)
-        while pending:
-            node = pending.pop()
-            graph = node.graph
-            if graph is None or graph.is_needed(node):
-                continue
-            inputs = [*node.inputs, *captured_by(node)]
-            graph.remove(node)
-            drop_unused(inputs)
-            pending += [v.producer for v in inputs if v is not None and v.producer in new]
 
     def _full_reason(self, refusal: Refused, other: Refused) -> str:
         """Text of both refusals of a node, with the origins of undecided values."""
@@ -361,6 +349,11 @@ class Engine:
         output = graph.supersede(old, new)
         for value in dict.fromkeys((new, output)):
             self.types.transfer(old, value)
+
+
+def _discard(added: Sequence[Node]) -> None:
+    """Remove new nodes, which only they themselves read."""
+    drop_unread([value for node in added for value in node.outputs if value is not None])
 
 
 def _import(root: Model | Function, version: int) -> None:

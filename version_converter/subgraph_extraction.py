@@ -69,7 +69,7 @@ class Gap:
         replace_values(self.graph, dict(zip(self.results, results, strict=True)))
         for node in reversed(self.nodes):
             self.graph.remove(node)
-        _drop_unread([*set(copies).difference(results), *self.reads], others)
+        drop_unread([*set(copies).difference(results), *self.reads], others)
         for domain, version in imports.items():
             self.graph.root.opset_imports.setdefault(domain, version)
 
@@ -194,7 +194,7 @@ def _identity_source(value: Value) -> Value:
     return value if copied is None else copied
 
 
-def _drop_unread(values: Collection[Value], others: Collection[Operator]) -> None:
+def drop_unread(values: Collection[Value], others: Collection[Operator] = ()) -> None:
     """Remove values without readers, then their producers."""
     open_ = list(values)
     while open_:
