@@ -181,11 +181,11 @@ class Dimension:
         return -self + other
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int):
-            return self.value == other
         if self is other:
             return True
-        return isinstance(other, Dimension) and self.terms == other.terms
+        if isinstance(other, Dimension):
+            return self.terms == other.terms
+        return isinstance(other, int) and self.value == other
 
     def __hash__(self) -> int:
         if self._hash is None:
