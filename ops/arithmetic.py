@@ -16,7 +16,7 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, require
 from ..ir import Node, Value
 from .agreement import fits, have_both_zeros, have_nan, is_integer
-from .batching import Batch, Operand, broadcasting
+from .batching import Batch, Operand
 from .elementwise import Elementwise, OfEach, each_known
 from .output_growth import broadcast_size
 from .rules import Total, describes
@@ -131,9 +131,9 @@ class Division(Elementwise):
         never = len(elements) and all(e is not None and e.equals(0) is False for e in elements)
         kind = onnx.helper.tensor_dtype_to_np_dtype(divisor.fact.elem_type or 7).kind
         if batch.extent.certain or divisor.batched or never or kind not in "iu":
-            return broadcasting(batch)
+            return super().batch(batch)
         # onnxruntime refuses a scalar of 0 even where there is nothing to divide.
-        return broadcasting(batch.replaced(1, Operand(batch.spread(1), True, divisor.fact)))
+        return super().batch(batch.replaced(1, Operand(batch.spread(1), True, divisor.fact)))
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Floats divide as IEEE 754 has it; an integer by zero fails, and so may the smallest one

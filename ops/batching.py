@@ -194,13 +194,6 @@ class Batch:
             raise Unbatchable(f"has an input {self._name(index)} that only run time tells")
         return [int(number) for number in found.reshape(-1)]
 
-    def number(self, index: int) -> int:
-        """The one element of such an input."""
-        numbers = self.numbers(index)
-        if len(numbers) != 1:
-            raise Unbatchable(f"has {len(numbers)} numbers in input {self._name(index)}, not one")
-        return numbers[0]
-
     def length(self, index: int) -> Dimension:
         """How many elements an input holds, which must be a vector."""
         shape = self.shape(index)
@@ -288,8 +281,3 @@ def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
     ones = emit.vector((1,) * rank, "ones")
     shape = emit.once("Concat", [trips, ones], f"{value.name}_shape", axis=0) if rank else trips
     return emit.once("Expand", [value, shape], f"{value.name}_spread")
-
-
-def broadcasting(batch: Batch) -> Sequence[Value]:
-    """The rule of an operator whose inputs broadcast in all directions."""
-    return batch.same(batch.aligned(range(len(batch.operands))))

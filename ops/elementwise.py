@@ -18,7 +18,7 @@ from ..ir import Node, Value
 from .agreement import are_finite, have_both_zeros, have_nan, is_float, is_integer
 from .axes import AxisMap, broadcast_map, broadcast_shape
 from .axis_map import PassesAxes
-from .batching import Batch, Ragged, Unbatchable, broadcasting
+from .batching import Batch, Ragged, Unbatchable
 from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
 from .ragged import of_each
@@ -56,7 +56,7 @@ class Elementwise(OperatorRules):
         return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        return broadcasting(batch)
+        return batch.same(batch.aligned(range(len(batch.operands))))
 
     def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
         return of_each(batch, ragged, self.batch)

@@ -31,20 +31,13 @@ def _first(batch: Batch, index: int) -> Value:
     return numbered(batch, [axis_size(batch, index, 0)])
 
 
-def parted(batch: Batch, value: Value, position: int, index: int) -> Value:
-    """A result of the node whose first axis is made of the trips and of the first axis of an
-    input, with both of them.
-
-    Args:
-        batch: the node.
-        value: what it gives.
-        position: which of its outputs that is.
-        index: the input.
-    """
-    shape = batch.shape(index)
+def parted(batch: Batch, value: Value) -> Value:
+    """The first output of the node, whose first axis is made of the trips and of the first axis of
+    the first input, with both of them."""
+    shape = batch.shape(0)
     if shape[0] == 1:
         return batch.emit.unsqueeze(value, 1, batch.label())
-    result = batch.results[position].shape
+    result = batch.results[0].shape
     if result is None:
         raise Unbatchable("gives a result of unknown rank")
     known = [dim.value for dim in result[1:]]
@@ -55,22 +48,19 @@ def parted(batch: Batch, value: Value, position: int, index: int) -> Value:
         else number
         for axis, number in enumerate(known, 1)
     ]
-    return reshaped(batch, value, [batch.trips, axis_size(batch, index, 0), *rest])
+    return reshaped(batch, value, [batch.trips, axis_size(batch, 0, 0), *rest])
 
 
-def by_rows(
-    batch: Batch, batches: Collection[int] = (0,), outputs: int = 1, **changed: int
-) -> Sequence[Value]:
+def by_rows(batch: Batch, batches: Collection[int], **changed: int) -> Sequence[Value]:
     """The rule of an operator that takes the rows of some inputs each by itself; what else it takes
     is the same on every trip.
 
     Args:
-        batch: the node.
+        batch: the node; no output but the first may be asked for.
         batches: those inputs.
-        outputs: how many outputs are made of rows; no more may be asked for.
         **changed: attributes that are others than those of the node.
     """
-    if any(value is not None for value in batch.node.outputs[outputs:]):
+    if any(value is not None for value in batch.node.outputs[1:]):
         raise Unbatchable("has an output that is not made row by row")
     inputs = [
         None
@@ -78,6 +68,5 @@ def by_rows(
         else (joined(batch, index) if index in batches else batch.fixed(index))
         for index in range(len(batch.operands))
     ]
-    first = min(batches)
-    made = batch.same(inputs, **changed)
-    return [parted(batch, value, position, first) for position, value in enumerate(made[:outputs])]
+    result = batch.same(inputs, **changed)[0]
+    return [parted(batch, result)]

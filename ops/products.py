@@ -234,7 +234,7 @@ class Gemm(OperatorRules):
         if not for_columns:
             return [self._product(batch)]
         (rows,) = batch.same([joined(batch, 0), batch.fixed(1), batch.fixed(2)])
-        return [parted(batch, rows, 0, 0)]
+        return [parted(batch, rows)]
 
     def _product(self, batch: Batch) -> Value:
         operands = [batch.spread(0), batch.require(1).value]

@@ -263,7 +263,7 @@ class Resize(OperatorRules):
         elif not _keeps_batch(batch):
             raise Unbatchable("may resize the batch")
         (made,) = batch.same([joined(batch, 0), *others])
-        return [parted(batch, made, 0, 0)]
+        return [parted(batch, made)]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_first(node)
