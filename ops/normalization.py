@@ -119,7 +119,7 @@ class GroupNormalization(KeepsShape, Rowwise):
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         value = joined(batch, 0)
-        row = with_a_row(batch, value, batch.batch(0).fact.elem_type)
+        row = with_a_row(batch, value, batch.require(0).fact.elem_type)
         (made,) = batch.same([row, batch.fixed(1), batch.fixed(2)])
         return [parted(batch, without_it(batch, made, value))]
 
