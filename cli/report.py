@@ -118,8 +118,10 @@ def show_outcome(
     as_json: bool,
     again: Again = " ".join,
     ended: Ended = Ended(),
+    *,
+    brief: bool = True,
 ) -> None:
-    """Show an outcome, with the error of its comparison."""
+    """Show an outcome, with the error of its comparison; `brief` as for its blocks."""
     if as_json:
         fields = {
             "written": None if place is None else str(place),
@@ -127,7 +129,7 @@ def show_outcome(
         }
         show_json(ended.with_result({**outcome.to_dict(), **fields}))
         return
-    show(outcome.blocks(_where(place), lambda hint: again(hint.options), "--json"))
+    show(outcome.blocks(_where(place), lambda hint: again(hint.options), "--json", brief=brief))
 
 
 def _where(path: Path | None) -> str:

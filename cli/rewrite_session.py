@@ -197,7 +197,8 @@ class Session:
         def show() -> None:
             ended = report.Ended(code, failure)
             as_json = self.output.as_json
-            report.show_outcome(outcome, mismatch, path, as_json, again, ended)
+            brief = not self.output.verbose
+            report.show_outcome(outcome, mismatch, path, as_json, again, ended, brief=brief)
             tell_page(self.output.page, as_json)
 
         code = finish(code, show, product=False)

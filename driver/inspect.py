@@ -297,7 +297,7 @@ class _Log(RemarkLog):
         """Return the outcome of a construct, its reason, and the number of remaining copies."""
         if remaining:
             reasons = self._why.get(op, {}).values()
-            return "kept", Reason.join(reasons or [NO_PASS(operator=op.qualname)]), remaining
+            return "kept", Reason.rank(reasons or [NO_PASS(operator=op.qualname)]), remaining
         if op in self._done:
             first = Reason.of(next(iter(self._done[op])))
             return "rewritten", first.replaced(self._rewrites(op)), 0

@@ -249,7 +249,12 @@ class Outcome:
         }
 
     def blocks(
-        self, where: str = "", hint: Callable[[Hint], str] | None = None, more: str = ".remarks"
+        self,
+        where: str = "",
+        hint: Callable[[Hint], str] | None = None,
+        more: str = ".remarks",
+        *,
+        brief: bool = False,
     ) -> Iterator[Block]:
         """Yield the content for people.
 
@@ -257,11 +262,15 @@ class Outcome:
             where: where the result was written.
             hint: how a hint is written to be pasted; by default as arguments of `transform`.
             more: where all remarks are.
+            brief: of what is left name only what decides it, not what other passes found.
         """
         rewritten = [remark for remark in self.remarks if remark.action == "rewritten"]
         untaken = [r for r in self.untaken if (r.op_type, r.path) not in _places(self.left)]
         if rewritten or self.left or untaken:
-            yield remarks_table(rewritten, [*self.left, *untaken], more)
+            residual = [*self.left, *untaken]
+            if brief:
+                residual = [dataclasses.replace(r, reason=r.sentence.brief) for r in residual]
+            yield remarks_table(rewritten, residual, more)
         yield Line((f"{where}: " if where else "") + "; ".join(self._sums()))
         if any(remark.op_type in ("Loop", "Scan", "SequenceMap") for remark in rewritten):
             yield from memory_lines(*self.memory)

@@ -46,8 +46,10 @@ class Reason(str):
         return self._parts or (self,)
 
     def __add__(self, more: str) -> Reason:
-        """Append text to the sentence, before its options."""
-        return Reason(self.plain + more, self.code, self.arguments, self.options)
+        """Append text to the last sentence, before its options."""
+        *others, last = self.parts
+        longer = Reason(last.plain + more, last.code, last.arguments, last.options)
+        return Reason.join([*others, longer])
 
     def replaced(self, plain: str) -> Reason:
         """Return another sentence about the same, which names its options itself."""
@@ -57,6 +59,23 @@ class Reason(str):
     def of(cls, text: str) -> Reason:
         """Return a sentence as it is, plain text as one without fields."""
         return text if isinstance(text, cls) else cls(text)
+
+    @classmethod
+    def rank(cls, texts: Iterable[str]) -> Reason:
+        """Join sentences: first what options decide, then what inputs decide, then the rest."""
+        parts = [part for text in texts for part in cls.of(text).parts]
+        parts.sort(key=lambda part: (not part.options, not part.is_deciding))
+        return cls.join(parts)
+
+    @property
+    def is_deciding(self) -> bool:
+        """Test whether the sentence names the inputs or operators that decide the matter."""
+        return "depends_on" in self.arguments
+
+    @property
+    def brief(self) -> Reason:
+        """The sentences that name what decides the matter; all, where none does."""
+        return Reason.join([part for part in self.parts if part.is_deciding] or self.parts)
 
     @classmethod
     def join(cls, texts: Iterable[str]) -> Reason:

@@ -69,7 +69,7 @@ def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
         if remark.action == "kept":
             remarks_of.setdefault((remark.op_type, remark.path), []).append(remark)
     return {
-        key: dataclasses.replace(parts[0], reason=Reason.join(r.reason for r in parts))
+        key: dataclasses.replace(parts[0], reason=Reason.rank(r.reason for r in parts))
         for key, parts in remarks_of.items()
     }
 

@@ -61,6 +61,20 @@ def test_sentences_are_joined_each_once():
     assert Reason.join([one, one]) is one
 
 
+def test_what_decides_comes_first_and_alone_where_little_is_said():
+    option = Reason("on n", "n", {"depends_on": ["n"]}, ["--set n=..."])
+    data, other = Reason("on x", "x", {"depends_on": ["x"]}), Reason("it is no accumulation")
+    ranked = Reason.rank([other, data, option])
+    assert [str(part) for part in ranked.parts] == [str(option), "on x", "it is no accumulation"]
+    assert ranked.code == "n" and ranked.brief == Reason.join([option, data])
+    assert other.brief == other and ranked + "" == ranked
+
+
+def test_text_is_appended_before_the_options():
+    reason = Reason("on n", "n", {"depends_on": ["n"]}, ["--selects"]) + ", and more"
+    assert reason == "on n, and more; decide it with --selects" and reason.code == "n"
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_remark_gives_its_code_and_arguments_as_json(name):
     model = onnx.parser.parse_model(HEAD + MODELS[name][0])
