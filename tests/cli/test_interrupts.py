@@ -135,7 +135,7 @@ def test_during_the_work(place, name, ending, folder):
 
 
 def test_once_the_output_stands():
-    patch = f"import straightline.cli.report as r\nr.show_outcome = lambda *_: {KILL}"
+    patch = f"import straightline.cli.report as r\nr.show_outcome = lambda *_, **__: {KILL}"
     found = python(BEFORE.format(patch=patch), *REWRITE)
     assert (found.returncode, found.stderr) == (0, "")
     assert os.path.exists("out.onnx")
