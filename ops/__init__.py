@@ -1,4 +1,4 @@
-"""What is known about each operator: `rules_of` gives it, and a class in a file here says it.
+"""Rules of each operator: `rules_of` looks up the class that describes it.
 
 Importing this package registers the classes.
 """

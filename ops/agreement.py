@@ -1,4 +1,4 @@
-"""Numbers on which every implementation of an operator agrees, and those on which they may not."""
+"""Tests for numbers on which all implementations of an operator agree."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 
 
 def is_float(array: Any) -> bool:
-    """Whether an array holds floats of any width, or complex numbers."""
+    """Test for an array of floats of any width, or of complex numbers."""
     return array.dtype.kind in "fc" or (array.dtype.kind == "V" and "float" in array.dtype.name)
 
 
 def is_integer(array: Any) -> bool:
-    """Whether an array holds integers of any width."""
+    """Test for an array of integers of any width."""
     return array.dtype.kind in "iu" or (array.dtype.kind == "V" and "int" in array.dtype.name)
 
 
 def tensors(values: Sequence[Any]) -> list[Any]:
-    """The arrays among values, those in sequences included."""
-    found: list[Any] = []
+    """Arrays among values, including the elements of sequences."""
+    arrays: list[Any] = []
     for value in values:
         if isinstance(value, list | tuple):
-            found += tensors(value)
+            arrays += tensors(value)
         elif isinstance(value, np.ndarray):
-            found.append(value)
-    return found
+            arrays.append(value)
+    return arrays
 
 
 def are_finite(arrays: Sequence[Any]) -> bool:
-    """Whether no array holds a NaN or an infinity."""
+    """Test that no array holds a NaN or an infinity."""
     return all(np.isfinite(array).all() for array in tensors(arrays) if is_float(array))
 
 
@@ -54,24 +54,24 @@ def _is_ordinary(array: Any) -> bool:
 
 
 def has_negative_zero(array: Any) -> bool:
-    """Whether a -0 is among floats or complex numbers."""
+    """Test for a -0 among floats."""
     return array.dtype.kind != "c" and bool(np.signbit(array[array == 0]).any())
 
 
 def are_usual(arrays: Sequence[Any]) -> bool:
-    """Whether no array holds a NaN, an infinity or -0."""
+    """Test that no array holds a NaN, an infinity or -0."""
     return are_finite(arrays) and not any(
         is_float(array) and has_negative_zero(array) for array in tensors(arrays)
     )
 
 
 def have_nan(arrays: Sequence[Any]) -> bool:
-    """Whether an array holds a NaN."""
+    """Test for a NaN in some array."""
     return any(np.isnan(array).any() for array in tensors(arrays) if is_float(array))
 
 
 def have_both_zeros(arrays: Sequence[Any]) -> bool:
-    """Whether floats hold 0 and -0, of which either may be called the greater."""
+    """Test for both 0 and -0, of which implementations call either the greater."""
     signs: set[bool] = set()
     for array in tensors(arrays):
         if is_float(array):
@@ -80,7 +80,7 @@ def have_both_zeros(arrays: Sequence[Any]) -> bool:
 
 
 def fits(numbers: Any, dtype: Any) -> bool:
-    """Whether a type of integers holds numbers that were computed in float64.
+    """Test that a type of integers holds numbers that were computed in float64.
 
     No implementation rounds on the way, whether it counts in integers or in floats.
     """

@@ -32,8 +32,8 @@ class Bitwise(Elementwise):
 def spanned(
     inputs: Sequence[Known], corners: Callable[..., Iterable[Dimension]]
 ) -> list[Bounds | None]:
-    """The bounds of a result that lies between the extremes of what is made of the operands'."""
-    bounds = [known.bounds for known in inputs]
+    """Bounds of a result that lies between results for extreme operands."""
+    bounds = [operand.bounds for operand in inputs]
     if any(b is None for b in bounds):
         return [None]
     results = list(corners(*bounds))
@@ -109,7 +109,7 @@ class Neg(OfEach, Total):
 
 
 class Division(Elementwise):
-    """What fails where integers are divided by zero, of which numpy makes 0."""
+    """Operator that fails on a division of integers by zero; numpy returns 0."""
 
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
@@ -150,7 +150,7 @@ class Division(Elementwise):
 
 
 def _never(premises: Premises, number: int) -> bool:
-    """Whether no element of the divisor is this number."""
+    """Test that no element of the divisor can be this number."""
     low, high = premises.bounds(1)
     if low.less(number + 1) is False or high.less(number) is True:
         return True
@@ -281,7 +281,7 @@ class Min(Extreme):
         return each_known(_two_by_two(_least), inputs)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return [functools.reduce(lesser, [known.bounds for known in inputs])]
+        return [functools.reduce(lesser, [operand.bounds for operand in inputs])]
 
 
 @describes("Max")
@@ -292,7 +292,7 @@ class Max(Extreme):
         return each_known(_two_by_two(_greatest), inputs)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return [functools.reduce(greater, [known.bounds for known in inputs])]
+        return [functools.reduce(greater, [operand.bounds for operand in inputs])]
 
 
 def _two_by_two(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Axes of shapes whose sizes may be symbols: which are meant, and what meets on them.
+"""Axes of shapes with symbolic sizes: normalization, reduction and broadcasting.
 
 What certainly does not fit is None, for onnx to say so.
 """
@@ -66,15 +66,15 @@ def positions(axes: Sequence[int], rank: int) -> set[int] | None:
     return {a % rank for a in axes} if all(-rank <= a < rank for a in axes) else None
 
 
-def reduced(shape: Shape, gone: Collection[int], keeps_axes: bool) -> Shape:
-    """A shape of which some axes are reduced to one element each, or to none at all."""
+def reduced(shape: Shape, axes: Collection[int], keeps_axes: bool) -> Shape:
+    """The shape after a reduction of some axes."""
     if keeps_axes:
-        return tuple([ONE if axis in gone else dim for axis, dim in enumerate(shape)])
-    return tuple([dim for axis, dim in enumerate(shape) if axis not in gone])
+        return tuple([ONE if axis in axes else dim for axis, dim in enumerate(shape)])
+    return tuple([dim for axis, dim in enumerate(shape) if axis not in axes])
 
 
 def may_equal(a: Dimension, b: Dimension) -> bool:
-    """Whether two sizes are not two different numbers."""
+    """Test that two sizes are not two different numbers."""
     return a.value is None or b.value is None or a.value == b.value
 
 

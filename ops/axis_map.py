@@ -49,8 +49,8 @@ def opset_of(node: Node) -> int:
 
 def number_of(inputs: Sequence[Fact], index: int) -> int | None:
     """The one element of an input of integers; None where it is not known."""
-    found = integers(inputs[index])
-    return None if found is None or found.size != 1 else int(found.reshape(()))
+    numbers = integers(inputs[index])
+    return None if numbers is None or numbers.size != 1 else int(numbers.reshape(()))
 
 
 class PassesAxes(OperatorRules):
@@ -73,21 +73,21 @@ class PassesAxes(OperatorRules):
         """The axes that attributes and inputs name, as they are written."""
         return {} if self.axis is None else {"axis": node.attribute("axis", self.axis)}
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         """For each axis of the outputs that of the carriers; None where there is none.
 
         Args:
             node: the node.
             rank: how many axes the carriers have.
-            named: the named axes, counted from the front.
+            axes: the named axes, counted from the front.
         """
-        return [None if axis in named else axis for axis in range(rank)]
+        return [None if axis in axes else axis for axis in range(rank)]
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        shape, named = inputs[0].shape, self._numbered(node, inputs)
-        if shape is None or named is None:
+        shape, axes_by_key = inputs[0].shape, self._numbered(node, inputs)
+        if shape is None or axes_by_key is None:
             return None
-        places = {place for axes in named.values() for place in _listed(axes) or ()}
+        places = {place for axes in axes_by_key.values() for place in _listed(axes) or ()}
         source = self.passed(node, len(shape), places)[axis]
         if source is None:
             return None
@@ -103,27 +103,27 @@ class PassesAxes(OperatorRules):
         self, node: Node, inputs: Sequence[Fact], first: int = 0
     ) -> Mapping[str | int, Any] | None:
         """The named axes counted from one on; None where they are not known or not there."""
-        named, shape = self.named_axes(node, inputs), inputs[0].shape
-        if not named:
+        axes_by_key, shape = self.named_axes(node, inputs), inputs[0].shape
+        if not axes_by_key:
             return {}
-        listed = [_listed(axes) for axes in named.values()]
-        known = [number for numbers in listed for number in numbers or ()]
+        listed = [_listed(axes) for axes in axes_by_key.values()]
+        flat = [number for numbers in listed for number in numbers or ()]
         total = len(shape or ()) + self.new_axes
-        if shape is None or None in listed or positions(known, total) is None:
+        if shape is None or None in listed or positions(flat, total) is None:
             return None
         return {
             key: _like(axes, [number % total - first for number in _listed(axes) or ()])
-            for key, axes in named.items()
+            for key, axes in axes_by_key.items()
         }
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        named = self.named_axes(batch.node, batch.facts)
-        moved = {key: self._moved(batch, key, value) for key, value in named.items()}
+        axes_by_key = self.named_axes(batch.node, batch.facts)
+        moved = {key: self._moved(batch, key, value) for key, value in axes_by_key.items()}
         inputs = [
             batch.spread(index)
             if self._carries(index)
             else None
-            if index in named
+            if index in axes_by_key
             else batch.fixed(index)
             for index in range(len(batch.operands))
         ]

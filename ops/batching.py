@@ -1,4 +1,4 @@
-"""What a batching rule is given: one node of a body, to be computed for all trips at once.
+"""Arguments of a batching rule: one node of a body, for all iterations at once.
 
 `jax.vmap` has one such rule for each primitive; here it is `OperatorRules.batch`. The trips come
 first: a value that has the shape [3, 4] on each trip is batched as [trips, 3, 4], and element t of
@@ -42,8 +42,9 @@ class Operand:
 
 @dataclasses.dataclass(frozen=True)
 class Ragged:
-    """Which elements the trips have of a value that is shorter on some than on others. For all
-    trips at once it is of one size, and what stands where a trip has none is of no meaning.
+    """Elements present in each iteration of a value whose length differs between iterations.
+
+    The batched value has one size; the padding has no meaning.
 
     Attributes:
         axis: along which it is shorter, counted from the end: -1 or less.
@@ -58,7 +59,7 @@ class Ragged:
 
 @dataclasses.dataclass(frozen=True)
 class Extent:
-    """What is known of the trips before run time.
+    """Facts of the iterations that hold before run time.
 
     Attributes:
         number: of any one of them, a symbol.
@@ -71,7 +72,7 @@ class Extent:
     certain: bool = False
 
     def never_negative(self, dim: Dimension) -> bool:
-        """Whether a number that may depend on that of the trip is at least 0 on every trip."""
+        """Test that a number that depends on the iteration is at least 0 in each."""
         if dim.less(0) is False:
             return True
         (name,) = self.number.symbols
@@ -82,7 +83,7 @@ class Extent:
         return all(end.replaced(self._where_there_are_trips()).less(0) is False for end in ends)
 
     def _where_there_are_trips(self) -> dict[str, Dimension]:
-        """The symbol that tells how many trips there are, written so that there is one at least."""
+        """A replacement for the symbol of the trip count that makes it at least one."""
         symbols = set() if self.most is None else self.most.symbols
         if self.most is None or len(symbols) != 1:
             return {}
@@ -92,7 +93,7 @@ class Extent:
 
 
 class Batch:
-    """One node of a body, and what stands for its inputs.
+    """One node of a body, with the operands that replace its inputs.
 
     Attributes:
         node: the node; its values are those of the body and serve as names only.
@@ -122,41 +123,41 @@ class Batch:
         self._ragged: dict[Value, Ragged] = {}
 
     def unvarying(self, result: Value) -> Value:
-        """A result that is the same on every trip after all; it is without the trips."""
+        """Mark a result as the same in every iteration; it has no batch axis."""
         self._unvarying.add(result)
         return result
 
     def ragged(self, result: Value, how: Ragged) -> Value:
-        """A result of which some trips have fewer elements than there are."""
+        """Mark a result as shorter in some iterations."""
         self._ragged[result] = how
         return result
 
     def raggedness(self, result: Value) -> Ragged | None:
-        """Of which elements a rule has said that some trips lack them."""
+        """Elements that a rule has marked as absent in some iterations."""
         return self._ragged.get(result)
 
     def is_unvarying(self, result: Value) -> bool:
-        """Whether a rule has found a result to be the same on every trip."""
+        """Test for a result that a rule has marked as the same in every iteration."""
         return result in self._unvarying
 
     @property
     def facts(self) -> list[Fact]:
-        """What is known of each input on one trip."""
+        """Facts of each input in one iteration."""
         return [UNKNOWN if operand is None else operand.fact for operand in self.operands]
 
     def operand(self, index: int) -> Operand | None:
-        """What stands for an input; None where it is left out."""
+        """The operand of an input; None where the input is absent."""
         return self.operands[index] if index < len(self.operands) else None
 
     def require(self, index: int) -> Operand:
-        """What stands for an input that is there."""
+        """The operand of an input that must be present."""
         operand = self.operand(index)
         if operand is None:
             raise Unbatchable(f"lacks its input {index}")
         return operand
 
     def varies(self, index: int) -> bool:
-        """Whether an input differs from trip to trip."""
+        """Test for an input that differs between iterations."""
         operand = self.operand(index)
         return operand is not None and operand.batched
 
@@ -172,13 +173,13 @@ class Batch:
         return len(self.shape(index))
 
     def axis(self, axis: int, rank: int) -> int:
-        """Where an axis of one trip stands when the trips come first."""
+        """The position of an axis of one iteration in the batched value."""
         if not -rank <= axis < rank:
             raise Unbatchable(f"has no axis {axis} in rank {rank}")
         return axis % rank + 1
 
     def fixed(self, index: int) -> Value | None:
-        """An input that must be the same on every trip; None where it is left out."""
+        """An input that must be the same in every iteration; None where it is absent."""
         operand = self.operand(index)
         if operand is None:
             return None
@@ -189,13 +190,13 @@ class Batch:
     def numbers(self, index: int) -> list[int]:
         """The elements of an input that must be known before run time, such as axes."""
         self.fixed(index)
-        found = integers(self.require(index).fact)
-        if found is None:
+        array = integers(self.require(index).fact)
+        if array is None:
             raise Unbatchable(f"has an input {self._name(index)} that only run time tells")
-        return [int(number) for number in found.reshape(-1)]
+        return [int(number) for number in array.reshape(-1)]
 
     def length(self, index: int) -> Dimension:
-        """How many elements an input holds, which must be a vector."""
+        """The length of an input that must be a vector."""
         shape = self.shape(index)
         if len(shape) != 1:
             raise Unbatchable(f"has an input {self._name(index)} that is no vector")
@@ -204,9 +205,9 @@ class Batch:
     def listed(self, attribute: str, index: int) -> list[int] | None:
         """Numbers that are an attribute in older opsets and an input in newer ones; None if
         absent."""
-        given = self.node.attribute(attribute)
-        if given is not None:
-            return list(given)
+        numbers = self.node.attribute(attribute)
+        if numbers is not None:
+            return list(numbers)
         return self.numbers(index) if self.operand(index) is not None else None
 
     def replaced(self, index: int, operand: Operand) -> Batch:
@@ -216,7 +217,7 @@ class Batch:
         return Batch(self.node, operands, self.results, self.emit, self.trips, self.extent)
 
     def label(self, suffix: str = "") -> str:
-        """A label for what is made of an output."""
+        """A label for values that replace an output."""
         first = next(value for value in self.node.outputs if value is not None)
         return f"{first.name}{suffix}"
 
@@ -234,9 +235,9 @@ class Batch:
         op = self.node.op
         if not changed:
             return op
-        given = [attribute_message(name, value) for name, value in changed.items()]
+        messages = [attribute_message(name, value) for name, value in changed.items()]
         return op.with_attributes(
-            [*(m for m in op.attributes.values() if m.name not in changed), *given]
+            [*(m for m in op.attributes.values() if m.name not in changed), *messages]
         )
 
     def aligned(self, indices: Sequence[int]) -> list[Value]:
@@ -251,8 +252,7 @@ class Batch:
         return [self.lifted(index, rank) for index in indices]
 
     def lifted(self, index: int, rank: int) -> Value:
-        """An input that has so many axes on one trip at least, new ones being of length 1 and
-        first; itself where it is the same on every trip."""
+        """An input with leading axes of length 1 up to a rank; itself where it is not batched."""
         operand = self.require(index)
         missing = rank - self.rank(index)
         if not operand.batched or missing <= 0:
@@ -261,7 +261,7 @@ class Batch:
         return self.emit.unsqueeze(operand.value, axes, f"{operand.value.name}_lifted")
 
     def spread(self, index: int) -> Value:
-        """An input for all trips, repeated where it is the same on every one."""
+        """An input for all iterations, repeated where it is not batched."""
         operand = self.require(index)
         if operand.batched:
             return operand.value
@@ -277,7 +277,7 @@ class Batch:
 
 
 def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
-    """A value of some rank that is the same on every trip, repeated for each."""
+    """A value that is the same in every iteration, repeated for each."""
     ones = emit.vector((1,) * rank, "ones")
     shape = emit.once("Concat", [trips, ones], f"{value.name}_shape", axis=0) if rank else trips
     return emit.once("Expand", [value, shape], f"{value.name}_spread")

@@ -16,7 +16,7 @@ from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
 
 
 class RewriteError(Error):
-    """A pass was not able to do what it was asked for."""
+    """Failure of a pass to write what it was asked for."""
 
 
 @dataclasses.dataclass
@@ -24,14 +24,14 @@ class Room:
     """A bound on the nodes of a scratch graph and of the bodies in it.
 
     Attributes:
-        left: how many may still be made.
+        capacity: the number of nodes that may still be added.
     """
 
-    left: int
+    capacity: int
 
     def admit(self, nodes: int) -> None:
         """Make room for what comes of more nodes of a body."""
-        self.left += limit("scratch_nodes") * nodes
+        self.capacity += limit("scratch_nodes") * nodes
 
     def take(self) -> None:
         """Count a node.
@@ -39,15 +39,15 @@ class Room:
         Raises:
             RewriteError: there is no room for it.
         """
-        self.left -= 1
-        if self.left < 0:
+        self.capacity -= 1
+        if self.capacity < 0:
             raise RewriteError(
                 f"would make more nodes of each of its body's than {allowed('scratch_nodes')}"
             )
 
 
 class Builder:
-    """Adds operators of the default domain to one graph, in the forms that an opset has.
+    """Builder of nodes of the default domain in one graph, in the forms of an opset.
 
     A pass asks before it changes anything whether what it is about to say can be said (see
     `ops.schema_queries`); what cannot raises a RewriteError here, rather than be written.
@@ -87,31 +87,33 @@ class Builder:
     def once(self, op_type: str, inputs: Sequence[Value], label: str, **attributes: Any) -> Value:
         """The same, made once for the same inputs and attributes."""
         key = op_type, *inputs, *sorted(attributes.items())
-        known = self._once.get(key)
-        if known is None or known.graph is not self.graph:
-            known = self._once[key] = self.add(op_type, inputs, label, **attributes)
-        return known
+        value = self._once.get(key)
+        if value is None or value.graph is not self.graph:
+            value = self._once[key] = self.add(op_type, inputs, label, **attributes)
+        return value
 
     def apply(
         self, op: Operator, inputs: Sequence[Value | None], label: str, name: str = ""
     ) -> Value:
-        """A node with one output and a ready operator, or its value where that can be folded."""
+        """The output of a new node, or its value where that can be folded."""
         return self.several(op, inputs, [label], name)[0]
 
     def several(
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
-        """A node with a ready operator and one output for each label, or what it folds to."""
-        made = self.again(op, inputs, labels, name)
-        if made[0].producer is not None:
+        """Outputs of a new node, one for each label, or their values where it folds."""
+        outputs = self.again(op, inputs, labels, name)
+        if outputs[0].producer is not None:
             self._require_types(op, inputs)
-        return made
+        return outputs
 
     def again(
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
-        """The same of an operator of the model on inputs of the element types that it takes there,
-        so that nobody need ask whether it does."""
+        """The same for an operator of the model whose inputs keep their element types.
+
+        The types need no check.
+        """
         if self.room is not None:
             self.room.take()
         node = self.graph.add_node(op, inputs, labels, name)
@@ -190,8 +192,10 @@ class Builder:
     def split(
         self, value: Value, sizes: Sequence[int], axis: int, labels: Sequence[str]
     ) -> list[Value]:
-        """`value` cut along an axis into parts of these sizes, one label each (the sizes are an
-        input from opset 13 on)."""
+        """Split `value` along an axis into parts of these sizes, one label each.
+
+        The sizes are an input from opset 13 on.
+        """
         self._require_axes("Split", (axis,))
         if self.opset < 13:
             op = Operator.make("Split", axis=axis, split=list(sizes))
@@ -199,22 +203,25 @@ class Builder:
         return self.split_by(value, self.vector(tuple(sizes), "sizes"), axis, labels)
 
     def split_by(self, value: Value, sizes: Value, axis: int, labels: Sequence[str]) -> list[Value]:
-        """`value` cut along an axis into parts of the sizes that an int64 vector tells, one label
-        each; from opset 13 on."""
+        """Split `value` along an axis by an int64 vector of sizes; from opset 13 on."""
         return self.several(Operator.make("Split", axis=axis), [value, sizes], labels)
 
     def reduce(
         self, op_type: str, value: Value, axes: tuple[int, ...], label: str, keepdims: int = 0
     ) -> Value:
-        """`value` with the elements along axes summed up, or the like (axes are an input of
-        ReduceSum from opset 13 on, of the others from 18 on)."""
+        """Reduce `value` along axes.
+
+        They are an input of ReduceSum from opset 13 on, of the others from 18 on.
+        """
         if (formal_inputs(op_type, self.opset) or 0) < 2:
             return self.add(op_type, [value], label, axes=list(axes), keepdims=keepdims)
         return self.add(op_type, [value, self.vector(axes, "axes")], label, keepdims=keepdims)
 
     def running_sum(self, value: Value, label: str) -> Value:
-        """The sums of elements along axis 0 up to each of them. What is meant stands there in full:
-        onnx2torch 1.5 takes an absent `reverse` for 1."""
+        """The prefix sums along axis 0.
+
+        All attributes are written: onnx2torch 1.5 takes an absent `reverse` for 1.
+        """
         axis = self.constant(np.array(0, np.int64), "axis")
         return self.add("CumSum", [value, axis], label, exclusive=0, reverse=0)
 

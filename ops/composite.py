@@ -1,5 +1,4 @@
-"""Operators of which no more is known than how long the reference takes: those that onnx defines by
-others, and those that wrap tensors."""
+"""Operators with a cost estimate only: those with a function body, and wrappers of tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ _NODES = 20
     *("RotaryEmbedding", "SwiGLU", "TensorScatter"),
 )
 class Combined(OperatorRules):
-    """What a definition makes of each element, a few nodes one after the other."""
+    """Operator defined by a few nodes that each work on every element."""
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(_NODES * EACH * (10 + elements(arrays)))
@@ -52,7 +51,7 @@ class Attention(OperatorRules):
     *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement"),
 )
 class Wrapper(OperatorRules):
-    """What holds tensors, and what is taken out again."""
+    """Constructor of, or access to, a container of tensors."""
 
     exact: ClassVar[bool] = True
 

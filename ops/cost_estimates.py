@@ -1,4 +1,4 @@
-"""How many steps of about a nanosecond the reference takes for operators that take many.
+"""Cost estimates: steps of about a nanosecond in the reference interpreter.
 
 Each number was measured, and rounded up by two to four times: what is refused for its cost stays in
 the model, what is not must end.
@@ -23,12 +23,12 @@ SLID = 40
 
 
 def elements(arrays: Sequence[Any]) -> int:
-    """How many elements arrays have, those that are left out none."""
+    """The number of elements of arrays; absent ones have none."""
     return sum(array.size for array in arrays if array is not None)
 
 
 def places(node: Node, image: Any) -> float:
-    """The most places that a window can have in an image, its batch and channels included."""
+    """The most places of a window in an image, including batch and channels."""
     pads = node.attribute("pads", [])
     room = 2 * max(map(abs, pads), default=0)
     spread = max(node.attribute("dilations", []), default=1)
@@ -39,7 +39,7 @@ def places(node: Node, image: Any) -> float:
 
 
 def window(node: Node) -> float:
-    """How many elements a window of a pool sees."""
+    """The number of elements in a window of a pool."""
     return math.prod(map(float, node.attribute("kernel_shape", [1])))
 
 

@@ -1,4 +1,4 @@
-"""Sizes for all trips that only run time tells, and values in shapes that are made of them."""
+"""Dynamic sizes of batched values, and reshapes to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Size = int | Value
 
 
 def sizes_of(batch: Batch, index: int, start: int = 0, end: int | None = None) -> Value:
-    """The sizes of some axes of an input on one trip, a vector: axes as Python slices them."""
+    """The sizes of a slice of the axes of an input in one iteration, as a vector."""
     operand, rank = batch.require(index), batch.rank(index)
     sizes = batch.emit.add("Shape", [operand.value], batch.label("_sizes"))
     first, last, _ = slice(start, end).indices(rank)
@@ -32,9 +32,9 @@ def sizes_of(batch: Batch, index: int, start: int = 0, end: int | None = None) -
 
 def amount(batch: Batch, index: int, start: int, end: int | None) -> Size:
     """The product of the sizes of some axes of an input."""
-    known = product(batch.shape(index)[start:end]).value
-    if known is not None:
-        return known
+    number = product(batch.shape(index)[start:end]).value
+    if number is not None:
+        return number
     return multiplied(batch, sizes_of(batch, index, start, end))
 
 
@@ -68,7 +68,7 @@ def numbered(batch: Batch, sizes: Sequence[Size]) -> Value:
 
 
 def reshaped(batch: Batch, value: Value, sizes: Sequence[Size]) -> Value:
-    """A value in another shape, of these sizes; the first of them is or follows the trips."""
+    """A value reshaped to these sizes; the first of them counts iterations."""
     inner = sizes[1:]
     if all(isinstance(one, int) and one for one in inner):
         # Where there are no trips, the first axis is copied, which is empty, too.
@@ -83,7 +83,7 @@ def reshaped(batch: Batch, value: Value, sizes: Sequence[Size]) -> Value:
 
 
 def reshaped_as_told(batch: Batch) -> Value:
-    """The result of Reshape, its second input being the same on every trip."""
+    """The result of Reshape to a shape that is the same in every iteration."""
     value, target = batch.require(0).value, batch.fixed(1)
     assert target is not None
     length = batch.length(1)
@@ -104,7 +104,7 @@ def reshaped_as_told(batch: Batch) -> Value:
 
 
 def _resolved(batch: Batch, target: Value, elements: Sequence[object]) -> Value:
-    """The sizes that the second input of Reshape means: without -1 and 0."""
+    """The new shape of Reshape with its -1 and 0 replaced by sizes."""
     emit, sizes, label = batch.emit, sizes_of(batch, 0), batch.label("_size")
     if not batch.node.attribute("allowzero", 0):
         copies = emit.add("Equal", [target, batch.vector(0)], label)
@@ -122,7 +122,7 @@ def _resolved(batch: Batch, target: Value, elements: Sequence[object]) -> Value:
 
 
 def counted(batch: Batch) -> Value:
-    """The numbers of all trips."""
+    """The iteration numbers, a vector."""
     zero, one = (batch.emit.constant(np.array(n, np.int64), batch.label("_n")) for n in (0, 1))
     end = batch.emit.add("Reshape", [batch.trips, batch.vector()], batch.label("_end"))
     return batch.emit.add("Range", [zero, end, one], batch.label("_trips"))

@@ -42,45 +42,44 @@ class ElementTypes:
 
     def of(self, value: Value) -> int | None:
         """The element type as `onnx.TensorProto.DataType`; None where it does not follow."""
-        known, path = self._known, []
-        found: int | Value | None = value
-        while isinstance(found, Value):
-            if found in known:
-                found = known[found]
+        cache, path = self._known, []
+        current: int | Value | None = value
+        while isinstance(current, Value):
+            if current in cache:
+                current = cache[current]
             else:
-                path.append(found)
-                known[found] = None
-                found = self._nearer(found)
+                path.append(current)
+                cache[current] = None
+                current = self._nearer(current)
         for passed in path:
-            known[passed] = found
-        return found
+            cache[passed] = current
+        return current
 
     def of_each(self, values: Iterable[Value | None]) -> tuple[int | None, ...]:
         """The element types of several values; 0 for one that does not follow, and None for one
         that is absent."""
-        known, of = self._known, self.of
+        cache, of = self._known, self.of
         return tuple(
-            [None if v is None else (known[v] if v in known else of(v)) or 0 for v in values]
+            [None if v is None else (cache[v] if v in cache else of(v)) or 0 for v in values]
         )
 
     def _nearer(self, value: Value) -> int | Value | None:
-        """The element type of a value, or another value of the same type, as `_look` finds it."""
+        """The result of `_look`, with the types of plain operators cached."""
         node = value.producer
         if node is not None and value.constant is None and value.info is None:
             op = node.op
             if op not in self._told:
                 plain = not op.holds_graphs and op.qualname not in _TYPED_BY_ATTRIBUTES
                 self._told[op] = _always_told(op.op_type, op.domain, 0) if plain else None
-            told = self._told[op]
-            if told is not None and node.graph is not None and len(node.outputs) == 1:
-                elem_type, index = told
+            output_type = self._told[op]
+            if output_type is not None and node.graph is not None and len(node.outputs) == 1:
+                elem_type, index = output_type
                 return elem_type if elem_type is not None or index is None else node.input(index)
         return _look(value, self._version_of)
 
 
 def _look(value: Value, version_of: VersionOf) -> int | Value | None:
-    """The element type of a value, or another value of the same type that is nearer to what a model
-    declares."""
+    """The element type of a value, or another value of the same type, nearer to a declaration."""
     if value.constant is not None:
         return value.constant.elem_type
     if value.info is not None and value.elem_type is not None:
@@ -104,17 +103,17 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
     # Of a node with very many outputs the schema has one, and their positions need not be found.
     many = len(node.outputs) > 1 and _gives_several(op.op_type, op.domain)
     position = _position(node, value) if many else 0
-    told = _always_told(op.op_type, op.domain, position)
-    if told is None:
-        told = _told(op.op_type, op.domain, version_of(node), position)
-    elem_type, index = told
+    output_type = _always_told(op.op_type, op.domain, position)
+    if output_type is None:
+        output_type = _told(op.op_type, op.domain, version_of(node), position)
+    elem_type, index = output_type
     if elem_type is not None or node.bodies or index is None:
         return elem_type
     return node.input(index)
 
 
 def _given_by_body(node: Node, value: Value) -> int | Value | None:
-    """What a body declares of the output that is one of its node's, or that output."""
+    """The declared element type of an output of a body, or that output."""
     slot = _slot(node, value)
     if slot is None:
         return None
@@ -126,12 +125,12 @@ def _handed_by_loop(value: Value) -> int | None:
     graph = value.owner
     if graph is None or graph.holder is None or not graph.holder.is_op("Loop"):
         return None
-    given = zip(graph.inputs, _HANDED_BY_LOOP, strict=False)
-    return next((elem_type for other, elem_type in given if other is value), None)
+    pairs = zip(graph.inputs, _HANDED_BY_LOOP, strict=False)
+    return next((elem_type for other, elem_type in pairs if other is value), None)
 
 
 def _slot(node: Node, value: Value) -> tuple[Graph, int] | None:
-    """The body that gives out what a node does, and the position of one of the node's outputs."""
+    """The body that computes an output of a node, and the position of that output."""
     name, shift = _BODIES[node.op_type]
     if name not in node.bodies:  # the caller of the function gives it
         return None
@@ -140,7 +139,7 @@ def _slot(node: Node, value: Value) -> tuple[Graph, int] | None:
 
 
 def _handed(value: Value, version_of: VersionOf) -> Value | None:
-    """What a Loop or Scan hands to its body as one of the body's inputs, or a part of it."""
+    """The operand of a Loop or Scan behind an input of its body."""
     graph = value.owner
     holder = None if graph is None else graph.holder
     if graph is None or holder is None or not holder.is_op("Loop", "Scan"):
@@ -162,23 +161,23 @@ of an input of the same type."""
 
 @functools.cache
 def _gives_several(op_type: str, domain: str) -> bool:
-    """Whether some version of an operator has several formal outputs."""
+    """Test for several formal outputs in some version of an operator."""
     return any(len(schema.outputs) > 1 for schema in _versions(op_type, domain))
 
 
 @functools.cache
 def _always_told(op_type: str, domain: str, position: int) -> Told | None:
-    """What an operator says of an output in all opsets; None where that depends on the opset."""
+    """The type of an output in all opsets; None where that depends on the opset."""
     versions = _versions(op_type, domain)
     if normal_domain(domain) or not versions or versions[-1].since_version > 1:
         return None
-    said = {_told_by(schema, position) for schema in versions}
-    return said.pop() if len(said) == 1 else None
+    types = {_told_by(schema, position) for schema in versions}
+    return types.pop() if len(types) == 1 else None
 
 
 @functools.cache
 def _told(op_type: str, domain: str, version: int, position: int) -> Told:
-    """What an operator says of an output in one version."""
+    """The type of an output in one version of an operator."""
     schema = _schema(op_type, domain, version)
     return (None, None) if schema is None else _told_by(schema, position)
 
@@ -207,12 +206,12 @@ def _only_type(output: Any) -> int | None:
 @functools.cache
 def _versions(op_type: str, domain: str) -> list[Any]:
     """All versions of an operator, the newest first."""
-    found: list[Any] = []
+    schemas: list[Any] = []
     schema = _schema(op_type, domain, _NEWEST)
     while schema is not None:
-        found.append(schema)
+        schemas.append(schema)
         schema = _schema(op_type, domain, schema.since_version - 1)
-    return found
+    return schemas
 
 
 def _schema(op_type: str, domain: str, version: int) -> Any:

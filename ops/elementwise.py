@@ -36,8 +36,8 @@ class Elementwise(OperatorRules):
     elementwise: ClassVar[bool] = True
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        given = [array for array in arrays if array is not None]
-        return self.steps * (elements(given) + broadcast_size(given))
+        present = [array for array in arrays if array is not None]
+        return self.steps * (elements(present) + broadcast_size(present))
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
@@ -50,7 +50,7 @@ class Elementwise(OperatorRules):
 
     def prove_safe(self, premises: Premises) -> None:
         operands = zip(premises.inputs, premises.node.inputs, strict=True)
-        broadcast([known.fact.shape for known, value in operands if value])
+        broadcast([operand.fact.shape for operand, value in operands if value])
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
@@ -66,7 +66,7 @@ class Elementwise(OperatorRules):
 
 
 def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
-    """The content that a function of elements makes; it is given None for what is not known."""
+    """The content computed element by element; the function receives None for unknown elements."""
     contents = [fact.content for fact in inputs if fact.content is not None]
     if len(contents) < len(inputs):
         return None
@@ -76,7 +76,7 @@ def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None
 
 
 def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
-    """The same for a function whose result is not known where an operand is not."""
+    """The same for a function whose result is unknown where an operand is unknown."""
     return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
 
 
@@ -170,7 +170,7 @@ _ROUNDED = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "floa
 
 
 def _same_everywhere(before: Any, after: Any) -> bool:
-    """Whether a cast has one result only: of numbers that the new type holds, and of no texts.
+    """Test that all runtimes agree on a cast: the type holds the numbers, no text is parsed.
 
     How a float is written, and which texts spell a number, each runtime decides for itself.
     """
@@ -228,9 +228,9 @@ class CastLike(KeepsShape, PassesAxes):
         require(not is_text, "a string may not spell a number")
 
 
-def negation(known: bool | None) -> bool | None:
-    """Not, of what may not be known."""
-    return None if known is None else not known
+def negation(truth: bool | None) -> bool | None:
+    """Negate a truth value; None stays None."""
+    return None if truth is None else not truth
 
 
 @describes("Clip")
@@ -256,11 +256,11 @@ class Clip(OfEach):
         value, *limits = arrays
         if have_nan(arrays) or have_both_zeros(arrays):
             return False
-        known = [limit for limit in limits if limit is not None]
-        if not are_finite(known):
+        bounds = [limit for limit in limits if limit is not None]
+        if not are_finite(bounds):
             return False
-        if len(known) == 2:
-            return bool((known[0] <= known[1]).all())
+        if len(bounds) == 2:
+            return bool((bounds[0] <= bounds[1]).all())
         return are_finite([value])
 
 

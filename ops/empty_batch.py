@@ -1,4 +1,4 @@
-"""A row more where there are no trips: onnxruntime cannot run some operators on an empty batch."""
+"""A spare row for an empty batch, on which onnxruntime cannot run some operators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .batching import Batch, Unbatchable
 
 
 def with_a_row(batch: Batch, value: Value, elem_type: int) -> Value:
-    """A value with a row of zeros behind it if it has none; itself where there are trips."""
+    """A value with a row of zeros appended if it has none."""
     if batch.extent.certain:
         return value
     if not elem_type:
@@ -26,18 +26,18 @@ def with_a_row(batch: Batch, value: Value, elem_type: int) -> Value:
 
 
 def rows_of(batch: Batch, value: Value) -> Value:
-    """How many rows a value has, a vector of one int64."""
+    """The number of rows of a value, a vector of one int64."""
     sizes = batch.emit.add("Shape", [value], batch.label("_rows"))
     return batch.emit.add("Gather", [sizes, batch.vector(0)], batch.label("_rows"))
 
 
 def without_it(batch: Batch, result: Value, value: Value) -> Value:
-    """A result without the row that `with_a_row` put behind a value.
+    """A result without the row that `with_a_row` appended.
 
     Args:
         batch: the node.
-        result: what it made.
-        value: what it would have been given, as it was.
+        result: an output of the node.
+        value: the operand before `with_a_row`.
     """
     if batch.extent.certain:
         return result

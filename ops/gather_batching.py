@@ -1,4 +1,4 @@
-"""Reads and writes at positions that differ from trip to trip."""
+"""Reads and writes at positions that differ between iterations."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ BATCH_DIMS = 12
 
 
 def gathered(batch: Batch, data: Value, indices: Value, axis: int) -> Value:
-    """What Gather takes along an axis of the first input, each trip at indices of its own.
+    """The result of Gather where data and indices are batched.
 
     Args:
         batch: the node; its inputs tell the ranks.
-        data: its first input for all trips.
-        indices: where each trip reads.
+        data: its first input for all iterations.
+        indices: the indices of each iteration.
         axis: the axis on one trip.
     """
     if batch.require(1).fact.elem_type != _INT64:  # GatherND takes no others
@@ -32,7 +32,7 @@ def gathered(batch: Batch, data: Value, indices: Value, axis: int) -> Value:
 
 
 def taken(batch: Batch, data: Value, indices: Value, axis: int, count: int) -> Value:
-    """The same for indices of `count` axes on one trip."""
+    """The same for indices of rank `count` in one iteration."""
     rank = batch.rank(0)
     front = [0, axis + 1, *(other for other in range(1, rank + 1) if other != axis + 1)]
     moved = batch.emit.transpose(data, front, batch.label("_moved"))
@@ -40,16 +40,16 @@ def taken(batch: Batch, data: Value, indices: Value, axis: int, count: int) -> V
     tuples = batch.emit.unsqueeze(indices, 1 + count, label)
     if batch.emit.opset < BATCH_DIMS:
         tuples = after_trips(batch, tuples, 1 + count)
-        found = batch.emit.add("GatherND", [moved, tuples], batch.label())
+        elements = batch.emit.add("GatherND", [moved, tuples], batch.label())
     else:
-        found = batch.emit.add("GatherND", [moved, tuples], batch.label(), batch_dims=1)
+        elements = batch.emit.add("GatherND", [moved, tuples], batch.label(), batch_dims=1)
     before, inside = range(1 + count, 1 + count + axis), range(1, 1 + count)
     perm = [0, *before, *inside, *range(1 + count + axis, rank + count)]
-    return batch.emit.transpose(found, perm, batch.label())
+    return batch.emit.transpose(elements, perm, batch.label())
 
 
 def after_trips(batch: Batch, tuples: Value, rank: int) -> Value:
-    """Tuples of indices of all trips, each behind the number of its trip.
+    """Tuples of indices of all iterations, each after its iteration number.
 
     Args:
         batch: the node.
@@ -110,7 +110,7 @@ def moving_slice(batch: Batch) -> Value:
 
 
 def _start(batch: Batch, position: int) -> Value:
-    """Where one of the axes of a slice begins on each trip, of shape [trips, 1]."""
+    """The start of a slice along one axis in each iteration, of shape [iterations, 1]."""
     start, label = batch.spread(1), batch.label("_places")
     if [dim.value for dim in batch.shape(1)] != [1]:
         start = batch.emit.add("Gather", [start, batch.vector(position)], label, axis=1)
@@ -120,7 +120,7 @@ def _start(batch: Batch, position: int) -> Value:
 
 
 def _places(batch: Batch, start: Value, steps: range, axis: int, short: Short) -> Value:
-    """Where one of the axes of a slice is read on each trip."""
+    """The positions that a slice reads along one axis in each iteration."""
     offsets = batch.vector(*steps)
     if short is Short.REPEATS:
         if steps.step > 1:
@@ -130,17 +130,17 @@ def _places(batch: Batch, start: Value, steps: range, axis: int, short: Short) -
 
 
 def _read(batch: Batch, data: Value, places: Value, axis: int, count: int) -> Value:
-    """The same of data that are the same on every trip."""
-    found = batch.emit.add("Gather", [data, places], batch.label(), axis=axis)
+    """The same for data that are the same in every iteration."""
+    elements = batch.emit.add("Gather", [data, places], batch.label(), axis=axis)
     rank = batch.rank(0) + count
     others = [other for other in range(rank) if other != axis]
-    return batch.emit.transpose(found, [axis, *others], batch.label())
+    return batch.emit.transpose(elements, [axis, *others], batch.label())
 
 
 def _length(
     batch: Batch, start: Dimension | None, end: Dimension | None, axis: int
 ) -> tuple[int, Short]:
-    """How many elements a slice spans on every trip, and what becomes of one where it has fewer."""
+    """The length of a slice in every iteration, and the effect of a shorter one."""
     length = None if start is None or end is None else (end - start).value
     if start is None or end is None or length is None or length < 1:
         raise Unbatchable(DIFFERING)
@@ -155,7 +155,7 @@ def _length(
 
 
 def _must_be_there(batch: Batch, axis: int) -> bool:
-    """Whether all that reads a slice of one element fails if there is none: it drops the axis."""
+    """Test that every use of a slice of one element fails without it: each drops the axis."""
     result, body = batch.node.output(), batch.node.graph
     assert body is not None
     return all(
@@ -166,7 +166,7 @@ def _must_be_there(batch: Batch, axis: int) -> bool:
 
 def _dropped(node: Node, rank: int) -> list[int]:
     """The axes that Squeeze names."""
-    axes, named = node.attribute("axes"), node.input(1)
-    if axes is None and named is not None and named.constant is not None:
-        axes = named.constant.numpy().reshape(-1).tolist()
+    axes, axes_input = node.attribute("axes"), node.input(1)
+    if axes is None and axes_input is not None and axes_input.constant is not None:
+        axes = axes_input.constant.numpy().reshape(-1).tolist()
     return [axis % rank for axis in axes or ()]

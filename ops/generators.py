@@ -83,7 +83,7 @@ class ConstantOfShape(OperatorRules):
 
 
 def _fill(node: Node) -> Any:
-    """The element, as a number of numpy; None where it is left out."""
+    """The element, as a number of numpy; None where it is absent."""
     tensor = node.attribute("value")
     return None if tensor is None else onnx.numpy_helper.to_array(tensor).reshape(-1)[0]
 
@@ -106,7 +106,7 @@ class Range(OperatorRules):
         return [(length,)] if length.less(0) is False else None
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        start, limit, delta = [known.bounds for known in inputs]
+        start, limit, delta = [operand.bounds for operand in inputs]
         if start is None or limit is None or delta is None or delta.low.less(1) is not False:
             return [None]
         return [Bounds(start.low, limit.high - 1)]
@@ -117,8 +117,10 @@ class Range(OperatorRules):
         require(bool(premises.numbers(2)), f"{premises.name(2)} is zero")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Integers whose end is far from the limits of their type, and floats that are whole: of
-        others each runtime has its own way to count and to add them up."""
+        """Test for integers far from the limits of their type, or for whole floats.
+
+        Runtimes count and add others in different ways.
+        """
         wide = [array.astype(np.float64) for array in arrays]
         step = wide[2].reshape(-1)
         whole = all(bool((array == np.trunc(array)).all()) for array in wide)
@@ -174,8 +176,8 @@ class OneHot(PassesAxes):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1])
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
-        (new,) = named
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
+        (new,) = axes
         return [*range(new), None, *range(new, rank)]
 
 
@@ -192,8 +194,8 @@ class EyeLike(KeepsShape):
         kind = batch.node.attribute("dtype") or batch.require(0).fact.elem_type
         if not kind:
             raise Unbatchable("has an input of unknown type")
-        (made,) = batch.same([like], dtype=kind)
-        return [batch.unvarying(made)]
+        (matrix,) = batch.same([like], dtype=kind)
+        return [batch.unvarying(matrix)]
 
 
 @describes("HannWindow", "HammingWindow", "BlackmanWindow")
@@ -223,9 +225,9 @@ class DFT(PassesAxes):
             return {"axis": node.attribute("axis", 1)}
         return {2: number_of(inputs, 2) if node.input(2) is not None else -2}
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         """The last axis holds real and imaginary parts."""
-        return super().passed(node, rank, {*named, rank - 1})
+        return super().passed(node, rank, {*axes, rank - 1})
 
 
 @describes("MelWeightMatrix")

@@ -1,4 +1,4 @@
-"""Elements taken from positions that are data, and put there."""
+"""Operators that read and write at positions that are data."""
 
 from __future__ import annotations
 
@@ -74,9 +74,11 @@ class Gather(Moving):
         if indices.size and not (indices.min() >= -length and indices.max() < length):
             return None
         axis %= content.ndim
-        taken = np.empty(content.shape[:axis] + indices.shape + content.shape[axis + 1 :], object)
-        taken[...] = np.take(content, indices, axis=axis)
-        return taken
+        elements = np.empty(
+            content.shape[:axis] + indices.shape + content.shape[axis + 1 :], object
+        )
+        elements[...] = np.take(content, indices, axis=axis)
+        return elements
 
     def prove_safe(self, premises: Premises) -> None:
         shape = premises.shape(0)
@@ -108,8 +110,10 @@ class Gather(Moving):
         return [batch.emit.transpose(picked, perm, batch.label())]
 
     def _indices(self, batch: Batch, axis: int) -> Value | None:
-        """Indices that are the same on every trip, and within the axis if there are no trips, where
-        nobody reads anything; None where none is."""
+        """Indices that are the same in every iteration, and valid without any iteration.
+
+        None if there are none.
+        """
         size, indices = batch.shape(0)[axis], batch.require(1)
         elements = () if indices.fact.content is None else indices.fact.content.reshape(-1)
         inside = [
@@ -133,7 +137,7 @@ class Gather(Moving):
 
 
 def _counts_inside(batch: Batch) -> bool:
-    """Whether the index is handed to the body of a loop inside: it is taken to count the rows."""
+    """Test for an index that is an input of an inner loop's body: it counts rows."""
     index = batch.node.input(1)
     body = None if index is None else index.owner
     return body is not None and body.holder is not None and index in body.inputs
@@ -195,8 +199,10 @@ class GatherND(Moving):
 
 
 class Scattering(OperatorRules):
-    """The result holds elements of the data and of the updates, unless a reduction (from opset 16
-    on) combines them."""
+    """Operator that writes updates into a copy of data.
+
+    A reduction (from opset 16 on) combines them.
+    """
 
     roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
@@ -208,7 +214,7 @@ class Scattering(OperatorRules):
         return self._places(node, arrays)
 
     def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
-        """Whether no place is written twice."""
+        """Test that no place is written twice."""
         raise NotImplementedError
 
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
@@ -342,7 +348,7 @@ class NonZero(Total):
 
 @describes("Unique")
 class Selecting(OperatorRules):
-    """Unique: how much it gives depends on all that it is given."""
+    """Unique: the length of its outputs depends on all elements."""
 
     roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = ()

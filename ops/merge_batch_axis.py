@@ -1,4 +1,4 @@
-"""The rule of operators that take a batch already: the trips and the batch become one axis.
+"""Batching rule of operators with a batch axis: iterations and batch become one axis.
 
 An image of each trip [N, C, H, W] is for all trips one batch of [trips * N, C, H, W].
 """
@@ -13,7 +13,7 @@ from .dynamic_shape_batching import axis_size, numbered, reshaped
 
 
 def joined(batch: Batch, index: int) -> Value:
-    """An input for all trips, with the trips and its first axis as one axis."""
+    """An input for all iterations, with the batch axis merged into its first axis."""
     shape = batch.shape(index)
     value, label = batch.spread(index), batch.label("_joined")
     if not shape:
@@ -32,28 +32,28 @@ def _first(batch: Batch, index: int) -> Value:
 
 
 def parted(batch: Batch, value: Value) -> Value:
-    """The first output of the node, whose first axis is made of the trips and of the first axis of
-    the first input, with both of them."""
+    """Split the first axis of the first output into iterations and the first axis of the input."""
     shape = batch.shape(0)
     if shape[0] == 1:
         return batch.emit.unsqueeze(value, 1, batch.label())
     result = batch.results[0].shape
     if result is None:
         raise Unbatchable("gives a result of unknown rank")
-    known = [dim.value for dim in result[1:]]
+    numbers = [dim.value for dim in result[1:]]
     sizes = batch.emit.add("Shape", [value], batch.label("_sizes"))
     rest = [
         batch.emit.add("Gather", [sizes, batch.vector(axis)], batch.label("_size"))
         if number is None
         else number
-        for axis, number in enumerate(known, 1)
+        for axis, number in enumerate(numbers, 1)
     ]
     return reshaped(batch, value, [batch.trips, axis_size(batch, 0, 0), *rest])
 
 
 def by_rows(batch: Batch, batches: Collection[int], **changed: int) -> Sequence[Value]:
-    """The rule of an operator that takes the rows of some inputs each by itself; what else it takes
-    is the same on every trip.
+    """Batching rule of an operator that works on each row of some inputs.
+
+    Other inputs must be the same in every iteration.
 
     Args:
         batch: the node; no output but the first may be asked for.

@@ -30,7 +30,7 @@ class OfFloats(OperatorRules):
 
 @describes("ai.onnx.ml::ArrayFeatureExtractor")
 class ArrayFeatureExtractor(OperatorRules):
-    """What the last axis holds at places, of which only the number counts; always in rows."""
+    """Elements of the last axis at some places; the result has rank 2 at least."""
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         data, places = inputs[0].shape, inputs[1].shape

@@ -40,9 +40,9 @@ class Softmax(PassesAxes):
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {"axis": node.attribute("axis", 1 if opset_of(node) < 13 else -1)}
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
-        (first,) = named
-        return super().passed(node, rank, set(range(first, rank)) if opset_of(node) < 13 else named)
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
+        (first,) = axes
+        return super().passed(node, rank, set(range(first, rank)) if opset_of(node) < 13 else axes)
 
 
 @describes("Hardmax")
@@ -120,8 +120,8 @@ class GroupNormalization(KeepsShape, Rowwise):
     def batch(self, batch: Batch) -> Sequence[Value]:
         value = joined(batch, 0)
         row = with_a_row(batch, value, batch.require(0).fact.elem_type)
-        (made,) = batch.same([row, batch.fixed(1), batch.fixed(2)])
-        return [parted(batch, without_it(batch, made, value))]
+        (output,) = batch.same([row, batch.fixed(1), batch.fixed(2)])
+        return [parted(batch, without_it(batch, output, value))]
 
 
 @describes("LpNormalization")
@@ -143,8 +143,8 @@ class RMSNormalization(PassesAxes):
 
     axis: ClassVar[int | None] = -1
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
-        return super().passed(node, rank, set(range(min(named), rank)))
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
+        return super().passed(node, rank, set(range(min(axes), rank)))
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         match, others = super().axis_map(node, inputs, axis), broadcast_map(inputs, axis)

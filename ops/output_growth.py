@@ -1,4 +1,4 @@
-"""How many elements come out of operators that can make much of little."""
+"""Estimates of output sizes of operators with large outputs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 
 
 def size_of(shape: Any) -> float:
-    """How many elements a tensor of a shape has."""
+    """The number of elements of a tensor of a shape."""
     return float(np.prod(np.abs(np.asarray(shape, np.float64))))
 
 
 def times(array: Any, factors: Any) -> float:
-    """How many elements an array has when its axes grow by these factors, or to these sizes."""
+    """The number of elements of an array after its axes grow by factors or to sizes."""
     return float(array.size * size_of(factors))
 
 
 def broadcast_size(arrays: Sequence[Any]) -> float:
-    """How many elements arrays have once their shapes are broadcast; 0 if they cannot be."""
+    """The number of elements of broadcast arrays; 0 if they do not broadcast."""
     try:
         return float(math.prod(np.broadcast_shapes(*(a.shape for a in arrays))))
     except ValueError:

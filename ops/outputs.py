@@ -1,4 +1,4 @@
-"""What the rules of an operator say about the outputs of a node, as far as it can be believed."""
+"""Facts of the outputs of a node from the rules of its operator, checked."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def content_of(
         return None
     if content is None or content.size > MAX_CONTENT:
         return None
-    held = _Held(node, inputs, elem_type, magnitudes or Magnitudes())
-    return content_from(np.frompyfunc(held.of, 1, 1)(content))
+    checker = _Held(node, inputs, elem_type, magnitudes or Magnitudes())
+    return content_from(np.frompyfunc(checker.of, 1, 1)(content))
 
 
 class _Held:
-    """Elements that a type holds, whatever the sizes are: others may have wrapped."""
+    """Test for elements that a type holds for all sizes: others may have wrapped."""
 
     def __init__(
         self, node: Node, inputs: Sequence[Fact], elem_type: int, magnitudes: Magnitudes
@@ -79,7 +79,7 @@ class _Held:
 
     @lazy_property
     def _certain(self) -> Collection[Any]:
-        """What elements of this type there are before the node, and sizes of what it reads."""
+        """Elements of this type among the inputs, and sizes that the node reads."""
         if self._node.is_op("Shape", "Size"):
             sizes = self._inputs[0].shape or ()
             return {*sizes, product(sizes)}
@@ -92,8 +92,7 @@ class _Held:
 
 
 def with_counts(node: Node, inputs: Sequence[Fact], outputs: list[Fact]) -> list[Fact]:
-    """The facts of a node's outputs with the number of elements of a sequence, or the length that
-    a SequenceLength gives.
+    """Facts of a node's outputs, including lengths of sequences.
 
     Args:
         node: a node that is free of references to function attributes.
@@ -111,7 +110,7 @@ def with_counts(node: Node, inputs: Sequence[Fact], outputs: list[Fact]) -> list
 
 
 def known_outputs(node: Node, inputs: Sequence[Known], outputs: Sequence[Fact]) -> list[Known]:
-    """What is known about the outputs of a node, their facts being given."""
+    """Facts and bounds of the outputs of a node."""
     bounds = rules_of(node.op).bounds(node, inputs)
     return [
         known(fact, bounds[index] if index < len(bounds) else None)

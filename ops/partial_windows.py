@@ -1,5 +1,4 @@
-"""Slices that the end of their axis cuts short on some trips: what reads them may fail then, so
-that no trip gets that far.
+"""Partial slices at the end of an axis, whose uses may fail in such an iteration.
 
 part = Slice (x, i, i + 4)      w: float[4]        fails in Mul where part has 2 or 3 elements, and
 r = Mul (part, w)                                  repeats the one where it has but that
@@ -17,7 +16,7 @@ _BROADCASTING = ("Add", "Sub", "Mul", "Div", "Pow", "Equal", "Less", "Greater")
 
 
 class Short(enum.Enum):
-    """What becomes of a trip on which a slice is too short."""
+    """Effect of a slice that is too short on its iteration."""
 
     RUNS = "it may run"
     FAILS = "it fails"
@@ -25,7 +24,7 @@ class Short(enum.Enum):
 
 
 def where_short(batch: Batch, axis: int, length: int) -> Short:
-    """What becomes of a trip on which a slice has fewer elements along an axis than on others.
+    """The effect of fewer elements of a slice along an axis in one iteration.
 
     Args:
         batch: the Slice.
@@ -34,12 +33,12 @@ def where_short(batch: Batch, axis: int, length: int) -> Short:
     """
     body = batch.node.graph
     assert body is not None
-    found: list[Short] = []
+    effects: list[Short] = []
     for user in body.users(batch.node.output()):
-        found += _of_user(user, batch, axis, length)
-    if Short.FAILS in found:
+        effects += _of_user(user, batch, axis, length)
+    if Short.FAILS in effects:
         return Short.FAILS
-    return Short.REPEATS if found and Short.RUNS not in found and length > 1 else Short.RUNS
+    return Short.REPEATS if effects and Short.RUNS not in effects and length > 1 else Short.RUNS
 
 
 def _of_user(user: Node | Graph, batch: Batch, axis: int, length: int) -> Iterator[Short]:
@@ -71,7 +70,7 @@ def _sizes(value: Value | None) -> list[int]:
 
 
 def repeated(batch: Batch, start: Value, steps: Value, axis: int) -> Value:
-    """How far from the start the elements are, on each trip: nowhere, where there is one only.
+    """Offsets of the elements from the start in each iteration; 0 for a single one.
 
     Args:
         batch: the Slice.

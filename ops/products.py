@@ -33,13 +33,13 @@ class MatMul(OperatorRules):
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
-        left, right = inputs[0].shape, inputs[1].shape
-        if not left or not right or not may_equal(left[-1], right[-2:][0]):
+        lhs, rhs = inputs[0].shape, inputs[1].shape
+        if not lhs or not rhs or not may_equal(lhs[-1], rhs[-2:][0]):
             return None
-        batch = broadcast_shape((left[:-2], right[:-2]), symbols)
+        batch = broadcast_shape((lhs[:-2], rhs[:-2]), symbols)
         if batch is None:
             return None
-        return [batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ())]
+        return [batch + lhs[-2:-1] + (rhs[-1:] if len(rhs) > 1 else ())]
 
     def prove_safe(self, premises: Premises) -> None:
         prove_fit(premises, 0, 1)
@@ -48,22 +48,22 @@ class MatMul(OperatorRules):
         return product_map(inputs, axis, 0, 1)
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        left, right = batch.rank(0), batch.rank(1)
-        if not left or not right:
+        lhs, rhs = batch.rank(0), batch.rank(1)
+        if not lhs or not rhs:
             raise Unbatchable("has a scalar operand")
         one, other = batch.require(0).value, batch.require(1).value
-        if left == 1 and right == 2 and not batch.varies(1):
+        if lhs == 1 and rhs == 2 and not batch.varies(1):
             return batch.same([one, other])
-        if left == 2 and right == 1 and not batch.varies(0):
+        if lhs == 2 and rhs == 1 and not batch.varies(0):
             return batch.same([other, batch.emit.transpose(one, (1, 0), batch.label("_turned"))])
         product = _multiplied(batch, [None, None], 0, 1)
-        rank = max(left, right, 2)
-        if left > 1 and right > 1:
+        rank = max(lhs, rhs, 2)
+        if lhs > 1 and rhs > 1:
             return [product]
         # The axis that made a matrix of a vector goes again: the trips are before it.
-        gone = [rank - 1] if left == 1 else []
-        gone += [rank] if right == 1 else []
-        return [batch.emit.squeeze(product, tuple(gone), batch.label("_vector"))]
+        axes = [rank - 1] if lhs == 1 else []
+        axes += [rank] if rhs == 1 else []
+        return [batch.emit.squeeze(product, tuple(axes), batch.label("_vector"))]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         first = yield RankOf(node.input(0))
@@ -74,49 +74,49 @@ class MatMul(OperatorRules):
         return max(first, second, 2) - (first == 1) - (second == 1)
 
 
-def prove_fit(premises: Premises, left: int, right: int) -> None:
+def prove_fit(premises: Premises, lhs: int, rhs: int) -> None:
     """Demand that two inputs can be multiplied as matrices."""
-    one, other = premises.shape(left), premises.shape(right)
+    one, other = premises.shape(lhs), premises.shape(rhs)
     require(bool(one) and bool(other), "an operand is a scalar")
     same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
     broadcast([one[:-2], other[:-2]])
 
 
-def product_map(inputs: Sequence[Fact], axis: int, left: int, right: int) -> AxisMap | None:
+def product_map(inputs: Sequence[Fact], axis: int, lhs: int, rhs: int) -> AxisMap | None:
     """The map of a product of matrices: its rows, and the axes before the matrices."""
-    one, other = inputs[left].shape, inputs[right].shape
+    one, other = inputs[lhs].shape, inputs[rhs].shape
     if one is None or other is None or len(one) < 2 or len(other) < 2:
         return None
     rank = max(len(one), len(other))
     places: list[int | None] = [None] * len(inputs)
     if axis == rank - 1:
-        places[right] = len(other) - 1
+        places[rhs] = len(other) - 1
     elif axis == rank - 2:
-        places[left] = len(one) - 2
+        places[lhs] = len(one) - 2
     else:
-        places[left], places[right] = aligned(one, axis, rank), aligned(other, axis, rank)
+        places[lhs], places[rhs] = aligned(one, axis, rank), aligned(other, axis, rank)
     return AxisMap(tuple(places), {} if axis == 0 < rank - 2 else None, stretches=True)
 
 
-def _multiplied(batch: Batch, inputs: Sequence[Value | None], left: int, right: int) -> Value:
+def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int) -> Value:
     """The product of two inputs as matrices, with the trips before the batch axes.
 
     Args:
         batch: the node.
-        inputs: what else it is given.
-        left: which input is the left operand.
-        right: which is the right one.
+        inputs: its other inputs.
+        lhs: which input is the left operand.
+        rhs: which is the right one.
     """
-    rank = max(batch.rank(left), batch.rank(right), 2)
-    one, other = _matrix(batch, left, rank, True), _matrix(batch, right, rank, False)
+    rank = max(batch.rank(lhs), batch.rank(rhs), 2)
+    one, other = _matrix(batch, lhs, rank, True), _matrix(batch, rhs, rank, False)
     row = one
-    if not batch.varies(right) and any(dim != 1 for dim in batch.shape(right)[:-2]):
+    if not batch.varies(rhs) and any(dim != 1 for dim in batch.shape(rhs)[:-2]):
         # onnxruntime meets no trips with several matrices only where both have them.
-        row = with_a_row(batch, one, batch.require(left).fact.elem_type)
+        row = with_a_row(batch, one, batch.require(lhs).fact.elem_type)
     inputs = list(inputs)
-    inputs[left], inputs[right] = row, other
-    (made,) = batch.same(inputs)
-    return made if row is one else without_it(batch, made, one)
+    inputs[lhs], inputs[rhs] = row, other
+    (result,) = batch.same(inputs)
+    return result if row is one else without_it(batch, result, one)
 
 
 def _matrix(batch: Batch, index: int, rank: int, is_left: bool) -> Value:
@@ -136,15 +136,14 @@ def _matrix(batch: Batch, index: int, rank: int, is_left: bool) -> Value:
 
 
 class QuantizedProduct(OperatorRules):
-    """A product of matrices of small integers, of which each trip has all scales and offsets in
-    common, one for a whole operand."""
+    """Product of quantized matrices, batched only with one scale and offset for each operand."""
 
     operands: ClassVar[tuple[int, int]]
     """Which inputs are the matrices."""
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        left, right = self.operands
-        if batch.rank(left) < 2 or batch.rank(right) < 2:
+        lhs, rhs = self.operands
+        if batch.rank(lhs) < 2 or batch.rank(rhs) < 2:
             raise Unbatchable("has a vector as an operand")
         inputs = [
             None if index in self.operands else batch.fixed(index)
@@ -154,7 +153,7 @@ class QuantizedProduct(OperatorRules):
             one = batch.operand(index) is None or all(dim == 1 for dim in batch.shape(index))
             if index not in self.operands and not one:
                 raise Unbatchable("has an offset or scale for each row or column")
-        return [_multiplied(batch, inputs, left, right)]
+        return [_multiplied(batch, inputs, lhs, rhs)]
 
     def prove_safe(self, premises: Premises) -> None:
         for index in range(len(premises.node.inputs)):
@@ -197,11 +196,11 @@ class Gemm(OperatorRules):
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
-        left, right = inputs[0].shape, inputs[1].shape
-        if left is None or right is None or len(left) != 2 or len(right) != 2:
+        lhs, rhs = inputs[0].shape, inputs[1].shape
+        if lhs is None or rhs is None or len(lhs) != 2 or len(rhs) != 2:
             return None
-        rows, inner = left[::-1] if node.attribute("transA", 0) else left
-        same, columns = right[::-1] if node.attribute("transB", 0) else right
+        rows, inner = lhs[::-1] if node.attribute("transA", 0) else lhs
+        same, columns = rhs[::-1] if node.attribute("transB", 0) else rhs
         return [(rows, columns)] if may_equal(inner, same) else None
 
     def prove_safe(self, premises: Premises) -> None:
@@ -265,7 +264,7 @@ class Gemm(OperatorRules):
 class Det(PassesAxes):
     """Det, from opset 11 on, of each matrix."""
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         return list(range(rank - 2))
 
     def rank(self, node: Node, output: int) -> RankAnswer:
@@ -293,8 +292,8 @@ class Einsum(OperatorRules):
         return EACH * elements(arrays) + 4 * self.growth(node, arrays)
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        left, output = _equation(node)
-        terms = left.split(",")
+        lhs, output = _equation(node)
+        terms = lhs.split(",")
         letter = output[axis]
         places = [term.find(letter) for term in terms]
         # What stands behind an ellipsis has no number.
@@ -309,8 +308,8 @@ class Einsum(OperatorRules):
 
     def prove_safe(self, premises: Premises) -> None:
         """Some kernels of onnxruntime stop the program where an axis is empty."""
-        left, output = _equation(premises.node)
-        terms, sizes = left.split(","), dict[str, Dimension]()
+        lhs, output = _equation(premises.node)
+        terms, sizes = lhs.split(","), dict[str, Dimension]()
         require(len(terms) == len(premises.node.inputs), "the equation has another number of terms")
         for index, term in enumerate(terms):
             plain = term.isalpha() and len(set(term)) == len(term)
@@ -318,19 +317,19 @@ class Einsum(OperatorRules):
             for letter, size in zip(term, premises.shape(index, len(term)), strict=True):
                 same(size, sizes.setdefault(letter, size), f"the sizes of {letter}")
                 at_least(size, 1, letter)
-        known = len(set(output)) == len(output) and set(output) <= set(sizes)
-        require(known, "the result has a letter twice, or one that no term has")
+        fits = len(set(output)) == len(output) and set(output) <= set(sizes)
+        require(fits, "the result has a letter twice, or one that no term has")
 
     def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
         return {"equation": "->".join(_equation(node))}
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         """The trips get a letter of their own; the runtime may choose another order of sums."""
-        left, output = _equation(batch.node)
-        letter = next(c for c in string.ascii_letters if c not in left + output)
+        lhs, output = _equation(batch.node)
+        letter = next(c for c in string.ascii_letters if c not in lhs + output)
         terms = [
             letter + term if batch.varies(index) else term
-            for index, term in enumerate(left.split(","))
+            for index, term in enumerate(lhs.split(","))
         ]
         equation = f"{','.join(terms)}->{letter}{output}"
         values, rows = [], []
@@ -341,16 +340,16 @@ class Einsum(OperatorRules):
                 # Some of the kernels divide by the size of a batch and stop the program.
                 rows.append(operand.value)
                 values[-1] = with_a_row(batch, operand.value, operand.fact.elem_type)
-        (made,) = batch.same(values, equation=equation)
-        return [without_it(batch, made, rows[0])]
+        (result,) = batch.same(values, equation=equation)
+        return [without_it(batch, result, rows[0])]
 
 
 def _equation(node: Node) -> tuple[str, str]:
     """The terms and the result of an equation; where it names no result, that holds the letters
     that stand once, in alphabetical order, behind what is broadcast."""
     text = node.attribute("equation", b"").decode().replace(" ", "")
-    left, arrow, output = text.partition("->")
+    lhs, arrow, output = text.partition("->")
     if arrow:
-        return left, output
-    once = sorted(c for c in left if c.isalpha() and left.count(c) == 1)
-    return left, ("..." if "..." in left else "") + "".join(once)
+        return lhs, output
+    once = sorted(c for c in lhs if c.isalpha() and lhs.count(c) == 1)
+    return lhs, ("..." if "..." in lhs else "") + "".join(once)

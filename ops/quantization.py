@@ -99,7 +99,7 @@ class DynamicQuantizeLinear(OperatorRules):
 
 
 def _within(array: Any) -> bool:
-    """Whether no element is the least or the greatest of its type."""
+    """Test that no element is the least or the greatest of its type."""
     if is_float(array):
         return are_finite([array])
     info = ml_dtypes.iinfo(array.dtype)  # type: ignore[no-untyped-call]

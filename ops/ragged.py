@@ -28,7 +28,7 @@ PAST_THE_END = "takes elements of which some may lie past the end on some trips"
 
 
 def padded(fact: Fact, ragged: Ragged) -> Fact:
-    """What is known of a value with its padding, on one trip."""
+    """The fact of a padded value in one iteration."""
     shape = None if fact.shape is None else list(fact.shape)
     if shape is None:
         return fact
@@ -37,7 +37,7 @@ def padded(fact: Fact, ragged: Ragged) -> Fact:
 
 
 def is_paddable(elem_type: int) -> bool:
-    """Whether elements of a type may be computed with that mean nothing."""
+    """Test for an element type of which padding can be computed with."""
     return elem_type in _FLOATS or elem_type == onnx.TensorProto.BOOL
 
 
@@ -51,28 +51,28 @@ def of_each(
         ragged: which elements its inputs have.
         rule: the rule where all have all.
     """
-    (one, *others) = {found for found in ragged if found is not None}
+    (one, *others) = {item for item in ragged if item is not None}
     if others:
         raise Unbatchable("takes elements of which some trips lack others than they lack elsewhere")
-    for index, found in enumerate(ragged):
+    for index, item in enumerate(ragged):
         operand = batch.operand(index)
         if operand is None:
             continue
-        if found is not None and not is_paddable(operand.fact.elem_type):
+        if item is not None and not is_paddable(operand.fact.elem_type):
             raise Unbatchable("takes padding of a type with which it may fail")
-        if found is None and not _repeats(batch, index, one.axis):
+        if item is None and not _repeats(batch, index, one.axis):
             raise Unbatchable("takes elements of which some trips lack some beside others")
     return [batch.ragged(result, one) for result in rule(batch)]
 
 
 def _repeats(batch: Batch, index: int, axis: int) -> bool:
-    """Whether an input has one element along an axis, which is repeated for all."""
+    """Test for an input that is broadcast along an axis."""
     shape = batch.shape(index)
     return len(shape) < -axis or shape[axis] == 1
 
 
 def reduced_away(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> None:
-    """Check that an operator leaves no trace of padding in what it gives.
+    """Check that an operator reduces the padded axis.
 
     Args:
         batch: the node.
@@ -107,7 +107,7 @@ def filled(batch: Batch, ragged: Ragged, neutral: float) -> Batch:
 
 
 def _in_place(batch: Batch, ragged: Ragged) -> Value:
-    """Which elements are there, so that it broadcasts against the first input of all trips."""
+    """The mask of present elements, of a shape that broadcasts to the batched first input."""
     rank = batch.rank(0)
     place = rank + ragged.axis + 1
     axes = tuple(axis for axis in range(1, rank + 1) if axis != place)
@@ -116,7 +116,7 @@ def _in_place(batch: Batch, ragged: Ragged) -> Value:
 
 
 def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, ...]) -> Value:
-    """How many elements each trip has, in the type of the first input.
+    """The number of elements in each iteration, in the type of the first input.
 
     Args:
         batch: the node.
@@ -136,7 +136,7 @@ def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, .
 def window(
     batch: Batch, data: Value, start: Value, steps: range, axis: int
 ) -> tuple[Value, Value, Ragged]:
-    """Where a Slice of which some elements may lie past the end reads on each trip.
+    """Positions that a Slice reads in each iteration, some of them past the end.
 
     Args:
         batch: the Slice.
@@ -166,7 +166,7 @@ def window(
 
 
 def _has_some(batch: Batch, axis: int) -> bool:
-    """Whether there is an element along an axis where there are trips."""
+    """Test for an axis that is not empty in any iteration."""
     return batch.extent.never_negative(batch.shape(0)[axis] - 1)
 
 

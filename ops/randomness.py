@@ -1,4 +1,4 @@
-"""Which nodes draw random numbers: those are never folded, merged, hoisted or repeated."""
+"""Random operators: passes never fold, merge, hoist or repeat their nodes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Dropout(KeepsShape, PassesAxes, Total):
     exact: ClassVar[bool] = True
 
     def draws_random_numbers(self, node: Node) -> bool:
-        """Whether it is not certain that it does not train."""
+        """Test for a node that may be in training mode."""
         assert node.graph is not None
         opset = node.graph.root.opset()
         if opset < 7:
@@ -54,7 +54,7 @@ class Dropout(KeepsShape, PassesAxes, Total):
 
 
 def draws_random_numbers(node: Node) -> bool:
-    """Whether the node is random itself."""
+    """Test for a random node, regardless of its bodies."""
     return rules_of(node.op).draws_random_numbers(node)
 
 
@@ -62,8 +62,7 @@ Functions = dict[tuple[str, str, str], Function]
 
 
 def find_random(graph: Graph, functions: Functions) -> Node | None:
-    """A random node in a graph, in what its nodes hold, or in a model function that one calls;
-    None if there is none."""
+    """The first random node in a graph, its bodies and called model functions, or None."""
     return _find(graph.unordered_nodes(), functions, set())
 
 
@@ -72,7 +71,7 @@ def find_random_in(node: Node, functions: Functions) -> Node | None:
     return _find([node], functions, set())
 
 
-def _find(nodes: Iterable[Node], functions: Functions, seen: set[Function]) -> Node | None:
+def _find(nodes: Iterable[Node], functions: Functions, visited: set[Function]) -> Node | None:
     waiting = [iter(nodes)]
     while waiting:
         node = next(waiting[-1], None)
@@ -82,9 +81,9 @@ def _find(nodes: Iterable[Node], functions: Functions, seen: set[Function]) -> N
         if draws_random_numbers(node):
             return node
         inside = list(node.graphs())
-        called = functions.get(node.op.function_key) if functions else None
-        if called is not None and called not in seen:
-            seen.add(called)
-            inside.append(called.graph)
+        function = functions.get(node.op.function_key) if functions else None
+        if function is not None and function not in visited:
+            visited.add(function)
+            inside.append(function.graph)
         waiting += [iter(body.unordered_nodes()) for body in reversed(inside)]
     return None

@@ -1,4 +1,4 @@
-"""Questions by which operators tell ranks: cheap, as they need no sizes."""
+"""Rank inference of operators by requests for ranks: cheap, as it needs no sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..ir import Node, Value
 
 
 class RankOf(NamedTuple):
-    """A question for the rank of a value, or for the length of one that has rank 1."""
+    """Request for the rank of a value, or for the length of a vector."""
 
     value: Value | None
     is_length: bool = False
@@ -43,9 +43,9 @@ def length_of(node: Node, index: int) -> RankAnswer:
 
 def written_axes(node: Node) -> Collection[int] | None:
     """The axes of a node, from its attribute or from input 1; None where they are not known."""
-    written = node.op.attributes.get("axes")
-    if written is not None:
-        return list(written.ints)
+    attribute = node.op.attributes.get("axes")
+    if attribute is not None:
+        return list(attribute.ints)
     value = node.input(1)
     if value is None or value.constant is None:
         return None

@@ -49,8 +49,10 @@ class Reduction(PassesAxes):
             return None
         if not axes and node.attribute("noop_with_empty_axes", 0):
             return [shape]
-        gone = positions(axes or range(len(shape)), len(shape))
-        return None if gone is None else [reduced(shape, gone, node.attribute("keepdims", 1) != 0)]
+        places = positions(axes or range(len(shape)), len(shape))
+        return (
+            None if places is None else [reduced(shape, places, node.attribute("keepdims", 1) != 0)]
+        )
 
     def prove_safe(self, premises: Premises) -> None:
         axes = premises.axes(1)
@@ -85,8 +87,8 @@ class Reduction(PassesAxes):
         as_attribute = formal_inputs(node.op_type, opset_of(node)) == 1
         return {"axes" if as_attribute else 1: axes}
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
-        return kept(node, rank, named)
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
+        return kept(node, rank, axes)
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         if batch.rank(0) or not self.named_axes(batch.node, batch.facts):
@@ -128,7 +130,7 @@ class ExtremeReduction(Reduction):
 
 
 def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
-    """For each axis of a result that of what is reduced, None where it is of one element."""
+    """The axis of the operand for each axis of a result; None for a reduced one."""
     if node.attribute("keepdims", 1):
         return [None if axis in reduced else axis for axis in range(rank)]
     return [axis for axis in range(rank) if axis not in reduced]
@@ -217,18 +219,18 @@ class ArgExtreme(PassesAxes):
     roundings: ClassVar[int | None] = 0
     axis: ClassVar[int | None] = 0
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
-        return kept(node, rank, named)
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
+        return kept(node, rank, axes)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
         shape = inputs[0].shape
-        gone = None if shape is None else positions([node.attribute("axis", 0)], len(shape))
+        axes = None if shape is None else positions([node.attribute("axis", 0)], len(shape))
         return (
             None
-            if shape is None or gone is None
-            else [reduced(shape, gone, node.attribute("keepdims", 1) != 0)]
+            if shape is None or axes is None
+            else [reduced(shape, axes, node.attribute("keepdims", 1) != 0)]
         )
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -268,7 +270,7 @@ class TopK(PassesAxes):
         require(enough, f"there may be fewer than k elements: {shown(length)}")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """In another order than that of size, which is then open, or of 0 and -0, it is not."""
+        """Test for sorted outputs; the order of others, and of 0 and -0, is open."""
         settled = super().is_settled(node, arrays, results) and not have_both_zeros(arrays[:1])
         return settled and bool(node.attribute("sorted", 1))
 

@@ -129,8 +129,8 @@ class Reshape(Moving):
         target = vector(inputs[1]) if len(inputs) > 1 else None
         if target is None:
             # onnx tells the rank from opset 14 on; it is no less certain below.
-            given = inputs[1].shape if len(inputs) > 1 else None
-            rank = given[0].value if given is not None and len(given) == 1 else None
+            sizes = inputs[1].shape if len(inputs) > 1 else None
+            rank = sizes[0].value if sizes is not None and len(sizes) == 1 else None
             return None if rank is None else [tuple([symbols.fresh() for _ in range(rank)])]
         source = inputs[0].shape
         dims: list[Dimension] = []
@@ -167,23 +167,25 @@ class Reshape(Moving):
     def prove_safe(self, premises: Premises) -> None:
         target, source = list(premises.content(1)), premises.shape(0)
         dims = _checked(premises, target, source)
-        total, wanted = product(source), product(dims)
+        total, new_total = product(source), product(dims)
         if len(dims) == len(target):
-            same(total, wanted, "the number of elements")
+            same(total, new_total, "the number of elements")
             return
         require(len(dims) == len(target) - 1, f"{premises.name(1)} may hold -1 twice")
-        at_least(wanted, 1, "the rest of the new shape, which decides the axis of -1,")
-        require(total.divided_by(wanted) is not None, "the new shape may not divide the elements")
+        at_least(new_total, 1, "the rest of the new shape, which decides the axis of -1,")
+        require(
+            total.divided_by(new_total) is not None, "the new shape may not divide the elements"
+        )
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         sizes = [dim.value for dim in batch.results[0].shape or ()]
-        known = [size for size in sizes if size]
-        if batch.results[0].shape is None or len(known) < len(sizes):
+        numbers = [size for size in sizes if size]
+        if batch.results[0].shape is None or len(numbers) < len(sizes):
             return [reshaped_as_told(batch)]
-        return [reshaped(batch, batch.spread(0), [batch.trips, *known])]
+        return [reshaped(batch, batch.spread(0), [batch.trips, *numbers])]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
-        """That of an attribute below opset 5."""
+        """Infer the rank from the attribute below opset 5, else from the second input."""
         shape = node.op.attributes.get("shape")
         return len(shape.ints) if shape is not None else (yield from length_of(node, 1))
 
@@ -196,14 +198,14 @@ def _rest(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | None:
     """The size that -1 stands for; a new symbol among the others divides nothing."""
     if source is None:
         return None
-    total, known = list(source), []
+    total, others = list(source), []
     for dim in dims:
         if dim in total:
             # Equal sizes cancel, as the operator's own rule for -1 demands they be not 0.
             total.remove(dim)
         else:
-            known.append(dim)
-    return product(total).divided_by(product(known))
+            others.append(dim)
+    return product(total).divided_by(product(others))
 
 
 def _checked(premises: Premises, target: Sequence[Dimension], source: Shape) -> list[Dimension]:
@@ -237,14 +239,14 @@ class Squeeze(PassesAxes, Moving):
     ) -> list[Shape | None] | None:
         shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
         # Which axes go where none are named is not known as long as a size is not.
-        gone = None if shape is None or axes is None else positions(axes, len(shape))
+        places = None if shape is None or axes is None else positions(axes, len(shape))
         if (
             shape is None
-            or gone is None
-            or any(shape[axis].value not in (None, 1) for axis in gone)
+            or places is None
+            or any(shape[axis].value not in (None, 1) for axis in places)
         ):
             return None
-        return [tuple([dim for axis, dim in enumerate(shape) if axis not in gone])]
+        return [tuple([dim for axis, dim in enumerate(shape) if axis not in places])]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
@@ -261,8 +263,8 @@ class Squeeze(PassesAxes, Moving):
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {"axes" if node.input(1) is None else 1: listed_numbers(node, inputs, "axes", 1)}
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
-        return [axis for axis in range(rank) if axis not in named]
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
+        return [axis for axis in range(rank) if axis not in axes]
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         rank, axes = batch.rank(0), batch.listed("axes", 1)
@@ -348,8 +350,8 @@ class Expand(Moving):
             return None
         rank = max(len(shape), len(target))
         own = [ONE] * (rank - len(shape)) + list(shape)
-        wanted = [ONE] * (rank - len(target)) + list(symbols.sizes(target))
-        return [tuple(stretched(a, b, symbols) for a, b in zip(own, wanted, strict=True))]
+        other = [ONE] * (rank - len(target)) + list(symbols.sizes(target))
+        return [tuple(stretched(a, b, symbols) for a, b in zip(own, other, strict=True))]
 
     def prove_safe(self, premises: Premises) -> None:
         target = tuple(premises.content(1))

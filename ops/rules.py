@@ -1,4 +1,4 @@
-"""What can be known about an operator, and where that is found.
+"""Base class of the rules of an operator, and their registry.
 
 All that is known about one operator stands in one class, and the classes of a family in one file of
 this folder. A class that `describes` an operator is found by shape inference, folding and the
@@ -31,7 +31,7 @@ SCALAR, VECTOR, ONE_NUMBER = (0,), (1,), (0, 1)
 
 
 class OperatorRules:
-    """What is known about one operator, or about several that share all of it.
+    """Rules of one operator, or of several that share all of them.
 
     Every method may be left out; here it says that nothing is known. What a method is given:
 
@@ -94,8 +94,7 @@ class OperatorRules:
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
-        """The shapes of the outputs, where onnx's inference gives up on symbols, or where the
-        operator is so common that asking onnx costs too much.
+        """Infer shapes of the outputs where onnx's inference is imprecise or slow.
 
         Where sizes certainly do not fit, it is left to onnx to say so.
 
@@ -128,12 +127,11 @@ class OperatorRules:
         return None
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
-        """How many elements the sequence holds that it gives; None where that is not known."""
+        """The length of the output sequence; None where it is unknown."""
         return None
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact] | None:
-        """All about its outputs, where that follows even if the types of the inputs do not, or onnx
-        does not know the operator; None where it must be inferred."""
+        """Infer all facts of the outputs without onnx; None where onnx must infer them."""
         return None
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -142,8 +140,9 @@ class OperatorRules:
         return ()
 
     def prove_safe(self, premises: Premises) -> None:
-        """Prove that a node gives a result whatever the inputs hold, as it is to run where the
-        original may not. Infinities and NaN are results.
+        """Prove that a node never fails, so that it may run speculatively.
+
+        Infinities and NaN are results.
 
         Raises:
             Unproven: that is not certain.
@@ -167,8 +166,9 @@ class OperatorRules:
         return 0 if self.exact and self.roundings is None else self.roundings
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        """At most so many elements come out of these arrays (None for an input that is left out),
-        or 0 where there are no more than went in.
+        """The greatest number of output elements; 0 where it is at most that of inputs.
+
+        An absent input is None.
 
         Broadcasting and products make at most the product of the inputs' sizes.
         """
@@ -176,11 +176,11 @@ class OperatorRules:
         return math.prod(large) if len(large) > 1 else 0
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        """How many steps the reference takes for these arrays at most, of about a nanosecond."""
+        """The most steps of the reference for these arrays, of about a nanosecond."""
         return self.steps * (elements(arrays) + max(0.0, self.growth(node, arrays)))
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Whether the specification and all runtimes agree on what comes of these arrays.
+        """Test that the specification and all runtimes agree on the outputs for these arrays.
 
         A node for which they do not, or nobody can say, is neither folded nor computed by a proof.
 
@@ -192,7 +192,7 @@ class OperatorRules:
         return self.exact or (are_ordinary(arrays) and are_usual(results))
 
     def draws_random_numbers(self, node: Node) -> bool:
-        """Whether another run of the node may give another result."""
+        """Test for a node whose outputs differ between runs."""
         return False
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
@@ -215,10 +215,10 @@ class OperatorRules:
         return {}
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        """Compute a node for all trips of a loop at once: see `Batch`.
+        """Compute a node for all iterations of a loop at once: see `Batch`.
 
         Returns:
-            One for each output, with the trips first.
+            One for each output, with the batch axis first.
 
         Raises:
             Unbatchable: it cannot be; the message ends a sentence that begins with the node.
@@ -235,12 +235,12 @@ class OperatorRules:
         raise Unbatchable(DIFFERING)
 
     def defines(self, method: Callable[..., Any]) -> bool:
-        """Whether the class has a method of its own: `rules.defines(OperatorRules.content)`."""
+        """Test for an override of a method: `rules.defines(OperatorRules.content)`."""
         return getattr(type(self), method.__name__) is not method
 
 
 class Total(OperatorRules):
-    """Gives a result whatever it is given."""
+    """Rules of an operator that never fails."""
 
     steps: ClassVar[int] = 20 * FEW
 
@@ -249,14 +249,14 @@ class Total(OperatorRules):
 
 
 class KeepsShape(OperatorRules):
-    """The first output has the shape of the first input."""
+    """Rules of an operator whose first output has the shape of the first input."""
 
     sized_like: ClassVar[tuple[int, ...] | None] = (0,)
 
     def shapes(
         self, node: Node, inputs: Sequence[Fact], symbols: Symbols
     ) -> list[Shape | None] | None:
-        """That of the first input."""
+        """The shape of the first input."""
         return [inputs[0].shape]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
@@ -264,13 +264,13 @@ class KeepsShape(OperatorRules):
 
 
 class Moving(OperatorRules):
-    """The elements of all outputs are elements of the first input."""
+    """Rules of an operator that only moves elements of the first input."""
 
     exact: ClassVar[bool] = True
     steps: ClassVar[int] = FEW
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        """Those of the first input."""
+        """The bounds of the first input."""
         return [inputs[0].bounds] * len(node.outputs)
 
 
@@ -280,7 +280,7 @@ _DESCRIBED: dict[str, OperatorRules] = {}
 
 
 class _Unknown(OperatorRules):
-    """An operator of which nothing is known, so that nobody can tell how long it takes."""
+    """Rules of an unknown operator, whose cost has no limit."""
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return math.inf
@@ -290,13 +290,13 @@ _NOTHING = _Unknown()
 
 
 def describes(*names: str) -> Callable[[type[_Rules]], type[_Rules]]:
-    """Let a class speak for operators.
+    """Register a class as the rules of operators.
 
     Args:
         *names: as `Operator.qualname` writes them: "Add", "com.microsoft::Sampling".
 
     Raises:
-        ValueError: from the decorator, where another class speaks for one of them.
+        ValueError: from the decorator, where another class describes one of them.
     """
 
     def register(rules: type[_Rules]) -> type[_Rules]:
@@ -311,10 +311,10 @@ def describes(*names: str) -> Callable[[type[_Rules]], type[_Rules]]:
 
 
 def rules_of(op: Operator) -> OperatorRules:
-    """What is known about an operator, of whatever domain; the default one is "" or "ai.onnx"."""
+    """The rules of an operator of any domain; the default one is "" or "ai.onnx"."""
     return _DESCRIBED.get(op.qualname, _NOTHING)
 
 
 def described() -> Mapping[str, OperatorRules]:
-    """All operators about which something is known, by `Operator.qualname`."""
+    """All operators with rules, by `Operator.qualname`."""
     return MappingProxyType(_DESCRIBED)

@@ -1,4 +1,4 @@
-"""What an opset can say: which element types its operators take."""
+"""Element types that the operators of an opset take."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def unsayable(
             the tensor may have.
     """
     for op_type in op_types:
-        known = data_types(op_type, opset)
-        if not elem_type and not data_types(holder, opset) <= known:
+        types = data_types(op_type, opset)
+        if not elem_type and not data_types(holder, opset) <= types:
             return (
                 f"is of unknown type, and {op_type} does not take all types in opset"
                 f" {opset}; declare it"
             )
-        if elem_type and _written(elem_type) not in known:
+        if elem_type and _written(elem_type) not in types:
             name = onnx.TensorProto.DataType.Name(elem_type).lower()
             return f"is of type {name}, which {op_type} does not take in opset {opset}"
     return None
@@ -42,8 +42,10 @@ def unsayable(
 
 @functools.cache
 def data_types(op_type: str, opset: int) -> frozenset[str]:
-    """The types of tensors that an operator of the default domain gives out; for one that moves
-    tensors those that it takes, too. Empty where the opset does not have it."""
+    """The output types of an operator of the default domain.
+
+    An operator that moves tensors takes them, too. Empty where the opset does not have it.
+    """
     schema = _schema(op_type, opset)
     types = () if schema is None else schema.outputs[0].types
     return frozenset(text for text in types if text.startswith("tensor("))
@@ -51,21 +53,20 @@ def data_types(op_type: str, opset: int) -> frozenset[str]:
 
 @functools.cache
 def formal_inputs(op_type: str, opset: int) -> int | None:
-    """How many inputs the schema of an operator of the default domain has; None if the opset does
-    not have it."""
+    """The number of formal inputs of an operator; None if the opset does not have it."""
     schema = _schema(op_type, opset)
     return None if schema is None else len(schema.inputs)
 
 
 @functools.cache
 def takes(op_type: str, position: int, elem_type: int, opset: int) -> bool:
-    """Whether an operator of the default domain takes tensors of a type at one of these inputs."""
+    """Test that an operator of the default domain takes an element type at an input."""
     return _written(elem_type) in _schema(op_type, opset).inputs[position].types
 
 
 @functools.cache
 def takes_all(op_type: str, opset: int) -> bool:
-    """Whether an operator moves tensors of all types that there are in an opset."""
+    """Test that an operator moves tensors of all types of an opset."""
     return data_types("Identity", opset) <= data_types(op_type, opset)
 
 

@@ -116,17 +116,17 @@ def type_fault(
     inputs: Sequence[Actual | None],
     outputs: Sequence[Actual | None],
 ) -> str | None:
-    """What is wrong with the types of inputs and outputs in an opset; None if nothing is."""
-    given = tuple([None if actual is None else (*actual[1],) for actual in inputs])
-    made = tuple([None if actual is None else (*actual[1],) for actual in outputs])
-    if _types_fit(op_type, version, given, made):
+    """The first fault of input and output types in an opset; None if there is none."""
+    input_types = tuple([None if actual is None else (*actual[1],) for actual in inputs])
+    output_types = tuple([None if actual is None else (*actual[1],) for actual in outputs])
+    if _types_fit(op_type, version, input_types, output_types):
         return None
     return next(_type_faults(op_type, version, inputs, outputs), None)
 
 
 @functools.lru_cache(_MOST_REMEMBERED)
 def _types_fit(op_type: str, version: int, inputs: Texts, outputs: Texts) -> bool:
-    """Whether there is no fault, which the names of values do not decide."""
+    """Test for the absence of faults, which does not depend on names of values."""
     actual = [[None if types is None else ("", types) for types in t] for t in (inputs, outputs)]
     return next(_type_faults(op_type, version, *actual), None) is None
 
@@ -142,10 +142,10 @@ def _type_faults(
     if schema is None:
         return
     for actual, parameters in zip((inputs, outputs), formals(schema), strict=True):
-        for given, parameter in zip(actual, each_formal(parameters, len(actual)), strict=False):
-            if given is None:
+        for value, parameter in zip(actual, each_formal(parameters, len(actual)), strict=False):
+            if value is None:
                 continue
-            name, types = given
+            name, types = value
             for text in types:
                 if text not in parameter.allowed:
                     yield f"'{name}' is a {text}, which {op_type} does not take in opset {version}"

@@ -1,4 +1,4 @@
-"""The sizes of tensors as numbers: where symbols come into what a model computes."""
+"""Sizes of tensors as numbers: the source of symbols in contents."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ class Concat(PassesAxes):
         for position, dim in enumerate(first):
             if dim.value is None:
                 # All agree off the axis, so the best known of them holds for each.
-                known = [s[position] for s in shapes if s and s[position].value is not None]
-                first[position] = known[0] if known else dim
+                sizes = [s[position] for s in shapes if s and s[position].value is not None]
+                first[position] = sizes[0] if sizes else dim
         first[axis] = sum((s[axis] for s in shapes if s), Dimension.constant(0))
         return [tuple(first)]
 
@@ -56,16 +56,16 @@ class Concat(PassesAxes):
         return np.concatenate(contents, axis=node.attribute("axis", 1))  # type: ignore[arg-type]
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return [functools.reduce(join, [known.bounds for known in inputs])]
+        return [functools.reduce(join, [operand.bounds for operand in inputs])]
 
     def prove_safe(self, premises: Premises) -> None:
         first = premises.shape(0)
         axis = premises.axis(len(first), 1)
         for index in range(1, len(premises.node.inputs)):
             other = premises.shape(index, len(first))
-            for position, (dim, wanted) in enumerate(zip(other, first, strict=True)):
+            for position, (dim, size) in enumerate(zip(other, first, strict=True)):
                 if position != axis:
-                    same(dim, wanted, f"sizes along axis {position}")
+                    same(dim, size, f"sizes along axis {position}")
 
 
 @describes("Split")
@@ -116,7 +116,7 @@ def _parts(node: Node, inputs: Sequence[Fact], size: Dimension) -> list[Dimensio
 
 
 class _Cut(NamedTuple):
-    """What Slice takes from one axis; None for what is not known."""
+    """The section of one axis that Slice takes; None for unknown bounds."""
 
     axis: int
     start: Dimension | None
@@ -135,7 +135,7 @@ class _Cut(NamedTuple):
         return slice(max(start, -size), None if end < -size else end, self.step)
 
     def length(self, size: Dimension) -> Dimension | None:
-        """How many elements are taken; None where that depends on sizes that are not known."""
+        """The number of elements; None where it depends on unknown sizes."""
         section = self.section(size.value) if size.value is not None else None
         if section is not None:
             return Dimension.constant(len(range(size.value or 0)[section]))
@@ -155,7 +155,7 @@ _PAST_ANY_SIZE = 1 << 31
 
 
 def _clamped(bound: Dimension, size: Dimension) -> Dimension | None:
-    """Where a bound of a forward slice falls, if it is the same for all sizes."""
+    """The clamped bound of a forward slice, if it is the same for all sizes."""
     if bound.value is not None and bound.value >= _PAST_ANY_SIZE - 1:
         return size
     if bound.less(0):
@@ -206,8 +206,11 @@ class Slice(PassesAxes, Moving):
         return content[tuple(index)]
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """A backward slice to an end far behind the last element holds nothing by the
-        specification; onnxruntime takes such an end for the one before the first element."""
+        """Test for no backward slice to an end far after the last element.
+
+        It is empty by the specification; onnxruntime takes such an end for the one before the first
+        element.
+        """
         if len(arrays) < 5 or arrays[4] is None:
             return True
         ends, steps = arrays[2], arrays[4]
@@ -249,7 +252,7 @@ def _axes_are_open(node: Node, inputs: Sequence[Fact]) -> bool:
 
 
 def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
-    """What is taken from which axis, in order; None where the bounds are not followed."""
+    """The sections that Slice takes, in order; None where the bounds are unknown."""
     starts, ends = (
         _bounds(node, inputs, name, position, rank)
         for name, position in (("starts", 1), ("ends", 2))
@@ -270,11 +273,11 @@ def _cuts(node: Node, inputs: Sequence[Fact], rank: int) -> list[_Cut] | None:
 def _bounds(
     node: Node, inputs: Sequence[Fact], name: str, position: int, rank: int
 ) -> Sequence[Dimension | None] | None:
-    """Starts or ends, of which it may be known only how many there are: `rank` at most."""
-    given = listed(node, inputs, name, position)
-    shape = inputs[position].shape if given is None and node.input(position) is not None else None
+    """Starts or ends; of unknown ones the count may be known, `rank` at most."""
+    bounds = listed(node, inputs, name, position)
+    shape = inputs[position].shape if bounds is None and node.input(position) is not None else None
     count = None if shape is None or len(shape) != 1 else shape[0].value
-    return given if count is None or count > rank else [None] * count
+    return bounds if count is None or count > rank else [None] * count
 
 
 @describes("Pad")
@@ -294,16 +297,16 @@ class Pad(PassesAxes):
             return None
         axes = list(range(len(shape)))
         if node.input(3) is not None:
-            given = integers(inputs[3])
-            if given is None:
+            numbers = integers(inputs[3])
+            if numbers is None:
                 return None
-            axes = [int(axis) for axis in given.reshape(-1)]
+            axes = [int(axis) for axis in numbers.reshape(-1)]
         if len(pads) != 2 * len(axes):
             return None
         dims = list(shape)
         for axis, *ends in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
-            known = [end for end in ends if end is not None]
-            dims[axis] = sum(known, dims[axis]) if len(known) == 2 else symbols.fresh()
+            amounts = [end for end in ends if end is not None]
+            dims[axis] = sum(amounts, dims[axis]) if len(amounts) == 2 else symbols.fresh()
         return [tuple(dims)]
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
@@ -345,11 +348,11 @@ class Pad(PassesAxes):
     def prove_safe(self, premises: Premises) -> None:
         mode, shape = premises.node.attribute("mode", b"constant"), premises.shape(0)
         require(mode in (b"constant", b"edge"), "its mode restricts sizes")
-        pads, named = premises.listed("pads", 1), premises.axes(3)
+        pads, axes_operand = premises.listed("pads", 1), premises.axes(3)
         if pads is None:
             raise Unproven("its pads are absent")
         require(min(pads, default=0) >= 0, "it cuts off elements")
-        listed = range(len(shape)) if named is None else named
+        listed = range(len(shape)) if axes_operand is None else axes_operand
         axes = [axis_of(axis, len(shape)) for axis in listed]
         require(len(set(axes)) == len(axes), "an axis stands twice")
         require(len(pads) == 2 * len(axes), "its pads do not fit the rank")
@@ -399,5 +402,5 @@ class Trilu(KeepsShape, PassesAxes):
         if premises.has(1):
             premises.one_element(1)
 
-    def passed(self, node: Node, rank: int, named: set[int]) -> list[int | None]:
+    def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         return [*range(rank - 2), None, None]

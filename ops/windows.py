@@ -66,7 +66,7 @@ def _windows(
 
 
 def _places(room: Dimension, stride: int) -> Dimension | None:
-    """How many steps a window can make in so much room, and the place where it begins."""
+    """The number of steps of a window in a padded axis, and its start."""
     if room.value is not None:
         return Dimension.constant(room.value // stride + 1)
     places = room + 1
@@ -262,15 +262,15 @@ class Resize(OperatorRules):
             others[2] = _sizes_of_all(batch)
         elif not _keeps_batch(batch):
             raise Unbatchable("may resize the batch")
-        (made,) = batch.same([joined(batch, 0), *others])
-        return [parted(batch, made)]
+        (images,) = batch.same([joined(batch, 0), *others])
+        return [parted(batch, images)]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_first(node)
 
 
 def _may_round(node: Node, image: Any) -> bool:
-    """Whether it is not integers that are mixed, of which the rounding is open."""
+    """Test that no integers are interpolated, whose rounding is open."""
     return node.attribute("mode", b"nearest") == b"nearest" or not is_integer(image)
 
 
@@ -280,9 +280,9 @@ def _keeps_batch(batch: Batch) -> bool:
 
 
 def _sizes_of_all(batch: Batch) -> Value:
-    """The sizes to which a batch of all trips is resized."""
-    sizes, wanted = batch.fixed(3), batch.require(3).fact.content
-    if wanted is None or wanted.reshape(-1)[0] != batch.shape(0)[0]:
+    """The sizes of a resized batch of all iterations."""
+    sizes, content = batch.fixed(3), batch.require(3).fact.content
+    if content is None or content.reshape(-1)[0] != batch.shape(0)[0]:
         raise Unbatchable("may resize the batch")
     bounds = [batch.vector(1), batch.vector(batch.rank(0))]
     rest = batch.emit.add("Slice", [sizes, *bounds], batch.label("_sizes"))
