@@ -36,7 +36,7 @@ def are_finite(arrays: Sequence[Any]) -> bool:
 
 
 def are_ordinary(arrays: Sequence[Any]) -> bool:
-    """Whether no array is empty, and all floats are 0 or normal with a fourth power that is finite.
+    """Test for arrays with elements whose floats are 0, or normal with a finite fourth power.
 
     Of such numbers no sum of products overflows on the way in one order of additions only.
     """

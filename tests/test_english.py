@@ -32,7 +32,7 @@ PUBLIC = {
 }
 """Parameters that other people's scripts may name."""
 OPEN = {
-    "ops",
+
 }
 """Rooms that are still to be reworded."""
 
