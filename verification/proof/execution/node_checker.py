@@ -147,14 +147,18 @@ def _require_types(
 
 @functools.cache
 def _formals(name: str, domain: str, since: int) -> tuple[_Formal, ...]:
-    schema = onnx.defs.get_schema(name, since, domain)
+    schema, option = (
+        onnx.defs.get_schema(name, since, domain),
+        onnx.defs.OpSchema.FormalParameterOption,
+    )
     allowed = {c.type_param_str: frozenset(c.allowed_type_strs) for c in schema.type_constraints}
     return tuple(
         _Formal(
             formal.type_str,
             allowed.get(formal.type_str, frozenset([formal.type_str])),
             formal.type_str in allowed and formal.is_homogeneous,
-            formal.option == onnx.defs.OpSchema.FormalParameterOption.Optional or name in BODIES,
+            formal.option == option.Optional
+            or (formal.option == option.Variadic and name in BODIES),
         )
         for formal in schema.inputs
     )

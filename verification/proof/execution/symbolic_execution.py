@@ -118,6 +118,8 @@ class Execution:
             for place, value in zip(program.inputs, inputs, strict=True):
                 frame[place] = value
             results = self._run(program, frame)
+            if around is not None and any(result is None for result in results):
+                raise OpenError(f"body {program.proto.name!r} has an absent output")
             for k, dims in program.declared.items():
                 result = results[k]
                 if result is not None and _contradicts(dims, result.fact.shape):
