@@ -36,7 +36,7 @@ def are_finite(arrays: Sequence[Any]) -> bool:
 
 
 def are_ordinary(arrays: Sequence[Any]) -> bool:
-    """Test for arrays with elements whose floats are 0, or normal with a finite fourth power.
+    """Test for nonempty arrays whose floats are 0, or normal with finite fourth powers.
 
     Of such numbers no sum of products overflows on the way in one order of additions only.
     """

@@ -47,7 +47,7 @@ class Room:
 
 
 class Builder:
-    """Builder of nodes of the default domain in one graph, in the forms of an opset.
+    """Builder of nodes of the default domain in one graph, at its opset.
 
     A pass asks before it changes anything whether what it is about to say can be said (see
     `ops.schema_queries`); what cannot raises a RewriteError here, rather than be written.

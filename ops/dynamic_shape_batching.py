@@ -19,7 +19,7 @@ Size = int | Value
 
 
 def sizes_of(batch: Batch, index: int, start: int = 0, end: int | None = None) -> Value:
-    """The sizes of a slice of the axes of an input in one iteration, as a vector."""
+    """Vector of the sizes of some axes of an input in one iteration."""
     operand, rank = batch.require(index), batch.rank(index)
     sizes = batch.emit.add("Shape", [operand.value], batch.label("_sizes"))
     first, last, _ = slice(start, end).indices(rank)

@@ -65,10 +65,9 @@ def after_trips(batch: Batch, tuples: Value, rank: int) -> Value:
 
 
 def moving_slice(batch: Batch) -> Value:
-    """What Slice takes from starts that differ from trip to trip, always so many elements.
+    """Slices of one length whose starts differ between iterations.
 
-    Where the end of its axis may cut one short, it is known that no trip gets that far, or else the
-    result is ragged.
+    Facts show that no iteration reaches the end of the axis; otherwise the result is ragged.
     """
     starts, ends = (batch.require(index).fact.content for index in (1, 2))
     if starts is None or ends is None or starts.ndim != 1:

@@ -32,7 +32,7 @@ def _first(batch: Batch, index: int) -> Value:
 
 
 def parted(batch: Batch, value: Value) -> Value:
-    """Split the first axis of the first output into iterations and the first axis of the input."""
+    """Split the first axis of the output into iterations and the input's first axis."""
     shape = batch.shape(0)
     if shape[0] == 1:
         return batch.emit.unsqueeze(value, 1, batch.label())

@@ -15,7 +15,7 @@ def size_of(shape: Any) -> float:
 
 
 def times(array: Any, factors: Any) -> float:
-    """The number of elements of an array after its axes grow by factors or to sizes."""
+    """Number of elements after the axes of an array grow."""
     return float(array.size * size_of(factors))
 
 

@@ -1,4 +1,4 @@
-"""Partial slices at the end of an axis, whose uses may fail in such an iteration.
+"""Partial slices at the end of an axis, which may fail where they are used.
 
 part = Slice (x, i, i + 4)      w: float[4]        fails in Mul where part has 2 or 3 elements, and
 r = Mul (part, w)                                  repeats the one where it has but that
