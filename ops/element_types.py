@@ -79,7 +79,7 @@ class ElementTypes:
 
 
 def _look(value: Value, version_of: VersionOf) -> int | Value | None:
-    """Element type of a value, or a value of the same type nearer to a declaration."""
+    """Element type of a value, or another value that has its type and comes first."""
     if value.constant is not None:
         return value.constant.elem_type
     if value.info is not None and value.elem_type is not None:
