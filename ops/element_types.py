@@ -79,7 +79,7 @@ class ElementTypes:
 
 
 def _look(value: Value, version_of: VersionOf) -> int | Value | None:
-    """Element type of a value, or another value that has its type and comes first."""
+    """Element type of a value, or a value that determines it."""
     if value.constant is not None:
         return value.constant.elem_type
     if value.info is not None and value.elem_type is not None:
