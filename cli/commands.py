@@ -45,6 +45,7 @@ from .options import (
 from .pages import Picture, write_picture
 from .parsing import contents, whole
 from .piping import Command, read_model
+from .printing import Verbose, logged
 from .rerun_command import command_again
 from .rewrite_session import Session
 
@@ -205,6 +206,7 @@ def inspect(
     picture: Picture = None,
     force: Force = False,
     as_json: Json = False,
+    verbose: Verbose = 0,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
     keywords = pipeline.keywords()
@@ -216,15 +218,18 @@ def inspect(
     interrupts.raise_from_now_on()
     options = about.options(timeout=timeout, **keywords)
     context.with_resource(governed(options.limits))
+    context.with_resource(logged(verbose))
     for file in about.load or ():
         load_file(file)
     model = read_model(source, about.max_input_size)
     write_picture(picture, model, source, force)
     inspection = inspect_model(model, options)
     again = functools.partial(command_again, context)
-    return finish(
-        0, lambda: report.show_inspection(inspection, source, as_json, again), product=True
-    )
+
+    def show() -> None:
+        report.show_inspection(inspection, source, as_json, again, brief=not verbose)
+
+    return finish(0, show, product=True)
 
 
 app.command(cls=Command)(diff)

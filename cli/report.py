@@ -162,13 +162,18 @@ def show_verdict(verdict: Verdict, as_json: bool = False, code: int = 0) -> None
 
 
 def show_inspection(
-    inspection: Inspection, model: Path, as_json: bool, again: Again = " ".join
+    inspection: Inspection,
+    model: Path,
+    as_json: bool,
+    again: Again = " ".join,
+    *,
+    brief: bool = True,
 ) -> None:
-    """Show the constructs, and whether a rewrite would leave any."""
+    """Show the constructs, and whether a rewrite would leave any; `brief` as for its blocks."""
     if as_json:
         show_json(Ended().with_result({"model": str(model), **inspection.to_dict()}))
     else:
-        show(inspection.blocks(lambda hint: again(hint.options)))
+        show(inspection.blocks(lambda hint: again(hint.options), brief=brief))
 
 
 def show_targets(targets: Sequence[Mapping[str, Any]], as_json: bool) -> None:

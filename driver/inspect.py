@@ -44,6 +44,7 @@ class Construct:
             uses it, it is never run, or it was decided while what holds it was rewritten.
         reason: what would be done, or why it stays and what the user can do.
         remaining: how many copies of it the rewritten model holds.
+        brief: the reason with only what decides it.
     """
 
     op_type: str
@@ -52,15 +53,13 @@ class Construct:
     outcome: Outcome
     reason: str
     remaining: int
+    brief: str = dataclasses.field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the construct in types that JSON has."""
-        sentence = Reason.of(self.reason)
-        return {
-            **dataclasses.asdict(self),
-            "code": sentence.code,
-            "arguments": dict(sentence.arguments),
-        }
+        sentence, fields = Reason.of(self.reason), dataclasses.asdict(self)
+        del fields["brief"]
+        return {**fields, "code": sentence.code, "arguments": dict(sentence.arguments)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,13 +109,18 @@ class Inspection:
             "notes": notes,
         }
 
-    def blocks(self, hint: Callable[[Hint], str] | None = None) -> Iterator[Block]:
-        """Yield the content for people; `hint` writes a hint as it is pasted."""
+    def blocks(
+        self, hint: Callable[[Hint], str] | None = None, *, brief: bool = False
+    ) -> Iterator[Block]:
+        """Yield the content for people; `hint` and `brief` as for `Outcome.blocks`."""
         if not self.constructs:
             yield Line("no control flow")
             yield from note_lines(self.notes)
             return
-        rows = [(c.op_type, c.path, c.decided_by, c.outcome, c.reason) for c in self.constructs]
+        rows = [
+            (c.op_type, c.path, c.decided_by, c.outcome, c.brief if brief else c.reason)
+            for c in self.constructs
+        ]
         columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
         yield Table(columns, rows)
         count = sum(construct.outcome == "kept" for construct in self.constructs)
@@ -199,11 +203,13 @@ def _inspected(rewriting: Rewrite, pipeline: Pipeline) -> Inspection:
     described = []
     for (node, path, decider, op), root in zip(marked, roots, strict=True):
         outcome, reason, remaining = log.outcome(op, remaining_copies[op])
+        brief = reason
         if outcome == "kept":
             reason = advice.reason(places[op], with_call(reason, root, calls))
-            reason = reason.replaced(f"{reason}{log.copies(op, remaining)}")
+            copies = log.copies(op, remaining)
+            brief, reason = (one.replaced(f"{one}{copies}") for one in (reason.brief, reason))
         decider = "constants" if outcome == "rewritten" else decider
-        described.append(Construct(node.op_type, path, decider, outcome, reason, remaining))
+        described.append(Construct(node.op_type, path, decider, outcome, reason, remaining, brief))
     after = count_all_nodes(copy)
     names = {
         named(places[op]): f"{node.op_type} '{path}'"

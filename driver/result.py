@@ -267,9 +267,7 @@ class Outcome:
         rewritten = [remark for remark in self.remarks if remark.action == "rewritten"]
         untaken = [r for r in self.untaken if (r.op_type, r.path) not in _places(self.left)]
         if rewritten or self.left or untaken:
-            residual = [*self.left, *untaken]
-            if brief:
-                residual = [dataclasses.replace(r, reason=r.sentence.brief) for r in residual]
+            residual = [remark.brief if brief else remark for remark in (*self.left, *untaken)]
             yield remarks_table(rewritten, residual, more)
         yield Line((f"{where}: " if where else "") + "; ".join(self._sums()))
         if any(remark.op_type in ("Loop", "Scan", "SequenceMap") for remark in rewritten):

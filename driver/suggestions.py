@@ -114,8 +114,9 @@ class Advice:
         options, reasons = self.refuted[key]
         plain = [part.plain for part in sentence.parts]
         other = [part.plain for why in reasons for part in why.parts if part.plain not in plain]
-        more = [f"it stays with {' '.join(options)}", *dict.fromkeys(other)]
-        return sentence.replaced("; ".join([*plain, *more]))
+        more = "; ".join([f"it stays with {' '.join(options)}", *dict.fromkeys(other)])
+        parts = [part.replaced(part.plain) for part in sentence.parts]
+        return Reason.join([*parts, sentence.replaced(more)])
 
 
 def _untried(part: Reason) -> Reason:

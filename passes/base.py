@@ -47,6 +47,11 @@ class Remark:
         return Reason.of(self.reason)
 
     @property
+    def brief(self) -> Remark:
+        """The same, with only what decides it as its reason."""
+        return dataclasses.replace(self, reason=self.sentence.brief)
+
+    @property
     def code(self) -> str:
         """The name of the sentence, which stays the same when its words change."""
         return self.sentence.code or f"{self.pass_name}-{self.action}"

@@ -190,4 +190,4 @@ def require_all_rewritten(remarks: Sequence[Remark]) -> None:
     remaining = list(kept_constructs(remarks).values())
     if remaining:
         more = f" (and {len(remaining) - 1} more)" if len(remaining) > 1 else ""
-        raise StrictError(f"{remaining[0]}{more}")
+        raise StrictError(f"{remaining[0].brief}{more}")

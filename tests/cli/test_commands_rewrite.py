@@ -66,6 +66,24 @@ def test_strict_refuses_what_stays(folder, run):
     assert not (folder / "out.onnx").exists()
 
 
+RECURRENCE = """g (float[2] x, int64 n) => (float[2] y) {
+    yes = Constant <value = bool {1}> ()
+    [l] y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
+        d = Identity (c) r = Relu (s) t = Add (r, r)
+    }>
+}"""
+
+
+def test_inspect_shows_what_decides_alone_unless_asked(folder, run):
+    source = write(folder / "in.onnx", RECURRENCE)
+    short, full, document = (
+        run("inspect", source, *more).output for more in ((), ("-v",), ("--json",))
+    )
+    for output in (short, full, document):
+        assert "trip count depends on input 'n'" in output
+    assert "it carries" not in short and "it carries" in full and "it carries" in document
+
+
 def test_passes_and_budgets_can_be_chosen(folder, run):
     write(folder / "in.onnx", LOOP)
     for options in (("--max-trips", 2), ("--max-nodes", 2), ("--passes", "inline-ifs")):

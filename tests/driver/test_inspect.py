@@ -116,6 +116,31 @@ def test_a_construct_in_another_form_is_still_one():
     assert not sl.inspect(model(text), "scans-to-loops").straight_line
 
 
+RECURRENCE = """g (float[2] x, int64 n) => (float[2] y, float[k] z) {
+    yes = Constant <value = bool {1}> ()
+    [l] y, z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s)
+        => (bool d, float[2] t, float u) {
+        d = Identity (c) r = Relu (s) t = Add (r, r) u = ReduceSum <keepdims = 0> (t)
+    }>
+}"""
+
+
+def test_what_decides_stands_alone_where_little_is_shown():
+    from straightline.display import as_text
+
+    decides = "trip count depends on input 'n'"
+    for arguments, remedy in (({}, "--set n=..."), ({"max_trips": 1}, "it stays with --set n=4")):
+        found = sl.inspect(model(RECURRENCE), **arguments)
+        (construct,) = found.constructs
+        assert construct.reason.startswith(decides) and "it carries" in construct.reason
+        assert construct.brief.startswith(decides) and remedy in construct.brief
+        assert "it carries" not in construct.brief and "1 node runs once" in construct.brief
+        assert "it carries" in as_text(found.blocks())
+        assert "it carries" not in as_text(found.blocks(brief=True))
+        (described,) = found.to_dict()["constructs"]
+        assert described["reason"] == construct.reason and "brief" not in described
+
+
 def test_what_was_over_a_limit_is_told():
     text = """g (float[2] x) => (float[2] y) <bool yes = {1}, bool no = {0}> {
         c = And (yes, no)
