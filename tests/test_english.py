@@ -31,9 +31,7 @@ PUBLIC = {
     ("version_converter/errors.py", "kept"),
 }
 """Parameters that other people's scripts may name."""
-OPEN = {
-
-}
+OPEN = {}
 """Rooms that are still to be reworded."""
 
 
