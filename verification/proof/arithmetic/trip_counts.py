@@ -24,11 +24,8 @@ from ..terms.linear_sum import LinearSum
 from ..terms.term import Term, fingerprint
 from ..terms.term_manager import Terms
 from .exact_integers import (
-    SPACING,
     TOTAL,
     atom,
-    before_rounding,
-    count_before,
     highest,
     is_one_integer,
     linear_sum,
@@ -160,8 +157,6 @@ _NEGATED |= {other: name for name, other in _NEGATED.items()}
 
 _INT32, _INT64 = onnx.TensorProto.INT32, onnx.TensorProto.INT64
 _MOST_COMPARISONS = 8
-_EXACT = 1 << 24
-"""Whole numbers below this, and their neighbours, are exact in float32."""
 
 
 class Loop(NamedTuple):
@@ -202,14 +197,12 @@ class Order(NamedTuple):
     Attributes:
         above: whether the first one is the larger one.
         equal: whether equality satisfies it.
-        rounded: whether both are compared as float32.
     """
 
     one: Term
     other: Term
     above: bool
     equal: bool
-    rounded: bool
 
     def swap(self) -> Order:
         """Comparison with swapped operands."""
@@ -287,14 +280,10 @@ def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
     name = part.head.name if holds else _NEGATED[part.head.name]
     one, other = part.args
     assert one is not None and other is not None
-    whole_numbers = before_rounding(terms, one), before_rounding(terms, other)
-    rounded = None not in whole_numbers
-    if rounded:
-        one, other = whole_numbers
-    if one is None or other is None or not (is_one_integer(one) and is_one_integer(other)):
+    if not (is_one_integer(one) and is_one_integer(other)):
         return None
     pair = unwrap(terms, one), unwrap(terms, other)
-    return Order(*pair, name.startswith("Greater"), name.endswith("Equal"), rounded)
+    return Order(*pair, name.startswith("Greater"), name.endswith("Equal"))
 
 
 def _end(terms: Terms, loop: Loop, order: Order) -> End | None:
@@ -312,18 +301,9 @@ def _stays(terms: Terms, loop: Loop, term: Term) -> bool:
 
 
 def _is_met(end: End) -> bool:
-    """Test whether the counter meets its bound before it would leave its type. Rounded numbers must
-    have 32 bits or be next to those."""
+    """Test whether the counter meets its bound before it would leave its type."""
     (low, high), bound, order = range_of(end.counter.elem_type), end.bound, end.order
-    if order.rounded and (order.equal or not (_fits(bound) and _fits(end.counter.first))):
-        return False
     return low <= bound.low - order.equal if order.above else bound.high + order.equal <= high
-
-
-def _fits(number: LinearSum) -> bool:
-    """Test whether a number has 32 bits, or is next to those that have."""
-    low, high = range_of(_INT32)
-    return low - 1 <= number.low and number.high <= high + 1
 
 
 def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
@@ -424,20 +404,12 @@ def _is_end_comparison(terms: Terms, order: Order, end: End) -> bool:
     if (order.above, order.equal) != (end.order.above, end.order.equal):
         return False
     before, bound = linear_sum(terms, order.one), linear_sum(terms, order.other)
-    if (before.form, bound.form) != (end.counter.first.form - end.counter.step, end.bound.form):
-        return False
-    number = before.form.value
-    is_exact = number is not None and abs(number) < _EXACT
-    return order.rounded is end.order.rounded or (end.order.rounded and is_exact)
+    first = end.counter.first.form - end.counter.step
+    return (before.form, bound.form) == (first, end.bound.form)
 
 
 def _trip_count_of_end(terms: Terms, end: End, floor: int) -> Dimension:
     """Trip count that an end allows, with a minimum."""
     counter, bound = end.counter, end.bound
-    if end.order.rounded:
-        near = linear_sum(terms, count_before(terms, end.order.other, counter.step > 0)).shift(
-            -SPACING
-        )
-        bound = bound.plus(near, counter.step)
     trips = bound.plus(counter.first, -1) if counter.step > 0 else counter.first.plus(bound, -1)
     return nonnegative_part(terms, trips.shift(1 + end.order.equal - floor)) + floor
