@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...vectorize.loop_view import State
 from ..functions import LINEAR, OVERFLOWING, Function, is_supported
 from ..weights import Unfit
 from .affine import Affine, affine, describe, require_affine
-from .polynomials import Activation, Atoms, Free, Monomial, Product, StateAtom, Sum
+from .polynomials import Activation, Atoms, Monomial, Product, StateAtom, Sum, number
 from .symbolic_cell import Interpretation
 
 
@@ -70,23 +72,66 @@ def find_cell(of: Interpretation) -> Cell:
 
 def _rnn(atoms: Atoms, state: State, result: Sum) -> Cell | None:
     hidden = (atoms.index(StateAtom(state)),)
-    atom = _single(atoms, result)
-    if isinstance(atom, Activation):
-        form = affine(atoms, atom.argument, hidden)
-        require_affine(atoms, form)
-        return Cell("RNN", state, None, (form,), (atom.function,))
+    atom = atoms.alone(next(iter(result.terms), ()))
+    if isinstance(atom, Activation) and result == atoms.of(atom):
+        return Cell("RNN", state, None, (_gate(atoms, Gate(atom), hidden),), (atom.function,))
     form = affine(atoms, result, hidden)
     if not form.rest.terms and form.recurrent:
         return Cell("RNN", state, None, (form,), (LINEAR,))
     return None
 
 
-def _single(atoms: Atoms, total: Sum) -> object:
-    """The only atom of a sum; None for other sums."""
-    if len(total.terms) != 1:
-        return None
-    ((monomial, factor),) = total.terms.items()
-    return atoms.alone(monomial) if factor == 1.0 else None
+# Gates -------------------------------------------------------------------------------------------
+
+
+class Gate(NamedTuple):
+    """A gate: an activation, or one minus it."""
+
+    activation: Activation
+    opposite: bool = False
+
+    def sum(self, atoms: Atoms) -> Sum:
+        """Its value."""
+        total = atoms.of(self.activation)
+        return number(1.0) - total if self.opposite else total
+
+    def turn(self, form: Affine) -> Affine:
+        """Negate the operand of an opposite gate."""
+        kind = self.activation.kind
+        if not self.opposite:
+            return form
+        if kind != "Sigmoid" and not (kind == "HardSigmoid" and self.activation.beta == 0.5):
+            raise Unfit(f"has one less a {kind} for a gate, which is no {kind}")
+        return form.negate()
+
+
+def _gate(atoms: Atoms, gate: Gate, hidden: Monomial) -> Affine:
+    """The operand of a gate's activation."""
+    form = affine(atoms, gate.activation.argument, hidden)
+    require_affine(atoms, form)
+    return gate.turn(form)
+
+
+def _blends(atoms: Atoms, result: Sum, own: Monomial) -> Iterator[tuple[Gate, Gate, Activation]]:
+    """Match a sum with forget * own + input * candidate, where one gate may be 1 - the other.
+
+    Yields:
+        the forget gate, the input gate, and the candidate.
+    """
+    state, indices = Sum({own: 1.0}), {index for monomial in result.terms for index in monomial}
+    inside = [atom for index in sorted(indices) if isinstance(atom := atoms[index], Activation)]
+    for one, other, candidate in itertools.product(
+        inside if len(result.terms) < 4 else (), repeat=3
+    ):
+        flips = [(False, False)] if one != other else [(False, False), (False, True), (True, False)]
+        for kept, taken in flips:
+            forget, into = Gate(one, kept), Gate(other, taken)
+            if result == forget.sum(atoms) * state + into.sum(atoms) * atoms.of(candidate):
+                yield forget, into, candidate
+
+
+def _terms(atoms: Atoms, total: Sum) -> str:
+    return ", ".join(describe(atoms, monomial) for monomial in total.terms)
 
 
 # GRU ---------------------------------------------------------------------------------------------
@@ -94,92 +139,47 @@ def _single(atoms: Atoms, total: Sum) -> object:
 
 def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
     hidden = (atoms.index(StateAtom(state)),)
-    gate, candidate, keeps = _blend(atoms, result, hidden)
-    update = _gate(atoms, gate, hidden, not keeps)
+    blends = _blends(atoms, result, hidden)
+    blend = next((one for one in blends if one[0].opposite != one[1].opposite), None)
+    if blend is None:
+        raise Unfit(
+            "is neither an activation nor a blend of itself and one by a gate: it adds"
+            f" {_terms(atoms, result)}"
+        )
+    forget, _, candidate = blend
+    update, gate = _gate(atoms, forget, hidden), forget.activation
     form = affine(atoms, candidate.argument, hidden)
     resets = _resets(atoms, form.rest)
     reset = atoms[resets]
     assert isinstance(reset, Activation)
     if reset.function != gate.function:
         raise Unfit(f"has an update gate by {gate.kind} and a reset gate by {reset.kind}")
-    reset_form = affine(atoms, reset.argument, hidden)
-    require_affine(atoms, reset_form)
-    before = affine(atoms, form.rest, tuple(sorted((resets, *hidden))))
-    if not before.rest.terms:
-        own = dataclasses.replace(form, recurrent=before.recurrent, rest=Sum({}))
-        if form.recurrent:
-            raise Unfit("is multiplied by matrices both with and without the reset gate")
-        gates = (update, reset_form, own)
-        return Cell("GRU", state, None, gates, (gate.function, candidate.function))
+    reset_form = _gate(atoms, Gate(reset), hidden)
     if form.recurrent:
         raise Unfit("is multiplied by matrices both with and without the reset gate")
-    inner = affine(atoms, _without(form.rest, resets), hidden)
-    require_affine(atoms, inner)
-    if inner.inputs:
-        raise Unfit("has a reset gate that the input is multiplied by, too")
+    inner = affine(atoms, form.rest, tuple(sorted((resets, *hidden))))
+    reset_after = bool(inner.rest.terms)
+    if reset_after:
+        inner = affine(atoms, _without(form.rest, resets), hidden)
+        require_affine(atoms, inner)
+        if inner.inputs:
+            raise Unfit("has a reset gate that the input is multiplied by, too")
     own = dataclasses.replace(form, recurrent=inner.recurrent, rest=Sum({}))
     functions = (gate.function, candidate.function)
-    return Cell("GRU", state, None, (update, reset_form, own), functions, True, inner.addends)
-
-
-def _blend(atoms: Atoms, result: Sum, hidden: Monomial) -> tuple[Activation, Activation, bool]:
-    """Match a blend by a gate: gate * a + (1 - gate) * b, where a or b is the state.
-
-    Returns:
-        the gate, the candidate, and true if the gate keeps the state.
-    """
-    singles = [m for m in result.terms if len(m) == 1]
-    if sorted(result.terms.values()) == [-1.0, 1.0, 1.0] and len(singles) == 1:
-        (whole,) = singles
-        pairs = {factor: m for m, factor in result.terms.items() if len(m) == 2}
-        if set(pairs) == {1.0, -1.0}:
-            other = _other(pairs[-1.0], whole[0])
-            rest = None if other is None else _other(pairs[1.0], other)
-            if other is not None and rest is not None:
-                gate, keeps = atoms[other], whole != hidden
-                candidate = atoms[whole[0] if keeps else rest]
-                state = (rest,) if keeps else whole
-                if (
-                    state == hidden
-                    and isinstance(gate, Activation)
-                    and isinstance(candidate, Activation)
-                ):
-                    return gate, candidate, keeps
-    terms = ", ".join(describe(atoms, monomial) for monomial in result.terms)
-    raise Unfit(
-        f"is neither an activation nor a blend of itself and one by a gate: it adds {terms}"
+    return Cell(
+        "GRU", state, None, (update, reset_form, own), functions, reset_after, inner.addends
     )
-
-
-def _other(pair: Monomial, one: int) -> int | None:
-    """The other factor of a product of two atoms."""
-    if len(pair) != 2 or one not in pair:
-        return None
-    return pair[1] if pair[0] == one else pair[0]
-
-
-def _gate(atoms: Atoms, gate: Activation, hidden: Monomial, opposite: bool) -> Affine:
-    """The operand of a gate's activation; negated for the opposite gate."""
-    form = affine(atoms, gate.argument, hidden)
-    require_affine(atoms, form)
-    return _opposite(gate, form) if opposite else form
-
-
-def _opposite(gate: Activation, form: Affine) -> Affine:
-    if gate.kind != "Sigmoid" and not (gate.kind == "HardSigmoid" and gate.beta == 0.5):
-        raise Unfit(f"has one less a {gate.kind} for a gate, which is no {gate.kind}")
-    return form.negate()
 
 
 def _resets(atoms: Atoms, rest: Sum) -> int:
     """The reset gate: the activation in all terms of a candidate besides inputs."""
-    common: set[int] | None = None
+    factors = []
     for monomial in rest.terms:
         atom = atoms.alone(monomial)
         inner = atom.source if isinstance(atom, Product) else monomial
-        activations = {index for index in inner if isinstance(atoms[index], Activation)}
-        common = activations if common is None else common & activations
-    if common is None or len(common) != 1:
+        factors.append({index for index in inner if isinstance(atoms[index], Activation)})
+    common = set.intersection(*factors) if factors else set()
+    if len(common) != 1:
         words = " and ".join(describe(atoms, monomial) for monomial in rest.terms)
         raise Unfit(f"has no reset gate in its candidate: that adds {words or 'none'}")
     return common.pop()
@@ -187,50 +187,52 @@ def _resets(atoms: Atoms, rest: Sum) -> int:
 
 def _without(total: Sum, index: int) -> Sum:
     """Divide a sum by an atom that is in each of its terms."""
-    terms: dict[Monomial, float] = {}
-    for monomial, factor in total.terms.items():
-        rest = list(monomial)
+    terms = {_quotient(monomial, (index,)): factor for monomial, factor in total.terms.items()}
+    if None in terms:
+        raise Unfit("multiplies by its reset gate both before and after a matrix")
+    return Sum({monomial: factor for monomial, factor in terms.items() if monomial is not None})
+
+
+def _quotient(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    """The other factors of a monomial; None without the divisor."""
+    rest = list(monomial)
+    for index in divisor:
         if index not in rest:
-            raise Unfit("multiplies by its reset gate both before and after a matrix")
+            return None
         rest.remove(index)
-        terms[tuple(rest)] = factor
-    return Sum(terms)
+    return tuple(rest)
 
 
 # LSTM --------------------------------------------------------------------------------------------
 
 
 def _lstm(atoms: Atoms, results: dict[State, Sum]) -> Cell:
-    for cell, hidden in (tuple(results), tuple(results)[::-1]):
+    for cell, hidden in itertools.permutations(results):
         out = _out(atoms, results[hidden], results[cell])
         if out is not None:
             break
     else:
         raise Unfit("is carried with another one, and neither is a gate times an activation of it")
     gate, function = out
-    carried, own = (atoms.index(StateAtom(hidden)),), atoms.index(StateAtom(cell))
-    forget, into, candidate = _cell_gates(atoms, results[cell], own)
+    carried, own = ((atoms.index(StateAtom(state)),) for state in (hidden, cell))
+    blends = list(_blends(atoms, results[cell], own))
+    if not blends:
+        terms = _terms(atoms, results[cell])
+        raise Unfit(f"has a cell that is no blend by gates: it adds {terms}")
+    # An input gate and a candidate of one activation may change places.
+    blends.sort(key=lambda blend: blend[0].activation.function != blend[1].activation.function)
+    forget, into, candidate = blends[0]
     if not forget.activation.function == into.activation.function == gate.function:
         raise Unfit("has gates of different activations")
-    forms, peepholes = [], []
-    inside, after = Sum({(own,): 1.0}), results[cell]
-    for (activation, opposite), at in (
-        (into, inside),
-        (Gate(gate), after),
-        (forget, inside),
-    ):
-        form = affine(atoms, activation.argument, carried)
-        form, peephole = _peephole(atoms, form, at)
-        if opposite:
-            form = _opposite(activation, form)
-            peephole = tuple((-factor, monomial) for factor, monomial in peephole)
-        forms.append(form)
-        peepholes.append(peephole)
-    form = affine(atoms, candidate.argument, carried)
-    require_affine(atoms, form)
-    forms.append(form)
+    inside, after = Sum({own: 1.0}), results[cell]
+    gates = [
+        _peephole(atoms, one, carried, at)
+        for one, at in ((into, inside), (Gate(gate), after), (forget, inside))
+    ]
+    forms = (*(form for form, _ in gates), _gate(atoms, Gate(candidate), carried))
     functions = (gate.function, candidate.function, function)
-    return Cell("LSTM", hidden, cell, tuple(forms), functions, peepholes=tuple(peepholes))
+    peepholes = tuple(peephole for _, peephole in gates)
+    return Cell("LSTM", hidden, cell, forms, functions, peepholes=peepholes)
 
 
 def _out(atoms: Atoms, hidden: Sum, cell: Sum) -> tuple[Activation, Function] | None:
@@ -245,78 +247,19 @@ def _out(atoms: Atoms, hidden: Sum, cell: Sum) -> tuple[Activation, Function] | 
     return None
 
 
-class Gate(NamedTuple):
-    """A gate: an activation, or one minus it."""
-
-    activation: Activation
-    opposite: bool = False
-
-
-def _cell_gates(atoms: Atoms, result: Sum, own: int) -> tuple[Gate, Gate, Activation]:
-    """The forget gate, the input gate and the candidate of an LSTM."""
-    singles = [m for m in result.terms if len(m) == 1]
-    factors = sorted(result.terms.values())
-    gates = None
-    if factors == [1.0, 1.0] and not singles:
-        gates = _separate(atoms, result, own)
-    if factors == [-1.0, 1.0, 1.0] and len(singles) == 1:
-        gates = _coupled(atoms, result, own, singles[0][0])
-    if gates is None:
-        terms = ", ".join(describe(atoms, monomial) for monomial in result.terms)
-        raise Unfit(f"has a cell that is no blend by gates: it adds {terms}")
-    return gates
-
-
-def _separate(atoms: Atoms, result: Sum, own: int) -> tuple[Gate, Gate, Activation] | None:
-    """Match f * c + i * g."""
-    one, other = result.terms
-    keeping, taking = (one, other) if own in one else (other, one)
-    keeper = _other(keeping, own)
-    forget = None if keeper is None else atoms[keeper]
-    if not isinstance(forget, Activation) or len(taking) != 2 or own in taking:
-        return None
-    into, candidate = (atoms[index] for index in taking)
-    if not isinstance(into, Activation) or not isinstance(candidate, Activation):
-        return None
-    if into.function != forget.function:
-        into, candidate = candidate, into
-    return Gate(forget), Gate(into), candidate
-
-
-def _coupled(
-    atoms: Atoms, result: Sum, own: int, whole: int
-) -> tuple[Gate, Gate, Activation] | None:
-    """Match a coupled update: c + i * (g - c) or g + f * (c - g)."""
-    (opposite,) = (m for m, factor in result.terms.items() if factor == -1.0)
-    (blend,) = (m for m, factor in result.terms.items() if factor == 1.0 and len(m) != 1)
-    shared = _other(opposite, whole)
-    rest = None if shared is None else _other(blend, shared)
-    if shared is None or rest is None or own not in (whole, rest):
-        return None
-    gate, candidate = atoms[shared], atoms[rest if whole == own else whole]
-    if not isinstance(gate, Activation) or not isinstance(candidate, Activation):
-        return None
-    is_input = whole == own
-    return Gate(gate, is_input), Gate(gate, not is_input), candidate
-
-
 def _peephole(
-    atoms: Atoms, form: Affine, cell: Sum
+    atoms: Atoms, gate: Gate, hidden: Monomial, cell: Sum
 ) -> tuple[Affine, tuple[tuple[float, Monomial], ...]]:
-    """Split an affine form into the part without the cell, and the peephole weights."""
-    rest, peephole = form.rest, []
+    """The operand of a gate's activation without the cell, and the peephole weights."""
+    form, peephole = affine(atoms, gate.activation.argument, hidden), []
+    rest, sign = form.rest, -1.0 if gate.opposite else 1.0
     smallest = min(cell.terms, key=lambda monomial: (len(monomial), monomial))
     for monomial, factor in form.rest.terms.items():
-        weight = list(monomial)
-        if monomial not in rest.terms or any(index not in weight for index in smallest):
-            continue
-        for index in smallest:
-            weight.remove(index)
-        if not all(isinstance(atoms[index], Free) for index in weight):
-            continue
-        factor /= cell.terms[smallest]
-        rest = rest - (Sum({tuple(weight): factor}) * cell)
-        peephole.append((factor, tuple(weight)))
+        weight = _quotient(monomial, smallest) if monomial in rest.terms else None
+        if weight is not None and atoms.free(weight):
+            factor /= cell.terms[smallest]
+            rest = rest - Sum({weight: factor}) * cell
+            peephole.append((sign * factor, weight))
     form = dataclasses.replace(form, rest=rest)
     require_affine(atoms, form)
-    return form, tuple(peephole)
+    return gate.turn(form), tuple(peephole)
