@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 
@@ -19,24 +20,19 @@ def _required_input(node: Node, index: int) -> Value:
     return value
 
 
+def _rows(of: Interpretation, node: Node) -> list[Row]:
+    return [of.row(_required_input(node, index)) for index in range(len(node.inputs))]
+
+
 def _identity(of: Interpretation, node: Node) -> list[Row]:
     return [of.row(_required_input(node, 0))]
 
 
 def _elementwise(make: Callable[[Sum, Sum], Sum]) -> Rule:
     def rule(of: Interpretation, node: Node) -> list[Row]:
-        pairs = of.pair(_required_input(node, 0), _required_input(node, 1))
-        return [tuple([(make(one, other), width) for one, other, width in pairs])]
+        return [functools.reduce(lambda one, other: of.combine(make, one, other), _rows(of, node))]
 
     return rule
-
-
-def _sum(of: Interpretation, node: Node) -> list[Row]:
-    row = of.row(_required_input(node, 0))
-    for index in range(1, len(node.inputs)):
-        pairs = of.align(row, of.row(_required_input(node, index)))
-        row = tuple([(one + other, width) for one, other, width in pairs])
-    return [row]
 
 
 def _negate(of: Interpretation, node: Node) -> list[Row]:
@@ -44,15 +40,11 @@ def _negate(of: Interpretation, node: Node) -> list[Row]:
 
 
 def _divide(of: Interpretation, node: Node) -> list[Row]:
-    pairs = of.pair(_required_input(node, 0), _required_input(node, 1))
-    return [tuple([(_quotient(of, one, other, node), width) for one, other, width in pairs])]
+    def quotient(one: Sum, other: Sum) -> Sum:
+        divisor = other.number
+        return one.times(1.0 / divisor) if divisor else one * _inverse(of, other, node)
 
-
-def _quotient(of: Interpretation, one: Sum, other: Sum, node: Node) -> Sum:
-    divisor = other.number
-    if divisor:
-        return one.times(1.0 / divisor)
-    return one * _inverse(of, other, node)
+    return [of.combine(quotient, *_rows(of, node))]
 
 
 def _reciprocal(of: Interpretation, node: Node) -> list[Row]:
@@ -112,7 +104,7 @@ def _bound(of: Interpretation, node: Node, name: str, index: int) -> float | Non
 def _max(of: Interpretation, node: Node) -> list[Row]:
     """Match a Max with 0 as Relu."""
     if len(node.inputs) == 2:
-        rows = [of.row(_required_input(node, index)) for index in (0, 1)]
+        rows = _rows(of, node)
         for row, other in (rows, rows[::-1]):
             if is_broad(other) and other[0][0].number == 0.0:
                 return [of.apply(row, "Relu")]
@@ -151,17 +143,14 @@ def _gemm(of: Interpretation, node: Node) -> list[Row]:
     addend = node.input(2)
     if addend is None:
         return [row]
-    pairs = of.align(row, of.row(addend))
-    return [tuple([(one + other.times(beta), width) for one, other, width in pairs])]
+    return [of.combine(lambda one, other: one + other.times(beta), row, of.row(addend))]
 
 
 # Movement ----------------------------------------------------------------------------------------
 
 
 def _require_elements_axis(of: Interpretation, node: Node, axis: int, value: Value) -> None:
-    """Require the axis of the elements."""
-    rank = len(of.shape(value))
-    if axis % rank != of.axis(rank):
+    if not of.is_along_elements(value, axis):
         raise Unfit(f"is cut or joined along its batch by {node}")
 
 
@@ -210,9 +199,8 @@ def _reshape(of: Interpretation, node: Node) -> list[Row]:
     """Match changes of axes of size 1; the batch axes must stay."""
     value = _required_input(node, 0)
     one, other = of.shape(value), of.shape(node.output())
-    if not one or not other or of.lead_of(one) != of.lead_of(other):
-        raise Unfit(f"is given another shape by {node}")
-    if of.width(value) != of.width(node.output()):
+    same = one and other and of.lead_of(one) == of.lead_of(other)
+    if not same or of.width(value) != of.width(node.output()):
         raise Unfit(f"is given another shape by {node}")
     return [of.row(value)]
 
@@ -224,7 +212,7 @@ RULES: dict[str, Rule] = {
     "Mul": _elementwise(Sum.__mul__),
     "Div": _divide,
     "Reciprocal": _reciprocal,
-    "Sum": _sum,
+    "Sum": _elementwise(Sum.__add__),
     "Neg": _negate,
     "MatMul": _matmul,
     "Gemm": _gemm,

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
-from ....facts.fact import Fact, Shape, integers
+from ....facts.fact import Fact, Shape
 from ....ir import Node, Value
 from ....ops.batching import Operand
 from ...vectorize.loop_view import ScanInput
-from .column_sums import Row, map_parts
+from ..weights import Matrix, Unfit
+from .column_sums import Row
+from .rules import RULES
 from .symbolic_cell import Interpretation
 
 _MATRIX = 2
@@ -35,7 +38,7 @@ def read_hoisted(of: Interpretation, value: Value) -> Row | None:
     if site is None:
         return None
     source, elements = site
-    row = elements.row(source, 0)
+    row = elements.row(source)
     return row if any(of.atoms.holds_product(total) for total, _ in row) else None
 
 
@@ -76,188 +79,160 @@ def _gather(of: Interpretation, node: Node, index: Value, source: Value, axis: i
     return read
 
 
-class _Elements:
+class _Elements(NamedTuple):
     """The elements of outside values that iterations read along one axis.
 
-    Args:
+    Attributes:
         of: the symbolic values of the body.
         axis: the axis.
         key: the identity of this read.
         operand: the reader of elements of a value.
     """
 
-    def __init__(self, of: Interpretation, axis: int, key: Hashable, operand: _Reader) -> None:
-        self.of = of
-        self.axis = axis
-        self.key = key
-        self.operand = operand
-        self._rules = {
-            "MatMul": self._matmul,
-            "Gemm": self._gemm,
-            "Add": self._add,
-            "Split": self._split,
-            "Identity": self._identity,
-            "Reshape": self._reshape,
-            "Slice": self._slice,
-            "Squeeze": self._reshape_units,
-            "Unsqueeze": self._reshape_units,
-            "Transpose": self._transpose,
-        }
+    of: Interpretation
+    axis: int
+    key: Hashable
+    operand: _Reader
 
-    def row(self, source: Value, depth: int) -> Row:
+    def row(self, source: Value, depth: int = 0) -> Row:
         """The row of an element."""
-        node = source.producer
-        if node is not None and depth < _DEEPEST and not node.domain and not node.op.references:
-            rule = self._rules.get(node.op_type)
-            if rule is not None and all(value is not None for value in node.inputs):
-                inputs = [value for value in node.inputs if value is not None]
-                row = rule(node, inputs, source, depth + 1)
-                if row is not None:
-                    return row
-        return self._opaque(source)
+        node, last = source.producer, len(self.of.shape(source)) - 1
+        if node is None or depth >= _DEEPEST or self.axis >= last:
+            return self.opaque(source)
+        try:
+            row = _Operands(self, source, depth + 1).result_row(node)
+        except Unfit:
+            return self.opaque(source)
+        if any(self.of.atoms.holds_product(total) for total, _ in row):
+            self.of.remember(row, lambda: self.opaque(source))
+        return row
 
-    def _opaque(self, source: Value) -> Row:
-        key = self.axis, self.key, source
+    def opaque(self, source: Value) -> Row:
+        """The row of an element of a value that is computed before the loop."""
+        key, trips = (self.axis, self.key, source), self.of.recurrence.trips
         if key not in self.of.placeholders:
-            stand = self.of.recurrence.trips.placeholder(
-                source.name, self.operand(source, self.axis)
-            )
+            stand = trips.placeholder(source.name, self.operand(source, self.axis))
             self.of.placeholders[key] = stand
             self.of.finiteness.alias(stand, source)
-            self.of.recurrence.trips.count_along(source, self.axis)
+            trips.count_along(source, self.axis)
         return self.of.row(self.of.placeholders[key])
 
-    def _factor(self, value: Value, depth: int) -> Row:
-        """The row of a factor; opaque if it is a product itself."""
-        row = self.row(value, depth)
-        twice = any(self.of.atoms.holds_product(total) for total, _ in row)
-        return self._opaque(value) if twice else row
 
-    def _is_read(self, value: Value, source: Value) -> bool:
-        """Test whether an operand has the axis, with the size of the result's."""
-        one, other = self._shapes(value, source)
-        return len(one) == len(other) and one[self.axis] == other[self.axis]
+class _Operands(Interpretation):
+    """The operands of a node before the loop, for the rules of the body.
 
-    def _shapes(self, value: Value, source: Value) -> tuple[Shape, Shape]:
-        return self.of.shape(value), self.of.shape(source)
+    Args:
+        elements: the reader of elements.
+        source: the output of the node.
+        depth: the number of nodes after it.
+        flattened: a matrix operand, and the value before its Reshape, of which the elements are
+            read; None without a Reshape.
+    """
 
-    def _addend(self, value: Value, source: Value, depth: int) -> Row | None:
-        """The row of an addend; None if it is read along another axis."""
-        if self._is_read(value, source):
-            return self.row(value, depth)
-        one, other = self._shapes(value, source)
-        behind = len(other) - len(one) > self.axis
-        return self.of.row(value) if behind else None
+    def __init__(
+        self,
+        elements: _Elements,
+        source: Value,
+        depth: int,
+        flattened: tuple[Value, Value] | None = None,
+    ) -> None:
+        vars(self).update(vars(elements.of))
+        self.elements = elements
+        self.of = elements.of
+        self.source = source
+        self.depth = depth
+        self.flattened = flattened
 
-    def _matmul(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        one, other = inputs
-        last = len(self.of.shape(source)) - 1
-        if self.axis == last or len(self.of.shape(other)) != 2 or not self._is_read(one, source):
-            return None
-        return self.of.multiply(self._factor(one, depth), self.of.matrix(other))
+    def result_row(self, node: Node) -> Row:
+        """The row of the source.
 
-    def _gemm(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        rows = None if self.axis else self._product(node, inputs[0], inputs[1], depth)
-        if rows is None or len(inputs) == 2:
-            return rows
-        return self._with_addend(node, rows, self._addend(inputs[2], source, depth))
+        Raises:
+            Unfit: no rule describes it.
+        """
+        rule = None if node.domain or node.op.references else _RULES.get(node.op_type)
+        if rule is None:
+            raise Unfit(f"is read of {node}")
+        return rule(self, node)[node.outputs.index(self.source)]
 
-    def _product(self, node: Node, factor: Value, weight: Value, depth: int) -> Row | None:
-        """The product of a Gemm or MatMul, without addends."""
-        if node.attribute("transA", 0):
-            return None
-        matrix = self.of.matrix(weight)
-        matrix = matrix.transpose() if node.attribute("transB", 0) else matrix
-        product = self.of.multiply(self._factor(factor, depth), matrix)
-        alpha = float(node.attribute("alpha", 1.0))
-        return map_parts(product, lambda total: total.times(alpha))
+    def row(self, value: Value) -> Row:
+        """The row of an operand: of its elements, or of a value without the axis."""
+        if self.flattened is not None and value is self.flattened[0]:
+            return self.elements.row(self.flattened[1], self.depth)
+        if self._has_axis(value):
+            return self.elements.row(value, self.depth)
+        missing = len(self.of.shape(self.source)) - len(self.of.shape(value))
+        if missing > (self.elements.axis if self.flattened is None else 0):
+            return self.of.row(value)
+        raise Unfit(f"is made of '{value.name}', which is read along another axis")
 
-    def _with_addend(self, node: Node, product: Row, addend: Row | None) -> Row | None:
-        if addend is None:
-            return None
-        beta = float(node.attribute("beta", 1.0))
-        pairs = self.of.align(product, addend)
-        return tuple([(one + other.times(beta), width) for one, other, width in pairs])
+    def shape(self, value: Value) -> Shape:
+        """The shape of an element."""
+        shape, axis = self.of.shape(value), self.elements.axis
+        return shape[:axis] + shape[axis + 1 :] if self._has_axis(value) else shape
 
-    def _add(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        rows = [self._addend(value, source, depth) for value in inputs]
-        if rows[0] is None or rows[1] is None:
-            return None
-        pairs = self.of.align(rows[0], rows[1])
-        return tuple([(one + other, width) for one, other, width in pairs])
+    def matrix(self, value: Value) -> Matrix:
+        """The matrix of a loop-invariant value."""
+        return self.of.matrix(value)
 
-    def _split(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        shape = self.of.shape(inputs[0])
-        last = len(shape) - 1
-        if node.attribute("axis", 0) % len(shape) != last or self.axis == last:
-            return None
-        widths = [0 if value is None else self.of.width(value) for value in node.outputs]
-        index = node.outputs.index(source)
-        start = sum(widths[:index])
-        return self.of.cut(self.row(inputs[0], depth), start, start + widths[index])
+    def is_along_elements(self, value: Value, axis: int) -> bool:
+        """Test for the last axis."""
+        rank = len(self.of.shape(value))
+        return axis % rank == rank - 1
 
-    def _slice(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        """Cut some columns."""
-        last = len(self.of.shape(source)) - 1
-        bounds = [integers(self.of.recurrence.fact(value)) for value in inputs[1:]]
-        numbers = [int(bound[0]) for bound in bounds if bound is not None and bound.size == 1]
-        if self.axis == last or len(numbers) < len(bounds) or len(numbers) not in (3, 4):
-            return None
-        start, stop, axis, *steps = numbers
-        if axis % (last + 1) != last or steps not in ([], [1]):
-            return None
-        start, stop, _ = slice(start, stop).indices(self.of.width(inputs[0]))
-        return self.of.cut(self.row(inputs[0], depth), start, stop) if start < stop else None
+    def _has_axis(self, value: Value) -> bool:
+        """Test whether a value has the axis, with the size of the result's."""
+        one, other, axis = self.of.shape(value), self.of.shape(self.source), self.elements.axis
+        return self.flattened is None and len(one) == len(other) and one[axis] == other[axis]
 
-    def _identity(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
-        return self.row(inputs[0], depth)
-
-    def _reshape(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
+    def reshape(self, node: Node) -> list[Row]:
         """Match a Gemm or MatMul of a value flattened to a matrix."""
-        narrower = self._reshape_units(node, inputs, source, depth)
-        product = inputs[0].producer
-        if narrower is not None or product is None or not product.is_op("Gemm", "MatMul"):
-            return narrower
-        joined, weight, *addends = product.inputs
-        before = self._reshape_source(joined)
-        if before is None or weight is None or len(addends) > 1:
-            return None
-        if joined is None or not self._is_flattened(before, joined, source):
-            return None
-        result = self._product(product, before, weight, depth)
-        if result is None or not addends or addends[0] is None:
-            return result
-        same = len(self.of.shape(addends[0])) < _MATRIX
-        return self._with_addend(product, result, self.of.row(addends[0]) if same else None)
+        product = None if node.inputs[0] is None else node.inputs[0].producer
+        if product is None or not product.is_op("Gemm", "MatMul") or self._keeps_axes(node):
+            return self.reshape_units(node)
+        joined = product.inputs[0]
+        before = None if joined is None else joined.producer
+        whole = before.inputs[0] if before is not None and before.is_op("Reshape") else None
+        if joined is None or whole is None or not self._is_flattened(whole, joined):
+            raise Unfit(f"is given another shape by {node}")
+        site = _Operands(self.elements, product.output(), self.depth, (joined, whole))
+        return [site.result_row(product)]
 
-    def _reshape_units(
-        self, node: Node, inputs: list[Value], source: Value, depth: int
-    ) -> Row | None:
+    def reshape_units(self, node: Node) -> list[Row]:
         """Match changes of axes of size 1 between the read axis and the elements."""
-        one, other = self._shapes(inputs[0], source)
-        first = self.axis + 1
-        if min(len(one), len(other)) <= first or one[:first] != other[:first]:
-            return None
+        value = node.inputs[0]
+        if value is None or not self._keeps_axes(node):
+            raise Unfit(f"is given another shape by {node}")
+        return [self.elements.row(value, self.depth)]
+
+    def _keeps_axes(self, node: Node) -> bool:
+        one, other = (self.of.shape(value) for value in (node.inputs[0], self.source) if value)
+        first = self.elements.axis + 1
         between = [[d for d in shape[first:-1] if d.value != 1] for shape in (one, other)]
-        same = one[-1] == other[-1] and between[0] == between[1]
-        return self.row(inputs[0], depth) if same else None
+        ends = [(shape[:first], shape[-1]) for shape in (one, other)]
+        return len(one) > first and ends[0] == ends[1] and between[0] == between[1]
 
-    def _transpose(self, node: Node, inputs: list[Value], source: Value, depth: int) -> Row | None:
+    def transpose(self, node: Node) -> list[Row]:
         """Follow the elements along another axis."""
-        rank = len(self.of.shape(source))
+        value, rank = node.inputs[0], len(self.of.shape(self.source))
+        assert value is not None
         perm = list(node.attribute("perm", range(rank - 1, -1, -1)))
-        axis = perm.pop(self.axis)
-        if perm != sorted(perm) or rank - 1 in (axis, self.axis):
-            return None
-        return _Elements(self.of, axis, self.key, self.operand).row(inputs[0], depth)
+        axis = perm.pop(self.elements.axis)
+        if perm != sorted(perm) or axis == rank - 1:
+            raise Unfit(f"is transposed by {node}")
+        return [self.elements._replace(axis=axis).row(value, self.depth)]
 
-    def _reshape_source(self, value: Value | None) -> Value | None:
-        node = None if value is None else value.producer
-        return node.inputs[0] if node is not None and node.is_op("Reshape") else None
-
-    def _is_flattened(self, before: Value, joined: Value, source: Value) -> bool:
+    def _is_flattened(self, before: Value, joined: Value) -> bool:
         """Test whether two values differ in the last axis only, and one was flattened."""
-        one, flat, other = (self.of.shape(value) for value in (before, joined, source))
-        if len(flat) != _MATRIX or len(one) != len(other) or self.axis >= len(one) - 1:
+        one, flat, other = (self.of.shape(value) for value in (before, joined, self.source))
+        if len(flat) != _MATRIX or len(one) != len(other):
             return False
         return one[:-1] == other[:-1] and flat[-1] == one[-1] and flat[-1].value is not None
+
+
+_RULES: dict[str, Callable[[_Operands, Node], list[Row]]] = {
+    **{name: RULES[name] for name in ("MatMul", "Gemm", "Add", "Split", "Slice", "Identity")},
+    "Reshape": _Operands.reshape,
+    "Squeeze": _Operands.reshape_units,
+    "Unsqueeze": _Operands.reshape_units,
+    "Transpose": _Operands.transpose,
+}

@@ -6,6 +6,7 @@ a row of sums with widths, so that fused, joined and split forms become equal.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Mapping
 
 import numpy as np
@@ -15,7 +16,7 @@ from ....ir import Node, Value
 from ....ops.batching import Unbatchable
 from ...vectorize.loop_view import State
 from ..weights import Matrix, Unfit
-from .column_sums import Part, Row, align, cut, map_parts
+from .column_sums import Row, align, cut, map_parts
 from .finiteness import Finiteness
 from .masked_sequences import find_mask, mask_aliases
 from .polynomials import Activation, Atoms, Free, Product, StateAtom, Sum, number
@@ -75,7 +76,7 @@ class Interpretation:
         self.atoms = Atoms()
         self._rows: dict[Value, Row] = {}
         self._shapes: dict[Value, Shape | None] = {}
-        self._whole: dict[Sum, Value] = {}
+        self._whole: dict[Sum, Callable[[], Row]] = {}
         self._unfit: dict[Value | None, str] = {}
         self._depth = 0
         self._visited: set[Node] = set()
@@ -132,6 +133,11 @@ class Interpretation:
     def axis(self, rank: int) -> int:
         """The axis of a state's elements."""
         return rank - 2 if self.transposed and rank > 1 else rank - 1
+
+    def is_along_elements(self, value: Value, axis: int) -> bool:
+        """Test for the axis of a value's elements."""
+        rank = len(self.shape(value))
+        return axis % rank == self.axis(rank)
 
     def width(self, value: Value) -> int:
         """The number of elements along that axis."""
@@ -202,19 +208,19 @@ class Interpretation:
             return self._rows[value]
         before = self._read_hoisted(self, value)
         if before is None:
-            return (self._opaque(value),)
-        self._remember(value, before)
+            return self._opaque(value)
+        self.remember(before, lambda: self._opaque(value))
         return before
 
-    def _opaque(self, value: Value) -> Part:
+    def _opaque(self, value: Value) -> Row:
         width = self.width(value)
         width = 0 if width == 1 else width
-        return self.atoms.of(Free(value, width)), width
+        return ((self.atoms.of(Free(value, width)), width),)
 
-    def _remember(self, value: Value, row: Row) -> None:
-        """Record the value of a product, for a product of two matrices."""
+    def remember(self, row: Row, opaque: Callable[[], Row]) -> None:
+        """Record the row of a product's value, for a product of two matrices."""
         if len(row) == 1:
-            self._whole[row[0][0]] = value
+            self._whole[row[0][0]] = opaque
 
     def _expand_products(self, node: Node | None) -> None:
         """Expand the outputs of a node outside of the cycle into products."""
@@ -233,7 +239,7 @@ class Interpretation:
         for value, row in zip(node.outputs, rows, strict=False):
             if value is not None and any(self.atoms.holds_product(total) for total, _ in row):
                 self._rows[value] = row
-                self._remember(value, row)
+                self.remember(row, functools.partial(self._opaque, value))
 
     def _number(self, value: Value) -> float | None:
         """The number that all elements of a constant equal; None for other values."""
@@ -280,7 +286,7 @@ class Interpretation:
             raise Unfit(f"is multiplied by '{matrix.value.name}', whose size does not fit")
         for part, width in row:
             if part in self._whole:  # a product of two matrices runs before
-                part, _ = self._opaque(self._whole[part])
+                ((part, _),) = self._whole[part]()
             own = matrix.some_rows(first, first + width)
             first += width
             for source, factor in part.terms.items():
@@ -300,13 +306,10 @@ class Interpretation:
             raise Unfit("is cut or joined where only run time tells")
         return [int(element) for element in array.reshape(-1)]
 
-    def pair(self, one: Value, other: Value) -> list[tuple[Sum, Sum, int]]:
-        """Align two values, column by column."""
-        return align(self.atoms, self.row(one), self.row(other))
-
-    def align(self, one: Row, other: Row) -> list[tuple[Sum, Sum, int]]:
-        """Align two rows, column by column."""
-        return align(self.atoms, one, other)
+    def combine(self, make: Callable[[Sum, Sum], Sum], one: Row, other: Row) -> Row:
+        """Combine two rows, column by column."""
+        parts = align(self.atoms, one, other)
+        return tuple([(make(mine, right), width) for mine, right, width in parts])
 
     def cut(self, row: Row, start: int, stop: int) -> Row:
         """Cut some columns of a row."""
