@@ -72,11 +72,7 @@ class _Hoister:
         moving = _with_producers([n for n in candidates if n not in staying], body)
         if hazards:
             first = next(iter(hazards.values()))
-            self.context.noted(
-                self.options,
-                node,
-                _STAYS(first.why, node=str(first.node)),
-            )
+            self.context.noted(self.options, node, _STAYS(first.why, node=str(first.node)))
         if not moving:
             return False
         doubt = declare_elements(node, self.model) if node.is_op("Loop") else ""

@@ -18,16 +18,7 @@ OLDEST_OPSET = 7
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 """The number of gates of each operator."""
 
-(
-    INPUT,
-    WEIGHTS,
-    RECURRENT,
-    BIAS,
-    LENGTHS,
-    HIDDEN,
-    CELL,
-    PEEPHOLES,
-) = range(8)
+(INPUT, WEIGHTS, RECURRENT, BIAS, LENGTHS, HIDDEN, CELL, PEEPHOLES) = range(8)
 """The positions of their operands."""
 
 

@@ -113,19 +113,19 @@ def _gate(atoms: Atoms, gate: Gate, hidden: Monomial) -> Affine:
 
 
 def _blends(atoms: Atoms, result: Sum, own: Monomial) -> Iterator[tuple[Gate, Gate, Activation]]:
-    """Match a sum with forget * own + input * candidate, where one gate may be 1 - the other.
+    """Match a sum with forget * own + input * candidate.
 
     Yields:
-        the forget gate, the input gate, and the candidate.
+        the forget gate, the input gate, and the candidate; one gate may be 1 minus the other.
     """
     state, indices = Sum({own: 1.0}), {index for monomial in result.terms for index in monomial}
     inside = [atom for index in sorted(indices) if isinstance(atom := atoms[index], Activation)]
-    for one, other, candidate in itertools.product(
-        inside if len(result.terms) < 4 else (), repeat=3
-    ):
-        flips = [(False, False)] if one != other else [(False, False), (False, True), (True, False)]
-        for kept, taken in flips:
-            forget, into = Gate(one, kept), Gate(other, taken)
+    if len(result.terms) > 3:
+        return
+    for one, other, candidate in itertools.product(inside, repeat=3):
+        flips = [(False, False), *([(False, True), (True, False)] if one == other else [])]
+        for flip, flop in flips:
+            forget, into = Gate(one, flip), Gate(other, flop)
             if result == forget.sum(atoms) * state + into.sum(atoms) * atoms.of(candidate):
                 yield forget, into, candidate
 

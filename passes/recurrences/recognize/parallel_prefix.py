@@ -27,12 +27,7 @@ _DISTANCES = tuple([1 << digit for digit in range(63)])
 
 
 def parallel_prefix(
-    emit: Builder,
-    op: Operator,
-    rows: Value,
-    row: Fact,
-    most: int | None,
-    straight: bool = False,
+    emit: Builder, op: Operator, rows: Value, row: Fact, most: int | None, straight: bool = False
 ) -> Value:
     """Emit the reduction of each prefix of rows by an associative operator.
 
