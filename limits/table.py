@@ -1,7 +1,7 @@
-"""Every limit of what is done before run time: how much, of what, why, and who can change it.
+"""Limits of the work before run time: amount, unit, option and reason.
 
-What reaches a limit stays as it is, or as it was declared; nothing is ever made wrong by one. The
-defaults fit a machine of 4 GB. docs/limits.md shows this table.
+A construct, node or size beyond a limit stays as it is, or as declared; no limit makes a result
+wrong. The defaults fit a machine of 4 GB. docs/limits.md shows this table.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ class Limit(NamedTuple):
     """One limit.
 
     Attributes:
-        default: how much where nothing else is asked for.
-        unit: of what.
-        option: what raises it on the command line, or in the text of a pipeline; empty where it is
-            fixed.
-        reason: why there is one, and why it is so high.
+        default: the amount without an option.
+        unit: the noun that it counts.
+        option: the option that raises it, on the command line or in the text of a pipeline; empty
+            for a fixed limit.
+        reason: the reason for the limit and its amount.
     """
 
     default: float
@@ -29,27 +29,27 @@ class Limit(NamedTuple):
 LIMITS = {
     "max_work": Limit(
         10_000_000_000,
-        "steps of about a nanosecond, a fifth of them for one node; as many for finding out sizes",
+        "steps of about a nanosecond, a fifth of them for one node; as many for inferring sizes",
         "--max-work",
-        "a file of a few KB can ask for years of work",
+        "a file of a few KB can demand years of work",
     ),
     "max_memory": Limit(
         1 << 28,
-        "bytes of computed constants that are held at a time",
+        "bytes of computed constants in memory at a time",
         "--max-memory",
-        "a constant that is read on each of 2,000 trips counts once for each content",
+        "a constant that 2,000 iterations read counts once for each content",
     ),
     "timeout": Limit(
         5,
-        "seconds for all kernels of which nobody knows how many steps they take",
+        "seconds for all kernels with an unknown number of steps",
         "--timeout",
-        "a pattern may backtrack for ever; such kernels run in a process that is ended",
+        "a regular expression may backtrack forever; such kernels run in a process with a timeout",
     ),
     "counted_apart": Limit(
         1_000_000_000,
-        "steps of a kernel that runs in this process",
+        "steps of a kernel in the main process",
         "",
-        "what takes longer runs in one that can be ended, which takes a second to start",
+        "a longer one runs in a process with a timeout, which takes a second to start",
     ),
     "max_nodes": Limit(
         20_000,
@@ -59,86 +59,86 @@ LIMITS = {
     ),
     "scratch_nodes": Limit(
         100,
-        "nodes made beside a loop to compute all its iterations at once, for each node of its body"
-        " and 100 more",
+        "nodes that the vectorizer emits for a loop, for each node of its body and for 100 more",
         "",
-        "rules make ten at most; a rule that fell into a circle would take all memory",
+        "batching rules emit ten at most; an endless rule would take all memory",
     ),
     "row_bytes": Limit(
         1 << 17,
-        "bytes of a value of one iteration that is computed for all iterations at once, where only"
-        " run time tells how many there are; more where the loop gives out more for each",
+        "bytes of one iteration's part of a batched value, where only run time determines the trip"
+        " count; more where the loop outputs more per iteration",
         "straighten{row_bytes=...}",
-        "from there on it is slower in onnxruntime (dev/benchmarks/row_memory.py), and memory"
-        " has no bound",
+        "larger ones are slower in onnxruntime (dev/benchmarks/row_memory.py), and memory has no"
+        " bound",
     ),
     "window_elements": Limit(
         1 << 16,
-        "elements along an axis of what a moving Slice takes, to be taken for all iterations",
+        "elements of a batched Slice with a moving window, along one axis",
         "",
-        "their places are written as a constant",
+        "a constant holds their indices",
     ),
     "condition_trips": Limit(
         1_000_000,
-        "trips of which a while loop's condition is computed",
+        "iterations for which the condition of a while loop is computed",
         "--max-trips",
         "a condition may never become false",
     ),
     "max_bytes": Limit(
         1 << 20,
-        "bytes of a tensor that is read or made by folding",
+        "bytes of a tensor that folding reads or computes",
         "fold-constants{max_bytes=...}",
-        "a model does not grow by being folded",
+        "folding must not inflate a model",
     ),
     "construct_trips": Limit(
         10_000,
-        "trips of a construct that is computed whole",
+        "iterations of a construct that folding computes whole",
         "",
-        "each trip takes Python about a millisecond",
+        "each iteration takes about a millisecond in Python",
     ),
     "all_construct_trips": Limit(
         50_000,
-        "the same for all times that it is computed",
+        "the same, in all its runs together",
         "",
-        "a loop around it computes it anew",
+        "an outer loop runs it again and again",
     ),
     "construct_elements": Limit(
         1 << 24,
-        "elements of a value inside of a construct that is computed whole",
+        "elements of a value inside a construct that folding computes whole",
         "",
         "64 MB of floats",
     ),
     "size_terms": Limit(
         512,
-        "terms of a polynomial that is a size; symbols stand for those of a longer one",
+        "terms of the polynomial of a size; a symbol replaces a longer one",
         "",
-        "the product of 24 sizes, each plus one, has 2^24",
+        "the product of 24 sizes, each plus one, has 2^24 terms",
     ),
     "size_products": Limit(
-        1 << 14, "products of terms that are made at once", "", "as for terms: 128 times 128"
+        1 << 14, "products of terms in one multiplication", "", "as for terms: 128 times 128"
     ),
-    "size_factors": Limit(64, "symbols in one product", "", "a size may be squared on and on"),
-    "call_depth": Limit(
-        60, "calls in each other that are looked into", "", "Python's stack has an end"
+    "size_factors": Limit(
+        64, "symbols in one product", "", "a model may square a size again and again"
     ),
+    "call_depth": Limit(60, "nested calls that are followed", "", "Python's stack is finite"),
     "called_nodes": Limit(
         1_000,
-        "nodes of functions that are computed for what one call gives out",
+        "nodes of functions that are computed for the outputs of one call",
         "",
-        "functions that call others twice stand for 2 to the power of their depth",
+        "functions that call others twice run 2 to the power of their depth calls",
     ),
     "speculated_calls": Limit(
         10_000,
-        "calls of functions in which nodes are proved not to fail",
+        "calls of functions whose nodes are proved not to fail",
         "",
-        "as for inference",
+        "as for called_nodes",
     ),
     "bound_steps": Limit(
-        16, "nodes that bounds of a value are followed back", "", "they widen from node to node"
+        16,
+        "nodes back from a value that its bounds depend on",
+        "",
+        "bounds widen from node to node",
     ),
-    "proof_terms": Limit(
-        1_000_000, "terms that a proof makes", "", "a term takes a KB: a GB together"
-    ),
+    "proof_terms": Limit(1_000_000, "terms of a proof", "", "a term takes a KB: a GB together"),
     "proof_steps": Limit(
         4_000_000,
         "nodes that a proof runs, and pairs of terms that it compares",
@@ -147,23 +147,23 @@ LIMITS = {
     ),
     "proof_loop_steps": Limit(
         2_000_000,
-        "nodes of all trips of a loop that a proof runs by its definition",
+        "nodes of all iterations of a loop that a proof unrolls",
         "",
-        "other ways than running it are tried first where there are more",
+        "beyond it the proof tries induction first",
     ),
     "proof_elements": Limit(
         1 << 20, "elements of a constant that a proof computes", "", "8 MB of doubles"
     ),
     "memory_nodes": Limit(
         20_000,
-        "nodes of a model of which the peak memory is found out",
+        "nodes of a model whose peak memory is estimated",
         "",
-        "the sizes of all values must be inferred for it",
+        "the estimate infers the sizes of all values",
     ),
     "hint_nodes": Limit(
-        50_000, "nodes of a model on which hints are tried", "", "each hint is a rewrite"
+        50_000, "nodes of a model for which hints are tried", "", "each hint is a rewrite"
     ),
-    "hints": Limit(6, "options that are tried as hints", "", "the same"),
+    "hints": Limit(6, "options that are tried as hints", "", "each hint is a rewrite"),
 }
 
 
