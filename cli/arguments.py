@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options as given
+from . import options as shared
 from . import parsing
-from .completing import pass_names, target_names, words
-from .pages import Page
+from .completing import pass_names, target_names
+from .options import TYPER, choice, flag, option, repeatable, verifying, whole
 from .parsing import Given, contents
-from .printing import PrintAfter, PrintBefore, Verbose
 
 if TYPE_CHECKING:
     from ..driver.options import RewriteOptions
@@ -28,53 +27,32 @@ if TYPE_CHECKING:
 class PipelineArguments:
     """Arguments about the passes."""
 
-    passes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            autocompletion=pass_names,
-            help="Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},"
-            "inline-ifs'; see the"
-            " command 'passes'.",
-        ),
-    ] = None
-    selects: Annotated[
-        bool,
-        typer.Option(
-            "--selects",
-            help="Also run both branches of what only run time decides, and select: the same as"
-            " '--passes selects'.",
-        ),
-    ] = False
-    keep_nan: Annotated[
-        bool | None,
-        typer.Option(
-            "--keep-nan",
-            help="Leave cells that GRU, LSTM or RNN would compute: onnxruntime may make a number of"
-            " a NaN there.",
-        ),
-    ] = None
-    max_trips: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=parsing.whole(), help="Leave loops with more trips."),
-    ] = None
-    max_nodes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=parsing.whole(),
-            help="How many nodes may be added in all; 20000 if not given.",
-        ),
-    ] = None
-    assumed: Annotated[
-        list[Given] | None,
-        given.repeatable(
-            "--assume-max",
-            metavar="LOOP=N",
-            parser=parsing.maximum,
-            help="The most trips of a Loop, by its path, that you vouch for. Repeatable.",
-        ),
-    ] = None
+    passes: str | None = option(
+        "Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},inline-ifs';"
+        " see the command 'passes'.",
+        metavar="TEXT",
+        autocompletion=pass_names,
+    )
+    selects: bool = flag(
+        "Also run both branches of what only run time decides, and select: the same as"
+        " '--passes selects'.",
+        "--selects",
+    )
+    keep_nan: bool | None = option(
+        "Leave cells that GRU, LSTM or RNN would compute: onnxruntime may make a number of a NaN"
+        " there.",
+        "--keep-nan",
+    )
+    max_trips: int | None = option("Leave loops with more trips.", **whole())
+    max_nodes: int | None = option(
+        "How many nodes may be added in all; 20000 if not given.", **whole()
+    )
+    assumed: list[Given] | None = repeatable(
+        "The most trips of a Loop, by its path, that you vouch for. Repeatable.",
+        "--assume-max",
+        metavar="LOOP=N",
+        parser=parsing.maximum,
+    )
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of a rewrite.
@@ -94,52 +72,35 @@ class PipelineArguments:
 class ModelArguments:
     """Arguments about the model, and what to make of it."""
 
-    load: given.Load = None
-    fits: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            metavar="NAME",
-            parser=parsing.target_name,
-            autocompletion=target_names,
-            help="Make the model fit a compiler or runtime, its opsets and operators; see the"
-            " command 'targets'. For onnxruntime also the form that runs fastest.",
-        ),
-    ] = None
-    fits_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--target-file",
-            metavar="FILE.toml",
-            help="The same for a client that a file describes.",
-        ),
-    ] = None
-    max_work: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=parsing.whole(),
-            help="Steps, of about a nanosecond, to compute constants beforehand; 10000000000 if not"
-            " given.",
-        ),
-    ] = None
-    max_memory: given.MaxMemory = None
-    assignments: given.Set = None
-    dimensions: Annotated[
-        list[Given] | None,
-        given.repeatable(
-            "--shape",
-            metavar="NAME=D,D",
-            parser=parsing.shape,
-            help="Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
-        ),
-    ] = None
-    sizes: given.Dim = None
-    freeze_initializers: Annotated[
-        bool,
-        typer.Option("--freeze-initializers", help="Take inputs that have a default as constants."),
-    ] = False
-    max_input_size: given.MaxInputSize = None
+    load: list[Path] | None = shared.LOAD
+    fits: str | None = option(
+        "Make the model fit a compiler or runtime, its opsets and operators; see the command"
+        " 'targets'. For onnxruntime also the form that runs fastest.",
+        "--target",
+        metavar="NAME",
+        parser=parsing.target_name,
+        autocompletion=target_names,
+    )
+    fits_file: Path | None = option(
+        "The same for a client that a file describes.", "--target-file", metavar="FILE.toml"
+    )
+    max_work: int | None = option(
+        "Steps, of about a nanosecond, to compute constants beforehand; 10000000000 if not given.",
+        **whole(),
+    )
+    max_memory: int | None = shared.MAX_MEMORY
+    assignments: list[Given] | None = shared.SET
+    dimensions: list[Given] | None = repeatable(
+        "Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
+        "--shape",
+        metavar="NAME=D,D",
+        parser=parsing.shape,
+    )
+    sizes: list[Given] | None = shared.DIM
+    freeze_initializers: bool = flag(
+        "Take inputs that have a default as constants.", "--freeze-initializers"
+    )
+    max_input_size: int | None = shared.MAX_INPUT_SIZE
 
     def target(self) -> str | Path | None:
         """Return the target that --target or --target-file names.
@@ -177,74 +138,44 @@ class ModelArguments:
 class ComparisonArguments:
     """Arguments about how models are run and compared."""
 
-    inputs: Annotated[
-        Path | None,
-        given.verifying(
-            metavar="PATH",
-            help="Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder;"
-            " drawn if not given.",
-        ),
-    ] = None
-    sample_shape: Annotated[
-        list[Given] | None,
-        given.verifying(
-            "--sample-shape",
-            metavar="NAME=D,D",
-            parser=parsing.shape,
-            callback=parsing.once,
-            help="The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
-        ),
-    ] = None
-    runtime: Annotated[
-        given.Runtime,
-        given.verifying(
-            "--runtime",
-            metavar="NAME",
-            parser=parsing.choice(given.Runtime),
-            autocompletion=words(given.Runtime),
-            help="auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it"
-            " is installed and runs the model, else the reference.",
-        ),
-    ] = given.Runtime.auto
-    rtol: Annotated[
-        float | None,
-        given.verifying(
-            metavar="X",
-            parser=parsing.number(),
-            help="Relative tolerance; tight, by element type, if not given.",
-        ),
-    ] = None
-    atol: Annotated[
-        float | None,
-        given.verifying(
-            metavar="X",
-            parser=parsing.number(),
-            help="Absolute tolerance; tight, by element type, if not given.",
-        ),
-    ] = None
-    samples: Annotated[
-        int | None,
-        given.verifying(
-            metavar="N",
-            parser=parsing.whole(1),
-            help="Run the models on so many inputs, even after a proof; 3 where there is none.",
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        given.verifying(
-            metavar="N", parser=parsing.whole(), help="The same draws the same; 0 if not given."
-        ),
-    ] = 0
-    timeout: Annotated[
-        float | None,
-        given.verifying(
-            metavar="SECONDS",
-            parser=parsing.number(above=True),
-            help="Seconds for loading a model or running it once, 60 if not given; also for"
-            " constants that nobody can count, 5 if not given.",
-        ),
-    ] = None
+    inputs: Path | None = verifying(
+        "Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder; drawn if"
+        " not given.",
+        metavar="PATH",
+    )
+    sample_shape: list[Given] | None = verifying(
+        "The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
+        "--sample-shape",
+        metavar="NAME=D,D",
+        parser=parsing.shape,
+        callback=parsing.once,
+    )
+    runtime: str = verifying(
+        "auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it is"
+        " installed and runs the model, else the reference.",
+        default="auto",
+        **choice("NAME", "auto", "onnxruntime", "reference", "both"),
+    )
+    rtol: float | None = verifying(
+        "Relative tolerance; tight, by element type, if not given.",
+        metavar="X",
+        parser=parsing.number(),
+    )
+    atol: float | None = verifying(
+        "Absolute tolerance; tight, by element type, if not given.",
+        metavar="X",
+        parser=parsing.number(),
+    )
+    samples: int | None = verifying(
+        "Run the models on so many inputs, even after a proof; 3 where there is none.", **whole(1)
+    )
+    seed: int = verifying("The same draws the same; 0 if not given.", default=0, **whole())
+    timeout: float | None = verifying(
+        "Seconds for loading a model or running it once, 60 if not given; also for constants that"
+        " nobody can count, 5 if not given.",
+        metavar="SECONDS",
+        parser=parsing.number(above=True),
+    )
 
     def options(self, prove: bool | None, **more: Any) -> VerifyOptions:
         """Return the options of a verification.
@@ -254,32 +185,26 @@ class ComparisonArguments:
         """
         from ..verification.runs.options import VerifyOptions
 
-        names = ("rtol", "atol", "samples", "seed", "timeout")
+        names = ("runtime", "rtol", "atol", "samples", "seed", "timeout")
         more |= {name: getattr(self, name) for name in names}
         shapes = contents(self.sample_shape) or None
-        return VerifyOptions(prove, self.inputs, self.runtime.value, sample_shapes=shapes, **more)
+        return VerifyOptions(prove, self.inputs, sample_shapes=shapes, **more)
 
 
 @dataclasses.dataclass(frozen=True)
 class ProofArguments:
     """Arguments about whether a result is proved before it is written."""
 
-    verify: Annotated[
-        bool,
-        given.verifying(
-            "--verify/--no-verify",
-            help="Prove or compare the outputs before writing; on if not given.",
-        ),
-    ] = True
-    prove: given.Prove = None
-    certificate: Annotated[
-        Path | None,
-        given.verifying(
-            metavar="FILE",
-            help="Take nothing but a proof, and keep it in FILE, which 'verify --certificate'"
-            " checks.",
-        ),
-    ] = None
+    verify: bool = verifying(
+        "Prove or compare the outputs before writing; on if not given.",
+        "--verify/--no-verify",
+        default=True,
+    )
+    prove: bool | None = shared.PROVE
+    certificate: Path | None = verifying(
+        "Take nothing but a proof, and keep it in FILE, which 'verify --certificate' checks.",
+        metavar="FILE",
+    )
 
     def demanded(self) -> bool | None:
         """Return the option `prove` of the verification: a certificate demands a proof.
@@ -307,21 +232,25 @@ def demanded(prove: bool | None, certificate: Path | None) -> bool | None:
 class OutputArguments:
     """Arguments about what is written and shown."""
 
-    force: given.Force = False
-    link_data: Annotated[
-        given.Sharing | None,
-        typer.Option(
-            metavar="HOW",
-            help="Do not copy external data: 'reference' leaves it where it is, in or below OUT's"
-            " folder; 'hard' makes hard links beside OUT, which onnx.load refuses.",
-        ),
-    ] = None
-    as_json: given.Json = False
-    quiet: given.Quiet = False
-    page: Page = None
-    print_after: PrintAfter = None
-    print_before: PrintBefore = None
-    verbose: Verbose = 0
+    force: bool = shared.FORCE
+    link_data: str | None = option(
+        "Do not copy external data: 'reference' leaves it where it is, in or below OUT's folder;"
+        " 'hard' makes hard links beside OUT, which onnx.load refuses.",
+        **choice("HOW", "reference", "hard"),
+    )
+    as_json: bool = shared.JSON
+    quiet: bool = shared.QUIET
+    page: Path | None = shared.REPORT
+    print_after: list[str] | None = option(
+        "Print the model after each pass that changes it, or after this one, as ONNX text on"
+        " stderr. Repeatable.",
+        metavar="[=PASS]",
+        rich_help_panel=shared.WATCHING,
+    )
+    print_before: list[str] | None = option(
+        "The same before it. Repeatable.", metavar="[=PASS]", rich_help_panel=shared.WATCHING
+    )
+    verbose: int = shared.VERBOSE
 
     @property
     def silent(self) -> bool:
@@ -330,17 +259,23 @@ class OutputArguments:
 
 
 def _leaves(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
-    """Yield parameters, with the fields of groups in the place of the groups."""
-    for parameter in parameters.values():
+    """Yield parameters as typer reads them, with the fields of groups in their place."""
+    for name, parameter in parameters.items():
         if dataclasses.is_dataclass(parameter.annotation):
-            hints = typing.get_type_hints(parameter.annotation, include_extras=True)
+            hints = typing.get_type_hints(parameter.annotation)
             for field in dataclasses.fields(parameter.annotation):
-                default, kind = field.default, inspect.Parameter.KEYWORD_ONLY
-                yield inspect.Parameter(
-                    field.name, kind, annotation=hints[field.name], default=default
-                )
+                yield _declared(field.name, hints[field.name], field)
+        elif isinstance(parameter.default, dataclasses.Field):
+            yield _declared(name, parameter.annotation, parameter.default)
         else:
             yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _declared(name: str, type_: Any, field: dataclasses.Field[Any]) -> inspect.Parameter:
+    annotation = Annotated[type_, field.metadata[TYPER]]
+    default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, annotation=annotation, default=default)
 
 
 def grouped(command: Callable[..., int]) -> Callable[..., int]:

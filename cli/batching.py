@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
-import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from . import exit_codes, interrupts, parsing, report
-from .completing import words
-from .options import Sharing
+from .options import choice, for_many, whole
 from .rerun_command import command_again
 
 if TYPE_CHECKING:
     from ..batch import Record
     from .rewrite_session import Session
 
-MANY = "Many models"
-
-_for_many = functools.partial(typer.Option, rich_help_panel=MANY)
-"""An option for many models."""
-
+_LOCAL = "loky"
 _CODES = {
     "": 0,
     "bad input": exit_codes.EXIT_BAD_INPUT,
@@ -48,76 +41,33 @@ _WORST_FIRST = (
 )
 
 
-class Backend(str, enum.Enum):
-    """Where many models are worked on."""
-
-    loky = "loky"
-    dask = "dask"
-    ray = "ray"
-
-
-Sources = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="IN",
-        default_factory=list,
-        parser=parsing.model_path,
-        help="The model; '-' is standard input. With -o as many as there are: files, folders with"
-        " all models below them, and patterns such as 'models/**/*.onnx'.",
-        show_default=False,
-    ),
-]
-Out = Annotated[
-    Path | None,
-    _for_many(
-        "-o",
-        "--out",
-        metavar="FOLDER",
-        help="Where the results of many models are written; the structure of the folders that"
-        " they are read from is kept.",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    _for_many(
-        metavar="N",
-        parser=parsing.whole(1),
-        help="How many models are worked on at once; as many as there are processors if not given.",
-    ),
-]
-Resume = Annotated[
-    bool,
-    _for_many("--resume", help="Skip what is done already and unchanged."),
-]
-BackendOption = Annotated[
-    Backend,
-    _for_many(
-        "--backend",
-        metavar="NAME",
-        parser=parsing.choice(Backend),
-        autocompletion=words(Backend),
-        help="Where the work is done: loky, on this machine; dask or ray, on a cluster that reaches"
-        " the same files.",
-    ),
-]
-Address = Annotated[
-    str | None,
-    _for_many(
-        metavar="URL",
-        help="Where the cluster is, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
-    ),
-]
-
-
 @dataclasses.dataclass(frozen=True)
 class ManyArguments:
     """Arguments about many models."""
 
-    out: Out = None
-    jobs: Jobs = None
-    resume: Resume = False
-    backend: BackendOption = Backend.loky
-    address: Address = None
+    out: Path | None = for_many(
+        "Where the results of many models are written; the structure of the folders that they are"
+        " read from is kept.",
+        "-o",
+        "--out",
+        metavar="FOLDER",
+    )
+    jobs: int | None = for_many(
+        "How many models are worked on at once; as many as there are processors if not given.",
+        **whole(1),
+    )
+    resume: bool = for_many("Skip what is done already and unchanged.", "--resume", default=False)
+    backend: str = for_many(
+        "Where the work is done: loky, on this machine; dask or ray, on a cluster that reaches the"
+        " same files.",
+        "--backend",
+        default=_LOCAL,
+        **choice("NAME", _LOCAL, "dask", "ray"),
+    )
+    address: str | None = for_many(
+        "Where the cluster is, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
+        metavar="URL",
+    )
 
 
 def run(session: Session, sources: Sequence[Path], target: Path, many: ManyArguments) -> int:
@@ -177,7 +127,7 @@ def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) ->
                 count = finished, total
                 progress(session.stage, f"{finished} of {total} models", finished, total)
 
-            where = many.jobs, many.resume, many.backend.value, many.address
+            where = many.jobs, many.resume, many.backend, many.address
             records = run_all(sources, many.out or Path(), how, *where, on_progress=show_count)
     except KeyboardInterrupt:
         _tell_how_to_go_on(session.context, *count)
@@ -199,12 +149,12 @@ def _require_for_many(session: Session, sources: Sequence[Path], many: ManyArgum
             raise typer.BadParameter(f"--{name} is about one model; leave it out, or -o")
     if parsing.STREAM in sources:
         raise typer.BadParameter("standard input holds one model; leave out -o, or name files")
-    if output.link_data is Sharing.reference:
+    if output.link_data == "reference":
         raise typer.BadParameter(
             "--link-data reference is about one model: those in another folder cannot refer to"
             " their data; leave it out, or let the data be linked, with --link-data hard"
         )
-    if many.address is not None and many.backend is Backend.loky:
+    if many.address is not None and many.backend == _LOCAL:
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
 
 

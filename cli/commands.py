@@ -6,11 +6,14 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from . import batching, interrupts, report
+from . import options as shared
 from .arguments import (
     ComparisonArguments,
     ModelArguments,
@@ -23,29 +26,11 @@ from .arguments import (
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_targets
-from .options import (
-    After,
-    Before,
-    Dim,
-    Force,
-    Json,
-    KeptCertificate,
-    MaxInputSize,
-    MaxMemory,
-    Patience,
-    Prove,
-    Quiet,
-    RequireTarget,
-    Rewrite,
-    Set,
-    Source,
-    Target,
-    ThenOpset,
-)
-from .pages import Picture, write_picture
-from .parsing import contents, whole
+from .options import argument, flag, option, verifying, whole
+from .pages import write_picture
+from .parsing import Given, contents
 from .piping import Command, read_model
-from .printing import Verbose, logged
+from .printing import logged
 from .rerun_command import command_again
 from .rewrite_session import Session
 
@@ -73,26 +58,39 @@ def version(
         raise typer.Exit
 
 
-@app.command(cls=Command)
-@grouped
+SOURCES = argument(
+    "IN",
+    "The model; '-' is standard input. With -o as many as there are: files, folders with all models"
+    " below them, and patterns such as 'models/**/*.onnx'.",
+    default_factory=list,
+    show_default=False,
+)
+
+
+def _command(run: Callable[..., int], name: str | None = None) -> Callable[..., int]:
+    """Add a command; its parameters may be fields of options and groups of them."""
+    return app.command(name, cls=Command)(grouped(run))
+
+
+@_command
 def rewrite(
     context: typer.Context,
-    sources: batching.Sources,
-    target: Target,
+    sources: list[Path] = SOURCES,
+    target: Path = shared.TARGET,
     *,
     pipeline: PipelineArguments,
     about: ModelArguments,
-    opset: ThenOpset = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail when a pass leaves a construct alone.")
-    ] = False,
-    require_straight_line: Annotated[
-        bool,
-        typer.Option(
-            "--require-straight-line", help="Write nothing and exit with 4 if control flow is left."
-        ),
-    ] = False,
-    require_target: RequireTarget = False,
+    opset: int | None = option(
+        "Convert the result to this opset; both steps are verified.", "--opset", **whole(1)
+    ),
+    strict: bool = flag("Fail when a pass leaves a construct alone.", "--strict"),
+    require_straight_line: bool = flag(
+        "Write nothing and exit with 4 if control flow is left.", "--require-straight-line"
+    ),
+    require_target: bool = flag(
+        "Write nothing and exit with 4 if the target does not take all of the model.",
+        "--require-target",
+    ),
     output: OutputArguments,
     proof: ProofArguments,
     comparison: ComparisonArguments,
@@ -109,21 +107,24 @@ def rewrite(
     return batching.run(session, sources, target, many)
 
 
-@app.command(cls=Command)
-@grouped
+@_command
 def verify(
-    before: Before,
-    after: After,
+    before: Path = argument("A", "The original; '-' is standard input."),
+    after: Path = argument("B", "Its rewrite; '-' is standard input."),
     *,
-    prove: Prove = None,
-    certificate: KeptCertificate = None,
+    prove: bool | None = shared.PROVE,
+    certificate: Path | None = verifying(
+        "Check a proof that was kept: that it is one for A and B, and holds.",
+        "--certificate",
+        metavar="FILE",
+    ),
     comparison: ComparisonArguments,
-    assignments: Set = None,
-    sizes: Dim = None,
-    max_input_size: MaxInputSize = None,
-    max_memory: MaxMemory = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    assignments: list[Given] | None = shared.SET,
+    sizes: list[Given] | None = shared.DIM,
+    max_input_size: int | None = shared.MAX_INPUT_SIZE,
+    max_memory: int | None = shared.MAX_MEMORY,
+    as_json: bool = shared.JSON,
+    quiet: bool = shared.QUIET,
 ) -> int:
     """Prove that two models give equal outputs, or else compare them on the same inputs.
 
@@ -157,28 +158,21 @@ def verify(
     return finish(code, lambda: report.show_verdict(verdict, as_json, code), product=True)
 
 
-@app.command(cls=Command)
-@grouped
+@_command
 def convert(
     context: typer.Context,
-    sources: batching.Sources,
-    target: Target,
+    sources: list[Path] = SOURCES,
+    target: Path = shared.TARGET,
     *,
-    opset: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", parser=whole(1), help="The opset version to convert to, 7 or later."
-        ),
-    ] = None,
-    ir_version: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=whole(3),
-            help="The file format version; by default as ONNX released them.",
-        ),
-    ] = None,
-    rewriting: Rewrite = True,
+    opset: int | None = option("The opset version to convert to, 7 or later.", **whole(1)),
+    ir_version: int | None = option(
+        "The file format version; by default as ONNX released them.", **whole(3)
+    ),
+    rewriting: bool = option(
+        "Straighten control flow and sequences that the opset cannot hold; on if not given.",
+        "--rewrite/--no-rewrite",
+        default=True,
+    ),
     about: ModelArguments,
     output: OutputArguments,
     proof: ProofArguments,
@@ -194,19 +188,24 @@ def convert(
     return batching.run(session, sources, target, many)
 
 
-@app.command(cls=Command)
-@grouped
+@_command
 def inspect(
     context: typer.Context,
-    source: Source,
+    source: Path = shared.SOURCE,
     *,
     pipeline: PipelineArguments,
     about: ModelArguments,
-    timeout: Patience = None,
-    picture: Picture = None,
-    force: Force = False,
-    as_json: Json = False,
-    verbose: Verbose = 0,
+    timeout: float | None = option(
+        "Seconds for constants whose steps nobody can count; 5 if not given.",
+        "--timeout",
+        metavar="SECONDS",
+    ),
+    picture: Path | None = option(
+        "Also draw the control flow, boxes inside boxes.", "--svg", metavar="FILE"
+    ),
+    force: bool = shared.FORCE,
+    as_json: bool = shared.JSON,
+    verbose: int = shared.VERBOSE,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
     keywords = pipeline.keywords()
@@ -232,6 +231,6 @@ def inspect(
     return finish(0, show, product=True)
 
 
-app.command(cls=Command)(diff)
-app.command("targets", cls=Command)(list_targets)
-app.command("passes", cls=Command)(list_passes)
+_command(diff)
+_command(list_targets, "targets")
+_command(list_passes, "passes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 
 
@@ -16,9 +15,9 @@ def pass_names(incomplete: str) -> list[str]:
     return [f"{begun}{comma}{name}" for name in names() if name.startswith(start)]
 
 
-def words(kind: type[enum.Enum]) -> Callable[[str], list[str]]:
+def words(*choices: str) -> Callable[[str], list[str]]:
     """Return a function that completes one of a few words."""
-    return lambda incomplete: [one.value for one in kind if one.value.startswith(incomplete)]
+    return lambda incomplete: [word for word in choices if word.startswith(incomplete)]
 
 
 def target_names(incomplete: str) -> list[str]:

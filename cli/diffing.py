@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from . import interrupts
 from .exit_codes import finish
-from .options import Force, Json, MaxInputSize
-from .pages import Page, bytes_of_files, name_of, require_page, tell_page
-from .parsing import model_path
+from .options import FORCE, JSON, MAX_INPUT_SIZE, REPORT, argument
+from .pages import bytes_of_files, name_of, require_page, tell_page
 from .piping import read_model
 from .report import Ended, show, show_json
 
@@ -24,17 +21,13 @@ _MOST_OPERATORS = 20
 
 
 def diff(
-    before: Annotated[
-        Path, typer.Argument(metavar="A", parser=model_path, help="A model; '-' is standard input.")
-    ],
-    after: Annotated[
-        Path, typer.Argument(metavar="B", parser=model_path, help="Another; '-' likewise.")
-    ],
+    before: Path = argument("A", "A model; '-' is standard input."),
+    after: Path = argument("B", "Another; '-' likewise."),
     *,
-    page: Page = None,
-    force: Force = False,
-    max_input_size: MaxInputSize = None,
-    as_json: Json = False,
+    page: Path | None = REPORT,
+    force: bool = FORCE,
+    max_input_size: int | None = MAX_INPUT_SIZE,
+    as_json: bool = JSON,
 ) -> int:
     """Show what two models differ in: operators, control flow, opsets, sizes, inputs, outputs.
 

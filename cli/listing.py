@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from . import interrupts, report
 from .exit_codes import finish
-from .options import Json, Load
+from .options import JSON, LOAD
 
 
-def list_targets(as_json: Json = False) -> int:
+def list_targets(as_json: bool = JSON) -> int:
     """Show the targets that models can fit, each with the source of its list."""
     from ..targets import find, names
 
@@ -16,7 +18,7 @@ def list_targets(as_json: Json = False) -> int:
     return finish(0, lambda: report.show_targets(targets, as_json), product=True)
 
 
-def list_passes(load: Load = None, as_json: Json = False) -> int:
+def list_passes(load: list[Path] | None = LOAD, as_json: bool = JSON) -> int:
     """Show every pass with its options."""
     from ..driver.inspect import describe_passes
     from ..passes import load_file

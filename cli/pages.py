@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from .parsing import STREAM
 from .report import Again, say
@@ -14,22 +12,6 @@ from .report import Again, say
 if TYPE_CHECKING:
     from ..driver.result import Outcome
     from ..ir import ModelFile
-
-Page = Annotated[
-    Path | None,
-    typer.Option(
-        "--report",
-        metavar="FILE",
-        help="Also write an HTML page that shows both models, what was done, and what became of"
-        " each node.",
-    ),
-]
-
-
-Picture = Annotated[
-    Path | None,
-    typer.Option("--svg", metavar="FILE", help="Also draw the control flow, boxes inside boxes."),
-]
 
 
 def write_picture(picture: Path | None, model: ModelFile, source: Path, force: bool) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import typer
-
-Kind = TypeVar("Kind", bound=enum.Enum)
 
 STREAM = Path("-")
 """Stands for a standard stream where a model is named."""
@@ -138,17 +135,15 @@ def number(*, above: bool = False) -> Callable[[Any], float]:
     return read
 
 
-def choice(kind: type[Kind]) -> Callable[[Any], Kind]:
+def choice(*choices: str) -> Callable[[Any], str]:
     """Return a parser of one of a few words."""
 
-    def read(text: Any) -> Kind:
-        try:
-            return kind(text)
-        except ValueError as error:
+    def read(text: str) -> str:
+        if text not in choices:
             from ..ir import instead
 
-            offered = instead(str(text), [one.value for one in kind])
-            raise typer.BadParameter(f"{text}: {offered}") from error
+            raise typer.BadParameter(f"{text}: {instead(text, choices)}")
+        return text
 
     return read
 

@@ -19,7 +19,6 @@ from .parsing import STREAM
 
 if TYPE_CHECKING:
     from ..ir import LinkData, Model, ModelFile
-    from .options import Sharing
 
 _product: contextvars.ContextVar[TextIO | None] = contextvars.ContextVar("product", default=None)
 """Standard output, while a model is to be written there."""
@@ -113,7 +112,7 @@ def require_place(
     original: ModelFile,
     *,
     force: bool = False,
-    link_data: Sharing | None = None,
+    link_data: str | None = None,
 ) -> None:
     """Check that a model may be written to a place, before the long work.
 
@@ -126,7 +125,7 @@ def require_place(
     if target != STREAM:
         place = Target.of(target, read, original.path, force=force)
         if link_data is not None:
-            require_linkable(original.data_files, place, link_data.value)
+            require_linkable(original.data_files, place, link_data)
 
 
 def write_model(
@@ -135,7 +134,7 @@ def write_model(
     *,
     force: bool,
     keep: Iterable[Path],
-    link_data: Sharing | None = None,
+    link_data: LinkData | None = None,
 ) -> None:
     """Write a model to a file, or to standard output with its external data inside.
 
@@ -147,10 +146,7 @@ def write_model(
 
     stream = _product.get()
     if target != STREAM or stream is None:
-        how: LinkData | None = None
-        if link_data is not None:
-            how = "hard" if link_data.value == "hard" else "reference"
-        save(model, target, force=force, keep=keep, link_data=how)
+        save(model, target, force=force, keep=keep, link_data=link_data)
         return
     content = to_bytes(model)
     try:

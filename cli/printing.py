@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from .terminal import complain, shown
 
@@ -15,39 +13,9 @@ if TYPE_CHECKING:
     from ..ir import Model
     from ..passes import Pass
 
-WATCHING = "Watching"
 _VALUED = ("--print-after", "--print-before")
 _MOST_ELEMENTS = 16
 """Tensors with more elements are printed without them."""
-
-PrintAfter = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[=PASS]",
-        help="Print the model after each pass that changes it, or after this one, as ONNX text on"
-        " stderr. Repeatable.",
-        rich_help_panel=WATCHING,
-    ),
-]
-PrintBefore = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[=PASS]",
-        help="The same before it. Repeatable.",
-        rich_help_panel=WATCHING,
-    ),
-]
-Verbose = Annotated[
-    int,
-    typer.Option(
-        "-v",
-        "--verbose",
-        count=True,
-        metavar="",
-        help="Tell on stderr what passes do and what is tried; -vv tells all.",
-        rich_help_panel=WATCHING,
-    ),
-]
 
 
 def with_values(arguments: Sequence[str]) -> list[str]:

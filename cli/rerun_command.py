@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from .printing import WATCHING
+from .options import WATCHING
 
 
 def command_again(context: typer.Context, options: Sequence[str]) -> str:
@@ -61,8 +61,4 @@ def _as_written(parameter: Any, value: Any) -> Iterator[tuple[str, ...]]:
         yield ((parameter.opts if value else parameter.secondary_opts)[0],)
     else:
         for one in value if parameter.multiple else [value]:
-            yield (parameter.opts[-1], _text(one))
-
-
-def _text(value: Any) -> str:
-    return str(getattr(value, "value", value))
+            yield (parameter.opts[-1], str(one))

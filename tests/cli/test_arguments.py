@@ -16,7 +16,6 @@ from straightline.cli.arguments import (
     ProofArguments,
     demanded,
 )
-from straightline.cli.options import Runtime
 from straightline.cli.parsing import Given
 from straightline.cli.rewrite_session import Session
 from straightline.driver.options import RewriteOptions
@@ -65,7 +64,7 @@ def test_a_target_is_named_once():
 
 
 def test_a_comparison():
-    arguments = ComparisonArguments(Path("in.npz"), [Given("x", [2], "x=2")], Runtime.both, seed=3)
+    arguments = ComparisonArguments(Path("in.npz"), [Given("x", [2], "x=2")], "both", seed=3)
     wanted = VerifyOptions(
         True, Path("in.npz"), "both", seed=3, sample_shapes={"x": [2]}, dims={"T": 6}
     )
