@@ -30,7 +30,7 @@ Spans = list[list[int]]
 
 def table() -> str:
     """The targets that are shipped, with where their lists are from."""
-    lines = ["| target | opsets | takes of control flow | its list | of |", "|---|---|---|---|---|"]
+    lines = ["| target | opsets | control flow | its list | of |", "|---|---|---|---|---|"]
     for name in names():
         target = find(name)
         flow = ", ".join(target.control_flow) or "nothing"
