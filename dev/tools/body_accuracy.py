@@ -201,8 +201,8 @@ NO_SAMPLES = {
     "BlackmanWindow": "one window for each size",
     "HammingWindow": "one window for each size",
     "HannWindow": "one window for each size",
-    "DynamicQuantizeLinear": "gives integers",
-    "Range": "its function is a Loop that adds up, as the definition is not",
+    "DynamicQuantizeLinear": "its outputs are integers",
+    "Range": "its function is a Loop that accumulates, unlike the definition",
 }
 """Those that are not measured, and why."""
 
@@ -357,13 +357,13 @@ def defined(case: Case, x: Any, dtype: Any) -> Any:
 
 HEAD = """# Functions in the place of operators
 
-Written by `dev/tools/body_accuracy.py`. Where an older opset lacks an operator, the function that
-onnx defines it by can stand for it, if it is as accurate. Each ran in onnxruntime, or in onnx's
-reference where that does not take it, on numbers near 0, far from it, large, wide apart, tiny, and
-with infinities and NaN; the errors are in units
-of the last place, against the definition in 64 bits. "Operator" is the larger error of
-onnxruntime's kernel and of the definition in the type itself. "None fits": the function is
-written for another opset, or neither runs it.
+The accuracy of the functions that define operators in ONNX, as `dev/tools/body_accuracy.py`
+measures it. Where an older opset lacks an operator, its function can replace it, if it is as
+accurate. Each ran in onnxruntime, or in onnx's reference where onnxruntime lacks it, on numbers
+near 0, far from it, large, wide apart, tiny, and with infinities and NaN. Errors are in units of
+the last place, against the definition in 64 bits. "Operator" is the larger error of onnxruntime's
+kernel and of the definition in the type itself. "None fits": the function is for another opset,
+or neither runs it.
 
 | operator | opset | type | worst on | operator | function | as accurate | used |
 |---|---|---|---|---|---|---|---|"""

@@ -27,13 +27,13 @@ def tables(outcomes: Sequence[Outcome], versions: Mapping[str, str]) -> str:
 
     Args:
         outcomes: of all clients, models and steps.
-        versions: what is told of each client, in the order of the table.
+        versions: client to name and version, in the order of the table.
     """
     steps = list(dict.fromkeys(outcome.step for outcome in outcomes))
-    lines = ["So many models run with the right outputs:", ""]
+    lines = ["Models that run with the right outputs:", ""]
     lines += _rows(["client", "models", *steps], _counts(outcomes, versions, steps))
     lines += ["", "## What stays", ""]
-    lines += [f"After the last step ({steps[-1]}), by what the client says:", ""]
+    lines += [f"After the last step ({steps[-1]}), by the client's message:", ""]
     lines += _rows(["client", "models", "what", "why", "such as"], _stays(outcomes, steps[-1]))
     return "\n".join(lines) + "\n"
 
