@@ -56,7 +56,7 @@ def imported(path):
             tops |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             tops.add(node.module.split(".")[0])
-    return tops - sys.stdlib_module_names - OWN
+    return tops - sys.stdlib_module_names - {"tomllib"} - OWN  # since 3.11
 
 
 def kind_of(path):

@@ -14,6 +14,7 @@ from source_files import LOWEST, ROOT, TOOL, python_files
 
 mypy = pytest.importorskip("mypy", reason="typeshed comes with mypy")
 STUBS = Path(mypy.__file__).parent / "typeshed" / "stdlib"
+STANDARD = sys.stdlib_module_names | {"tomllib"}  # since 3.11
 COMPARISONS = {ast.GtE: operator.ge, ast.Lt: operator.lt, ast.Gt: operator.gt, ast.LtE: operator.le}
 
 
@@ -78,12 +79,12 @@ def missing(text):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.split(".")[0]
-                if alias.name.split(".")[0] in sys.stdlib_module_names:
+                if alias.name.split(".")[0] in STANDARD:
                     modules[alias.asname or name] = name
                     if names_of(alias.name) is None:
                         yield alias.name
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            if node.module.split(".")[0] not in sys.stdlib_module_names:
+            if node.module.split(".")[0] not in STANDARD:
                 continue
             known = names_of(node.module)
             for alias in node.names:
