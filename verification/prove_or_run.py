@@ -240,7 +240,8 @@ class _Pair:
         if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
             return None
         old, new = (source.proto for source in self._sources)
-        if old.ByteSize() > _LARGE or next(iter(external_tensors(old)), None) is not None:
+        size = old.ByteSize()
+        if size != new.ByteSize() or size > _LARGE or external_tensors(old):
             return None
         old_bytes, new_bytes = (m.SerializeToString(deterministic=True) for m in (old, new))
         if old_bytes != new_bytes:

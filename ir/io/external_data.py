@@ -27,6 +27,10 @@ from .files import encode
 _ALIGNMENT = 4096
 _INLINE_BYTES = 1024
 """The size in bytes up to which tensors stay in the model file."""
+_EXTERNAL = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL).SerializeToString()
+"""Bytes that each external tensor has."""
+_SEARCHED = 1 << 20
+"""Limit in bytes of models in whose encoding these are looked for, which spares a walk."""
 
 
 def tensors_of(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -65,6 +69,8 @@ def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorPr
 
 def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
     """The tensors whose elements lie in files."""
+    if proto.ByteSize() < _SEARCHED and _EXTERNAL not in proto.SerializeToString():
+        return []
     return [t for t in tensors_of(proto) if onnx.external_data_helper.uses_external_data(t)]
 
 

@@ -13,12 +13,12 @@ from ....ir.lazy import lazy_property
 from ....reference.bodies import label
 from ....reference.errors import EvaluationError
 from ..arithmetic.trip_counts import not_negative
-from ..execution.compile_graph import Program, Step
+from ..execution.compile_graph import ABSENT, Program, Step
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..terms.budget import OpenError
 from ..terms.term import Term, descendants
 from .branches import require_one, truth
-from .recurrences import Recurrence, recur
+from .recurrences import Recurrence, ask_once, holds, recur
 from .scan_outputs import empty_stack, reader_of, require_same, stack
 
 INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -268,7 +268,27 @@ def _symbolic(
         empty=EmptyScanOutputs(execution, step, run).of,
         step=step,
     )
+    if (
+        loop.condition is not None
+        and trips is not None
+        and trips != 0
+        and _goes_on(execution, body)
+    ):
+        loop = ask_once(loop, loop.condition, trips)
     return recur(loop)
+
+
+def _goes_on(execution: Execution, body: Program) -> bool:
+    """Test whether a body passes its condition on, which holds, or a constant that holds."""
+    makers = {place: step for step in body.steps for place in step.outputs if place != ABSENT}
+    place, constants = body.outputs[0], dict(body.constants)
+    while place in makers and makers[place].operation.head is not None:
+        if makers[place].operation.op_type != "Identity":
+            return False
+        (place,) = makers[place].inputs
+    if place in constants:
+        return holds(execution.terms, execution.constant(constants[place]))
+    return place == body.inputs[1]
 
 
 def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:

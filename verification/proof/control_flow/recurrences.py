@@ -52,7 +52,7 @@ def end_by_count(loop: Recurrence, condition: Term, inside: Loop, again: Term) -
     """Loop that a trip count alone ends; None if its condition does more."""
     terms, trips = loop.execution.terms, loop.trips
     if holds(terms, again):
-        return None if trips is None else _ask_once(loop, condition, trips)
+        return None if trips is None else ask_once(loop, condition, trips)
     count = counting_trip_count(terms, inside, condition, again)
     if count is None:
         return None
@@ -66,10 +66,10 @@ def end_by_count(loop: Recurrence, condition: Term, inside: Loop, again: Term) -
         condition=None,
         trip=lambda index, states: (always, trip(index, states)[1]),
     )
-    return counted_loop if start is None else _ask_once(counted_loop, start, trips)
+    return counted_loop if start is None else ask_once(counted_loop, start, trips)
 
 
-def _ask_once(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
+def ask_once(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
     """Loop whose condition is asked before the first iteration only: all iterations or none."""
     terms = loop.execution.terms
     if not holds(terms, condition):

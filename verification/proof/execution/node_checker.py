@@ -41,28 +41,41 @@ def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
     domain = normal_domain(node.domain)
     if domain not in imports:
         raise InvalidError(f"{label(node)} is of domain '{domain}', which is not imported")
-    version, name = imports[domain], label(node)
-    schema = schema_of(node.op_type, version, domain)
+    version, op_type = imports[domain], node.op_type
+    attributes = tuple([attribute.name for attribute in node.attribute])
+    fault = _form_fault(op_type, version, domain, len(node.input), len(node.output), attributes)
+    if not fault and not domain and op_type in _RESTRICTED:
+        fault = _value_fault(node, version)
+    if fault:
+        raise InvalidError(f"{label(node)} {fault} in opset {version}")
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _form_fault(
+    op_type: str, version: int, domain: str, inputs: int, outputs: int, attributes: Sequence[str]
+) -> str:
+    """Fault of nodes with so many inputs and outputs and attributes of these names."""
+    schema = schema_of(op_type, version, domain)
     if schema is None:
-        if not domain and onnx.defs.has(node.op_type):
-            raise InvalidError(f"{name} is not in opset {version}")
-        return
+        return "is not" if not domain and onnx.defs.has(op_type) else ""
     if schema.deprecated:
-        raise InvalidError(f"{name} is deprecated in opset {version}")
-    if not schema.min_input <= len(node.input) <= schema.max_input:
-        raise InvalidError(f"{name} has {len(node.input)} inputs in opset {version}")
-    if not schema.min_output <= len(node.output) <= schema.max_output:
-        raise InvalidError(f"{name} has {len(node.output)} outputs in opset {version}")
-    attributes = {attribute.name for attribute in node.attribute}
-    for attribute in sorted(attributes - set(schema.attributes)):
-        raise InvalidError(f"{name} has no '{attribute}' in opset {version}")
+        return "is deprecated"
+    if not schema.min_input <= inputs <= schema.max_input:
+        return f"has {inputs} inputs"
+    if not schema.min_output <= outputs <= schema.max_output:
+        return f"has {outputs} outputs"
+    unknown = sorted(set(attributes) - set(schema.attributes))
+    return f"has no '{unknown[0]}'" if unknown else ""
+
+
+def _value_fault(node: onnx.NodeProto, version: int) -> str:
+    """Fault of the attributes of a node, whose names are known."""
     for attribute in node.attribute:
-        least = _VALUES.get((node.op_type, attribute.name)) if not domain else None
-        value = onnx.helper.get_attribute_value(attribute) if least is not None else None
+        least = _VALUES.get((node.op_type, attribute.name))
+        value = None if least is None else onnx.helper.get_attribute_value(attribute)
         if least is not None and version < least.version and not least.takes(value):
-            raise InvalidError(f"{name} has {attribute.name} = {value!r} in opset {version}")
-    if _is_bare_split(node, schema.since_version):
-        raise InvalidError(f"{name} has neither sizes nor their number in opset {version}")
+            return f"has {attribute.name} = {value!r}"
+    return "has neither sizes nor their number" if _is_bare_split(node, version) else ""
 
 
 class _Restriction(NamedTuple):
@@ -80,19 +93,17 @@ _VALUES = {
 """Attributes with values that earlier versions lack; runtimes refuse to load these."""
 
 
-def _is_bare_split(node: onnx.NodeProto, since: int) -> bool:
+_RESTRICTED = {"Split", *(op_type for op_type, _ in _VALUES)}
+
+
+def _is_bare_split(node: onnx.NodeProto, version: int) -> bool:
     """Test whether a Split has neither sizes nor `num_outputs` (18 on)."""
     has_number = any(attribute.name == "num_outputs" for attribute in node.attribute)
     has_sizes = len(node.input) > 1 and bool(node.input[1])
-    return (
-        node.op_type == "Split"
-        and since >= 18
-        and not node.domain
-        and not (has_number or has_sizes)
-    )
+    return node.op_type == "Split" and version >= 18 and not (has_number or has_sizes)
 
 
-def require_valid(node: onnx.NodeProto, version: int, elem_types: Sequence[int]) -> None:
+def require_valid(node: onnx.NodeProto, version: int, elem_types: tuple[int, ...]) -> None:
     """Require inputs and types that the operator's version accepts.
 
     Args:
@@ -103,12 +114,33 @@ def require_valid(node: onnx.NodeProto, version: int, elem_types: Sequence[int])
     Raises:
         InvalidError: it has not.
     """
-    schema = schema_of(node.op_type, version, normal_domain(node.domain))
+    fault = _type_fault(node.op_type, version, normal_domain(node.domain), elem_types)
+    if fault:
+        raise InvalidError(f"{label(node)} {fault}")
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _type_fault(op_type: str, version: int, domain: str, elem_types: Sequence[int]) -> str:
+    """Fault of absent inputs and of types; equal ones are required for one type variable. A
+    function's body may lack some inputs."""
+    schema = schema_of(op_type, version, domain)
     if schema is None:
-        return
+        return ""
     formals = _formals(schema.name, schema.domain, schema.since_version)
-    _require_present(node, elem_types, formals)
-    _require_types(node, version, elem_types, formals)
+    of_input = [formals[min(n, len(formals) - 1)] for n in range(len(elem_types))]
+    for position, (elem_type, formal) in enumerate(zip(elem_types, of_input, strict=True)):
+        if elem_type == LEFT_OUT and not formal.is_optional:
+            return f"lacks input {position}"
+    bound: dict[str, int] = {}
+    for elem_type, formal in zip(elem_types, of_input, strict=True):
+        if elem_type <= 0:
+            continue
+        name = onnx.TensorProto.DataType.Name(elem_type).lower()
+        if f"tensor({name})" not in formal.allowed:
+            return f"does not accept {name} in opset {version}"
+        if formal.is_bound and bound.setdefault(formal.variable, elem_type) != elem_type:
+            return "has inputs of different types"
+    return ""
 
 
 class _Formal(NamedTuple):
@@ -118,31 +150,6 @@ class _Formal(NamedTuple):
     allowed: frozenset[str]
     is_bound: bool
     is_optional: bool
-
-
-def _require_present(
-    node: onnx.NodeProto, elem_types: Sequence[int], formals: Sequence[_Formal]
-) -> None:
-    """Require all inputs that are not optional; a function's body may lack some."""
-    for position, elem_type in enumerate(elem_types):
-        if elem_type == LEFT_OUT and not formals[min(position, len(formals) - 1)].is_optional:
-            raise InvalidError(f"{label(node)} lacks input {position}")
-
-
-def _require_types(
-    node: onnx.NodeProto, version: int, elem_types: Sequence[int], formals: Sequence[_Formal]
-) -> None:
-    """Require types that are accepted, and equal ones for one type variable."""
-    bound: dict[str, int] = {}
-    for position, elem_type in enumerate(elem_types):
-        formal = formals[min(position, len(formals) - 1)]
-        if elem_type <= 0:
-            continue
-        name = onnx.TensorProto.DataType.Name(elem_type).lower()
-        if f"tensor({name})" not in formal.allowed:
-            raise InvalidError(f"{label(node)} does not accept {name} in opset {version}")
-        if formal.is_bound and bound.setdefault(formal.variable, elem_type) != elem_type:
-            raise InvalidError(f"{label(node)} has inputs of different types")
 
 
 @functools.cache
