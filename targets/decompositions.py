@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 
 from ..ir import Array, Value
+from ..version_converter.adapters.cast import cast_to_known_type
 from ..version_converter.engine import Form
 from ..version_converter.flat_indices import tuples_of_elements
 from ..version_converter.node_draft import NodeDraft
@@ -33,16 +34,7 @@ def decomposes(*op_types: str) -> Callable[[Form], Form]:
     return register
 
 
-@decomposes("CastLike")
-def cast_to_known_type(draft: NodeDraft) -> Sequence[Value | None]:
-    """A Cast, where the type is known."""
-    elem_type = draft.elem_type(1)
-    if elem_type is None:
-        draft.refuse("the element type of input 1 is not known; declare it")
-    attributes = {name: a for name, a in draft.attributes.items() if name != "saturate"}
-    if len(attributes) != len(draft.attributes) and draft.source >= 19:
-        attributes["saturate"] = draft.attributes["saturate"]
-    return [draft.emit("Cast", [draft.input(0)], attributes=attributes, to=elem_type)]
+decomposes("CastLike")(cast_to_known_type)
 
 
 @decomposes("Constant")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..analysis.constants.folding import Folder
@@ -29,31 +31,27 @@ class Constants:
 
         Each value is visited once; inputs of a node after an unknown one are not visited.
         """
-        stack = [_Open(value)]
+        stack = [(value, iter(self._needs(value)))]
         while stack:
-            open_ = stack[-1]
-            if open_.needs is None:
-                open_.needs = self._needs(open_.value)
-            while open_.at < len(open_.needs) and self._known.get(open_.needs[open_.at]):
-                open_.at += 1
-            if open_.at == len(open_.needs):
-                self._compute(open_.value)
-                stack.pop()
-            elif open_.needs[open_.at] in self._known:
-                self._known[open_.value] = None
-                stack.pop()
-            else:
-                stack.append(_Open(open_.needs[open_.at]))
+            last, needs = stack[-1]
+            need = next((v for v in needs if not self._known.get(v)), None)
+            if need is not None and need not in self._known:
+                stack.append((need, iter(self._needs(need))))
+                continue
+            if need is None:
+                self._compute(last)
+            if self._known.get(last) is None:  # nor do constants decide what waits for it
+                self._known.update((waiting, None) for waiting, _ in stack)
+                break
+            stack.pop()
         return self._known[value]
 
-    def _needs(self, value: Value) -> list[Value]:
+    def _needs(self, value: Value) -> Sequence[Value]:
         """The inputs that decide a value."""
         node = value.producer
         if value in self._known or node is None or self._at_hand(value) is not None:
-            return []
-        if not self._folder.may_fold(node):
-            return []
-        return [v for v in node.inputs if v is not None]
+            return ()
+        return [v for v in node.inputs if v is not None] if self._folder.may_fold(node) else ()
 
     def _at_hand(self, value: Value) -> Tensor | None:
         """A tensor that needs no computation: a constant, or a static shape."""
@@ -79,14 +77,3 @@ class Constants:
             for output, result in zip(node.outputs, results or (), strict=False):
                 if output is not None:
                     self._known[output] = result
-
-
-class _Open:
-    """A value under evaluation, with the position of its next input."""
-
-    __slots__ = ("at", "needs", "value")
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-        self.needs: list[Value] | None = None
-        self.at = 0

@@ -28,6 +28,7 @@ from ..ops.schemas import Schema, default_of, formals, schema_at
 from ..reference.functions import specialize
 from .declaring import declare_results
 from .registry import BODY_MENDS
+from .schemas import changes
 from .types import Types
 
 
@@ -53,7 +54,7 @@ def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto 
         mend(proto)
     # A body for an older opset holds as long as none of its operators has changed since.
     body_opset = next((o.version for o in proto.opset_import if o.domain == ""), version)
-    holds = body_opset == version or _holds(proto, body_opset, version)
+    holds = not any(changes(inner.op_type, body_opset, version) for inner in proto.node)
     return proto if holds and not _reads_absent(proto, node, version) else None
 
 
@@ -117,15 +118,6 @@ def _attributes(node: Node, schema: Schema) -> list[onnx.AttributeProto]:
         if name not in node.op.attributes and default_of(schema, name) is not None:
             attributes.append(schema.attributes[name].default_value)
     return attributes
-
-
-def _holds(proto: onnx.FunctionProto, body_opset: int, version: int) -> bool:
-    return all(
-        schema_at(n.op_type, body_opset) == schema_at(n.op_type, version)
-        or getattr(schema_at(n.op_type, body_opset), "since_version", 0)
-        == getattr(schema_at(n.op_type, version), "since_version", -1)
-        for n in proto.node
-    )
 
 
 def instantiate_function(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .form import writes
 from .node_draft import NodeDraft
-from .registry import Outcome, downgrade
+from .registry import downgrade
 
 NEGATIVE_AXES = 11
 """The opset from which negative axes count from the back."""
@@ -39,15 +39,15 @@ def negative_axes(*op_types: str, axis: Axis) -> None:
     downgrade(NEGATIVE_AXES, *op_types, where=condition)(count_from_the_front)
 
 
-def count_from_the_front(draft: NodeDraft) -> Outcome:
+def count_from_the_front(draft: NodeDraft) -> None:
     """Convert negative axes to positive ones, by the rank."""
     axis = AXES[draft.op_type]
     value = draft.attribute(axis.attribute) if axis.attribute in draft.attributes else None
     if value is None:
-        return None
+        return
     values = value if isinstance(value, list) else [value]
     if all(v >= 0 or v == axis.at_rest for v in values):
-        return None
+        return
     rank = draft.required_rank(f"a negative '{axis.attribute}'") + axis.added
     if axis.adds_itself:
         rank += len(values)
@@ -55,4 +55,3 @@ def count_from_the_front(draft: NodeDraft) -> Outcome:
     if min(v for v in counted if v != axis.at_rest) < 0:
         draft.refuse(f"{axis.attribute} = {value} has none of the {rank} axes that there are")
     draft.set(axis.attribute, counted if isinstance(value, list) else counted[0])
-    return None

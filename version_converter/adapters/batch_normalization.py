@@ -14,9 +14,9 @@ https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 
 from __future__ import annotations
 
-from ..form import Form, writes
+from ..form import Form
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, upgrade
+from ..registry import upgrade
 
 
 def _gives_statistics(form: Form) -> bool:
@@ -25,16 +25,7 @@ def _gives_statistics(form: Form) -> bool:
 
 @upgrade(14, "BatchNormalization", where=_gives_statistics)
 @upgrade(9, "BatchNormalization", where=_gives_statistics)
-def refuse_training_outputs(draft: NodeDraft) -> Outcome:
+def refuse_training_outputs(draft: NodeDraft) -> None:
     """Outputs beyond the first meant training, in ways that later versions changed."""
     if any(draft.is_used(index) for index in range(1, len(draft.node.outputs))):
         draft.refuse("its outputs are training statistics, whose meaning changed")
-    return None
-
-
-@downgrade(14, "BatchNormalization", where=writes("training_mode"))
-def refuse_training_mode(draft: NodeDraft) -> Outcome:
-    """Before opset 14 a node with one output does inference."""
-    if draft.attribute("training_mode"):
-        draft.refuse("training_mode = 1 does not exist in opset 13")
-    return None

@@ -20,17 +20,18 @@ https://onnx.ai/onnx/operators/onnx__CastLike.html
 
 from __future__ import annotations
 
+from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, harmless
+from ..registry import downgrade, harmless
 
 
 @downgrade(15, "CastLike")
-def cast_to_known_type(draft: NodeDraft) -> Outcome:
+def cast_to_known_type(draft: NodeDraft) -> list[Value]:
     """Opset 14: Cast to the known type of input 1."""
     elem_type = draft.elem_type(1)
     if elem_type is None:
-        draft.refuse("CastLike exists from opset 15 on, and the type to cast to is not known")
-    return [draft.emit("Cast", [draft.input(0)], to=elem_type)]
+        draft.refuse("the type to cast to is not known; declare that of input 1")
+    return [draft.emit("Cast", [draft.input(0)], attributes=draft.attributes, to=elem_type)]
 
 
 # Both matter for 8-bit floats only, which the older versions do not support at all.

@@ -34,19 +34,17 @@ def replace_by_initializer(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "Constant")
-def convert_sparse_value(draft: NodeDraft) -> Outcome:
+def convert_sparse_value(draft: NodeDraft) -> None:
     """Before opset 11 a Constant holds a dense tensor."""
     if "value" not in draft.attributes:
         _as_tensor(draft)
-    return None
 
 
 @downgrade(12, "Constant")
-def convert_scalar_value(draft: NodeDraft) -> Outcome:
+def convert_scalar_value(draft: NodeDraft) -> None:
     """Before opset 12 a Constant has no numbers and strings of its own, only tensors."""
     if not draft.attributes.keys() & {"value", "sparse_value"}:
         _as_tensor(draft)
-    return None
 
 
 def _as_tensor(draft: NodeDraft) -> None:

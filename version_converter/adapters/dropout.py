@@ -21,11 +21,10 @@ from ..registry import Outcome, downgrade, harmless, upgrade
 
 @upgrade(10, "Dropout")
 @downgrade(10, "Dropout")
-def refuse_mask(draft: NodeDraft) -> Outcome:
+def refuse_mask(draft: NodeDraft) -> None:
     """Refuse a used mask, whose type is bool from opset 10 on."""
     if draft.is_used(1):
         draft.refuse("its mask is used, which has another type in the other version")
-    return None
 
 
 @downgrade(12, "Dropout")

@@ -15,13 +15,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import downgrade
 
 
 @downgrade(11, "Gemm", where=lambda form: form.inputs < 3)
-def add_bias(draft: NodeDraft) -> Outcome:
+def add_bias(draft: NodeDraft) -> None:
     """Before opset 11: a bias is required."""
     if draft.input(2) is None:
         dtype = draft.required_dtype(0, "a bias of zeros")
         draft.set_input(2, draft.const(np.zeros(1, dtype), "bias"))
-    return None

@@ -20,26 +20,16 @@ _SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
 
 
 @upgrade(20, "GridSample")
-def rename_mode(draft: NodeDraft) -> Outcome:
-    """Opset 20: names of modes for any number of dimensions."""
-    draft.set("mode", _renamed(draft, _SAMPLING))
-    return None
-
-
 @downgrade(20, "GridSample")
-def rename_mode_back(draft: NodeDraft) -> Outcome:
-    """Before opset 20: grids of two dimensions only."""
-    if draft.required_rank("GridSample before opset 20") != 4:
+def rename_mode(draft: NodeDraft) -> None:
+    """Opset 20: names of modes for any number of dimensions; before, grids of two only."""
+    names = _SAMPLING if draft.is_upgrade else {new: old for old, new in _SAMPLING.items()}
+    if not draft.is_upgrade and draft.required_rank("GridSample before opset 20") != 4:
         draft.refuse("opset 19 samples inputs of rank 4 only")
-    draft.set("mode", _renamed(draft, {new: old for old, new in _SAMPLING.items()}))
-    return None
-
-
-def _renamed(draft: NodeDraft, names: dict[str, str]) -> str:
     mode = draft.text("mode")
     if mode not in names:
         draft.refuse(f"opset {draft.source} has no mode '{mode}'")
-    return names[mode]
+    draft.set("mode", names[mode])
 
 
 @longer_form(16, "GridSample")

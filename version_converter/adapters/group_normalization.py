@@ -22,7 +22,7 @@ inexact_body("GroupNormalization")
 
 
 @upgrade(21, "GroupNormalization")
-def repeat_scale(draft: NodeDraft) -> Outcome:
+def repeat_scale(draft: NodeDraft) -> None:
     """Opset 21: one scale and bias for each channel, not for each group."""
     groups, shape = _groups(draft), draft.shape()
     if shape is not None and shape[1] is not None:
@@ -38,7 +38,6 @@ def repeat_scale(draft: NodeDraft) -> Outcome:
     elem_type = draft.elem_type()
     if elem_type is not None:
         draft.set("stash_type", elem_type)  # opset 18 computes in the type of its input
-    return None
 
 
 @downgrade(18, "GroupNormalization")

@@ -16,11 +16,11 @@ https://onnx.ai/onnx/operators/onnx__If.html
 from __future__ import annotations
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import downgrade
 
 
 @downgrade(11, "If")
-def require_equal_shapes(draft: NodeDraft) -> Outcome:
+def require_equal_shapes(draft: NodeDraft) -> None:
     """Before opset 11: branches with outputs of the same shapes."""
     bodies = (draft.body("then_branch"), draft.body("else_branch"))
     for one, other in zip(bodies[0].outputs, bodies[1].outputs, strict=True):
@@ -30,4 +30,3 @@ def require_equal_shapes(draft: NodeDraft) -> Outcome:
         differ = any(x is not None and y is not None and x != y for x, y in zip(a, b, strict=False))
         if len(a) != len(b) or differ:
             draft.refuse(f"its branches give the shapes {a} and {b}, and opset 10 wants one")
-    return None

@@ -27,16 +27,16 @@ import onnx
 
 from ...ir import Operator
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import downgrade
 
 _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ())
 
 
 @downgrade(11, "Loop")
-def add_state(draft: NodeDraft) -> Outcome:
+def add_state(draft: NodeDraft) -> None:
     """Before opset 11: at least one state, here one without readers."""
     if len(draft.inputs) > 2:
-        return None
+        return
     node, body = draft.node, draft.body("body")
     carried = draft.const(np.zeros((), np.float32), "carried")
     draft.set_input(2, carried)
@@ -50,4 +50,3 @@ def add_state(draft: NodeDraft) -> Outcome:
     first, *others = body.output_infos
     body.set_outputs([condition, passed, *scanned], [first, info, *others])
     draft.graph.set_node_outputs(node, [draft.label("carried"), *node.outputs])
-    return None

@@ -24,10 +24,9 @@ inexact_body("MeanVarianceNormalization")
 
 
 @upgrade(13, "MeanVarianceNormalization")
-def write_axes(draft: NodeDraft) -> Outcome:
+def write_axes(draft: NodeDraft) -> None:
     """Write out the default: onnx's inference of opset 13 fails without axes."""
     draft.set("axes", draft.attribute("axes"))
-    return None
 
 
 @downgrade(9, "MeanVarianceNormalization")

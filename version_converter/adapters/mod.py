@@ -49,9 +49,8 @@ def subtract_quotient(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(28, "Mod")
-def require_integers(draft: NodeDraft) -> Outcome:
+def require_integers(draft: NodeDraft) -> None:
     """Before opset 28: floored quotients of integers only."""
     dtype = draft.required_dtype(0, "Mod")
     if not draft.attribute("fmod") and dtype.kind not in "iu":
         draft.refuse("fmod = 0 takes integers only in opset 27")
-    return None

@@ -31,13 +31,13 @@ negative_axes("OneHot", axis=Axis("axis", added=1, at_rest=-1))
 
 
 @downgrade(11, "OneHot")
-def wrap_indices(draft: NodeDraft) -> Outcome:
+def wrap_indices(draft: NodeDraft) -> None:
     """Before opset 11: a negative index, which counts from the back later, is out of range."""
     indices = draft.input(0)
     constant = draft.constant(0)
     dtype = draft.required_dtype(0, "an index that may be negative")
     if dtype.kind == "u" or (constant is not None and (constant >= 0).all()):
-        return None
+        return
     if dtype not in (np.int32, np.int64, np.float32, np.float64):
         draft.refuse(f"an index of type {dtype} that may be negative cannot be wrapped in opset 10")
     zero = draft.const(np.zeros((), dtype), "zero")
@@ -49,7 +49,6 @@ def wrap_indices(draft: NodeDraft) -> Outcome:
     wrapped = draft.emit("Where", [beyond, depth, wrapped], "wrapped")
     negative = draft.emit("Less", [indices, zero], "negative")
     draft.set_input(0, draft.emit("Where", [negative, wrapped, indices], "indices"))
-    return None
 
 
 @longer_form(9, "OneHot")

@@ -37,10 +37,10 @@ added_values(19, "Pad", attribute="mode", values=[b"wrap"])
 
 
 @downgrade(18, "Pad")
-def pad_all_axes(draft: NodeDraft) -> Outcome:
+def pad_all_axes(draft: NodeDraft) -> None:
     """Before opset 18: pads of all axes."""
     if draft.input(3) is None:
-        return None
+        return
     axes = draft.required_constant(3, "input 'axes'").astype(np.int64)
     rank = draft.required_rank("'axes'")
     axes = np.array(
@@ -60,7 +60,6 @@ def pad_all_axes(draft: NodeDraft) -> Outcome:
         full = draft.emit("ScatterElements", operands, "pads", axis=0)
     draft.set_input(1, full)
     draft.set_input(3, None)
-    return None
 
 
 @longer_form(11, "Pad")

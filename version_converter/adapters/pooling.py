@@ -29,19 +29,12 @@ import onnx
 
 from ...ir import Array
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form, upgrade
+from ..registry import Outcome, downgrade, harmless, longer_form, upgrade
 from ..via_wider_type import TINY, compute_via
 from ..windows import Window, gather_windows, pad_windows, sides, windows
 
-
-@downgrade(8, "MaxPool")
-def drop_storage_order(draft: NodeDraft) -> Outcome:
-    """Opset 7: no indices, and hence no storage order."""
-    if not draft.is_used(1):
-        draft.drop("storage_order")
-    return None
-
-
+# It orders indices, which opset 7 does not return.
+harmless("MaxPool", attribute="storage_order")
 compute_via(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
 
 
@@ -111,10 +104,10 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 @upgrade(19, "AveragePool")
 @downgrade(19, "AveragePool")
 @downgrade(22, *_POOLS)
-def require_same_windows(draft: NodeDraft) -> Outcome:
+def require_same_windows(draft: NodeDraft) -> None:
     """Refuse a ceil_mode whose last window may start in the padding."""
     if not draft.attribute("ceil_mode") or _starts_inside(draft):
-        return None
+        return
     shape = draft.types.shape(draft.node.output())
     if shape is None or None in shape:
         shape = draft.inferred_shape(draft.source)
@@ -125,7 +118,6 @@ def require_same_windows(draft: NodeDraft) -> Outcome:
             f"ceil_mode = 1 may count windows in another way in opset {draft.target}: the output"
             f" has the shape {shape} here and {other} there"
         )
-    return None
 
 
 def _starts_inside(draft: NodeDraft) -> bool:

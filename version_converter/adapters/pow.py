@@ -17,26 +17,25 @@ from typing import Any
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import downgrade
 from ..snippets import is_float
 
 
 @downgrade(12, "Pow")
-def cast_exponent(draft: NodeDraft) -> Outcome:
+def cast_exponent(draft: NodeDraft) -> None:
     """Before opset 12: an exponent of the base's type."""
     base, exponent = draft.elem_type(0), draft.elem_type(1)
     if base == exponent or base is None or not is_float(draft):
-        return None
+        return
     dtype, own = draft.required_dtype(0, "Pow"), draft.required_dtype(1, "Pow")
     if draft.constant(1) is None and _holds(dtype, own):
         draft.set_input(1, draft.emit("Cast", [draft.input(1)], "exponent", to=base))
-        return None
+        return
     values = draft.required_constant(1, "the exponent (of another type than the base)")
     cast = values.astype(dtype)
     if (cast != values).any():
         draft.refuse("its exponents are not exact in the type of the base, which opset 11 wants")
     draft.set_input(1, draft.const(cast, "exponent"))
-    return None
 
 
 def _holds(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:

@@ -35,7 +35,7 @@ _PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 
 @downgrade(13, *_PAIR)
-def require_one_scale(draft: NodeDraft) -> Outcome:
+def require_one_scale(draft: NodeDraft) -> None:
     """Before opset 13: one scale for the whole tensor."""
     shape = draft.shape(1)
     if shape is None:
@@ -43,7 +43,6 @@ def require_one_scale(draft: NodeDraft) -> Outcome:
     if any(dim != 1 for dim in shape):
         draft.refuse("opset 12 takes one scale for the whole tensor, and this one has more")
     draft.drop("axis")
-    return None
 
 
 @longer_form(21, "DequantizeLinear")
@@ -135,32 +134,30 @@ def _of_blocks(draft: NodeDraft, value: Value, shape: list[int | None], block: i
 
 
 @downgrade(21, "QuantizeLinear")
-def infer_type_from_zero_point(draft: NodeDraft) -> Outcome:
+def infer_type_from_zero_point(draft: NodeDraft) -> None:
     """Before opset 21: the output type is that of the zero point, or uint8."""
     elem_type = draft.attribute("output_dtype")
     draft.drop("output_dtype")
     if draft.input(2) is not None or elem_type in (0, onnx.TensorProto.UINT8):
-        return None
+        return
     shape = draft.shape(1)
     if shape is None or None in shape:
         draft.refuse_unknown("output_dtype needs a zero point of the shape of the scale, which")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     draft.set_input(2, draft.const(np.zeros([d or 0 for d in shape], dtype), "zero_point"))
-    return None
 
 
 @downgrade(23, "DequantizeLinear")
-def infer_type_from_scale(draft: NodeDraft) -> Outcome:
+def infer_type_from_scale(draft: NodeDraft) -> None:
     """Before opset 23: the output type is that of the scale."""
     elem_type = draft.attribute("output_dtype")
     if elem_type and elem_type != draft.elem_type(1):
         draft.refuse("its output has another type than its scale, which opset 22 does not allow")
     draft.drop("output_dtype")
-    return None
 
 
 @downgrade(23, "QuantizeLinear")
-def require_input_precision(draft: NodeDraft) -> Outcome:
+def require_input_precision(draft: NodeDraft) -> None:
     """Before opset 23: division in the type of the input and the scale."""
     precision = draft.attribute("precision")
     if precision and precision != draft.elem_type(0):
@@ -168,7 +165,6 @@ def require_input_precision(draft: NodeDraft) -> Outcome:
             "it divides in another type than its input has, which opset 22 does not support"
         )
     draft.drop("precision")
-    return None
 
 
 # It matters for 8-bit floats only, which the older versions do not support at all.

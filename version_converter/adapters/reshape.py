@@ -29,13 +29,12 @@ from ..snippets import reshape_with_zeros
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
-def drop_allowzero(draft: NodeDraft) -> Outcome:
+def drop_allowzero(draft: NodeDraft) -> None:
     """Before opset 14: a zero in the target shape copies the input's dimension."""
     if draft.attribute("allowzero"):
         if not _says_the_same(draft):
             draft.refuse("a dimension of 0 with allowzero = 1 does not exist in opset 13")
         draft.drop("allowzero")
-    return None
 
 
 def _says_the_same(draft: NodeDraft) -> bool:

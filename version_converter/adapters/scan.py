@@ -18,11 +18,11 @@ https://onnx.ai/onnx/operators/onnx__Scan.html
 from __future__ import annotations
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import downgrade
 
 
 @downgrade(11, "Scan")
-def count_scan_axes(draft: NodeDraft) -> Outcome:
+def count_scan_axes(draft: NodeDraft) -> None:
     """Convert negative axes to positive ones, by the rank of each input or output."""
     body = draft.body("body")
     scanned = draft.attribute("num_scan_inputs")
@@ -42,4 +42,3 @@ def count_scan_axes(draft: NodeDraft) -> Outcome:
                 draft.refuse(f"a negative axis in '{name}' needs a rank that is not known")
             counted.append(axis + (rank or 0) if axis < 0 else axis)
         draft.set(name, counted)
-    return None

@@ -41,17 +41,10 @@ Changed = Callable[[Value, Value, Value], Value]
 
 
 @upgrade(11, "Scatter")
-def to_scatter_elements(draft: NodeDraft) -> Outcome:
-    """The same operator under another name."""
-    draft.op_type = "ScatterElements"
-    return None
-
-
 @downgrade(11, "ScatterElements")
-def to_scatter(draft: NodeDraft) -> Outcome:
-    """The same operator under its old name."""
-    draft.op_type = "Scatter"
-    return None
+def rename(draft: NodeDraft) -> None:
+    """The same operator under another name."""
+    draft.op_type = "ScatterElements" if draft.is_upgrade else "Scatter"
 
 
 @longer_form(16, "ScatterElements")

@@ -24,13 +24,13 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ...ir import Tensor, Value
+from ...ir import Value
 from ...reference.overrides.slicing import taken
 from ..attribute_to_input import Move, move_attributes
 from ..flat_indices import as_int64, from_the_front
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
-from ..snippets import length_of, pick
+from ..snippets import length_of, numbers_below, pick
 
 move_attributes(
     10,
@@ -163,10 +163,7 @@ def _numbers(draft: NodeDraft, place: int, axis: int) -> Value:
     distance = _distance(draft, step, first, end)
     none = draft.emit("Less", [distance, zero], "none")
     count = draft.emit("Where", [none, zero, distance], "count")
-    one = Tensor(array=np.ones(1, np.int64)).message()
-    ones = draft.emit("ConstantOfShape", [count], "ones", value=one)
-    places = draft.emit("NonZero", [ones], "places")
-    offsets = draft.emit("Reshape", [places, draft.ints([-1], "flat")], "trips")
+    offsets = numbers_below(draft, count)
     if step.backward is not False or not step.is_one:
         offsets = draft.emit("Mul", [offsets, step.step], "offsets")
     return draft.emit("Add", [offsets, first], "picked")
@@ -210,10 +207,10 @@ def _bound(
 
 
 @downgrade(11, "Slice")
-def count_slice_axes(draft: NodeDraft) -> Outcome:
+def count_slice_axes(draft: NodeDraft) -> None:
     """Convert negative axes to positive ones in the input."""
     if draft.input(3) is None:
-        return None
+        return
     axes = draft.constant(3)
     if axes is None:
         rank = draft.required_rank("a Slice along axes from run time")
@@ -227,4 +224,3 @@ def count_slice_axes(draft: NodeDraft) -> Outcome:
             draft.required_axis(axis, "a negative axis") for axis in axes.reshape(-1).tolist()
         ]
         draft.set_input(3, draft.const(np.array(counted, axes.dtype), "axes"))
-    return None

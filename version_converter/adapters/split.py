@@ -17,7 +17,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, upgrade
+from ..registry import downgrade, upgrade
 from ..snippets import length_of
 
 negative_axes("Split", axis=Axis("axis"))
@@ -25,7 +25,7 @@ move_attributes(13, "Split", moves=[Move("split", 1, "ints")])
 
 
 @upgrade(18, "Split")
-def count_outputs(draft: NodeDraft) -> Outcome:
+def count_outputs(draft: NodeDraft) -> None:
     """Opset 18: an attribute counts equal parts."""
     if draft.input(1) is None:
         shape, axis, count = draft.shape() or [], draft.attribute("axis"), len(draft.node.outputs)
@@ -33,16 +33,15 @@ def count_outputs(draft: NodeDraft) -> Outcome:
         if length is not None and length % count:
             draft.refuse(f"a length of {length} has no {count} equal parts")
         draft.set("num_outputs", count)
-    return None
 
 
 @downgrade(18, "Split")
-def spell_lengths(draft: NodeDraft) -> Outcome:
+def spell_lengths(draft: NodeDraft) -> None:
     """Before opset 18: explicit lengths, if the last part is shorter."""
     count = draft.attribute("num_outputs")
     draft.drop("num_outputs")
     if count is None:
-        return None
+        return
     if count != len(draft.node.outputs) or draft.input(1) is not None:
         draft.refuse(
             f"num_outputs = {count} is not its number of outputs, or their lengths are an input"
@@ -50,14 +49,13 @@ def spell_lengths(draft: NodeDraft) -> Outcome:
     axis = draft.attribute("axis")
     length = draft.length(axis)
     if length is not None and length % count == 0:
-        return None
+        return
     if length is None or length < (count - 1) * -(-length // count):
         # So few elements leave a negative rest, which no run reaches that the original survives.
         draft.set_input(1, _lengths_at_run_time(draft, count, axis))
-        return None
+        return
     part = -(-length // count)
     draft.set_input(1, draft.ints([part] * (count - 1) + [length - part * (count - 1)], "split"))
-    return None
 
 
 def _lengths_at_run_time(draft: NodeDraft, count: int, axis: int) -> Value:

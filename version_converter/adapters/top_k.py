@@ -45,15 +45,6 @@ def slice_empty(draft: NodeDraft) -> Outcome:
     return [values, draft.emit("Cast", [values], "indices", to=onnx.TensorProto.INT64)]
 
 
-@downgrade(11, "TopK")
-def refuse_smallest(draft: NodeDraft) -> Outcome:
-    """Before opset 11: the largest only; the smallest need a longer form."""
-    if not draft.attribute("largest"):
-        draft.refuse("largest = 0 does not exist in opset 10")
-    draft.drop("largest", "sorted")
-    return None
-
-
 @longer_form(11, "TopK")
 def rank_by_keys(draft: NodeDraft) -> Outcome:
     """Below opset 11: the largest by float keys."""

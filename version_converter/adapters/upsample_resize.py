@@ -38,19 +38,17 @@ added_values(
 
 
 @upgrade(10, "Upsample")
-def upsample_to_resize(draft: NodeDraft) -> Outcome:
+def upsample_to_resize(draft: NodeDraft) -> None:
     """Opset 10: Resize with the same inputs."""
     draft.op_type = "Resize"
-    return None
 
 
 @downgrade(10, "Resize")
-def resize_to_upsample(draft: NodeDraft) -> Outcome:
+def resize_to_upsample(draft: NodeDraft) -> None:
     """Opset 9: Upsample, which never shrinks."""
     if not (draft.required_constant(1, "input 'scales'") >= 1).all():
         draft.refuse("Upsample in opset 9 takes no scale below 1")
     draft.op_type = "Upsample"
-    return None
 
 
 @upgrade(11, "Resize")
@@ -77,15 +75,14 @@ def write_old_modes(draft: NodeDraft) -> Outcome:
     return [data]
 
 
-def _spelled(draft: NodeDraft, rounding: str) -> Outcome:
+def _spelled(draft: NodeDraft, rounding: str) -> None:
     draft.inputs = [draft.input(0), draft.const(_EMPTY, "roi"), draft.input(1)]
     draft.set("coordinate_transformation_mode", "asymmetric")
     draft.set("nearest_mode", rounding)
-    return None
 
 
 @downgrade(11, "Resize")
-def require_old_modes(draft: NodeDraft) -> Outcome:
+def require_old_modes(draft: NodeDraft) -> None:
     """Opset 10: one mode of positions, and scales only."""
     check_names(draft)
     mode = draft.text("mode")
@@ -107,7 +104,6 @@ def require_old_modes(draft: NodeDraft) -> Outcome:
         value = draft.const(scales, "scales")
     draft.attributes = {name: m for name, m in draft.attributes.items() if name == "mode"}
     draft.inputs = [draft.input(0), value]
-    return None
 
 
 @longer_form(11, "Resize")
@@ -168,7 +164,7 @@ def _rounds_as_before(scales: Array, rounding: str) -> bool:
 
 
 @upgrade(13, "Resize")
-def drop_empty_inputs(draft: NodeDraft) -> Outcome:
+def drop_empty_inputs(draft: NodeDraft) -> None:
     """Opset 13: unused inputs are absent instead of empty."""
     if draft.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
         draft.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
@@ -178,20 +174,18 @@ def drop_empty_inputs(draft: NodeDraft) -> Outcome:
         constant, shape = draft.constant(index), draft.shape(index)
         if (constant is not None and constant.size == 0) or shape == [0]:
             draft.set_input(index, None)
-    return None
 
 
 @downgrade(13, "Resize")
-def add_empty_inputs(draft: NodeDraft) -> Outcome:
+def add_empty_inputs(draft: NodeDraft) -> None:
     """Before opset 13: the region and the scales are required, and may be empty."""
     for index, label in ((1, "roi"), (2, "scales")):
         if draft.input(index) is None:
             draft.set_input(index, draft.const(_EMPTY, label))
-    return None
 
 
 @downgrade(18, "Resize")
-def expand_axes(draft: NodeDraft) -> Outcome:
+def expand_axes(draft: NodeDraft) -> None:
     """Before opset 18: scales and sizes for all axes."""
     if draft.attribute("antialias"):
         draft.refuse("antialias = 1 does not exist in opset 17")
@@ -202,7 +196,6 @@ def expand_axes(draft: NodeDraft) -> Outcome:
     if axes is not None:
         _spread(draft, axes)
     draft.drop("antialias", "keep_aspect_ratio_policy", "axes")
-    return None
 
 
 def _spread(draft: NodeDraft, axes: list[int]) -> None:

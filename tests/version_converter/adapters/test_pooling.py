@@ -26,7 +26,7 @@ def test_the_order_of_indices_that_are_not_given():
     node = "MaxPool <kernel_shape = [2, 2]> (x)"
     ordered = "MaxPool <storage_order = 1, kernel_shape = [2, 2]> (x)"
     assert_writes(f"y = {ordered}", 8, 7, [node], "float[1, 1, 4, 4] x")
-    reason = "'storage_order' = 1 does not exist"
+    reason = "its output 1 is used and does not exist"
     assert_refuses(f"z, y = {ordered}", 8, 7, reason, "float[1, 1, 4, 4] x")
 
 
