@@ -50,7 +50,7 @@ def convert_to_initializer(draft: NodeDraft) -> Sequence[Value | None]:
 def multiply_lengths(draft: NodeDraft) -> Sequence[Value | None]:
     """The product of the shape."""
     shape = draft.emit("Shape", [draft.input(0)], "shape")
-    return [_reduced(draft, "ReduceProd", shape, [0])]
+    return [draft.along("ReduceProd", shape, [0], keepdims=0)]
 
 
 @decomposes("Identity")
@@ -143,7 +143,7 @@ def reduce_channels(draft: NodeDraft) -> Sequence[Value | None]:
     axes = list(range(2, draft.required_rank("a global pool")))
     if not axes:
         draft.refuse("there is no axis after the channels")
-    return [_reduced(draft, "ReduceMax", draft.input(0), axes, keepdims=1)]
+    return [draft.along("ReduceMax", draft.data, axes, keepdims=1)]
 
 
 @decomposes("Split")
@@ -162,7 +162,7 @@ def slice_outputs(draft: NodeDraft) -> Sequence[Value | None]:
 def sum_absolute_values(draft: NodeDraft) -> Sequence[Value | None]:
     """The sum of absolute values."""
     _require_axes_in_use(draft)
-    return [_sum(draft, draft.emit("Abs", [draft.input(0)], "sizes"))]
+    return [_sum(draft, draft.emit("Abs", [draft.data], "sizes"))]
 
 
 @decomposes("ReduceLogSum")
@@ -171,7 +171,7 @@ def take_logarithm_of_sum(draft: NodeDraft) -> Sequence[Value | None]:
     _require_axes_in_use(draft)
     if draft.required_dtype(0, "a logarithm").kind != "f":
         draft.refuse("Log takes no whole numbers")
-    return [draft.emit("Log", [_sum(draft, draft.input(0))])]
+    return [draft.emit("Log", [_sum(draft, draft.data)])]
 
 
 def _require_axes_in_use(draft: NodeDraft) -> None:
@@ -179,18 +179,16 @@ def _require_axes_in_use(draft: NodeDraft) -> None:
         draft.refuse("without axes it may reduce nothing")
 
 
-def _sum(draft: NodeDraft, value: Value | None) -> Value:
+def _sum(draft: NodeDraft, value: Value) -> Value:
     """A ReduceSum along the axes of another reduction."""
-    keepdims = draft.attribute("keepdims")
-    if draft.source >= 18:
-        return draft.emit("ReduceSum", [value, draft.input(1)], "sum", keepdims=keepdims)
-    axes = draft.attribute("axes")
-    if axes is None:
-        return draft.emit("ReduceSum", [value], "sum", keepdims=keepdims)
-    if draft.source >= 13:
-        inputs = [value, draft.ints(axes, "axes")]
-        return draft.emit("ReduceSum", inputs, "sum", keepdims=keepdims)
-    return draft.emit("ReduceSum", [value], "sum", axes=list(axes), keepdims=keepdims)
+    axes, keepdims = (
+        draft.attribute("axes") if draft.source < 18 else None,
+        draft.attribute("keepdims"),
+    )
+    if axes is not None:
+        return draft.along("ReduceSum", value, axes, "sum", keepdims=keepdims)
+    inputs = [value, *draft.inputs[1:]]
+    return draft.emit("ReduceSum", inputs, "sum", keepdims=keepdims)
 
 
 @decomposes("Compress")
@@ -319,13 +317,3 @@ def _slice(draft: NodeDraft, axis: int, start: int, end: int) -> Value:
         return draft.emit("Slice", [draft.input(0)], axes=[axis], starts=[start], ends=[end])
     places = [draft.ints([number], "place") for number in (start, end, axis)]
     return draft.emit("Slice", [draft.input(0), *places])
-
-
-def _reduced(
-    draft: NodeDraft, op_type: str, value: Value | None, axes: Sequence[int], keepdims: int = 0
-) -> Value:
-    """A reduction in the form of the opset."""
-    if draft.source >= 18:
-        inputs = [value, draft.ints(axes, "axes")]
-        return draft.emit(op_type, inputs, keepdims=keepdims)
-    return draft.emit(op_type, [value], axes=list(axes), keepdims=keepdims)

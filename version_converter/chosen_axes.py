@@ -18,10 +18,6 @@ _END = np.iinfo(np.int64).max
 OTHERS = tuple(name for name in REDUCTIONS if name != "ReduceSum")
 """All reductions but ReduceSum, whose axes became an input before theirs did."""
 
-AXES_ARE_INPUTS = {"ReduceSum": 13, **dict.fromkeys(OTHERS, 18)}
-"""The opset from which on a reduction has its axes as an input."""
-
-
 _MOST_AXES = 64
 """Limit of axes; each takes a column of a table."""
 
@@ -55,7 +51,7 @@ class ChosenAxes:
         column = draft.emit("Reshape", [self.axes, draft.ints([-1, 1], "column")], "column")
         same = draft.emit("Equal", [column, draft.ints(range(self.rank), "numbers")], "same")
         number = draft.emit("Cast", [same], "number", to=_T.INT64)
-        most = _reduced(draft, "ReduceMax", number, 0, "chosen", keepdims=0)
+        most = draft.along("ReduceMax", number, [0], "chosen", keepdims=0)
         self.flags = draft.emit("Cast", [most], "chosen", to=_T.BOOL)
 
     def others(self) -> Value:
@@ -94,7 +90,7 @@ class ChosenAxes:
                 row = draft.emit(
                     "Pad", [data, draft.const(pads, "pads"), self._scalar(neutral, dtype)]
                 )
-            reduction = _reduced(draft, op_type, row, axis, "found", keepdims=1)
+            reduction = draft.along(op_type, row, [axis], "found", keepdims=1)
             chosen = draft.emit("Gather", [self.flags, draft.const(np.array(axis), "axis")], axis=0)
             data = draft.emit("Where", [chosen, reduction, data], "spread")
         return data
@@ -109,13 +105,3 @@ class ChosenAxes:
         if not draft.attribute("keepdims"):
             result = draft.emit("Squeeze", [result, self.axes], "first")
         return result
-
-
-def _reduced(
-    draft: NodeDraft, op_type: str, data: Value, axis: int, label: str, keepdims: int
-) -> Value:
-    """Data reduced over a constant axis, which is an input or an attribute by opset."""
-    if draft.builder.opset >= AXES_ARE_INPUTS[op_type]:
-        inputs = [data, draft.ints([axis], "axis")]
-        return draft.emit(op_type, inputs, label, keepdims=keepdims)
-    return draft.emit(op_type, [data], label, axes=[axis], keepdims=keepdims)

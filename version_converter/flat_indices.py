@@ -108,7 +108,6 @@ def lengths(draft: NodeDraft, data: Value, first: int, end: int = _END) -> Value
 
 def as_int64(draft: NodeDraft, index: int) -> Value:
     """An input of indices as 64-bit integers."""
-    value = draft.input(index)
-    assert value is not None
     is_int64 = draft.elem_type(index) == onnx.TensorProto.INT64
+    value = draft.required(index)
     return value if is_int64 else draft.emit("Cast", [value], to=onnx.TensorProto.INT64)

@@ -12,6 +12,7 @@ from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value, constant
 from ..ir.attributes import value_of
 from ..ir.option_names import by
 from ..ops.builder import Builder
+from ..ops.schema_queries import formal_inputs
 from ..ops.schemas import Schema, default_of, schema_at
 from .constants import Constants
 from .errors import Refused
@@ -129,6 +130,17 @@ class NodeDraft:
         """An input of the draft; None where it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
 
+    def required(self, index: int) -> Value:
+        """An input of the draft that its schema requires."""
+        value = self.inputs[index]
+        assert value is not None
+        return value
+
+    @property
+    def data(self) -> Value:
+        """Input 0, which the schema requires."""
+        return self.required(0)
+
     def set_input(self, index: int, value: Value | None) -> None:
         """Connect an input of the draft."""
         while len(self.inputs) <= index:
@@ -233,13 +245,21 @@ class NodeDraft:
         Raises:
             Refused: it is not known.
         """
+        return onnx.helper.tensor_dtype_to_np_dtype(self.required_elem_type(index, why))
+
+    def required_elem_type(self, index: int, why: str) -> int:
+        """The element type of an input.
+
+        Raises:
+            Refused: it is not known.
+        """
         elem_type = self.elem_type(index)
         if elem_type is None:
             self.refuse(
                 f"{why} needs the one element type of input {index}, which is not known; declare"
                 " it, or in a function that is called with several types, inline that first"
             )
-        return onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        return elem_type
 
     def is_used(self, index: int) -> bool:
         """Test whether an output of the node is present, and read or named by something."""
@@ -337,8 +357,18 @@ class NodeDraft:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         return self.const(value.constant.numpy().astype(dtype), "cast")
 
+    def as_type(self, value: Value, elem_type: int) -> Value:
+        """`value` in a type; itself where it has that."""
+        return value if self.types.elem_type(value) == elem_type else self.cast(value, elem_type)
+
+    def along(
+        self, op_type: str, value: Value, axes: Sequence[int], label: str = "", **values: Any
+    ) -> Value:
+        """Add a node along constant axes, which are an attribute or input 1, by opset."""
+        if (formal_inputs(op_type, self.builder.opset) or 0) < 2:
+            return self.emit(op_type, [value], label, axes=list(axes), **values)
+        return self.emit(op_type, [value, self.ints(axes, "axes")], label, **values)
+
     def unsqueeze(self, value: Value, axes: Sequence[int]) -> Value:
         """`value` with axes of length 1 inserted."""
-        if self.target < 13:
-            return self.emit("Unsqueeze", [value], axes=list(axes))
-        return self.emit("Unsqueeze", [value, self.ints(axes, "axes")])
+        return self.along("Unsqueeze", value, axes)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import onnx
 
@@ -19,6 +19,8 @@ Outcome = Sequence[Value | None] | None
 """The values that replace a node's outputs; None where its draft does."""
 
 Adapter = Callable[[NodeDraft], Outcome]
+
+AdapterT = TypeVar("AdapterT", bound=Adapter)
 
 Adapters = dict[tuple[str, int], tuple[Adapter, ...]]
 
@@ -49,7 +51,7 @@ INEXACT_BODIES: set[str] = set()
 
 def upgrade(
     version: int, *op_types: str, where: Callable[[Form], bool] = always, kinds: str = ""
-) -> Callable[[Adapter], Adapter]:
+) -> Callable[[AdapterT], AdapterT]:
     """Register an adapter from opset `version` - 1 to `version`.
 
     Args:
@@ -61,7 +63,7 @@ def upgrade(
 
 def downgrade(
     version: int, *op_types: str, where: Callable[[Form], bool] = always, kinds: str = ""
-) -> Callable[[Adapter], Adapter]:
+) -> Callable[[AdapterT], AdapterT]:
     """Register an adapter from opset `version` to `version` - 1; arguments as of `upgrade`."""
     return _registrar(DOWNGRADES, version, op_types, Concern(where, kinds))
 
@@ -93,8 +95,8 @@ def longer_form(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
 
 def _registrar(
     table: Adapters, version: int, op_types: tuple[str, ...], concern: Concern
-) -> Callable[[Adapter], Adapter]:
-    def register(adapter: Adapter) -> Adapter:
+) -> Callable[[AdapterT], AdapterT]:
+    def register(adapter: AdapterT) -> AdapterT:
         for op_type in op_types:
             CONCERNS[op_type, version, adapter] = concern
             table[op_type, version] = (*table.get((op_type, version), ()), adapter)

@@ -59,8 +59,7 @@ def resample(draft: NodeDraft) -> list[Value]:
         Refused: lengths or scales are not known, or a mode is unsupported.
     """
     check_names(draft)
-    mode, elem_type, data = draft.text("mode"), draft.elem_type(0), draft.input(0)
-    assert data is not None
+    mode, elem_type, data = draft.text("mode"), draft.elem_type(0), draft.data
     changed = [(axis, _taps(draft, axis, mode)) for axis in _axes(draft)]
     floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
     inner = elem_type

@@ -103,13 +103,6 @@ def round_half_even(draft: NodeDraft, data: Value, dtype: np.dtype[Any]) -> Valu
     return draft.emit("Where", [up, above, below])
 
 
-def mean_along(draft: NodeDraft, value: Value, axes: Sequence[int]) -> Value:
-    """The mean along axes, which keep length 1."""
-    if draft.builder.opset < 18:
-        return draft.emit("ReduceMean", [value], "mean", axes=list(axes))
-    return draft.emit("ReduceMean", [value, draft.ints(axes, "axes")], "mean")
-
-
 def mean_and_deviations(
     draft: NodeDraft, value: Value, axes: Sequence[int]
 ) -> tuple[Value, Value, Value]:
@@ -118,10 +111,10 @@ def mean_and_deviations(
     The difference of mean squares and the squared mean is equal on paper, but loses all digits
     where the mean is large.
     """
-    mean = mean_along(draft, value, axes)
+    mean = draft.along("ReduceMean", value, axes, "mean")
     deviations = draft.emit("Sub", [value, mean], "deviations")
     squares = draft.emit("Mul", [deviations, deviations], "squares")
-    return mean, deviations, mean_along(draft, squares, axes)
+    return mean, deviations, draft.along("ReduceMean", squares, axes, "mean")
 
 
 def with_epsilon(draft: NodeDraft, variance: Value) -> Value:

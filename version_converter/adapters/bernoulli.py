@@ -19,10 +19,8 @@ inexact_body("Bernoulli")
 @downgrade(15, "Bernoulli")
 def compare_with_random(draft: NodeDraft) -> Outcome:
     """Opset 14: compare a random number from 0 to 1 with the probability."""
-    draft.required_dtype(0, "a number to compare it with")
-    probability, own = draft.input(0), draft.elem_type(0)
-    assert probability is not None and own is not None
+    own = draft.required_elem_type(0, "a number to compare it with")
     seed = {name: m for name, m in draft.attributes.items() if name == "seed"}
-    sample = draft.emit("RandomUniformLike", [probability], "drawn", attributes=seed)
-    is_one = draft.emit("Less", [sample, probability], "is_one")
+    sample = draft.emit("RandomUniformLike", [draft.data], "drawn", attributes=seed)
+    is_one = draft.emit("Less", [sample, draft.data], "is_one")
     return [draft.emit("Cast", [is_one], to=draft.attribute("dtype") or own)]

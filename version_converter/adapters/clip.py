@@ -25,8 +25,7 @@ def clip_integers(draft: NodeDraft) -> Outcome:
     """Before opset 12: floats only. The upper bound is applied last, so that it wins."""
     if is_float(draft):
         return None
-    value, low, high = draft.input(0), draft.input(1), draft.input(2)
-    assert value is not None
+    value, low, high = draft.data, draft.input(1), draft.input(2)
     if low is not None:
         value = pick(draft, "Greater", value, low)
     if high is not None:

@@ -18,10 +18,8 @@ from ..registry import Outcome, longer_form
 @longer_form(11, "CumSum")
 def add_in_a_scan(draft: NodeDraft) -> Outcome:
     """Below opset 11: a Scan along the axis, which adds in the same order."""
-    draft.required_dtype(0, "a Scan")
+    data, elem_type = draft.data, draft.required_elem_type(0, "a Scan")
     rank, axis = draft.required_rank("a Scan"), draft.required_constant(1, "the axis")
-    data, elem_type = draft.input(0), draft.elem_type(0)
-    assert data is not None and elem_type is not None
     if not rank:
         draft.refuse("a number alone has no axis to add along")
     place = draft.required_axis(draft.one_number(axis, "its axis"), "a Scan")

@@ -22,7 +22,7 @@ def convert_to_matmul(draft: NodeDraft) -> Outcome:
     stretched = _stretched(draft, terms, output)
     others = _others(terms, output)
     values = [
-        _summed(draft, draft.input(index), term, besides)
+        _summed(draft, draft.required(index), term, besides)
         for index, (term, besides) in enumerate(zip(terms, others, strict=True))
     ]
     terms = [
@@ -120,13 +120,10 @@ def _others(terms: list[str], output: str) -> list[str]:
     return ["".join(terms[:i] + terms[i + 1 :]) + output for i in range(len(terms))]
 
 
-def _summed(draft: NodeDraft, value: Value | None, term: str, others: str) -> Value:
+def _summed(draft: NodeDraft, value: Value, term: str, others: str) -> Value:
     """An input summed over the labels that only it has."""
-    assert value is not None
     axes = [axis for axis, label in enumerate(term) if label not in others]
-    if not axes:
-        return value
-    return draft.emit("ReduceSum", [value], "summed", axes=axes, keepdims=0)
+    return draft.along("ReduceSum", value, axes, "summed", keepdims=0) if axes else value
 
 
 def _ordered(draft: NodeDraft, value: Value, labels: str, order: str) -> Value:

@@ -37,8 +37,7 @@ def approximate_by_polynomials(draft: NodeDraft) -> Outcome:
     dtype, elem_type = draft.required_dtype(0, "Erf"), draft.elem_type(0) or 0
     if (dtype.kind == "f" and dtype.itemsize > 4) or dtype.kind in "iu":
         draft.refuse("below opset 9 it is supported for floats of at most 32 bits only")
-    data, one = draft.input(0), _float(draft, 1.0, "one")
-    assert data is not None
+    data, one = draft.data, _float(draft, 1.0, "one")
     if elem_type != onnx.TensorProto.FLOAT:
         data = draft.emit("Cast", [data], "data", to=onnx.TensorProto.FLOAT)
     size = draft.emit("Abs", [data], "size")

@@ -16,8 +16,7 @@ from ..snippets import tile
 @longer_form(8, "Expand")
 def tile_axes(draft: NodeDraft) -> Outcome:
     """Below opset 8: Tile, which repeats axes of length 1."""
-    data, target, rank, lengths = draft.input(0), draft.input(1), draft.rank(), draft.shape(1)
-    assert data is not None and target is not None
+    rank, lengths = draft.rank(), draft.shape(1)
     if rank is None or lengths is None or len(lengths) != 1 or lengths[0] is None:
         draft.refuse("Tile needs the rank of input 0 and how many lengths are wanted")
     shape, constant = draft.shape() or [], draft.constant(1)
@@ -26,4 +25,4 @@ def tile_axes(draft: NodeDraft) -> Outcome:
     )
     if any(size not in (None, 1) and other not in (1, size) for size, other in pairs):
         draft.refuse(f"what has the shape {shape} does not become {constant}")
-    return [tile(draft, data, rank, target, lengths[0])]
+    return [tile(draft, draft.data, rank, draft.required(1), lengths[0])]

@@ -36,8 +36,7 @@ negative_axes("Flatten", axis=Axis("axis"))
 def reshape_to_matrix(draft: NodeDraft) -> Outcome:
     """Below opset 9: Reshape, where one of the lengths is known and not 0; else Flatten of
     doubles."""
-    data, axis, elem_type = draft.input(0), draft.attribute("axis"), draft.elem_type()
-    assert data is not None
+    data, axis, elem_type = draft.data, draft.attribute("axis"), draft.elem_type()
     rank = draft.rank()
     if rank is not None and axis != rank:
         axis = draft.checked_axis(axis)

@@ -24,8 +24,7 @@ from ..snippets import length_of, numbers_below
 @longer_form(11, "GatherND")
 def gather_rows(draft: NodeDraft) -> Outcome:
     """Below opset 11: Gather from the merged first axes."""
-    data, depth, indices = draft.input(0), depth_of(draft), as_int64(draft, 1)
-    assert data is not None
+    data, depth, indices = draft.data, depth_of(draft), as_int64(draft, 1)
     shape, constant = draft.shape(), draft.constant(1)
     lengths = [None] * depth if shape is None else shape[:depth]
     tuples = np.zeros((0, depth)) if constant is None else constant.reshape(-1, depth)

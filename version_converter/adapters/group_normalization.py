@@ -58,18 +58,15 @@ def scale_channels(draft: NodeDraft) -> Outcome:
 
 def _normalized(draft: NodeDraft) -> tuple[Value, Value]:
     """The shape of the data, and its groups as rows, normalized as floats or doubles."""
-    draft.required_dtype(0, "the precision")
-    own, data = draft.elem_type(0), draft.input(0)
-    assert data is not None and own is not None
+    own = draft.required_elem_type(0, "the precision")
     inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
-    shape = draft.emit("Shape", [data], "shape")
+    shape = draft.emit("Shape", [draft.data], "shape")
     rows = draft.ints([0, _groups(draft), -1], "groups")
-    groups = draft.emit("Reshape", [data, rows])
-    wide = groups if own == inner else draft.cast(groups, inner)
-    _, deviations, variance = mean_and_deviations(draft, wide, [2])
+    groups = draft.emit("Reshape", [draft.data, rows])
+    _, deviations, variance = mean_and_deviations(draft, draft.as_type(groups, inner), [2])
     size = draft.emit("Sqrt", [with_epsilon(draft, variance)])
     result = draft.emit("Div", [deviations, size], "normalized")
-    return shape, result if own == inner else draft.cast(result, own)
+    return shape, draft.as_type(result, own)
 
 
 def _groups(draft: NodeDraft) -> int:

@@ -31,9 +31,7 @@ class _Wide:
         dtype, self.own = draft.required_dtype(0, draft.op_type), draft.elem_type(0) or 0
         if dtype.kind == "f" and dtype.itemsize > 4 and draft.op_type not in ("Sinh", "Cosh"):
             draft.refuse("below opset 9 it is supported for floats of at most 32 bits only")
-        data = draft.input(0)
-        assert data is not None
-        self.draft = draft
+        self.draft, data = draft, draft.data
         self.type = max(wide, self.own) if self.own in (_FLOAT, _DOUBLE) else wide
         self.dtype = onnx.helper.tensor_dtype_to_np_dtype(self.type)
         self.x = data if self.own == self.type else draft.emit("Cast", [data], to=self.type)

@@ -20,20 +20,18 @@ inexact_body("LayerNormalization")
 @downgrade(17, "LayerNormalization")
 def normalize_by_deviations(draft: NodeDraft) -> Outcome:
     """Opset 16: the specification's formula, where onnx's function subtracts squares."""
-    own, stash, data = _own_type(draft), draft.attribute("stash_type"), draft.input(0)
-    assert data is not None
+    own, stash = draft.required_elem_type(0, "the precision"), draft.attribute("stash_type")
     require_unidirectional(draft, 1, 2)
     # It is computed at least as exactly as its mean.
     inner = own if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
     axis = draft.attribute("axis")
     draft.checked_axis(axis)
     rank = draft.required_rank("a positive 'axis'") if axis >= 0 else 0
-    wide = data if own == inner else draft.cast(data, inner)
+    wide = draft.as_type(draft.data, inner)
     mean, deviations, variance = mean_and_deviations(draft, wide, list(range(axis, rank)))
     inverse = draft.emit("Reciprocal", [draft.emit("Sqrt", [with_epsilon(draft, variance)])])
     result = draft.emit("Mul", [deviations, inverse], "normalized")
-    result = result if own == inner else draft.cast(result, own)
-    result = draft.emit("Mul", [result, draft.input(1)], "scaled")
+    result = draft.emit("Mul", [draft.as_type(result, own), draft.input(1)], "scaled")
     if draft.input(2) is not None:
         result = draft.emit("Add", [result, draft.input(2)], "moved")
     others = [
@@ -41,10 +39,3 @@ def normalize_by_deviations(draft: NodeDraft) -> Outcome:
         for index, value in ((1, mean), (2, inverse))
     ]
     return [result, *others]
-
-
-def _own_type(draft: NodeDraft) -> int:
-    draft.required_dtype(0, "the precision")
-    own = draft.elem_type(0)
-    assert own is not None
-    return own

@@ -32,10 +32,9 @@ def write_axes(draft: NodeDraft) -> None:
 @downgrade(9, "MeanVarianceNormalization")
 def normalize_by_deviations(draft: NodeDraft) -> Outcome:
     """Opset 8: the specification's formula, where onnx's function subtracts squares."""
-    dtype, data = draft.required_dtype(0, "the least divisor"), draft.input(0)
-    assert data is not None
+    dtype = draft.required_dtype(0, "the least divisor")
     axes = [draft.checked_axis(axis) for axis in draft.attribute("axes")]
-    _, deviations, variance = mean_and_deviations(draft, data, axes)
+    _, deviations, variance = mean_and_deviations(draft, draft.data, axes)
     least = draft.const(np.array(_LEAST, dtype), "least")
     size = draft.emit("Add", [draft.emit("Sqrt", [variance]), least])
     return [draft.emit("Div", [deviations, size])]

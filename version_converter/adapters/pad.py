@@ -66,10 +66,9 @@ def pad_all_axes(draft: NodeDraft) -> None:
 def pad_by_joining(draft: NodeDraft) -> Outcome:
     """Below opset 11: constant pads only. Run-time ones become tensors of the requested lengths,
     concatenated before and after; negative ones become a Slice."""
-    mode, data, pads = draft.text("mode"), draft.input(0), draft.input(1)
+    mode, data, pads = draft.text("mode"), draft.data, draft.required(1)
     if mode != "constant":
         draft.refuse(f"mode = '{mode}' with pads from run time is not written out")
-    assert data is not None and pads is not None
     if draft.input(2) is None:
         draft.required_dtype(0, "the value")
     rank = draft.required_rank("pads from run time")

@@ -47,11 +47,8 @@ def pool_maxima(draft: NodeDraft) -> Outcome:
         return pad_windows(draft, per_axis)
     if draft.is_used(1):
         draft.refuse("indices of dilated windows are not written out")
-    data = draft.input(0)
-    assert data is not None
-    return [*gather_windows(draft, data, [_inside(draft, window) for window in per_axis]), None][
-        : len(draft.node.outputs)
-    ]
+    places = [_inside(draft, window) for window in per_axis]
+    return [*gather_windows(draft, draft.data, places), None][: len(draft.node.outputs)]
 
 
 def _inside(draft: NodeDraft, window: Window) -> Array:
@@ -78,8 +75,7 @@ def pool_means(draft: NodeDraft) -> Outcome:
 def pool_dilated_windows(draft: NodeDraft) -> Outcome:
     """Below opset 19 (LpPool 18): gather dilated windows side by side from padded data. A mean
     counts the padding if `count_include_pad` is set, or there is none."""
-    per_axis, data = windows(draft), draft.input(0)
-    assert data is not None
+    per_axis, data = windows(draft), draft.data
     padded = any(window.start or window.end for window in per_axis)
     mean = draft.op_type == "AveragePool"
     if not mean and all(window.step == 1 for window in per_axis):

@@ -50,17 +50,13 @@ def require_one_scale(draft: NodeDraft) -> None:
 @longer_form(10, "DequantizeLinear")
 def subtract_and_scale(draft: NodeDraft) -> Outcome:
     """The definition in full: integers minus the zero point, times the scale."""
-    dtype, data, zero_point = (
-        draft.required_dtype(0, "a difference"),
-        draft.input(0),
-        draft.input(2),
-    )
+    dtype, zero_point = draft.required_dtype(0, "a difference"), draft.input(2)
     scale = _spread(draft, 1)
     if zero_point is None:
-        return [draft.emit("Mul", [draft.emit("Cast", [data], to=_FLOAT), scale])]
+        return [draft.emit("Mul", [draft.emit("Cast", [draft.data], to=_FLOAT), scale])]
     # Of 8 and 16 bits a difference is exact as a float; one of 32 bits is rounded once.
     inner = onnx.TensorProto.INT32 if dtype == np.int32 else _FLOAT
-    parts = [draft.emit("Cast", [value], to=inner) for value in (data, _spread(draft, 2))]
+    parts = [draft.emit("Cast", [value], to=inner) for value in (draft.data, _spread(draft, 2))]
     difference = draft.emit("Sub", parts, "difference")
     return [draft.emit("Mul", [draft.emit("Cast", [difference], to=_FLOAT), scale])]
 
@@ -96,8 +92,7 @@ def divide_and_round(draft: NodeDraft) -> Outcome:
 def _spread(draft: NodeDraft, index: int) -> Value:
     """A scale or zero point in a shape that broadcasts to the data. There is one for all, one for
     each slice along the axis, or one for each block."""
-    value, shape = draft.input(index), draft.shape(index)
-    assert value is not None
+    value, shape = draft.required(index), draft.shape(index)
     if shape is None:
         draft.refuse_unknown("writing it out needs the shape of its scale, which")
     if index == 1 and draft.elem_type(1) != _FLOAT:

@@ -35,14 +35,11 @@ harmless("Range", attribute="stash_type")
 def emit_range(draft: NodeDraft) -> Outcome:
     """Below opset 11: multiples of the step for integers, as 64-bit ones, and a Loop of additions
     for floats. Onnx's function counts in floats, which round."""
-    draft.required_dtype(0, "Range")
-    own = draft.elem_type() or 0
+    own = draft.required_elem_type(0, "Range")
     integers = own not in (_T.FLOAT, _T.DOUBLE)
-    operands = []
-    for index in range(3):
-        value = draft.input(index)
-        assert value is not None
-        operands.append(draft.cast(value, _T.INT64) if integers and own != _T.INT64 else value)
+    operands = [draft.required(index) for index in range(3)]
+    if integers:
+        operands = [draft.as_type(value, _T.INT64) for value in operands]
     start, limit, delta = operands
     count = _count(draft, limit, start, delta)
     if not integers:

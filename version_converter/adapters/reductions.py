@@ -120,9 +120,8 @@ def accumulate(draft: NodeDraft) -> Outcome:
 
 def _over_chosen(draft: NodeDraft, dtype: np.dtype[Any], neutral: float) -> Value:
     """The node's reduction, axis by axis."""
-    chosen, data = ChosenAxes(draft), draft.input(0)
-    assert data is not None
-    data = chosen.never_empty(data, dtype, neutral)
+    chosen = ChosenAxes(draft)
+    data = chosen.never_empty(draft.data, dtype, neutral)
     return chosen.first(chosen.spread(draft.op_type, data, dtype, neutral))
 
 
@@ -130,12 +129,11 @@ def _over_chosen(draft: NodeDraft, dtype: np.dtype[Any], neutral: float) -> Valu
 def reduce_to_log_of_sum(draft: NodeDraft) -> Outcome:
     """Below opset 18, run-time axes: the maximum plus the logarithm of the summed exponentials of
     distances from it. None of these overflows. Infinities and NaN are not subtracted."""
-    dtype, data = draft.required_dtype(0, "the largest"), draft.input(0)
+    dtype = draft.required_dtype(0, "the largest")
     if dtype not in _FLOATS:
         draft.refuse("axes from run time are written out for floats only")
     chosen = ChosenAxes(draft)
-    assert data is not None
-    data = chosen.never_empty(data, dtype, -np.inf)
+    data = chosen.never_empty(draft.data, dtype, -np.inf)
     largest = chosen.spread("ReduceMax", data, dtype, -np.inf)
     top, bottom, zero = (draft.const(np.array(n, dtype), "end") for n in (np.inf, -np.inf, 0))
     finite = draft.emit(

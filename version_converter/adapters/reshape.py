@@ -39,9 +39,8 @@ def drop_allowzero(draft: NodeDraft) -> None:
 
 def _says_the_same(draft: NodeDraft) -> bool:
     """Test whether each target dimension that may be zero equals the input's."""
-    sizes = draft.types.dimensions(draft.input(0)) or ()
-    constant, shape = draft.constant(1), draft.input(1)
-    target = None if shape is None else draft.types.elements(shape)
+    sizes, constant = draft.types.dimensions(draft.data) or (), draft.constant(1)
+    target = draft.types.elements(draft.required(1))
     if constant is not None:
         target = [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
     return target is not None and all(
@@ -54,6 +53,4 @@ def _says_the_same(draft: NodeDraft) -> bool:
 @longer_form(14, "Reshape")
 def reshape_then_slice(draft: NodeDraft) -> Outcome:
     """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced."""
-    data, shape = draft.input(0), draft.input(1)
-    assert data is not None and shape is not None
-    return [reshape_with_zeros(draft, data, shape)]
+    return [reshape_with_zeros(draft, draft.data, draft.required(1))]

@@ -14,7 +14,7 @@ import onnx
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body
-from ..snippets import mean_along, require_unidirectional, with_epsilon
+from ..snippets import require_unidirectional, with_epsilon
 
 inexact_body("RMSNormalization")
 
@@ -23,18 +23,15 @@ inexact_body("RMSNormalization")
 def normalize_by_squares(draft: NodeDraft) -> Outcome:
     """Opset 22: at least as exact as the input, where onnx's function computes doubles as
     floats."""
-    draft.required_dtype(0, "the precision")
+    own = draft.required_elem_type(0, "the precision")
     require_unidirectional(draft, 1)
-    own, data = draft.elem_type(0), draft.input(0)
     double = onnx.TensorProto.DOUBLE in (own, draft.attribute("stash_type"))
     inner = onnx.TensorProto.DOUBLE if double else onnx.TensorProto.FLOAT
-    assert data is not None and own is not None
-    wide = data if own == inner else draft.cast(data, inner)
+    wide = draft.as_type(draft.data, inner)
     squares = draft.emit("Mul", [wide, wide], "squares")
     size = draft.emit("Sqrt", [with_epsilon(draft, _mean(draft, squares))], "size")
     result = draft.emit("Div", [wide, size], "normalized")
-    result = result if own == inner else draft.cast(result, own)
-    return [draft.emit("Mul", [result, draft.input(1)])]
+    return [draft.emit("Mul", [draft.as_type(result, own), draft.input(1)])]
 
 
 def _mean(draft: NodeDraft, squares: Value) -> Value:
@@ -42,8 +39,9 @@ def _mean(draft: NodeDraft, squares: Value) -> Value:
     axis, rank = draft.attribute("axis"), draft.rank()
     draft.checked_axis(axis)
     if axis < 0 or rank is not None:
-        return mean_along(draft, squares, list(range(axis, rank if axis >= 0 and rank else 0)))
+        axes = range(axis, rank if axis >= 0 and rank else 0)
+        return draft.along("ReduceMean", squares, axes, "mean")
     shape = draft.emit("Shape", [squares], "shape")
     bounds = [draft.const(np.array(axis), "first"), draft.emit("Size", [shape], "rank")]
-    axes = draft.emit("Range", [*bounds, draft.const(np.array(1), "one")], "axes")
-    return draft.emit("ReduceMean", [squares, axes], "mean")
+    numbers = draft.emit("Range", [*bounds, draft.const(np.array(1), "one")], "axes")
+    return draft.emit("ReduceMean", [squares, numbers], "mean")

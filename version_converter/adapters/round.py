@@ -16,6 +16,4 @@ from ..snippets import round_half_even
 @longer_form(11, "Round")
 def round_by_distance(draft: NodeDraft) -> Outcome:
     """Below opset 11: Floor or Ceil, by the distance to the integer below."""
-    dtype, data = draft.required_dtype(0, "a half"), draft.input(0)
-    assert data is not None
-    return [round_half_even(draft, data, dtype)]
+    return [round_half_even(draft, draft.data, draft.required_dtype(0, "a half"))]

@@ -110,8 +110,7 @@ def _new(draft: NodeDraft, join: str, old: Value, updates: Value) -> Value:
 
 def _joined(draft: NodeDraft, change: Changed, distinct: bool, axis: int) -> Value:
     """All updates at once where their targets are distinct, else one after the other."""
-    data, indices, updates = (draft.input(index) for index in range(3))
-    assert data is not None and indices is not None and updates is not None
+    data, indices, updates = (draft.required(index) for index in range(3))
     if distinct:
         return change(data, indices, updates)
 
@@ -132,8 +131,7 @@ def _joined(draft: NodeDraft, change: Changed, distinct: bool, axis: int) -> Val
 
 def _in_one_row(draft: NodeDraft, depth: int) -> None:
     """Reshape index tuples and updates of the draft to one row."""
-    data, indices, updates = (draft.input(index) for index in range(3))
-    assert data is not None
+    data, indices, updates = (draft.required(index) for index in range(3))
     tuples = draft.emit("Reshape", [indices, draft.ints([-1, depth], "tuples")], "tuples")
     count = length_of(draft, draft.emit("Shape", [tuples], "shape"), 0, rank=1)
     sizes = draft.emit("Concat", [count, lengths(draft, data, depth)], "sizes", axis=0)
@@ -180,16 +178,10 @@ def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
 @longer_form(11, "ScatterND")
 def scatter_rows(draft: NodeDraft) -> Outcome:
     """Below opset 11: ScatterElements in a matrix of the merged first and last axes."""
-    data, updates, depth, indices = (
-        draft.input(0),
-        draft.input(2),
-        depth_of(draft),
-        as_int64(draft, 1),
-    )
-    assert data is not None
+    data, depth, indices = draft.data, depth_of(draft), as_int64(draft, 1)
     flat = flat_index(draft, data, indices, depth)
     table = draft.emit("Flatten", [data], "table", axis=depth)
-    new = draft.emit("Flatten", [updates], "new", axis=len(draft.shape(1) or ()) - 1)
+    new = draft.emit("Flatten", [draft.input(2)], "new", axis=len(draft.shape(1) or ()) - 1)
     column = draft.emit("Reshape", [flat, draft.ints([-1, 1], "column")], "places")
     places = draft.emit("Expand", [column, draft.emit("Shape", [new], "shape")], "places")
     changed = draft.emit("ScatterElements", [table, places, new], "changed", axis=0)

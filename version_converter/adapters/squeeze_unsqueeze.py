@@ -57,8 +57,7 @@ def reshape_with_ones(draft: NodeDraft) -> Outcome:
 
 def _in_shape(draft: NodeDraft, shape: Value) -> Value:
     """Reshape the data to a run-time shape, in which zeros mean zero."""
-    data, dims = draft.input(0), draft.shape()
-    assert data is not None
+    dims = draft.shape()
     if dims is not None and all(dims):
-        return draft.emit("Reshape", [data, shape])
-    return reshape_with_zeros(draft, data, shape)
+        return draft.emit("Reshape", [draft.data, shape])
+    return reshape_with_zeros(draft, draft.data, shape)

@@ -36,12 +36,11 @@ harmless("TopK", attribute="sorted")
 @downgrade(10, "TopK")
 def slice_empty(draft: NodeDraft) -> Outcome:
     """Before opset 10: `k` of at least 1; an empty Slice for 0."""
-    count, data = draft.constant(1), draft.input(0)
+    count = draft.constant(1)
     if count is None or count.size != 1 or count.item():
         return None
     axis = draft.required_axis(draft.attribute("axis"), "k = 0")
-    assert data is not None
-    values = draft.emit("Slice", [data], "values", starts=[0], ends=[0], axes=[axis])
+    values = draft.emit("Slice", [draft.data], "values", starts=[0], ends=[0], axes=[axis])
     return [values, draft.emit("Cast", [values], "indices", to=onnx.TensorProto.INT64)]
 
 
@@ -49,8 +48,7 @@ def slice_empty(draft: NodeDraft) -> Outcome:
 def rank_by_keys(draft: NodeDraft) -> Outcome:
     """Below opset 11: the largest by float keys."""
     dtype, largest = draft.required_dtype(0, "another order"), bool(draft.attribute("largest"))
-    data = draft.input(0)
-    assert data is not None
+    data = draft.data
     draft.drop("largest", "sorted")
     draft.checked_axis(draft.attribute("axis"))
     if dtype in (np.int64, np.uint64):

@@ -56,10 +56,12 @@ def write_old_modes(draft: NodeDraft) -> Outcome:
     """Opset 11: explicit modes for Resize 10, which divides output positions by the scale. Its
     nearest mode rounds down, and up where a scale is below 1."""
     scales = draft.constant(1)
-    if draft.text("mode") != "nearest" or (scales is not None and (scales >= 1).all()):
-        return _spelled(draft, "floor")
-    if scales is not None and (scales <= 1).all():
-        return _spelled(draft, "ceil")
+    grows = draft.text("mode") != "nearest" or (scales is not None and (scales >= 1).all())
+    if grows or (scales is not None and (scales <= 1).all()):
+        draft.inputs = [draft.data, draft.const(_EMPTY, "roi"), draft.input(1)]
+        draft.set("coordinate_transformation_mode", "asymmetric")
+        draft.set("nearest_mode", "floor" if grows else "ceil")
+        return None
     one = draft.const(np.array(1, np.float32), "one")
     less, more = (draft.emit(op, [draft.input(1), one], op.lower()) for op in ("Min", "Max"))
     data = draft.input(0)
@@ -73,12 +75,6 @@ def write_old_modes(draft: NodeDraft) -> Outcome:
             nearest_mode=rounding,
         )
     return [data]
-
-
-def _spelled(draft: NodeDraft, rounding: str) -> None:
-    draft.inputs = [draft.input(0), draft.const(_EMPTY, "roi"), draft.input(1)]
-    draft.set("coordinate_transformation_mode", "asymmetric")
-    draft.set("nearest_mode", rounding)
 
 
 @downgrade(11, "Resize")
