@@ -97,9 +97,8 @@ def run(
 
     comparison = VerifyOptions.of(verify)
     options.setdefault("timeout", comparison.timeout if comparison else None)
-    options |= {"max_work": max_work, "max_memory": max_memory, "hints": False}
     how = JobConfig(
-        RewriteOptions.of(passes=passes, dims=dims, target=target, **options),
+        RewriteOptions.of_call(locals(), hints=False),
         comparison,
         require_straight_line,
         require_target,

@@ -161,21 +161,7 @@ def inspect(
     Raises:
         straightline.Error: as `rewrite`.
     """
-    request = RewriteOptions.of(
-        passes=passes,
-        target=target,
-        values=values,
-        shapes=shapes,
-        dims=dims,
-        assume_max=assume_max,
-        freeze_initializers=freeze_initializers,
-        base_dir=base_dir,
-        max_work=max_work,
-        max_memory=max_memory,
-        timeout=timeout,
-        **options,
-    )
-    return inspect_model(model, request)
+    return inspect_model(model, RewriteOptions.of_call(locals()))
 
 
 @paused_collector

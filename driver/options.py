@@ -84,6 +84,18 @@ class RewriteOptions:
         others = {name: value for name, value in keywords.items() if name not in names}
         return cls(**own, pass_options=others)
 
+    @classmethod
+    def of_call(cls, arguments: Mapping[str, Any], **fixed: Any) -> RewriteOptions:
+        """Return the options among the arguments of a public function.
+
+        Args:
+            arguments: its `locals()`, where `options` are those of passes.
+            fixed: the options that callers do not choose.
+        """
+        names = {field.name for field in dataclasses.fields(cls)}
+        own = {name: value for name, value in arguments.items() if name in names}
+        return cls.of(**{**own, **arguments.get("options", {}), **fixed})
+
     @lazy_property
     def pipeline(self) -> Pipeline:
         """The pipeline that the options describe.

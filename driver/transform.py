@@ -155,26 +155,7 @@ def transform(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    request = RewriteOptions.of(
-        passes=passes,
-        target=target,
-        opset=opset,
-        ir_version=ir_version,
-        rewrite=rewrite,
-        values=values,
-        shapes=shapes,
-        dims=dims,
-        assume_max=assume_max,
-        freeze_initializers=freeze_initializers,
-        selects=selects,
-        strict=strict,
-        hints=hints,
-        base_dir=base_dir,
-        max_work=max_work,
-        max_memory=max_memory,
-        timeout=timeout,
-        **options,
-    )
+    request = RewriteOptions.of_call(locals())
     return transform_model(model, request, VerifyOptions.of(verify), on_progress=on_progress)
 
 
@@ -220,22 +201,7 @@ def rewrite(
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
-    request = RewriteOptions.of(
-        passes=passes,
-        target=target,
-        values=values,
-        shapes=shapes,
-        dims=dims,
-        assume_max=assume_max,
-        freeze_initializers=freeze_initializers,
-        strict=strict,
-        hints=False,
-        base_dir=base_dir,
-        max_work=max_work,
-        max_memory=max_memory,
-        timeout=timeout,
-        **options,
-    )
+    request = RewriteOptions.of_call(locals(), hints=False)
     return transform_model(model, request, VerifyOptions.of(verify), what="the rewrite").model
 
 
@@ -284,19 +250,5 @@ def convert_version(
     from ..version_converter.convert import check_whole_number
 
     check_whole_number("target_opset", target_opset)  # None would convert to no opset
-    request = RewriteOptions.of(
-        passes=(),
-        opset=target_opset,
-        ir_version=ir_version,
-        rewrite=rewrite,
-        values=values,
-        shapes=shapes,
-        dims=dims,
-        freeze_initializers=freeze_initializers,
-        hints=False,
-        base_dir=base_dir,
-        max_work=max_work,
-        max_memory=max_memory,
-        timeout=timeout,
-    )
+    request = RewriteOptions.of_call(locals(), passes=(), opset=target_opset, hints=False)
     return transform_model(model, request, VerifyOptions.of(verify), what="the conversion").model
