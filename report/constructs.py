@@ -9,7 +9,7 @@ from ..analysis.constants.folding import Folder
 from ..analysis.trips.constructs import control_flow
 from ..analysis.trips.trip_count import trip_count
 from ..driver.inspect import decided_by
-from ..ir import Graph, Model, Node, Value
+from ..ir import Model, Node, Value
 from .model_data import Place
 
 MOST_CONSTRUCTS = 500
@@ -71,46 +71,35 @@ def _places(model: Model, nodes: Sequence[Node]) -> dict[Node, Place]:
 
 
 def _describe(node: Node, place: Place, folder: Folder) -> ConstructData:
-    data = ConstructData(
-        place, node.op.qualname, node.path, _runs(node, folder), captured=_captures(node)
+    carried: tuple[Carried, ...] = ()
+    read: tuple[tuple[str, str], ...] = ()
+    stacked: tuple[tuple[str, str], ...] = ()
+    if node.is_op("Loop", "Scan") and "body" in node.bodies and not node.op.references:
+        body, arguments = node.body("body"), node.inputs
+        if node.is_op("Loop"):
+            arguments, states = arguments[2:], len(arguments) - 2
+            inside, results = body.inputs[2:], body.outputs[1:]
+        else:
+            arguments = arguments[len(arguments) != len(body.inputs) :]
+            states = len(body.inputs) - int(node.attribute("num_scan_inputs", 0))
+            inside, results = body.inputs, body.outputs
+        rows = zip(arguments[:states], inside, results, node.outputs[:states], strict=False)
+        carried = tuple([Carried(*map(_name, row)) for row in rows])
+        read = tuple(_pairs(arguments[states:], inside[states:]))
+        stacked = tuple(_pairs(node.outputs[states:], results[states:]))
+    bodies = list(node.graphs())
+    captured = [value for graph in bodies for value in graph.captures()]
+    outside = [v for v in captured if v.constant is None and v.graph not in bodies]
+    return ConstructData(
+        place,
+        node.op.qualname,
+        node.path,
+        _runs(node, folder),
+        carried,
+        read,
+        stacked,
+        tuple(dict.fromkeys(_name(value) for value in outside)),
     )
-    if "body" not in node.bodies or node.op.references:
-        return data
-    body = node.body("body")
-    if node.is_op("Loop"):
-        states = len(node.inputs) - 2
-        return dataclasses.replace(
-            data,
-            carried=_loop_state(node.inputs[2:], body.inputs[2:], body.outputs[1:], node, states),
-            stacked=_scan_outputs(node, body.outputs[1 + states :], states),
-        )
-    if node.is_op("Scan"):
-        arguments = node.inputs if len(node.inputs) == len(body.inputs) else node.inputs[1:]
-        states = len(body.inputs) - int(node.attribute("num_scan_inputs", 0))
-        return dataclasses.replace(
-            data,
-            carried=_loop_state(arguments[:states], body.inputs, body.outputs, node, states),
-            read=tuple(_pairs(arguments[states:], body.inputs[states:])),
-            stacked=_scan_outputs(node, body.outputs[states:], states),
-        )
-    return data
-
-
-def _loop_state(
-    initial: Sequence[Value | None],
-    inside: Sequence[Value],
-    updates: Sequence[Value],
-    node: Node,
-    states: int,
-) -> tuple[Carried, ...]:
-    rows = zip(initial, inside, updates, node.outputs[:states], strict=False)
-    return tuple([Carried(*map(_name, row)) for row in rows])
-
-
-def _scan_outputs(
-    node: Node, elements: Sequence[Value], states: int
-) -> tuple[tuple[str, str], ...]:
-    return tuple(_pairs(node.outputs[states:], elements))
 
 
 def _pairs(outside: Sequence[Value | None], inside: Sequence[Value]) -> Iterator[tuple[str, str]]:
@@ -120,16 +109,6 @@ def _pairs(outside: Sequence[Value | None], inside: Sequence[Value]) -> Iterator
 
 def _name(value: Value | None) -> str:
     return "" if value is None else value.name
-
-
-def _captures(node: Node) -> tuple[str, ...]:
-    values = [value for graph in node.graphs() for value in graph.captures()]
-    outside = [v for v in values if v.constant is None and not _is_within(v.graph, node)]
-    return tuple(dict.fromkeys(value.name for value in outside))
-
-
-def _is_within(graph: Graph | None, node: Node) -> bool:
-    return any(graph is inner for inner in node.graphs())
 
 
 def _runs(node: Node, folder: Folder) -> str:

@@ -167,11 +167,11 @@ def gather(
         again: makes a command of the options of a hint.
         base_dir: the base folder of external data of models in memory.
     """
-    models = _model(before, base_dir), _model(after, base_dir)
-    one = Side.of(models[0], names[0], stored[0])
-    other = Side.of(models[1], names[1], stored[1])
+    models = [m if isinstance(m, Model) else load(m, base_dir) for m in (before, after)]
+    one, other = map(Side.of, models, names, stored)
     memory = peak_memory(models[0]), peak_memory(models[1])
     rows, more = _rows(remarks)
+    write = again or " ".join
     return Report(
         one,
         other,
@@ -179,7 +179,7 @@ def gather(
         differences(one.model, other.model, stored, memory),
         rows,
         more,
-        tuple([_hint(hint, again) for hint in hints]),
+        tuple([{"command": write(hint.options), **hint.to_dict()} for hint in hints]),
         tuple(timings),
         None if verdict is None else _verdict(verdict),
     )
@@ -217,15 +217,6 @@ def of_outcome(
     )
 
 
-def _model(source: ModelSource, base_dir: BaseDir) -> Model:
-    return source if isinstance(source, Model) else load(source, base_dir)
-
-
-def _hint(hint: Hint, again: Again | None) -> dict[str, Any]:
-    command = (again or " ".join)(hint.options)
-    return {"command": command, **hint.to_dict()}
-
-
 def _rows(remarks: Iterable[Remark]) -> tuple[tuple[RemarkRow, ...], int]:
     """Count equal remarks as one row."""
     counted = Counter(remarks)
@@ -244,11 +235,11 @@ def _verdict(verdict: Verdict) -> VerdictData:
     proof = verdict.proof
     rows = [OutputRow(o.name, o.status, o.largest) for o in verdict.outputs]
     if verdict.proved and proof is not None:
-        by_name = {row.name: row for row in rows}
-        rows = [
-            OutputRow(name, "proved", by_name[name].detail if name in by_name else _terms(count))
+        details = {
+            name: f"both models compute the same {count} term{'s' * (count != 1)}"
             for name, count in proof.outputs.items()
-        ]
+        } | {row.name: row.detail for row in rows}
+        rows = [OutputRow(name, "proved", details[name]) for name in proof.outputs]
     where = ", ".join(verdict.runtimes)
     samples = len(verdict.samples)
     ran = f"run by {where} on {samples} sample{'s' * (samples != 1)}" if where else ""
@@ -259,10 +250,6 @@ def _verdict(verdict: Verdict) -> VerdictData:
     status = "proved" if verdict.proved else verdict.status
     seconds = verdict.seconds or (proof.seconds if proof is not None else 0.0)
     return VerdictData(status, reason, ran, tuple(rows), tuple(notes), seconds)
-
-
-def _terms(count: int) -> str:
-    return f"both models compute the same {count} term{'s' * (count != 1)}"
 
 
 def _side(side: Side, origins_of: dict[Place, Origin]) -> dict[str, Any]:

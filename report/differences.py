@@ -6,9 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.peak_memory import PeakMemory
+from ..analysis.peak_memory import PeakMemory, size_text
 from .model_data import ModelData, ValueData
-from .texts import size_text
 
 _CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap")
 
@@ -72,14 +71,15 @@ def differences(
         stored: the bytes of their files, where there are files.
         memory: the peak memory of their values, if known.
     """
-    operators = _counts(before.counts, after.counts)
+    one, other = before.graphs[0], after.graphs[0]
+    rows = _rows(_texts(before.counts), _texts(after.counts), absent="0")
     return Differences(
         _sizes(before, after, stored, memory),
-        tuple([row for row in operators if row.name in _CONTROL_FLOW]),
-        tuple(sorted(operators, key=_by_change)),
-        _versions(before, after),
-        _changes(_by_name(before.graphs[0].inputs), _by_name(after.graphs[0].inputs)),
-        _changes(_by_name(before.graphs[0].outputs), _by_name(after.graphs[0].outputs)),
+        tuple([row for row in rows if row.name in _CONTROL_FLOW]),
+        tuple(sorted(rows, key=_largest_first)),
+        _changes(_versions(before), _versions(after)),
+        _changes(_types(one.inputs), _types(other.inputs)),
+        _changes(_types(one.outputs), _types(other.outputs)),
     )
 
 
@@ -103,31 +103,27 @@ def _sizes(
     return tuple([Change(*row) for row in rows])
 
 
-def _versions(before: ModelData, after: ModelData) -> tuple[Change, ...]:
-    one, other = (
-        {
-            **{f"opset {domain or 'ai.onnx'}": str(v) for domain, v in model.opsets.items()},
-            "IR version": str(model.ir_version),
-        }
-        for model in (before, after)
-    )
-    return _changes(one, other)
+def _versions(model: ModelData) -> dict[str, str]:
+    opsets = {f"opset {domain or 'ai.onnx'}": version for domain, version in model.opsets.items()}
+    return _texts({**opsets, "IR version": model.ir_version})
 
 
-def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> list[Change]:
-    names = dict.fromkeys((*before, *after))
-    return [Change(name, str(before.get(name, 0)), str(after.get(name, 0))) for name in names]
-
-
-def _by_change(row: Change) -> tuple[int, int, str]:
-    return -abs(int(row.after) - int(row.before)), -int(row.after), row.name
-
-
-def _by_name(values: Sequence[ValueData]) -> dict[str, str]:
+def _types(values: Sequence[ValueData]) -> dict[str, str]:
     return {value.name: value.type or "of no declared type" for value in values}
 
 
+def _texts(numbers: Mapping[str, int]) -> dict[str, str]:
+    return {name: str(number) for name, number in numbers.items()}
+
+
+def _largest_first(row: Change) -> tuple[int, int, str]:
+    return -abs(int(row.after) - int(row.before)), -int(row.after), row.name
+
+
 def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+    return tuple([row for row in _rows(before, after) if row.before != row.after])
+
+
+def _rows(before: Mapping[str, str], after: Mapping[str, str], absent: str = "") -> list[Change]:
     names = dict.fromkeys((*before, *after))
-    rows = [Change(name, before.get(name, ""), after.get(name, "")) for name in names]
-    return tuple([row for row in rows if row.before != row.after])
+    return [Change(name, before.get(name, absent), after.get(name, absent)) for name in names]

@@ -107,18 +107,9 @@ def write_svg(
         SaveError: the file cannot be written, is one of `taken`, or has other content than such a
             picture (unless `force` is set).
     """
-    with replacing(place_of_svg(Path(path), taken, force=force)) as (temporary,):
+    place = marked_place(Path(path), taken, _MARK, "a picture of control flow", force)
+    with replacing(place) as (temporary,):
         temporary.write_text(control_flow_svg(model), encoding="utf-8")
-
-
-@takes(path=PATH)
-def place_of_svg(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> Path:
-    """Choose the file of a picture, without writing.
-
-    Raises:
-        SaveError: as for `write_svg`.
-    """
-    return marked_place(path, taken, _MARK, "a picture of control flow", force)
 
 
 class _Drawing:

@@ -76,17 +76,3 @@ def tensor_bytes(tensor: Tensor) -> int:
     if tensor.elem_type == onnx.TensorProto.STRING:
         return 0
     return -(-tensor.size * element_bits(tensor.elem_type) // 8)
-
-
-def size_text(size: int) -> str:
-    """Format a size in bytes.
-
-    >>> size_text(2_500_000)
-    '2.5 MB'
-    """
-    amount, unit = float(size), "B"
-    for larger in ("kB", "MB", "GB"):
-        if amount < 1000:
-            break
-        amount, unit = amount / 1000, larger
-    return f"{size} B" if unit == "B" else f"{amount:.3g} {unit}"

@@ -9,7 +9,6 @@ from onnx import TensorProto, helper
 from straightline.report.texts import (
     attributes_text,
     cut,
-    size_text,
     tensor_bytes,
     type_text,
 )
@@ -74,10 +73,3 @@ def test_bytes_of_a_tensor(array, size):
 
 def test_words():
     assert cut("a" * 60) == "a" * 60 and len(cut("a" * 61)) == 60
-    assert [size_text(n) for n in (0, 999, 1000, 2_500_000, 3 * 10**12)] == [
-        "0 B",
-        "999 B",
-        "1 kB",
-        "2.5 MB",
-        "3e+03 GB",
-    ]
