@@ -7,7 +7,7 @@ outside of the loop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,28 +50,20 @@ class Matrix(NamedTuple):
 
     def columns(self, start: int, stop: int) -> Matrix:
         """The part of some columns."""
-        return self._part(self.rows, stop - start, self.row, self.column + start)
+        return self._replace(width=stop - start, column=self.column + start)
 
     def some_rows(self, start: int, stop: int) -> Matrix:
         """The part of some rows."""
-        return self._part(stop - start, self.width, self.row + start, self.column)
-
-    def _part(self, rows: int, width: int, row: int, column: int) -> Matrix:
-        return Matrix(
-            self.value, self.whole, rows, width, row, column, self.transposed, self.leading
-        )
+        return self._replace(rows=stop - start, row=self.row + start)
 
     def transpose(self) -> Matrix:
         """The transposed matrix."""
-        return Matrix(
-            self.value,
-            self.whole,
-            self.width,
-            self.rows,
-            self.column,
-            self.row,
-            not self.transposed,
-            self.leading,
+        return self._replace(
+            rows=self.width,
+            width=self.rows,
+            row=self.column,
+            column=self.row,
+            transposed=not self.transposed,
         )
 
 
@@ -90,15 +82,9 @@ class Weights:
         self.emit = emit
         self.same = same
         self.dtype = dtype
-        self._blocks: dict[Value, Block] = {}
 
     def block(self, value: Value) -> Block:
         """The elements of a constant value; the value outside for others."""
-        if value not in self._blocks:
-            self._blocks[value] = self._find(value)
-        return self._blocks[value]
-
-    def _find(self, value: Value) -> Block:
         tensor = value.constant
         if tensor is not None and tensor.is_readable and not tensor.is_sparse:
             return tensor.numpy()
@@ -167,7 +153,7 @@ class Weights:
         """A block of zeros."""
         return np.zeros(shape, self.dtype)
 
-    def concat(self, blocks: Sequence[Block], axis: int) -> Block:
+    def concat(self, blocks: Iterable[Block], axis: int = 0) -> Block:
         """Concatenate blocks along an axis; constant neighbours merge."""
         merged: list[Block] = []
         for dynamic, run in itertools.groupby(blocks, lambda block: isinstance(block, Value)):

@@ -18,7 +18,6 @@ from straightline.passes.recurrences.recognize.rules import RULES
 from straightline.passes.recurrences.recognize.sink_products import read_hoisted
 from straightline.passes.recurrences.recognize.symbolic_cell import Interpretation
 from straightline.passes.vectorize.loop_view import read
-from straightline.passes.vectorize.memory import MemoryBounds
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 INPUTS, HIDDEN = 3, 4
@@ -302,7 +301,7 @@ def recurrence_of(model):
         return "it is looked at only"
 
     with pytest.raises(Unbatchable):
-        AllTrips(read(node), ShapeInference(loaded), MemoryBounds(), False, [raiser])
+        AllTrips(read(node), ShapeInference(loaded), RaiseRecurrences(), False, [raiser])
     return found[0]
 
 

@@ -35,15 +35,6 @@ The tests have states within some units of 0; unbounded or chaotic states amplif
 """
 
 
-def emit_cell(of: Interpretation, cell: Cell) -> Replacement:
-    """Emit the operator for a cell.
-
-    Raises:
-        Unfit: the operator cannot compute it.
-    """
-    return _Emission(of, cell).run()
-
-
 class _Emission:
     def __init__(self, of: Interpretation, cell: Cell) -> None:
         self.of = of
@@ -54,20 +45,24 @@ class _Emission:
         if fact.elem_type not in _TYPES:
             raise Unfit("is of an element type for which onnxruntime has no such operator")
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        self.weights = Weights(self.emit, self.recurrence.free, dtype)
+        self.weights = Weights(self.emit, self.recurrence.trips.operand, dtype)
         self.sequence = Sequence3(of, cell.hidden)
         self.size = of.width(cell.hidden.argument)
-        self.max_identity = self.recurrence.trips.max_identity
-        self.spread_nan = self.recurrence.trips.spread_nan
+        self.max_identity = self.recurrence.trips.options.max_identity
+        self.spread_nan = self.recurrence.trips.options.spread_nan
         self.biases: list[list[tuple[float, Monomial]]] = []
-        self._vectors: dict[Value, Value] = {}
+        self._flats: dict[Value, Value] = {}
 
     def run(self) -> Replacement:
-        """Emit the operator and its replacements of states."""
+        """Emit the operator and its replacements of states.
+
+        Raises:
+            Unfit: the operator cannot compute it.
+        """
         hidden = self.cell.hidden
         x, w = self._input()
         self._require_states_everywhere()
-        r = self._concat(self._recurrent(gate) for gate in self.cell.gates)
+        r = self.weights.concat(self._recurrent(gate) for gate in self.cell.gates)
         mask = self.of.mask
         packing = None if mask is None else Packing(self.emit, self.sequence.counts(mask))
         lengths = None
@@ -76,8 +71,8 @@ class _Emission:
         inputs: list[Value | None] = [x, self._whole(w), self._whole(r), self._bias(), lengths]
         states = [s for s in (hidden, self.cell.cell) if s is not None]
         inputs += [self.sequence.initial(state) for state in states]
-        peepholes = self._peepholes()
-        inputs += [] if peepholes is None else [peepholes]
+        if any(self.cell.peepholes):
+            inputs.append(self._vectors(self.cell.peepholes))
         labels = [f"{hidden.result.name}_all"]
         labels += [f"{state.result.name}_last" for state in states]
         op = Operator.make(self.cell.op_type, **self._attributes())
@@ -101,11 +96,9 @@ class _Emission:
     def _what(self) -> str:
         article = "a" if self.cell.op_type == "GRU" else "an"
         masked = "" if self.of.mask is None else " with a mask"
-        lost = loses_nan(self.cell.op_type, self.cell.functions)
-        return (
-            f"{article} {self.cell.op_type}{masked}, up to rounding ({TESTED_ULPS} ULPs in tests)"
-            + (", of which onnxruntime may make a number of a NaN" if lost else "")
-        )
+        lost = f", {_LOSES_NAN}" if loses_nan(self.cell.op_type, self.cell.functions) else ""
+        rounded = f"up to rounding ({TESTED_ULPS} ULPs in tests)"
+        return f"{article} {self.cell.op_type}{masked}, {rounded}{lost}"
 
     def _attributes(self) -> dict[str, Any]:
         attributes: dict[str, Any] = {"hidden_size": self.size}
@@ -117,9 +110,6 @@ class _Emission:
         return attributes
 
     # Weights -------------------------------------------------------------------------------------
-
-    def _concat(self, blocks: Iterable[Block]) -> Block:
-        return self.weights.concat(list(blocks), 0)
 
     def _whole(self, block: Block) -> Value:
         """Add an axis for the single direction to a weight."""
@@ -162,7 +152,8 @@ class _Emission:
         if self.of.mask is None:
             self.sequence.turn(widths)
         parts = [self.sequence.input(source) for source in widths]
-        return self.sequence.pad_steps(self.emit.concat(parts, 2, "fed")), self._concat(rows)
+        fed = self.sequence.pad_steps(self.emit.concat(parts, 2, "fed"))
+        return fed, self.weights.concat(rows)
 
     def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:
         """Yield the inputs of a gate: sources, their weights, their widths."""
@@ -181,17 +172,14 @@ class _Emission:
                 frees = (Free(free.value, free.width),)
             elif not any(free.width for free in frees):
                 width = 0
-            self._require_narrow(frees, width)
+            if width > self.max_identity:
+                raise Unfit(
+                    f"adds '{frees[0].value.name}', and the operator would multiply its {width}"
+                    f" columns by ones and zeros, over max_identity={self.max_identity}"
+                )
             if max(width, self.size) > 1 and width:
                 self._selected.add(frees)
             yield frees, self._identity(factor, start, width), width or 1
-
-    def _require_narrow(self, frees: tuple[Free, ...], width: int) -> None:
-        if width > self.max_identity:
-            raise Unfit(
-                f"adds '{frees[0].value.name}', and the operator would multiply its {width} columns"
-                f" by ones and zeros, over max_identity={self.max_identity}"
-            )
 
     def _require_finite(self, frees: tuple[Free, ...]) -> None:
         """Require a product that is finite for all inputs: 0 times it must be 0."""
@@ -237,24 +225,21 @@ class _Emission:
         last = [*inner[1:], self.cell.reset_bias]
         if not any([*self.biases, *last]):
             return None
-        return self._whole(self._concat(self._vector(terms) for terms in [*self.biases, *last]))
+        return self._vectors([*self.biases, *last])
 
-    def _peepholes(self) -> Value | None:
-        if not any(self.cell.peepholes):
-            return None
-        return self._whole(self._concat(self._vector(terms) for terms in self.cell.peepholes))
+    def _vectors(self, parts: Sequence[Sequence[tuple[float, Monomial]]]) -> Value:
+        """Emit a vector of sums."""
+        return self._whole(self.weights.concat(self._vector(terms) for terms in parts))
 
     def _vector(self, terms: Sequence[tuple[float, Monomial]]) -> Block:
         """A sum of loop-invariant terms, as wide as the state."""
         total: Block | None = None
         for factor, monomial in terms:
             blocks = [self._element(free) for free in self._frees(monomial)]
-            block = functools.reduce(self._multiply, blocks) if blocks else self._ones()
+            ones = np.ones(self.size, self.weights.dtype)
+            block = functools.reduce(self._multiply, blocks) if blocks else ones
             total = self.weights.add(total, self.weights.scale(block, factor))
         return self.weights.zeros(self.size) if total is None else total
-
-    def _ones(self) -> Block:
-        return np.ones(self.size, self.weights.dtype)
 
     def _multiply(self, one: Block, other: Block) -> Block:
         if isinstance(one, Value) or isinstance(other, Value):
@@ -266,10 +251,10 @@ class _Emission:
         """Reshape the outside value of a loop-invariant value to a vector."""
         if len(self.of.shape(value)) == 1:
             return outside
-        if value not in self._vectors:
+        if value not in self._flats:
             shape = self.emit.vector((-1,), "k")
-            self._vectors[value] = self.emit.add("Reshape", [outside, shape], value.name)
-        return self._vectors[value]
+            self._flats[value] = self.emit.add("Reshape", [outside, shape], value.name)
+        return self._flats[value]
 
     def _element(self, free: Free) -> Block:
         """An addend as a vector as wide as the state."""
@@ -288,7 +273,7 @@ class _Emission:
 
 
 _RULES = {**RULES, **ONE_STEP}
-_LOSES_NAN = "of which onnxruntime may make a number of a NaN, and keep_nan is set"
+_LOSES_NAN = "of which onnxruntime may make a number of a NaN"
 
 
 def raise_cell(recurrence: Recurrence) -> Replacement | str:
@@ -301,10 +286,12 @@ def raise_cell(recurrence: Recurrence) -> Replacement | str:
         try:
             of = Interpretation(recurrence, _RULES, read_hoisted, transposed)
             cell = find_cell(of)
-            if recurrence.trips.keep_nan:
-                raise Unfit(f"could be computed by {cell.op_type}, {_LOSES_NAN}")
+            if recurrence.trips.options.keep_nan:
+                raise Unfit(
+                    f"could be computed by {cell.op_type}, {_LOSES_NAN}, and keep_nan is set"
+                )
             _require_gain(recurrence, cell)
-            return emit_cell(of, cell)
+            return _Emission(of, cell).run()
         except Unfit as reason:
             reasons.append(str(reason))
         if recurrence.fact(recurrence.states[0].argument).shape is None:
@@ -321,7 +308,7 @@ def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
         Unfit: the operator may be slower.
     """
     one_step = any(node.is_op(*ONE_STEP) for node in recurrence.nodes)
-    if recurrence.trips.costs == "none" or one_step:
+    if recurrence.trips.options.costs == "none" or one_step:
         return
     shape = recurrence.fact(cell.hidden.argument).shape
     size = None if shape is None else product(shape).value

@@ -30,12 +30,12 @@ from ...scans.layout import replace_outputs
 from ...utils.costs import Costs
 from ...utils.traversal import inside_out
 from ...vectorize.loop_view import LoopView, read
-from ...vectorize.memory import ROW_BYTES, MemoryBounds
+from ...vectorize.memory import ROW_BYTES
 from ...vectorize.splice import copy_results, is_used, keep_results, propagate_facts
 from ...vectorize.zero_trips import ZeroTripSizes
 
 if TYPE_CHECKING:
-    from .recurrence import Raiser
+    from .recurrence import AllTrips
 
 _NO_CELL = Message("no-recurrence", "it {cause}")
 _NO_SHORTER = Message(
@@ -111,68 +111,47 @@ class RaiseRecurrences(Pass):
             context.kept(self, node, loop_view)
             return False
         try:
-            certain = runs_certainly(node, facts)
-            raising = _Raising(graph, loop_view, inference, certain, self)
+            trips, results = self._raise(graph, loop_view, inference, runs_certainly(node, facts))
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, _NO_CELL(str(reason)))
             return False
-        if self.straight and not raising.is_shorter():
-            context.kept(self, node, _NO_SHORTER(recurrence=raising.what))
+        what = " and ".join(raised.what for raised in trips.replacements)
+        most, size = trips.feeding.most_trips(), len(trips.emit.graph)
+        if self.straight and most is not None and size >= most * len(loop_view.body):
+            context.kept(self, node, _NO_SHORTER(recurrence=what))
             return False
-        if self.exact and not raising.is_exact():
+        if self.exact and not all(raised.exact for raised in trips.replacements):
             way = by(f"--passes '{self._inexact()}'")
-            offer = _INEXACT(recurrence=raising.what, option=way)
-            context.offers[node.op] = offer
+            context.offers[node.op] = offer = _INEXACT(recurrence=what, option=way)
             context.kept(self, node, offer)
             return False
-        raising.replace()
-        context.rewritten(self, node, path, _RAISED(recurrence=raising.what))
+        copies = copy_results(trips.feeding, results, graph)
+        propagate_facts(trips.feeding, copies)
+        replace_outputs(graph, node, copies[: len(node.outputs)])
+        context.rewritten(self, node, path, _RAISED(recurrence=what))
         return True
 
+    def _raise(
+        self, graph: Graph, loop_view: LoopView, inference: ShapeInference, certain: bool
+    ) -> tuple[AllTrips, list[Value | None]]:
+        """Emit the operators that replace a Loop or Scan in a scratch graph.
 
-def _raisers() -> tuple[Raiser, ...]:
-    """The raisers in the order of trial, imported on the first loop."""
-    from .cell_emission import raise_cell
-    from .scan_reductions import raise_accumulation
+        Returns:
+            the operators, and the outputs of the Loop or Scan.
 
-    return raise_accumulation, raise_cell
-
-
-class _Raising:
-    """Operators that replace a Loop or Scan, emitted in a scratch graph.
-
-    Raises:
-        Unbatchable: no operator replaces it.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        loop_view: LoopView,
-        inference: ShapeInference,
-        certain: bool,
-        options: RaiseRecurrences,
-    ) -> None:
+        Raises:
+            Unbatchable: no operator replaces it.
+        """
+        # Most models have no loop, and need no raiser.
+        from .cell_emission import raise_cell
         from .recurrence import AllTrips
+        from .scan_reductions import raise_accumulation
 
-        self._graph = graph
-        self._loop_view = loop_view
-        self._trips = trips = AllTrips(
-            loop_view,
-            inference,
-            MemoryBounds(options.max_bytes, options.row_bytes),
-            certain,
-            _raisers(),
-            options.max_identity,
-            options.straight,
-            options.costs,
-            options.spread_nan,
-            options.keep_nan,
-        )
+        trips = AllTrips(loop_view, inference, self, certain, [raise_accumulation, raise_cell])
         if not trips.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
         dropped = ZeroTripSizes(loop_view, inference)
-        self._results = [
+        results = [
             *(trips.final(s) if is_used(graph, s.final) else None for s in loop_view.states),
             *(
                 trips.stack(one, [] if certain else dropped.of(one))
@@ -181,28 +160,8 @@ class _Raising:
                 for one in loop_view.scan_outputs
             ),
         ]
-        _drop_unread(trips.emit.graph, self._results)
-
-    @property
-    def what(self) -> str:
-        """The operators, in words."""
-        return " and ".join(raised.what for raised in self._trips.replacements)
-
-    def is_exact(self) -> bool:
-        """Test for bit-exact operators."""
-        return all(raised.exact for raised in self._trips.replacements)
-
-    def is_shorter(self) -> bool:
-        """Test for fewer nodes than copies of the body for all iterations."""
-        most = self._trips.feeding.most_trips()
-        return most is None or len(self._trips.emit.graph) < most * len(self._loop_view.body)
-
-    def replace(self) -> None:
-        """Replace the Loop or Scan by the operators."""
-        node = self._loop_view.node
-        copies = copy_results(self._trips.feeding, self._results, self._graph)
-        propagate_facts(self._trips.feeding, copies)
-        replace_outputs(self._graph, node, copies[: len(node.outputs)])
+        _drop_unread(trips.emit.graph, results)
+        return trips, results
 
 
 def _drop_unread(graph: Graph, results: Sequence[Value | None]) -> None:

@@ -13,7 +13,6 @@ from ....ir import Node, Value, captured_by
 from ....ir.lazy import lazy_property
 from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
-from ...utils.costs import Costs
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
 from ...vectorize.dependence_graph import DependenceGraph, Vertex
@@ -21,6 +20,7 @@ from ...vectorize.induction_variables import counter, is_invariant
 from ...vectorize.loop_view import LoopView, State
 from ...vectorize.memory import IterationMemory, MemoryBounds
 from ...vectorize.nested_control_flow import compute_nested
+from .raise_recurrences import RaiseRecurrences
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,23 +53,11 @@ class Recurrence:
         states: the states, in the order of the Loop or Scan.
         nodes: the nodes of the body on that cycle, in order.
         trips: the batch interpreter of values that do not depend on them.
-        certain: true if there is a first iteration for all inputs.
     """
 
     states: tuple[State, ...]
     nodes: tuple[Node, ...]
     trips: AllTrips
-    certain: bool
-
-    @property
-    def loop_view(self) -> LoopView:
-        """The Loop or Scan."""
-        return self.trips.loop_view
-
-    @property
-    def inference(self) -> ShapeInference:
-        """The facts of the model's values."""
-        return self.trips.inference
 
     @property
     def emit(self) -> Builder:
@@ -79,14 +67,6 @@ class Recurrence:
     def fact(self, value: Value) -> Fact:
         """The fact of a value of the body in one iteration."""
         return self.trips.inference.fact(value)
-
-    def free(self, value: Value) -> Operand:
-        """The operand of a state-independent value: batched, or loop-invariant.
-
-        Raises:
-            Unbatchable: the value depends on the states, or cannot be batched.
-        """
-        return self.trips.operand(value)
 
 
 Raiser = Callable[[Recurrence], "Replacement | str"]
@@ -102,15 +82,9 @@ class AllTrips(Batcher):
     Args:
         loop_view: the Loop or Scan.
         inference: the facts of the model's values.
-        bounds: the size limits of batched values.
+        options: the options of the pass.
         certain: true if there is a first iteration for all inputs.
         raisers: the raisers, in the order of trial.
-        max_identity: the limit of columns of an input that an operator multiplies by ones and
-            zeros.
-        straight: emit no Loop.
-        costs: the target whose costs decide for or against an operator.
-        spread_nan: allow an infinity or NaN to spread to other gates and columns.
-        keep_nan: leave cells whose operator may lose a NaN.
 
     Attributes:
         replacements: the emitted operators, with the values of their states.
@@ -123,24 +97,16 @@ class AllTrips(Batcher):
         self,
         loop_view: LoopView,
         inference: ShapeInference,
-        bounds: MemoryBounds,
+        options: RaiseRecurrences,
         certain: bool,
         raisers: Iterable[Raiser],
-        max_identity: int = 384,
-        straight: bool = False,
-        costs: Costs = "none",
-        spread_nan: bool = False,
-        keep_nan: bool = False,
     ) -> None:
-        self.max_identity = max_identity
-        self.straight = straight
-        self.costs = costs
-        self.spread_nan = spread_nan
-        self.keep_nan = keep_nan
+        self.options = options
         self._raisers = tuple(raisers)
         self._finals: dict[State, Callable[[], Value]] = {}
         self._solved: dict[Value, tuple[State, Value]] = {}
         self.replacements: list[Replacement] = []
+        bounds = MemoryBounds(options.max_bytes, options.row_bytes)
         feeding = Feeding(loop_view, inference, IterationMemory(loop_view, inference, bounds))
         super().__init__(loop_view, feeding, feeding.same, certain, compute_nested)
         self._solve_all()
@@ -236,8 +202,7 @@ class AllTrips(Batcher):
 
     def _solve(self, states: tuple[State, ...], nodes: tuple[Node, ...]) -> None:
         """Replace some states by an operator."""
-        recurrence = Recurrence(states, nodes, self, self.extent.certain)
-        replacement = self._raise(recurrence)
+        replacement = self._raise(Recurrence(states, nodes, self))
         self.replacements.append(replacement)
         self._finals.update(replacement.final)
         for value, state in replacement.aliases.items():

@@ -135,7 +135,7 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     if isinstance(accumulation, str):
         return f"it is no accumulation: {accumulation}"
     state, kind, emit = accumulation.state, accumulation.kind, recurrence.emit
-    fact = recurrence.inference.fact(state.initial).without_content()
+    fact = recurrence.fact(state.initial).without_content()
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
     recurrence.trips.require_room(recurrence.nodes[-1], fact)
@@ -156,7 +156,7 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
             )
         most = recurrence.trips.feeding.most_trips()
         most = None if most is None else most + 1
-        straight = recurrence.trips.straight
+        straight = recurrence.trips.options.straight
         joined = parallel_prefix(emit, Operator(kind.op_type), rows, fact, most, straight)
         what = f"{kind.op_type} in steps of doubling distance"
         return _replace_all(recurrence, joined, what, exact)
@@ -166,7 +166,7 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
 
 def _may_reorder(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact) -> bool:
     """Test for a sum that may be reordered."""
-    if recurrence.trips.costs == "none" or accumulation.kind is not _SUM:
+    if recurrence.trips.options.costs == "none" or accumulation.kind is not _SUM:
         return False
     return fact.elem_type in _FLOATS and _has_cumsum(fact.elem_type, recurrence.emit.opset)
 
@@ -245,10 +245,10 @@ def _read(recurrence: Recurrence) -> _Accumulation | str:
 def _is_every_read(recurrence: Recurrence) -> bool:
     """Test for readers of values before the last iteration."""
     (state,) = recurrence.states
-    body, circle = recurrence.loop_view.body, set(recurrence.nodes)
+    body, circle = recurrence.trips.loop_view.body, set(recurrence.nodes)
     values = {state.argument, *(v for node in recurrence.nodes for v in node.outputs if v)}
-    outputs = [one.result for one in recurrence.loop_view.scan_outputs]
-    others = [one.result for one in recurrence.loop_view.states if one is not state]
+    outputs = [one.result for one in recurrence.trips.loop_view.scan_outputs]
+    others = [one.result for one in recurrence.trips.loop_view.states if one is not state]
     users = [user for value in values for user in body.users(value)]
     return any(value in values for value in (*outputs, *others)) or any(
         not isinstance(user, Graph) and user not in circle for user in users
@@ -259,7 +259,7 @@ def _emit_terms(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact)
     """Emit the terms of every iteration, in the shape of the state, iterations first."""
     emit, total = recurrence.emit, None
     for value, subtracted in accumulation.terms:
-        row = _broadcast(recurrence, recurrence.free(value), accumulation.state, fact)
+        row = _broadcast(recurrence, recurrence.trips.operand(value), accumulation.state, fact)
         if subtracted:
             row = emit.add("Neg", [row], f"{value.name}_less")
         total = row if total is None else emit.add(accumulation.kind.op_type, [total, row], "added")

@@ -49,7 +49,7 @@ class Sequence3:
         if len(axes) > 1:
             raise Unfit("has more than one batch axis")
         self.batch_axis = axes[0] if axes else None
-        self._none = None if self.recurrence.certain else self._is(self.trips)
+        self._none = None if self.recurrence.trips.extent.certain else self._is(self.trips)
         self._empty = self._is(self.batch) if self._may_be_empty() else None
 
     def _batch_axes(self, shape: Shape) -> list[int]:
@@ -88,13 +88,15 @@ class Sequence3:
 
     def _varies(self, value: Value) -> bool:
         if value not in self._varying:
-            free, lead = self.recurrence.free(value), self.of.lead_of(self.of.shape(value))
+            free, lead = self.recurrence.trips.operand(value), self.of.lead_of(self.of.shape(value))
             self._varying[value] = free.batched or bool(lead)
         return self._varying[value]
 
     def turn(self, sources: Iterable[Sequence[Free]]) -> None:
         """Set `backward` if all inputs are read from the end."""
-        operands = [self.recurrence.free(free.value) for frees in sources for free in frees]
+        operands = [
+            self.recurrence.trips.operand(free.value) for frees in sources for free in frees
+        ]
         values = [operand.value for operand in operands if operand.batched]
         reversals = self.recurrence.trips.feeding.reversals
         self.backward = bool(values) and all(value in reversals for value in values)
@@ -116,7 +118,7 @@ class Sequence3:
     def _rows(self, free: Free) -> Value:
         """Emit some columns of a value, [trips, batch or 1, elements]."""
         trips = self.recurrence.trips
-        operand, shape = self.recurrence.free(free.value), self.of.shape(free.value)
+        operand, shape = self.recurrence.trips.operand(free.value), self.of.shape(free.value)
         value = trips.feeding.every(operand, free.value.name)
         if self.backward and operand.batched:
             value = trips.feeding.reversals[value]

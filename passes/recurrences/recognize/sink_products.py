@@ -44,7 +44,7 @@ def read_hoisted(of: Interpretation, value: Value) -> Row | None:
 
 def _read(of: Interpretation, value: Value) -> tuple[Value, _Elements] | None:
     """The source of an element, and the reader of elements at the same position."""
-    loop_view = of.recurrence.loop_view
+    loop_view = of.recurrence.trips.loop_view
     scanned = of.scan_inputs.get(value)
     if scanned is not None:
         axis = scanned.axis % len(of.shape(scanned.source))
@@ -74,7 +74,7 @@ def _gather(of: Interpretation, node: Node, index: Value, source: Value, axis: i
         fact = Fact(operand.fact.elem_type, tuple([shape[number] for number in perm]))
         operand = Operand(trips.emit.transpose(operand.value, perm, source.name), False, fact)
     fact = Fact(of.recurrence.fact(source).elem_type, shape[:axis] + shape[axis + 1 :])
-    operands = [operand, of.recurrence.free(index)]
+    operands = [operand, of.recurrence.trips.operand(index)]
     ((read, _),) = trips.apply_rule(node, operands, [fact])
     return read
 

@@ -81,14 +81,14 @@ class Interpretation:
         self._depth = 0
         self._visited: set[Node] = set()
         self.placeholders: dict[Hashable, Value] = {}
-        self.finiteness = Finiteness(recurrence.loop_view, recurrence.fact)
+        self.finiteness = Finiteness(recurrence.trips.loop_view, recurrence.fact)
         self.mask = find_mask(recurrence)
-        self.scan_inputs = {one.argument: one for one in recurrence.loop_view.scan_inputs}
+        self.scan_inputs = {one.argument: one for one in recurrence.trips.loop_view.scan_inputs}
         self._circle = set(recurrence.nodes)
-        self.lead = lead(self.shape(recurrence.states[0].argument), transposed)
+        self.lead = self.lead_of(self.shape(recurrence.states[0].argument))
         for state in recurrence.states:
             shape = self.shape(state.argument)
-            if lead(shape, transposed) != self.lead:
+            if self.lead_of(shape) != self.lead:
                 raise Unfit("is carried with another one of another batch")
             atom = self.atoms.of(StateAtom(state))
             self._rows[state.argument] = ((atom, self.width(state.argument)),)
@@ -128,7 +128,8 @@ class Interpretation:
 
     def lead_of(self, shape: Shape) -> tuple[object, ...]:
         """The axes of a batch, without those of size 1."""
-        return lead(shape, self.transposed)
+        axis = self.axis(len(shape))
+        return tuple([dim for i, dim in enumerate(shape) if i != axis and dim.value != 1])
 
     def axis(self, rank: int) -> int:
         """The axis of a state's elements."""
@@ -157,33 +158,31 @@ class Interpretation:
         except (Unfit, Unbatchable) as reason:
             self._unfit.update((v, str(reason)) for v in node.outputs if v is not None)
             return
-        for value, row in zip(node.outputs, rows, strict=False):
-            if value is not None:
-                self._rows[value] = row
+        self._rows.update(rows)
 
-    def _interpret(self, node: Node) -> list[Row]:
+    def _interpret(self, node: Node) -> dict[Value, Row]:
         for value in node.inputs:
             if value in self._unfit:  # the first obstacle is the reason
                 raise Unfit(self._unfit[value])
         rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
         if rule is None:
             raise Unfit(f"is not an activation of an affine form: it holds {node}")
-        rows = rule(self, node)
-        for value, row in zip(node.outputs, rows, strict=False):
-            if value is not None:
-                self._require_fit(node, value, row)
+        outputs = zip(node.outputs, rule(self, node), strict=False)
+        rows = {value: row for value, row in outputs if value is not None}
+        for value, row in rows.items():
+            self._require_fit(node, value, row)
         return rows
 
     def _require_fit(self, node: Node, value: Value, row: Row) -> None:
         """Require values that are not broadcast beyond the batch axes of the states."""
         shape = self.shape(value)
         batch = self.lead_of(shape)
-        free = node not in self._circle
-        if batch != self.lead and not (free and not batch):
-            raise Unfit(f"is broadcast by {node}")
-        if free:
-            return
-        if not shape or sum([width for _, width in row]) != self.width(value):
+        if node not in self._circle:
+            fits = not batch or batch == self.lead
+        else:
+            whole = sum([width for _, width in row])
+            fits = batch == self.lead and bool(shape) and whole == self.width(value)
+        if not fits:
             raise Unfit(f"is broadcast by {node}")
 
     def row(self, value: Value) -> Row:
@@ -224,7 +223,7 @@ class Interpretation:
 
     def _expand_products(self, node: Node | None) -> None:
         """Expand the outputs of a node outside of the cycle into products."""
-        inside = node is not None and node.graph is self.recurrence.loop_view.body
+        inside = node is not None and node.graph is self.recurrence.trips.loop_view.body
         if node is None or not inside or node.op_type not in AFFINE or self._depth >= _DEEPEST:
             return
         if node in self._circle or node in self._visited:
@@ -234,10 +233,10 @@ class Interpretation:
         try:
             rows = self._interpret(node)
         except (Unfit, Unbatchable):
-            rows = []  # opaque
+            rows = {}  # opaque
         self._depth -= 1
-        for value, row in zip(node.outputs, rows, strict=False):
-            if value is not None and any(self.atoms.holds_product(total) for total, _ in row):
+        for value, row in rows.items():
+            if any(self.atoms.holds_product(total) for total, _ in row):
                 self._rows[value] = row
                 self.remember(row, functools.partial(self._opaque, value))
 
@@ -254,7 +253,7 @@ class Interpretation:
     def matrix(self, value: Value) -> Matrix:
         """The matrix of a loop-invariant value."""
         node = value.producer
-        inside = node is not None and node.graph is self.recurrence.loop_view.body
+        inside = node is not None and node.graph is self.recurrence.trips.loop_view.body
         if inside and node is not None and node.is_op("Transpose") and node not in self._circle:
             source = node.inputs[0]
             assert source is not None
@@ -314,9 +313,3 @@ class Interpretation:
     def cut(self, row: Row, start: int, stop: int) -> Row:
         """Cut some columns of a row."""
         return cut(self.atoms, row, start, stop)
-
-
-def lead(shape: Shape, transposed: bool) -> tuple[object, ...]:
-    """The axes of a batch, without those of size 1."""
-    axis = len(shape) - 2 if transposed and len(shape) > 1 else len(shape) - 1
-    return tuple([dim for index, dim in enumerate(shape) if index != axis and dim.value != 1])

@@ -2,9 +2,9 @@
 
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes import RaiseRecurrences
 from straightline.passes.recurrences.recognize.recurrence import AllTrips, Replacement
 from straightline.passes.vectorize.loop_view import read
-from straightline.passes.vectorize.memory import MemoryBounds
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[3] a0, float[3] b0, float[3] k0, float[N, 3] s) => (float[3] z, float[N, 3] y) {
@@ -28,15 +28,15 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
         seen.append((state.argument.name, [n.op_type for n in recurrence.nodes]))
         name = {"a": "v", "b": "a2"}[state.argument.name]
         value = next(
-            v for n in recurrence.loop_view.body.nodes() for v in n.outputs if v.name == name
+            v for n in recurrence.trips.loop_view.body.nodes() for v in n.outputs if v.name == name
         )
-        every = recurrence.free(value)
+        every = recurrence.trips.operand(value)
         assert every.batched
         return Replacement("an operator", True, {state: every.value})
 
     loop_view = read(node)
     assert not isinstance(loop_view, str)
-    trips = AllTrips(loop_view, ShapeInference(model), MemoryBounds(), False, [raiser])
+    trips = AllTrips(loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser])
     assert seen == [
         ("a", ["Add", "Tanh"]),
         ("b", ["Add", "Tanh"]),
@@ -55,7 +55,7 @@ def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
         return Replacement("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
 
     loop_view = read(node)
-    trips = AllTrips(loop_view, ShapeInference(model), MemoryBounds(), False, [raiser])
+    trips = AllTrips(loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser])
     graph = trips.emit.graph
     assert not any(n.is_op("Concat", "Slice") for n in graph.nodes())
     a, b, _ = loop_view.states
