@@ -10,8 +10,7 @@ parallel prefix computes all their values. Where only the last value is read, a 
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+import functools
 
 import numpy as np
 import onnx
@@ -23,7 +22,6 @@ from ....ir import Graph, Operator, Value
 from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
-from ...vectorize.loop_view import State
 from .parallel_prefix import parallel_prefix
 from .recurrence import Recurrence, Replacement
 
@@ -41,92 +39,27 @@ for 256 floats as slow.
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class _Kind:
-    """A kind of reduction.
+_KINDS = {name: name for name in ("Add", "Mul", "Max", "Min", "And", "Or")}
+_KINDS |= {"Sum": "Add", "Sub": "Add"}
+"""The operators of one iteration, and of two rows."""
 
-    Attributes:
-        op_type: the operator on two rows.
-        rounds: true if another order may change bits of floats.
-        what: the operator of the last value, as a remark calls it.
-        last: the emitter of the last value from all rows.
-        types: the element types with exact kernels in every runtime: onnxruntime has no kernels
-            for others, and multiplies integers as floats.
-    """
+_ROUNDING = ("Add", "Mul")
+"""The operators whose order may change bits of floats."""
 
-    op_type: str
-    rounds: bool = False
-    what: str = ""
-    last: Callable[[Builder, Value, int], Value] | None = None
-    types: tuple[int, ...] = ()
-
-
-def _reduction(op_type: str) -> Callable[[Builder, Value, int], Value]:
-    return lambda emit, rows, elem_type: emit.reduce(op_type, rows, (0,), "last")
-
-
-def _extreme(op_type: str) -> Callable[[Builder, Value, int], Value]:
-    """The emitter of a maximum or minimum that keeps NaN.
-
-    onnxruntime's reductions may lose a NaN, while Max and Min propagate it.
-    """
-
-    def last(emit: Builder, rows: Value, elem_type: int) -> Value:
-        largest = emit.reduce(op_type, rows, (0,), "last")
-        if elem_type not in _FLOATS:
-            return largest
-        flags = emit.add("Cast", [emit.add("IsNaN", [rows], "nan")], "nan", to=_TYPES.FLOAT)
-        count = emit.reduce("ReduceSum", flags, (0,), "nans")
-        any_nan = emit.add("Cast", [count], "any_nan", to=_TYPES.BOOL)
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-        nan = emit.constant(np.array(np.nan, dtype), "nan")
-        return emit.add("Where", [any_nan, nan, largest], "last")
-
-    return last
-
-
-def _flags(op_type: str) -> Callable[[Builder, Value, int], Value]:
-    """The emitter of a reduction of truth values, as numbers."""
-
-    def last(emit: Builder, rows: Value, elem_type: int) -> Value:
-        numbers = emit.add("Cast", [rows], "numbers", to=_TYPES.INT32)
-        largest = emit.reduce(op_type, numbers, (0,), "last_number")
-        return emit.add("Cast", [largest], "last", to=_TYPES.BOOL)
-
-    return last
-
-
-_SUM = _Kind("Add", rounds=True)
-_PRODUCT = _Kind("Mul", True, "ReduceProd", _reduction("ReduceProd"), _FLOATS)
-_LARGEST = _Kind("Max", False, "ReduceMax", _extreme("ReduceMax"), _COMMON)
-_SMALLEST = _Kind("Min", False, "ReduceMin", _extreme("ReduceMin"), _COMMON)
-_ALL = _Kind("And", False, "ReduceMin", _flags("ReduceMin"), (_TYPES.BOOL,))
-_ANY = _Kind("Or", False, "ReduceMax", _flags("ReduceMax"), (_TYPES.BOOL,))
-_KINDS = {
-    "Add": _SUM,
-    "Sum": _SUM,
-    "Sub": _SUM,
-    "Mul": _PRODUCT,
-    "Max": _LARGEST,
-    "Min": _SMALLEST,
-    "And": _ALL,
-    "Or": _ANY,
+_LAST: dict[str, tuple[str, tuple[int, ...]]] = {
+    "Mul": ("ReduceProd", _FLOATS),
+    "Max": ("ReduceMax", _COMMON),
+    "Min": ("ReduceMin", _COMMON),
+    "And": ("ReduceMin", (_TYPES.BOOL,)),
+    "Or": ("ReduceMax", (_TYPES.BOOL,)),
 }
+"""The operator of the last value, and the element types with exact kernels in every runtime.
 
+onnxruntime has no kernels for others, and multiplies integers as floats.
+"""
 
-@dataclasses.dataclass(frozen=True)
-class _Accumulation:
-    """A state and the terms that every iteration adds to it.
-
-    Attributes:
-        state: the state.
-        kind: the kind of reduction.
-        terms: the terms in order, each with true if subtracted.
-    """
-
-    state: State
-    kind: _Kind
-    terms: tuple[tuple[Value, bool], ...]
+Terms = list[tuple[Value, bool]]
+"""The terms that every iteration adds to a state, in order, each with true if subtracted."""
 
 
 def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
@@ -134,53 +67,64 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     accumulation = _read(recurrence)
     if isinstance(accumulation, str):
         return f"it is no accumulation: {accumulation}"
-    state, kind, emit = accumulation.state, accumulation.kind, recurrence.emit
+    kind, terms = accumulation
+    (state,), emit, trips = recurrence.states, recurrence.emit, recurrence.trips
     fact = recurrence.fact(state.initial).without_content()
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
-    recurrence.trips.require_room(recurrence.nodes[-1], fact)
-    if _may_reorder(recurrence, accumulation, fact):
-        return _sums(recurrence, accumulation, fact)
-    first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
-    rows = emit.concat([first, _emit_terms(recurrence, accumulation, fact)], 0, state.argument.name)
-    exact = not (kind.rounds and fact.elem_type in _FLOATS)
-    if kind is _SUM and _has_cumsum(fact.elem_type, emit.opset):
+    trips.require_room(recurrence.nodes[-1], fact)
+    sums = kind == "Add" and _has_cumsum(fact.elem_type, emit.opset)
+    if sums and trips.options.costs != "none" and fact.elem_type in _FLOATS:
+        return _sums(recurrence, _emit_terms(recurrence, kind, terms, fact))
+    first = emit.unsqueeze(trips.feeding.same(state.initial).value, 0, "first")
+    added = _emit_terms(recurrence, kind, terms, fact)
+    rows = emit.concat([first, added], 0, state.argument.name)
+    exact = not (kind in _ROUNDING and fact.elem_type in _FLOATS)
+    if sums:
         joined = emit.running_sum(rows, f"{state.argument.name}_sums")
-        exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(accumulation.terms) == 1)
+        exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(terms) == 1)
         return _replace_all(recurrence, joined, "CumSum", exact)
-    if kind.last is None or fact.elem_type not in kind.types or _is_every_read(recurrence):
+    reduction, types = _LAST.get(kind, ("", ()))
+    if fact.elem_type not in types or _is_every_read(recurrence):
         if not _is_small(fact):
             return (
-                f"it is a running {kind.op_type}, which no operator gives, and steps of doubling"
-                f" distance pay for states of at most {_MOST_BYTES} bytes"
+                f"it is a running {kind}, which no operator gives, and steps of doubling distance"
+                f" pay for states of at most {_MOST_BYTES} bytes"
             )
-        most = recurrence.trips.feeding.most_trips()
+        most = trips.feeding.most_trips()
         most = None if most is None else most + 1
-        straight = recurrence.trips.options.straight
-        joined = parallel_prefix(emit, Operator(kind.op_type), rows, fact, most, straight)
-        what = f"{kind.op_type} in steps of doubling distance"
-        return _replace_all(recurrence, joined, what, exact)
-    last = kind.last(emit, rows, fact.elem_type)
-    return Replacement(_describe(kind.what, exact), exact, {}, {state: lambda: last})
+        joined = parallel_prefix(emit, Operator(kind), rows, fact, most, trips.options.straight)
+        return _replace_all(recurrence, joined, f"{kind} in steps of doubling distance", exact)
+    last = _last(emit, reduction, rows, fact.elem_type)
+    return Replacement(_describe(reduction, exact), exact, {}, {state: lambda: last})
 
 
-def _may_reorder(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact) -> bool:
-    """Test for a sum that may be reordered."""
-    if recurrence.trips.options.costs == "none" or accumulation.kind is not _SUM:
-        return False
-    return fact.elem_type in _FLOATS and _has_cumsum(fact.elem_type, recurrence.emit.opset)
+def _last(emit: Builder, reduction: str, rows: Value, elem_type: int) -> Value:
+    """Emit a reduction that keeps NaN, also of truth values, as numbers.
+
+    onnxruntime's reductions may lose a NaN, while Max and Min propagate it.
+    """
+    if elem_type == _TYPES.BOOL:
+        numbers = emit.add("Cast", [rows], "numbers", to=_TYPES.INT32)
+        largest = emit.reduce(reduction, numbers, (0,), "last_number")
+        return emit.add("Cast", [largest], "last", to=_TYPES.BOOL)
+    last = emit.reduce(reduction, rows, (0,), "last")
+    if reduction == "ReduceProd" or elem_type not in _FLOATS:
+        return last
+    flags = emit.add("Cast", [emit.add("IsNaN", [rows], "nan")], "nan", to=_TYPES.FLOAT)
+    count = emit.reduce("ReduceSum", flags, (0,), "nans")
+    any_nan = emit.add("Cast", [count], "any_nan", to=_TYPES.BOOL)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    nan = emit.constant(np.array(np.nan, dtype), "nan")
+    return emit.add("Where", [any_nan, nan, last], "last")
 
 
-def _sums(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact) -> Replacement:
-    """Replace the state by sums of all rows, and add the initial state last.
+def _sums(recurrence: Recurrence, rows: Value) -> Replacement:
+    """Replace the state by sums of all rows in any order, and add the initial state last.
 
     One node for an initial state of 0, else two.
     """
-    emit, state, rows = (
-        recurrence.emit,
-        accumulation.state,
-        _emit_terms(recurrence, accumulation, fact),
-    )
+    (state,), emit = recurrence.states, recurrence.emit
     sums = emit.running_sum(rows, state.result.name)
     total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
     initial = state.initial.constant
@@ -218,18 +162,18 @@ def _has_cumsum(elem_type: int, opset: int) -> bool:
 # Terms -------------------------------------------------------------------------------------------
 
 
-def _read(recurrence: Recurrence) -> _Accumulation | str:
+def _read(recurrence: Recurrence) -> tuple[str, Terms] | str:
     """Match a state whose next value one kind of operator computes, or return the obstacle."""
     if len(recurrence.states) > 1:
         return "states depend on each other"
     (state,) = recurrence.states
     carried = {state.argument, *(v for node in recurrence.nodes for v in node.outputs)}
-    terms: list[tuple[Value, bool]] = []
+    terms: Terms = []
     value, kind = skip_identities(state.result), None
     while value is not state.argument:
         node = value.producer
         own = _KINDS.get(node.op.qualname) if node is not None else None
-        if node is None or own is None or (kind is not None and own is not kind):
+        if node is None or own is None or kind not in (None, own):
             return f"{node} makes the next value" if node is not None else "it is replaced"
         inputs = [v for v in node.inputs if v is not None]
         before = [v for v in inputs if v in carried]
@@ -239,7 +183,7 @@ def _read(recurrence: Recurrence) -> _Accumulation | str:
         value, kind = skip_identities(before[0]), own
     if kind is None or not terms:
         return "nothing is added"
-    return _Accumulation(state, kind, tuple(reversed(terms)))
+    return kind, terms[::-1]
 
 
 def _is_every_read(recurrence: Recurrence) -> bool:
@@ -255,20 +199,17 @@ def _is_every_read(recurrence: Recurrence) -> bool:
     )
 
 
-def _emit_terms(recurrence: Recurrence, accumulation: _Accumulation, fact: Fact) -> Value:
+def _emit_terms(recurrence: Recurrence, kind: str, terms: Terms, fact: Fact) -> Value:
     """Emit the terms of every iteration, in the shape of the state, iterations first."""
-    emit, total = recurrence.emit, None
-    for value, subtracted in accumulation.terms:
-        row = _broadcast(recurrence, recurrence.trips.operand(value), accumulation.state, fact)
-        if subtracted:
-            row = emit.add("Neg", [row], f"{value.name}_less")
-        total = row if total is None else emit.add(accumulation.kind.op_type, [total, row], "added")
-    assert total is not None
-    return total
+    emit, rows = recurrence.emit, []
+    for value, subtracted in terms:
+        row = _broadcast(recurrence, recurrence.trips.operand(value), fact)
+        rows.append(emit.add("Neg", [row], f"{value.name}_less") if subtracted else row)
+    return functools.reduce(lambda one, other: emit.add(kind, [one, other], "added"), rows)
 
 
-def _broadcast(recurrence: Recurrence, operand: Operand, state: State, fact: Fact) -> Value:
-    """Broadcast a batched value to the shape of a state."""
+def _broadcast(recurrence: Recurrence, operand: Operand, fact: Fact) -> Value:
+    """Broadcast a batched value to the shape of the state."""
     emit, feeding, shape = recurrence.emit, recurrence.trips.feeding, operand.fact.shape
     if shape is None or fact.shape is None:
         raise Unbatchable(f"adds '{operand.value.name}', whose rank is not known")
@@ -280,6 +221,6 @@ def _broadcast(recurrence: Recurrence, operand: Operand, state: State, fact: Fac
         value = emit.unsqueeze(value, tuple(range(1, 1 + missing)), f"{value.name}_lifted")
     size = feeding.trips
     if fact.shape:
-        own = emit.add("Shape", [feeding.same(state.initial).value], "own")
+        own = emit.add("Shape", [feeding.same(recurrence.states[0].initial).value], "own")
         size = emit.concat([size, own], 0, "size")
     return emit.add("Expand", [value, size], f"{value.name}_spread")
