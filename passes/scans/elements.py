@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,9 +12,6 @@ from ...ir import Array, Value
 from ...ops.builder import Builder
 from .layout import ScanLayout
 from .shapes import ScanShapes
-
-Rows = list[list[Value | None]]
-"""The elements of each row of a batch in axis order; None for elements without a reader."""
 
 
 def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0) -> list[Value]:
@@ -27,139 +25,107 @@ def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0)
     return emitter.split(value, sizes, axis, labels)[:count]
 
 
-class Unstacked:
-    """The scan inputs and initial states of a Scan, row by row.
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """The rows of a Scan: those of the batch of a Scan 8, a single one from version 9 on.
 
-    Args:
+    Attributes:
         scan: the Scan.
-        emitter: adds nodes to its graph.
-        lengths: the length of each row of a Scan 8; that of the one row from version 9 on.
+        shapes: its sizes.
+        lengths: the length of each row.
         longest: the length of a full row.
-        batched: true for a Scan 8.
     """
 
-    def __init__(
-        self,
-        scan: ScanLayout,
-        emitter: Builder,
-        lengths: Sequence[int],
-        longest: int,
-        batched: bool,
-    ) -> None:
-        self.scan = scan
-        self.emitter = emitter
-        self.lengths = lengths
-        self.longest = longest
-        self.batched = batched
-        self._forward: dict[tuple[Value, int], Rows] = {}
+    scan: ScanLayout
+    shapes: ScanShapes
+    lengths: Sequence[int]
+    longest: int
 
-    def states(self) -> list[list[Value]]:
+    @property
+    def batched(self) -> bool:
+        """True for a Scan 8."""
+        return self.shapes.version == 8
+
+    def states(self, emitter: Builder) -> list[list[Value]]:
         """The initial states of each row."""
         if not self.batched:
             return [list(self.scan.states)]
         columns = [
-            [
-                self.emitter.squeeze(part, 0, f"{part.name}_row")
-                for part in slices(self.emitter, state, len(self.lengths), 0)
-            ]
+            [emitter.squeeze(part, 0, f"{part.name}_row") for part in self._apart(emitter, state)]
             for state in self.scan.states
         ]
         return [[column[row] for column in columns] for row in range(len(self.lengths))]
 
-    def elements(self) -> list[list[list[Value | None]]]:
-        """The elements of the scan inputs, by row and iteration."""
-        columns = [self._column(index) for index in range(len(self.scan.scan_inputs))]
+    def _apart(self, emitter: Builder, value: Value) -> list[Value]:
+        return slices(emitter, value, len(self.lengths), 0)
+
+    def elements(self, emitter: Builder) -> list[list[list[Value | None]]]:
+        """The elements of the scan inputs, by row and iteration; None without a reader."""
+        scan, columns = self.scan, list[Sequence[Sequence[Value | None]]]()
+        forward: dict[tuple[Value, int], list[list[Value]]] = {}
+        arguments = scan.body.inputs[len(scan.states) :]
+        scanned = zip(
+            arguments, scan.scan_inputs, scan.input_axes, scan.input_backward, strict=True
+        )
+        for argument, value, axis, backward in scanned:
+            if not scan.body.is_used(argument):
+                columns.append([[None] * length for length in self.lengths])
+                continue
+            if (value, axis) not in forward:
+                rows = self._apart(emitter, value) if self.batched else [value]
+                pairs = zip(rows, self.lengths, strict=True)
+                forward[value, axis] = [self._row(emitter, row, axis, n) for row, n in pairs]
+            columns.append([row[:: -1 if backward else 1] for row in forward[value, axis]])
         return [
             [[column[row][trip] for column in columns] for trip in range(length)]
             for row, length in enumerate(self.lengths)
         ]
 
-    def _column(self, index: int) -> Rows:
-        """The elements of one scan input, in the order of iteration."""
-        scan = self.scan
-        if not scan.body.is_used(scan.body.inputs[len(scan.states) + index]):
-            return [[None] * length for length in self.lengths]
-        rows = self._rows(scan.scan_inputs[index], scan.input_axes[index])
-        return [row[::-1] for row in rows] if scan.input_backward[index] else rows
-
-    def _rows(self, value: Value, axis: int) -> Rows:
-        """The elements of each row along an axis, emitted once for each value."""
-        if (value, axis) not in self._forward:
-            rows = slices(self.emitter, value, len(self.lengths), 0) if self.batched else [value]
-            self._forward[value, axis] = [
-                self._row(row, axis, length) for row, length in zip(rows, self.lengths, strict=True)
-            ]
-        return self._forward[value, axis]
-
-    def _row(self, row: Value, axis: int, length: int) -> list[Value | None]:
+    def _row(self, emitter: Builder, row: Value, axis: int, length: int) -> list[Value]:
+        """Emit the elements of one row, in the order of the axis."""
         if not length:
             return []
         axes = (0, 1) if self.batched else (axis,)
-        parts = slices(self.emitter, row, length, axes[-1], self.longest - length)
-        return [self.emitter.squeeze(part, axes, f"{part.name}_element") for part in parts]
+        parts = slices(emitter, row, length, axes[-1], self.longest - length)
+        return [emitter.squeeze(part, axes, f"{part.name}_element") for part in parts]
 
-
-class Stack:
-    """One scan output, stacked from the elements of all iterations.
-
-    Args:
-        scan: the Scan.
-        index: the position among the scan outputs.
-        shapes: the sizes of the Scan, for the type of zeros.
-        emitter: adds nodes to the graph.
-        longest: the length of a full row.
-        batched: true for a Scan 8.
-    """
-
-    def __init__(
-        self,
-        scan: ScanLayout,
-        index: int,
-        shapes: ScanShapes,
-        emitter: Builder,
-        longest: int,
-        batched: bool,
-    ) -> None:
-        self.axis = scan.output_axes[index]
-        self.backward = scan.output_backward[index]
-        self.index = index
-        self.shapes = shapes
-        self.emitter = emitter
-        self.longest = longest
-        self.batched = batched
-
-    def join(self, rows: Sequence[Sequence[Value]], label: str) -> Value:
-        """The scan output; at least one row has an element.
+    def stack(
+        self, emitter: Builder, index: int, rows: Sequence[Sequence[Value]], label: str
+    ) -> Value:
+        """Emit a scan output; at least one row has an element.
 
         Args:
+            emitter: adds nodes to the graph.
+            index: the position among the scan outputs.
             rows: the elements of each row, in the order of iteration.
             label: that of the result.
         """
-        axes = (0, 1) if self.batched else (self.axis,)
-        extended = [[self.emitter.unsqueeze(v, axes, f"{v.name}_row") for v in row] for row in rows]
-        sample = next(row[0] for row in extended if row)
+        axis = self.scan.output_axes[index]
+        axes = (0, 1) if self.batched else (axis,)
+        extended = [[emitter.unsqueeze(v, axes, f"{v.name}_row") for v in row] for row in rows]
         if not self.batched:
-            ordered = extended[0][::-1] if self.backward else extended[0]
-            return self.emitter.concat(ordered, self.axis, label)
-        padded = [[*row, *self._zeros(self.longest - len(row), sample)] for row in extended]
+            backward = self.scan.output_backward[index]
+            return emitter.concat(extended[0][:: -1 if backward else 1], axis, label)
+        sample = next(row[0] for row in extended if row)
+        padded = [[*row, *self._zeros(emitter, index, len(row), sample)] for row in extended]
         one = len(rows) == 1
         parts = [
-            self.emitter.concat(row, 1, label if one else f"{label}_{number}")
+            emitter.concat(row, 1, label if one else f"{label}_{number}")
             for number, row in enumerate(padded)
         ]
-        return self.emitter.concat(parts, 0, label)
+        return emitter.concat(parts, 0, label)
 
-    def _zeros(self, count: int, sample: Value) -> list[Value]:
-        """Emit zeros in place of `count` elements."""
+    def _zeros(self, emitter: Builder, index: int, length: int, sample: Value) -> list[Value]:
+        """Emit zeros after the end of a row of some length."""
+        count, shape = self.longest - length, element_shape(self.shapes, index)
         if not count:
             return []
-        shape = element_shape(self.shapes, self.index)
         if shape is not None:
-            zeros = zeros_of(self.shapes, self.index, (1, count, *shape))
-            return [self.emitter.constant(zeros, "zeros")]
-        zero = self.emitter.constant(zeros_of(self.shapes, self.index, ()), "zero")
-        like = self.emitter.add("Shape", [sample], f"{sample.name}_shape")
-        return [self.emitter.add("Expand", [zero, like], f"{sample.name}_zeros")] * count
+            zeros = zeros_of(self.shapes, index, (1, count, *shape))
+            return [emitter.constant(zeros, "zeros")]
+        zero = emitter.constant(zeros_of(self.shapes, index, ()), "zero")
+        like = emitter.add("Shape", [sample], f"{sample.name}_shape")
+        return [emitter.add("Expand", [zero, like], f"{sample.name}_zeros")] * count
 
 
 def element_shape(shapes: ScanShapes, index: int) -> tuple[int, ...] | None:

@@ -34,7 +34,7 @@ from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
 from ..utils.legality import externally_named, random_body
 from ..utils.traversal import inside_out
-from .elements import Stack, Unstacked, element_shape, zeros_of
+from .elements import Rows, element_shape, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans
 from .shapes import ScanShapes
@@ -75,42 +75,35 @@ class _Plan:
     """A Scan that can be unrolled.
 
     Attributes:
-        scan: the Scan.
-        shapes: its sizes.
+        rows: its rows.
         template: its body, ready to be copied.
-        lengths: the length of each row of a Scan 8; that of the one row from version 9 on.
-        longest: the length of a full row.
-        batched: true for a Scan 8.
     """
 
-    scan: ScanLayout
-    shapes: ScanShapes
+    rows: Rows
     template: Template
-    lengths: tuple[int, ...]
-    longest: int
-    batched: bool
+
+    @property
+    def scan(self) -> ScanLayout:
+        """The Scan."""
+        return self.rows.scan
 
     @property
     def trips(self) -> int:
         """The trip count of all rows together."""
-        return sum(self.lengths)
+        return sum(self.rows.lengths)
 
     @property
-    def used_outputs(self) -> list[int]:
-        """The positions of the scan outputs in use."""
-        graph = self.template.into
-        return [
-            index
-            for index, value in enumerate(self.scan.scan_outputs)
-            if value is not None and graph.is_used(value)
-        ]
+    def used_outputs(self) -> dict[int, Value]:
+        """The scan outputs in use, by position."""
+        graph, outputs = self.template.into, enumerate(self.scan.scan_outputs)
+        return {i: value for i, value in outputs if value is not None and graph.is_used(value)}
 
     @property
     def moves(self) -> int:
         """The maximum number of nodes that split the inputs and stack the outputs."""
-        rows = len(self.lengths) + 1
+        rows = len(self.rows.lengths) + 1
         moved = len(self.scan.scan_inputs) + len(self.used_outputs)
-        states = 2 * len(self.scan.states) * rows if self.batched else 0
+        states = 2 * len(self.scan.states) * rows if self.rows.batched else 0
         return moved * (self.trips + rows) + states
 
     @property
@@ -165,7 +158,7 @@ class _ScanUnroller:
         if isinstance(lengths, str):
             return lengths
         template = Template(scan.body, graph, fold=self.folder.fold, keep_infos=False)
-        plan = _Plan(scan, shapes, template, lengths, longest, version == 8)
+        plan = _Plan(Rows(scan, shapes, lengths, longest), template)
         refusal = self.budget.refuses_trips(plan.trips, plan.cost)
         if refusal is None and self.options.costs != "none":
             rows = len(scan.scan_inputs) + len(plan.used_outputs)
@@ -186,73 +179,61 @@ class _ScanUnroller:
     def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
         """Copy the body for every iteration of every row, and return the Scan's outputs."""
         scan, count = plan.scan, len(plan.scan.states)
-        parts = Unstacked(scan, emitter, plan.lengths, plan.longest, plan.batched)
         finals, rows, trips = [], [], 0
-        for row, (state, elements) in enumerate(zip(parts.states(), parts.elements(), strict=True)):
+        parts = zip(plan.rows.states(emitter), plan.rows.elements(emitter), strict=True)
+        for row, (state, elements) in enumerate(parts):
             row_results = []
             for trip, element in enumerate(elements):
-                suffix = f"_{row}_{trip}" if len(plan.lengths) > 1 else f"_{trip}"
+                suffix = f"_{row}_{trip}" if len(plan.rows.lengths) > 1 else f"_{trip}"
                 results = plan.template.instantiate([*state, *element], suffix)
                 state = results[:count]
                 row_results.append(results[count:])
-                self.report(scan.node, trips, plan.trips)
+                what = f"unrolling {scan.node.label}"
+                self.context.instrumentation.report_step(what, trips, plan.trips)
                 trips += 1
             finals.append(state)
             rows.append(row_results)
-        stacked = [
-            self.stack(emitter, plan, index, rows) if index in plan.used_outputs else None
-            for index in range(len(scan.scan_outputs))
-        ]
+        stacked: list[Value | None] = [None] * len(scan.scan_outputs)
+        for index, old in plan.used_outputs.items():
+            column = [[results[index] for results in row] for row in rows]
+            stacked[index] = plan.rows.stack(emitter, index, column, old.name)
         return [*_final_states(emitter, plan, finals), *stacked]
-
-    def stack(
-        self, emitter: Builder, plan: _Plan, index: int, rows: Sequence[Sequence[Sequence[Value]]]
-    ) -> Value:
-        old = plan.scan.scan_outputs[index]
-        assert old is not None
-        stack = Stack(plan.scan, index, plan.shapes, emitter, plan.longest, plan.batched)
-        return stack.join([[results[index] for results in row] for row in rows], old.name)
-
-    def report(self, node: Node, trip: int, trips: int) -> None:
-        self.context.instrumentation.report_step(f"unrolling {node.label}", trip, trips)
 
 
 def _final_states(
     emitter: Builder, plan: _Plan, finals: Sequence[Sequence[Value]]
 ) -> list[Value | None]:
     """The states after the last iteration of each row."""
-    if not plan.batched:
-        return list(finals[0][: len(plan.scan.final_states)])
-    results: list[Value | None] = []
-    for index, old in enumerate(plan.scan.final_states):
-        if old is None or not emitter.graph.is_used(old):
-            results.append(None)
-            continue
-        one = len(finals) == 1
-        rows = [
-            emitter.unsqueeze(row[index], 0, old.name if one else f"{old.name}_{number}")
-            for number, row in enumerate(finals)
-        ]
-        results.append(emitter.concat(rows, 0, old.name))
+    old_states = plan.scan.final_states
+    if not plan.rows.batched:
+        return list(finals[0][: len(old_states)])
+    results: list[Value | None] = [None] * len(old_states)
+    for index, old in enumerate(old_states):
+        if old is not None and emitter.graph.is_used(old):
+            labels = [
+                f"{old.name}_{number}" if finals[1:] else old.name for number in range(len(finals))
+            ]
+            rows = [
+                emitter.unsqueeze(row[index], 0, label)
+                for label, row in zip(labels, finals, strict=True)
+            ]
+            results[index] = emitter.concat(rows, 0, old.name)
     return results
 
 
 def _without_trips(emitter: Builder, plan: _Plan) -> list[Value | None]:
     """The outputs of a Scan without iterations: initial states, and zeros, or empty tensors."""
-    results: list[Value | None] = list(plan.scan.states[: len(plan.scan.final_states)])
-    for index, old in enumerate(plan.scan.scan_outputs):
-        element = element_shape(plan.shapes, index) if index in plan.used_outputs else None
-        if old is None or element is None:
-            results.append(None)
-            continue
-        shape = list(element)
-        if plan.batched:
-            shape[:0] = [len(plan.lengths), plan.longest]
+    scan, rows = plan.scan, plan.rows
+    stacked: list[Value | None] = [None] * len(scan.scan_outputs)
+    for index, old in plan.used_outputs.items():
+        shape = list(element_shape(rows.shapes, index) or ())
+        if rows.batched:
+            shape[:0] = [len(rows.lengths), rows.longest]
         else:
-            shape.insert(plan.scan.output_axes[index] % (len(shape) + 1), 0)
-        zeros = zeros_of(plan.shapes, index, tuple(shape))
-        results.append(emitter.constant(zeros, old.name))
-    return results
+            shape.insert(scan.output_axes[index] % (len(shape) + 1), 0)
+        zeros = zeros_of(rows.shapes, index, tuple(shape))
+        stacked[index] = emitter.constant(zeros, old.name)
+    return [*scan.states[: len(scan.final_states)], *stacked]
 
 
 def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[int, ...] | str:
@@ -279,13 +260,11 @@ def _size_obstacle(what: str, scan: ScanLayout) -> str:
 
 def _unknown_zeros(plan: _Plan) -> str | None:
     """The obstacle to zeros, or an empty tensor, for a scan output."""
-    if all(length == plan.longest for length in plan.lengths) and plan.trips:
+    if all(length == plan.rows.longest for length in plan.rows.lengths) and plan.trips:
         return None
-    for index in plan.used_outputs:
-        enough = element_shape(plan.shapes, index) is not None or plan.trips
-        if not enough or not plan.shapes.element(index).elem_type:
-            output = plan.scan.scan_outputs[index]
-            assert output is not None
+    for index, output in plan.used_outputs.items():
+        enough = element_shape(plan.rows.shapes, index) is not None or plan.trips
+        if not enough or not plan.rows.shapes.element(index).elem_type:
             why = "it has short rows" if plan.trips else "it makes no trips"
             return (
                 f"{why}, and the type and shape of an element of its scan output '{output.name}'"
@@ -299,8 +278,8 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
     """The obstacle of an element type to Split or Concat; None without one."""
     if not plan.trips:
         return None
-    scan, several = plan.scan, len(plan.lengths) > 1 or plan.longest > 1
-    facts = plan.shapes.input_facts()[-len(scan.scan_inputs) :]
+    scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
+    facts = plan.rows.shapes.input_facts()[-len(scan.scan_inputs) :]
     apart = ["Squeeze", "Split"] if several else ["Squeeze"]
     for value, fact, inner in zip(
         scan.scan_inputs, facts, scan.body.inputs[len(scan.states) :], strict=True
@@ -309,8 +288,8 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
         if why is not None and scan.body.is_used(inner):
             return f"its scan input '{value.name}' {why}"
     together = ["Unsqueeze", "Concat"] if several else ["Unsqueeze"]
-    for index in plan.used_outputs:
-        why = unsayable(together, plan.shapes.element(index).elem_type, opset, "Scan")
+    for index, output in plan.used_outputs.items():
+        why = unsayable(together, plan.rows.shapes.element(index).elem_type, opset, "Scan")
         if why is not None:
-            return f"its scan output '{scan.scan_outputs[index].name}' {why}"  # type: ignore[union-attr]
+            return f"its scan output '{output.name}' {why}"
     return None

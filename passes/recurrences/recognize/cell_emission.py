@@ -152,8 +152,8 @@ class _Emission:
         if self.of.mask is None:
             self.sequence.turn(widths)
         parts = [self.sequence.input(source) for source in widths]
-        fed = self.sequence.pad_steps(self.emit.concat(parts, 2, "fed"))
-        return fed, self.weights.concat(rows)
+        whole = self.sequence.pad_steps(self.emit.concat(parts, 2, "fed"))
+        return whole, self.weights.concat(rows)
 
     def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:
         """Yield the inputs of a gate: sources, their weights, their widths."""

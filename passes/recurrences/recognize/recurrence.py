@@ -20,7 +20,7 @@ from ...vectorize.induction_variables import counter, is_invariant
 from ...vectorize.loop_view import LoopView, State
 from ...vectorize.memory import IterationMemory, MemoryBounds
 from ...vectorize.nested_control_flow import compute_nested
-from .raise_recurrences import RaiseRecurrences
+from .options import RaiseOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +97,7 @@ class AllTrips(Batcher):
         self,
         loop_view: LoopView,
         inference: ShapeInference,
-        options: RaiseRecurrences,
+        options: RaiseOptions,
         certain: bool,
         raisers: Iterable[Raiser],
     ) -> None:

@@ -120,7 +120,7 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int) -> Value:
 
 
 def _sums(recurrence: Recurrence, rows: Value) -> Replacement:
-    """Replace the state by sums of all rows in any order, and add the initial state last.
+    """Replace the state by sums of all rows, and add the initial state last.
 
     One node for an initial state of 0, else two.
     """

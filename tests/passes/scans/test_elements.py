@@ -7,7 +7,7 @@ from harness import as_model
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.builder import Builder
-from straightline.passes.scans.elements import Stack, Unstacked, element_shape, slices, zeros_of
+from straightline.passes.scans.elements import Rows, element_shape, slices, zeros_of
 from straightline.passes.scans.layout import read_scan
 from straightline.passes.scans.shapes import ScanShapes
 
@@ -41,10 +41,10 @@ X8 = np.arange(16, dtype=np.float32).reshape(2, 4, 2)
 def test_elements_in_the_order_of_the_trips(axis, backward):
     attributes = f", scan_input_axes = [{axis}], scan_input_directions = [{backward}]"
     dims = "float[4,2]" if axis == 0 else "float[2,4]"
-    model, scan, _ = scan_of(attributes, f"float[3] s, {dims} x")
-    parts = Unstacked(scan, Builder(model.graph), [4], 4, batched=False)
-    assert parts.states() == [list(scan.states)]
-    (trips,) = parts.elements()
+    model, scan, shapes = scan_of(attributes, f"float[3] s, {dims} x")
+    parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
+    assert parts.states(emitter) == [list(scan.states)]
+    (trips,) = parts.elements(emitter)
     x = X if axis == 0 else X.T
     found = run(model, [value for (value,) in trips], s=S, x=x)
     np.testing.assert_array_equal(found, X[::-1] if backward else X)
@@ -52,9 +52,9 @@ def test_elements_in_the_order_of_the_trips(axis, backward):
 
 def test_rows_of_a_batch_end_where_their_lengths_say():
     signature = "float[2,3] s, float[2,4,2] x"
-    model, scan, _ = scan_of(", directions = [1]", signature, version=8, lens=",")
-    parts = Unstacked(scan, Builder(model.graph), [4, 1], 4, batched=True)
-    states, rows = parts.states(), parts.elements()
+    model, scan, shapes = scan_of(", directions = [1]", signature, version=8, lens=",")
+    parts, emitter = Rows(scan, shapes, [4, 1], 4), Builder(model.graph)
+    states, rows = parts.states(emitter), parts.elements(emitter)
     assert [len(row) for row in rows] == [4, 1]
     values = [value for (value,) in (*rows[0], *rows[1])]
     found = run(model, [*(s for (s,) in states), *values], s=S8, x=X8)
@@ -64,9 +64,9 @@ def test_rows_of_a_batch_end_where_their_lengths_say():
 
 
 def test_what_the_body_does_not_read_is_not_made():
-    model, scan, _ = scan_of("", "float[3] s, float[4,2] x", used="a")
-    parts = Unstacked(scan, Builder(model.graph), [4], 4, batched=False)
-    assert parts.elements() == [[[None]] * 4]
+    model, scan, shapes = scan_of("", "float[3] s, float[4,2] x", used="a")
+    parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
+    assert parts.elements(emitter) == [[[None]] * 4]
     assert len(model.graph) == 1
 
 
@@ -82,10 +82,10 @@ def test_one_slice_is_the_value_itself():
 def test_outputs_are_put_together_along_their_axis(axis, backward):
     attributes = f", scan_output_axes = [{axis}], scan_output_directions = [{backward}]"
     model, scan, shapes = scan_of(attributes, "float[3] s, float[4,2] x", version=11)
-    emitter = Builder(model.graph)
-    (trips,) = Unstacked(scan, emitter, [4], 4, batched=False).elements()
-    stack = Stack(scan, 0, shapes, emitter, 4, batched=False)
-    (found,) = run(model, [stack.join([[v for (v,) in trips]], "r")], s=S, x=X)
+    parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
+    (trips,) = parts.elements(emitter)
+    joined = parts.stack(emitter, 0, [[v for (v,) in trips]], "r")
+    (found,) = run(model, [joined], s=S, x=X)
     np.testing.assert_array_equal(found, np.stack(X[::-1] if backward else X, axis))
 
 
@@ -96,10 +96,9 @@ def test_short_rows_end_in_zeros(inner):
     body = f"float[3] a, {inner}"
     model, scan, shapes = scan_of("", signature, version=8, lens=",", body=body)
     assert (element_shape(shapes, 0) == (2,)) == (inner != "e")
-    emitter = Builder(model.graph)
-    rows = Unstacked(scan, emitter, [2, 4], 4, batched=True).elements()
-    stack = Stack(scan, 0, shapes, emitter, 4, batched=True)
-    joined = stack.join([[v for (v,) in row] for row in rows], "r")
+    parts, emitter = Rows(scan, shapes, [2, 4], 4), Builder(model.graph)
+    rows = parts.elements(emitter)
+    joined = parts.stack(emitter, 0, [[v for (v,) in row] for row in rows], "r")
     (found,) = run(model, [joined], s=S8, x=X8)
     expected = X8.copy()
     expected[0, 2:] = 0
