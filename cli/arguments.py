@@ -34,21 +34,19 @@ class PipelineArguments:
         autocompletion=pass_names,
     )
     selects: bool = flag(
-        "Also run both branches of what only run time decides, and select: the same as"
-        " '--passes selects'.",
+        "Replace run-time Ifs and bounded Loops by selects: the same as '--passes selects'.",
         "--selects",
     )
     keep_nan: bool | None = option(
-        "Leave cells that GRU, LSTM or RNN would compute: onnxruntime may make a number of a NaN"
-        " there.",
+        "Keep cells in which GRU, LSTM or RNN of onnxruntime may turn a NaN into a number.",
         "--keep-nan",
     )
-    max_trips: int | None = option("Leave loops with more trips.", **whole())
+    max_trips: int | None = option("Keep loops with more iterations.", **whole())
     max_nodes: int | None = option(
-        "How many nodes may be added in all; 20000 if not given.", **whole()
+        "Limit of nodes that the whole rewrite may add; 20000 by default.", **whole()
     )
     assumed: list[Given] | None = repeatable(
-        "The most trips of a Loop, by its path, that you vouch for. Repeatable.",
+        "Assume a maximum trip count of a Loop, named by its path. Repeatable.",
         "--assume-max",
         metavar="LOOP=N",
         parser=parsing.maximum,
@@ -74,31 +72,33 @@ class ModelArguments:
 
     load: list[Path] | None = shared.LOAD
     fits: str | None = option(
-        "Make the model fit a compiler or runtime, its opsets and operators; see the command"
-        " 'targets'. For onnxruntime also the form that runs fastest.",
+        "Fit the model to a compiler or runtime, its opsets and operators; see the command"
+        " 'targets'. onnxruntime also searches for the fastest form.",
         "--target",
         metavar="NAME",
         parser=parsing.target_name,
         autocompletion=target_names,
     )
     fits_file: Path | None = option(
-        "The same for a client that a file describes.", "--target-file", metavar="FILE.toml"
+        "The same for a compiler or runtime that a file describes.",
+        "--target-file",
+        metavar="FILE.toml",
     )
     max_work: int | None = option(
-        "Steps, of about a nanosecond, to compute constants beforehand; 10000000000 if not given.",
+        "Limit of steps, of about a nanosecond, for computing constants; 10000000000 by default.",
         **whole(),
     )
     max_memory: int | None = shared.MAX_MEMORY
     assignments: list[Given] | None = shared.SET
     dimensions: list[Given] | None = repeatable(
-        "Fix the shape of an input; '?' leaves a dimension open. Repeatable.",
+        "Fix the shape of an input; '?' keeps a dimension as declared. Repeatable.",
         "--shape",
         metavar="NAME=D,D",
         parser=parsing.shape,
     )
     sizes: list[Given] | None = shared.DIM
     freeze_initializers: bool = flag(
-        "Take inputs that have a default as constants.", "--freeze-initializers"
+        "Turn inputs with a default into constants.", "--freeze-initializers"
     )
     max_input_size: int | None = shared.MAX_INPUT_SIZE
 
@@ -139,40 +139,41 @@ class ComparisonArguments:
     """Arguments about how models are run and compared."""
 
     inputs: Path | None = verifying(
-        "Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder; drawn if"
-        " not given.",
+        "Inputs to compare on: an .npz file, a folder of them, or a test_data_set folder; drawn"
+        " by default.",
         metavar="PATH",
     )
     sample_shape: list[Given] | None = verifying(
-        "The shape of an input that is drawn; '?' leaves a dimension open. Repeatable.",
+        "The shape of a drawn input; '?' leaves a dimension open. Repeatable.",
         "--sample-shape",
         metavar="NAME=D,D",
         parser=parsing.shape,
         callback=parsing.once,
     )
     runtime: str = verifying(
-        "auto, onnxruntime, reference or both. auto, the default, is onnxruntime where it is"
-        " installed and runs the model, else the reference.",
+        "auto, onnxruntime, reference or both. auto, the default, is onnxruntime if it is"
+        " installed and runs both models, otherwise the reference.",
         default="auto",
         **choice("NAME", "auto", "onnxruntime", "reference", "both"),
     )
     rtol: float | None = verifying(
-        "Relative tolerance; tight, by element type, if not given.",
+        "Relative tolerance; by default a tight one for the element type.",
         metavar="X",
         parser=parsing.number(),
     )
     atol: float | None = verifying(
-        "Absolute tolerance; tight, by element type, if not given.",
+        "Absolute tolerance; by default a tight one for the element type.",
         metavar="X",
         parser=parsing.number(),
     )
     samples: int | None = verifying(
-        "Run the models on so many inputs, even after a proof; 3 where there is none.", **whole(1)
+        "Number of plain samples to run, even after a proof; by default 3, without a proof only.",
+        **whole(1),
     )
-    seed: int = verifying("The same draws the same; 0 if not given.", default=0, **whole())
+    seed: int = verifying("Seed of the samples; 0 by default.", default=0, **whole())
     timeout: float | None = verifying(
-        "Seconds for loading a model or running it once, 60 if not given; also for constants that"
-        " nobody can count, 5 if not given.",
+        "Limit for loading a model or running it once, 60 by default; also for constants whose"
+        " steps cannot be counted, 5 by default.",
         metavar="SECONDS",
         parser=parsing.number(above=True),
     )
@@ -196,13 +197,13 @@ class ProofArguments:
     """Arguments about whether a result is proved before it is written."""
 
     verify: bool = verifying(
-        "Prove or compare the outputs before writing; on if not given.",
+        "Prove or compare the outputs before writing; on by default.",
         "--verify/--no-verify",
         default=True,
     )
     prove: bool | None = shared.PROVE
     certificate: Path | None = verifying(
-        "Take nothing but a proof, and keep it in FILE, which 'verify --certificate' checks.",
+        "Accept a proof only, and store it in FILE; 'verify --certificate' checks it.",
         metavar="FILE",
     )
 
@@ -234,21 +235,21 @@ class OutputArguments:
 
     force: bool = shared.FORCE
     link_data: str | None = option(
-        "Do not copy external data: 'reference' leaves it where it is, in or below OUT's folder;"
-        " 'hard' makes hard links beside OUT, which onnx.load refuses.",
+        "Do not copy external data: 'reference' refers to it in or below OUT's folder; 'hard'"
+        " makes hard links beside OUT, which onnx.load refuses.",
         **choice("HOW", "reference", "hard"),
     )
     as_json: bool = shared.JSON
     quiet: bool = shared.QUIET
     page: Path | None = shared.REPORT
     print_after: list[str] | None = option(
-        "Print the model after each pass that changes it, or after this one, as ONNX text on"
-        " stderr. Repeatable.",
+        "Print the model as ONNX text on stderr after each pass that changes it, or after PASS."
+        " Repeatable.",
         metavar="[=PASS]",
         rich_help_panel=shared.WATCHING,
     )
     print_before: list[str] | None = option(
-        "The same before it. Repeatable.", metavar="[=PASS]", rich_help_panel=shared.WATCHING
+        "The same before passes. Repeatable.", metavar="[=PASS]", rich_help_panel=shared.WATCHING
     )
     verbose: int = shared.VERBOSE
 

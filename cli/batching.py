@@ -46,26 +46,25 @@ class ManyArguments:
     """Arguments about many models."""
 
     out: Path | None = for_many(
-        "Where the results of many models are written; the structure of the folders that they are"
-        " read from is kept.",
+        "The folder of the results of many models; it keeps the structure of the source folders.",
         "-o",
         "--out",
         metavar="FOLDER",
     )
     jobs: int | None = for_many(
-        "How many models are worked on at once; as many as there are processors if not given.",
+        "Number of models in progress at once; by default the number of processors.",
         **whole(1),
     )
-    resume: bool = for_many("Skip what is done already and unchanged.", "--resume", default=False)
+    resume: bool = for_many("Skip models that are done and unchanged.", "--resume", default=False)
     backend: str = for_many(
-        "Where the work is done: loky, on this machine; dask or ray, on a cluster that reaches the"
-        " same files.",
+        "The processes: loky, on this machine; dask or ray, on a cluster that reaches the same"
+        " files.",
         "--backend",
         default=_LOCAL,
         **choice("NAME", _LOCAL, "dask", "ray"),
     )
     address: str | None = for_many(
-        "Where the cluster is, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
+        "Address of the cluster, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
         metavar="URL",
     )
 

@@ -39,10 +39,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Rewrite ONNX models so that control flow disappears, and prove, or else check, that the"
+    help="Rewrite ONNX models so that control flow disappears, and prove or else check that the"
     " outputs stay the same.",
-    epilog="Exit codes: 0 done, 1 bad input, 2 usage, 3 outputs differ, 4 control flow left or"
-    " not taken, 5 not proved or nothing compared, 70 a fault of straightline, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 bad input, 2 usage, 3 outputs differ, 4 control flow or"
+    " unsupported operators left, 5 not proved or nothing compared, 70 a fault of straightline,"
+    " 130 interrupted.",
 )
 
 
@@ -50,7 +51,7 @@ app = typer.Typer(
 def version(
     show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Print the version where it is asked for."""
+    """Print the version on --version."""
     if show:
         from importlib.metadata import version
 
@@ -60,8 +61,8 @@ def version(
 
 SOURCES = argument(
     "IN",
-    "The model; '-' is standard input. With -o as many as there are: files, folders with all models"
-    " below them, and patterns such as 'models/**/*.onnx'.",
+    "The model; '-' is standard input. With -o any number of files, folders (all models below"
+    " them) and patterns such as 'models/**/*.onnx'.",
     default_factory=list,
     show_default=False,
 )
@@ -81,14 +82,16 @@ def rewrite(
     pipeline: PipelineArguments,
     about: ModelArguments,
     opset: int | None = option(
-        "Convert the result to this opset; both steps are verified.", "--opset", **whole(1)
+        "Convert the result to this opset; the proof covers both steps.", "--opset", **whole(1)
     ),
-    strict: bool = flag("Fail when a pass leaves a construct alone.", "--strict"),
+    strict: bool = flag(
+        "Fail when a pass keeps a construct, or when nothing could be compared.", "--strict"
+    ),
     require_straight_line: bool = flag(
         "Write nothing and exit with 4 if control flow is left.", "--require-straight-line"
     ),
     require_target: bool = flag(
-        "Write nothing and exit with 4 if the target does not take all of the model.",
+        "Write nothing and exit with 4 if the target does not support all of the model.",
         "--require-target",
     ),
     output: OutputArguments,
@@ -96,9 +99,9 @@ def rewrite(
     comparison: ComparisonArguments,
     many: batching.ManyArguments,
 ) -> int:
-    """Remove the control flow of a model that is decided before run time.
+    """Remove control flow that is decided before run time.
 
-    That the outputs are the original's is proved, or else checked, before anything is written.
+    Before it writes, it proves that the outputs stay the same, or else compares them.
     """
     keywords = {**pipeline.keywords(), "opset": opset, "strict": strict}
     groups = about, proof, comparison, output
@@ -114,7 +117,7 @@ def verify(
     *,
     prove: bool | None = shared.PROVE,
     certificate: Path | None = verifying(
-        "Check a proof that was kept: that it is one for A and B, and holds.",
+        "Check that FILE is a certificate for A and B, and make the proof again.",
         "--certificate",
         metavar="FILE",
     ),
@@ -128,8 +131,7 @@ def verify(
 ) -> int:
     """Prove that two models give equal outputs, or else compare them on the same inputs.
 
-    --set gives the values of inputs that B no longer has, --dim sizes for the inputs that are
-    drawn.
+    --set binds inputs that B no longer has, --dim sets named dimensions of drawn inputs.
     """
     prove = demanded(prove, certificate)
     from ..driver.specialize import typed_values
@@ -166,10 +168,11 @@ def convert(
     *,
     opset: int | None = option("The opset version to convert to, 7 or later.", **whole(1)),
     ir_version: int | None = option(
-        "The file format version; by default as ONNX released them.", **whole(3)
+        "Version of the file format; by default the one that ONNX released with the opset.",
+        **whole(3),
     ),
     rewriting: bool = option(
-        "Straighten control flow and sequences that the opset cannot hold; on if not given.",
+        "Straighten control flow and sequences that the opset cannot hold; on by default.",
         "--rewrite/--no-rewrite",
         default=True,
     ),
@@ -179,9 +182,9 @@ def convert(
     comparison: ComparisonArguments,
     many: batching.ManyArguments,
 ) -> int:
-    """Carry a whole model to another opset version, all of it or nothing.
+    """Convert a whole model to another opset version, all of it or nothing.
 
-    That the outputs are the original's is proved, or else checked, before anything is written.
+    Before it writes, it proves that the outputs stay the same, or else compares them.
     """
     keywords = {"passes": (), "opset": opset, "ir_version": ir_version, "rewrite": rewriting}
     session = Session(context, "converting", about, proof, comparison, output, keywords)
@@ -196,12 +199,12 @@ def inspect(
     pipeline: PipelineArguments,
     about: ModelArguments,
     timeout: float | None = option(
-        "Seconds for constants whose steps nobody can count; 5 if not given.",
+        "Limit for constants whose steps cannot be counted; 5 by default.",
         "--timeout",
         metavar="SECONDS",
     ),
     picture: Path | None = option(
-        "Also draw the control flow, boxes inside boxes.", "--svg", metavar="FILE"
+        "Also draw the control flow as nested boxes.", "--svg", metavar="FILE"
     ),
     force: bool = shared.FORCE,
     as_json: bool = shared.JSON,

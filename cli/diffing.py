@@ -22,16 +22,16 @@ _MOST_OPERATORS = 20
 
 def diff(
     before: Path = argument("A", "A model; '-' is standard input."),
-    after: Path = argument("B", "Another; '-' likewise."),
+    after: Path = argument("B", "Another model; '-' is standard input."),
     *,
     page: Path | None = REPORT,
     force: bool = FORCE,
     max_input_size: int | None = MAX_INPUT_SIZE,
     as_json: bool = JSON,
 ) -> int:
-    """Show what two models differ in: operators, control flow, opsets, sizes, inputs, outputs.
+    """Show the differences of two models: operators, control flow, opsets, sizes, inputs, outputs.
 
-    Whether they compute the same is the question of the command verify.
+    The command verify decides whether they compute the same.
     """
     from ..report import gather, write
 

@@ -10,7 +10,7 @@ from .options import JSON, LOAD
 
 
 def list_targets(as_json: bool = JSON) -> int:
-    """Show the targets that models can fit, each with the source of its list."""
+    """Show the compilers and runtimes of --target, each with the source of its list."""
     from ..targets import find, names
 
     interrupts.raise_from_now_on()
@@ -19,7 +19,7 @@ def list_targets(as_json: bool = JSON) -> int:
 
 
 def list_passes(load: list[Path] | None = LOAD, as_json: bool = JSON) -> int:
-    """Show every pass with its options."""
+    """Show every pass with its options and their defaults."""
     from ..driver.inspect import describe_passes
     from ..passes import load_file
 

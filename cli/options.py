@@ -61,52 +61,49 @@ SIZE: dict[str, Any] = {"metavar": "SIZE", "parser": parsing.size}
 
 # Shared by groups and commands that give them the same name.
 SOURCE = argument("IN", "The model; '-' is standard input.")
-TARGET = argument("OUT", "Where the result is written; '-' is standard output.")
+TARGET = argument("OUT", "The file of the result; '-' is standard output.")
 LOAD = option(
-    "Run a Python file that defines passes, which --passes may name then. Repeatable.",
+    "Run a Python file that defines passes for --passes. Repeatable.",
     "--load",
     metavar="FILE.py",
 )
 MAX_MEMORY = option(
-    "Bytes of computed constants that may be held at a time; 256M if not given. A model that is run"
-    " to be compared may take four times as much.",
+    "Limit of computed constants in memory at a time; 256M by default. A model that runs for a"
+    " comparison may take four times as much.",
     **SIZE,
 )
 SET = repeatable(
-    "Give an input a value; it leaves the signature. Repeatable. Values as in JSON: 16000, true,"
-    " [1, 2]; or @file.npy.",
+    "Bind an input to a value; the input leaves the signature. Repeatable. Values are JSON"
+    " (16000, true, [1, 2]) or @file.npy.",
     "--set",
     metavar="NAME=VALUE",
     parser=parsing.assignment,
 )
 DIM = repeatable(
-    "Fix a named dimension wherever it stands. Repeatable.",
+    "Fix a named dimension over all inputs. Repeatable.",
     "--dim",
     metavar="NAME=D",
     parser=parsing.dimension,
 )
-FORCE = flag(
-    "Overwrite also a file that is no model, and data that belongs to another one.", "--force"
-)
+FORCE = flag("Also overwrite a file that is no model, and data of another model.", "--force")
 MAX_INPUT_SIZE = option(
-    "Refuse a model file with more bytes; 500M and 2G are understood. 2G if not given, the most"
-    " that ONNX allows.",
+    "Refuse a model file with more bytes, such as 500M; by default 2G, the most that ONNX allows.",
     **SIZE,
 )
-JSON = flag("Print one JSON document, also of what goes wrong.", "--json")
+JSON = flag("Print one JSON document, also for errors.", "--json")
 QUIET = flag("Print errors and warnings only, no report.", "--quiet", "-q")
 PROVE = verifying(
-    "Take nothing but a proof for every input, or try none; by default the models are run where"
-    " there is no proof.",
+    "Accept a proof for every input only, or try none; by default models without a proof are run"
+    " and compared.",
     "--prove/--no-prove",
 )
 REPORT = option(
-    "Also write an HTML page that shows both models, what was done, and what became of each node.",
+    "Also write an HTML page that shows both models, the rewrites, and the fate of each node.",
     "--report",
     metavar="FILE",
 )
 VERBOSE = option(
-    "Tell on stderr what passes do and what is tried; -vv tells all.",
+    "Print passes, trials and all reasons on stderr; -vv prints everything.",
     "-v",
     "--verbose",
     default=0,
