@@ -249,7 +249,9 @@ class OutputArguments:
         rich_help_panel=shared.WATCHING,
     )
     print_before: list[str] | None = option(
-        "The same before passes. Repeatable.", metavar="[=PASS]", rich_help_panel=shared.WATCHING
+        "Print it before each pass that changes it, or before PASS. Repeatable.",
+        metavar="[=PASS]",
+        rich_help_panel=shared.WATCHING,
     )
     verbose: int = shared.VERBOSE
 

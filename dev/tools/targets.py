@@ -33,7 +33,7 @@ def table() -> str:
     lines = ["| target | opsets | control flow | its list | of |", "|---|---|---|---|---|"]
     for name in names():
         target = find(name)
-        flow = ", ".join(target.control_flow) or "nothing"
+        flow = ", ".join(target.control_flow) or "none"
         told = f"[{target.source.list}]({target.source.url})"
         of = f"{target.source.version}, {target.source.date}"
         lines.append(f"| `{name}`: {target.about} | {target.opsets} | {flow} | {told} | {of} |")

@@ -33,7 +33,7 @@ _STARTS = ("Shape", "Size")
 
 @dataclasses.dataclass(frozen=True)
 class FoldShapes(Pass):
-    """Fold values that depend on shapes alone, wherever the shapes decide them."""
+    """Fold values that shapes decide: sizes, sums and products of sizes, comparisons."""
 
     name: ClassVar[str] = "fold-shapes"
     by_default: ClassVar[bool] = True

@@ -42,7 +42,7 @@ _SELECTED = Message("selected", "both branches run, selects choose")
 
 @dataclasses.dataclass(frozen=True)
 class IfsToSelects(Pass):
-    """Run both branches of every If on run-time conditions, where that cannot fail, and select."""
+    """Convert Ifs on run-time conditions to selects, where neither branch can fail."""
 
     name: ClassVar[str] = "ifs-to-selects"
 

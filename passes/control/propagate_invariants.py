@@ -30,7 +30,7 @@ from ..utils.replace_all_uses import replace_value, replace_values
 
 @dataclasses.dataclass(frozen=True)
 class ForwardInvariants(Pass):
-    """Read around Loops, Scans, Ifs and calls of functions what they only pass on."""
+    """Bypass Loops, Scans, Ifs and calls for values that these only pass on."""
 
     name: ClassVar[str] = "forward-invariants"
     by_default: ClassVar[bool] = True

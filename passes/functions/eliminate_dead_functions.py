@@ -17,7 +17,7 @@ from .calls import live_functions
 
 @dataclasses.dataclass(frozen=True)
 class EliminateDeadFunctions(Pass):
-    """Remove functions that the main graph does not lead to."""
+    """Remove functions that the main graph does not reach."""
 
     name: ClassVar[str] = "eliminate-dead-functions"
     by_default: ClassVar[bool] = True

@@ -40,7 +40,7 @@ _INLINED_WITH = Message("inlined-with-function", "inlined with the function arou
 
 @dataclasses.dataclass(frozen=True)
 class InlineFunctions(Pass):
-    """Inline calls of functions that hold control flow, where that lets control flow resolve.
+    """Inline calls of functions that hold control flow, where that resolves it.
 
     Options:
         always: inline every such call, without a trial.

@@ -31,7 +31,7 @@ _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a s
 
 @dataclasses.dataclass(frozen=True)
 class VectorizeLoops(Pass):
-    """Compute nodes of Loops and Scans at once for all iterations, outside of recurrences.
+    """Batch the nodes of Loops and Scans over all iterations, except recurrences.
 
     Attributes:
         max_bytes: the size limit of a batched value of known size.
