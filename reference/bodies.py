@@ -10,6 +10,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from ..ir.attributes import graphs_in
+from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import ends_inference
 from ..ir.subgraph_arity import fed_inputs, surplus
 from .errors import EvaluationError, ask_onnx
@@ -21,7 +23,7 @@ Attributes = Mapping[str, Any] | None
 
 def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """The graphs held by the attributes of ``node``."""
-    return [g for a in node.attribute for g in ([a.g] if a.HasField("g") else a.graphs)]
+    return [graph for attribute in node.attribute for graph in graphs_in(attribute)]
 
 
 def label(node: onnx.NodeProto) -> str:
@@ -62,7 +64,6 @@ class Body:
         self.input_names = [info.name for info in self.inputs]
         self.output_count = len(self.graph.output)
         self.captures = captured_names(self.graph)
-        self._declared: Sequence[onnx.ValueInfoProto] | None = None
 
     def bind(self, context: Mapping[str, Any] | None, attributes: Attributes) -> BoundBody:
         """The body with the outer values it captures, looked up once for all iterations."""
@@ -86,29 +87,18 @@ class Body:
         index: int,
         inputs: Sequence[Any] | None = None,
         captured: Mapping[str, Any] | None = None,
+        inferred: onnx.TypeProto.Tensor | None = None,
     ) -> tuple[np.dtype[Any], tuple[int, ...]]:
         """Element type and shape of body output ``index``, without running the body.
 
-        What the body declares, completed by shape inference over the body (with the types of
-        ``inputs`` where given, else with the declared input types, and with those of what is
-        ``captured``, or with its constants). A dimension nobody tells is 0 and an unknown shape is
-        a scalar's, as in onnxruntime.
+        What the body declares, completed by shape inference over the body (see `inferred`), unless
+        the ``inferred`` type is at hand. A dimension nobody tells is 0 and an unknown shape is a
+        scalar's, as in onnxruntime.
         """
-        elem_type, dims = self.element_type(index, inputs, captured)
+        if inferred is None:
+            inferred = self.inferred(index, inputs, captured)
+        elem_type, dims = self.completed(index, inferred)
         return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
-
-    def element_type(
-        self,
-        index: int,
-        inputs: Sequence[Any] | None = None,
-        captured: Mapping[str, Any] | None = None,
-    ) -> tuple[int, Sequence[Any]]:
-        """The same as `element`, as ONNX writes it; what is given may be types instead of arrays.
-
-        Returns:
-            The element type, and the dimensions, which may be symbols where types hold some.
-        """
-        return self.completed(index, self.inferred(index, inputs, captured))
 
     def inferred(
         self,
@@ -116,19 +106,18 @@ class Body:
         inputs: Sequence[Any] | None = None,
         captured: Mapping[str, Any] | None = None,
     ) -> onnx.TypeProto.Tensor:
-        """The type of body output ``index``, as far as inference finds it."""
+        """The type of body output ``index``, as far as inference finds it: with the types of
+        ``inputs`` where given, else with the declared input types, and with those of what is
+        ``captured``, or with its constants. Each may be a type instead of an array."""
         declared = self.graph.output[index].type.tensor_type
         if declared.elem_type and is_static(declared):
             return declared
-        return self._outputs(inputs, captured or {})[index].type.tensor_type
+        known = self._infer(inputs, captured or {}) if inputs or captured else self._declared
+        return known[index].type.tensor_type
 
     def completed(self, index: int, inferred: onnx.TypeProto.Tensor) -> tuple[int, Sequence[Any]]:
-        """Type of output ``index``: the declaration joined with the inferred type.
-
-        Args:
-            index: the position among the outputs.
-            inferred: the type, a ``TypeProto.Tensor``.
-        """
+        """Type of output ``index``: the declaration joined with the inferred type, whose dimensions
+        may be symbols."""
         declared = self.graph.output[index].type.tensor_type
         elem_type = declared.elem_type or inferred.elem_type
         if not elem_type:
@@ -139,15 +128,9 @@ class Body:
         dims = inferred.shape.dim if inferred.HasField("shape") else declared.shape.dim
         return elem_type, dims
 
-    def _outputs(
-        self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]
-    ) -> Sequence[onnx.ValueInfoProto]:
-        """Cache `_infer` where it depends on the declarations alone."""
-        if inputs or captured:
-            return self._infer(inputs, captured)
-        if self._declared is None:
-            self._declared = self._infer(None, {})
-        return self._declared
+    @lazy_property
+    def _declared(self) -> Sequence[onnx.ValueInfoProto]:
+        return self._infer(None, {})
 
     def _infer(
         self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]
@@ -228,9 +211,8 @@ MOST_SHOWN = 1024
 
 def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) -> None:
     """Give bodies the small constants that they capture: onnx reads none from outside."""
-    constants = (
-        {name: outer[name] for name in captured_names(graph) if name in outer} if outer else {}
-    )
+    names = captured_names(graph) if outer else ()
+    constants = {name: outer[name] for name in names if name in outer}
     captured = list(constants.values())
     outputs = {info.name: info for info in graph.output}
     for tensor in graph.initializer:

@@ -8,9 +8,8 @@ other.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
-from ..ir.lazy import lazy_property
 from .errors import EvaluationError
 
 _MOST_PLACES = 8
@@ -23,69 +22,41 @@ Turn = Generator["Entered", list[Any], list[Any]]
 outputs."""
 
 
-class Steps(Protocol):
-    """Evaluator of a function's body."""
-
-    def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
-        """Run it, given its inputs."""
-
-    def run(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[Any]:
-        """The same at once."""
-
-
-class MadeLater:
-    """The evaluator of a function's body, made when it is first asked for.
-
-    Args:
-        make: makes it.
-    """
-
-    def __init__(self, make: Callable[[], Steps]) -> None:
-        self._make = make
-
-    @lazy_property
-    def evaluator(self) -> Steps:
-        """The evaluator."""
-        return self._make()
-
-
-class Entered:
+class Entered(NamedTuple):
     """A call that was come to.
 
-    Args:
+    Attributes:
         place: the node that calls.
         turn: what runs the function.
     """
 
-    def __init__(self, place: str, turn: Turn) -> None:
-        self.place = place
-        self.turn = turn
+    place: str
+    turn: Turn
 
 
-class Call:
+class Call(NamedTuple):
     """The kernel of a node that calls a function.
 
-    Args:
+    Attributes:
         place: how messages name the node.
         names: the inputs of the function.
-        count: how many outputs the node has.
-        body: the function's body.
+        outputs: how many outputs the node has.
+        body: gives the evaluator of the function's body, made when it is first asked for.
     """
 
-    def __init__(self, place: str, names: Sequence[str], count: int, body: MadeLater) -> None:
-        self.place = place
-        self._names = names
-        self._count = count
-        self._body = body
+    place: str
+    names: Sequence[str]
+    outputs: int
+    body: Callable[[], Any]
 
     def entered(self, inputs: Sequence[Any]) -> Entered:
         """The call with these inputs."""
-        feeds = dict.fromkeys(self._names) | dict(zip(self._names, inputs, strict=False))
-        return Entered(self.place, self._body.evaluator.turn(None, feeds))
+        feeds = dict.fromkeys(self.names) | dict(zip(self.names, inputs, strict=False))
+        return Entered(self.place, self.body().turn(None, feeds))
 
     def __call__(self, inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
         """Run it at once."""
-        return in_turn(self.entered(inputs))[: self._count]
+        return in_turn(self.entered(inputs))[: self.outputs]
 
 
 def in_turn(first: Entered) -> list[Any]:

@@ -16,8 +16,6 @@ from .errors import EvaluationError
 class ControlFlow(OpRun):
     """Base of the operators that run bodies; usable by onnx's own evaluator too."""
 
-    op_domain = ""
-
     def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> None:
         super().__init__(onnx_node, run_params)
         self.place = label(onnx_node)

@@ -8,6 +8,7 @@ import onnx
 
 from ..ir.operator import given_for
 from ..ir.places import FunctionKey, key_of
+from .bodies import subgraphs
 
 
 def function_key(proto: onnx.FunctionProto | onnx.NodeProto) -> FunctionKey:
@@ -37,10 +38,9 @@ def specialize(
 
 def _substitute(node: onnx.NodeProto, values: dict[str, onnx.AttributeProto]) -> None:
     results = [given_for(attribute, values) for attribute in node.attribute]
-    for attribute in node.attribute:
-        for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-            for inner in graph.node:
-                _substitute(inner, values)
+    for graph in subgraphs(node):
+        for inner in graph.node:
+            _substitute(inner, values)
     if any(attribute.ref_attr_name for attribute in node.attribute):
         present = [attribute for attribute in results if attribute is not None]
         copies = [onnx.AttributeProto.FromString(a.SerializeToString()) for a in present]

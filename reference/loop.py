@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
 from .bodies import Array, Body, BoundBody, empty, one_element, stack
 from .control_flow import ControlFlow
@@ -79,18 +78,11 @@ class Loop(ControlFlow):
     def _collect(self, body: Body, index: int, elements: list[Any]) -> Array:
         if elements:
             return stack(elements, body.output_label(index))
-        dtype, shape = self._element(body, index)
+        types = self.element_types
+        # Where there was no trip, type and sizes are those that a runtime infers.
+        inferred = None if types is None else types.of(self.onnx_node, index)
+        dtype, shape = body.element(index, inferred=inferred)
         return empty((0, *shape), dtype)
-
-    def _element(self, body: Body, index: int) -> tuple[np.dtype[Any], tuple[int, ...]]:
-        """Type and sizes of an element where there was no trip: those that a runtime infers."""
-        inferred = None
-        if self.element_types is not None:
-            inferred = self.element_types.of(self.onnx_node, index)
-        if inferred is None:
-            return body.element(index)
-        elem_type, dims = body.completed(index, inferred)
-        return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
 
 
 class BreakingLoop(Loop):

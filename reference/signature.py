@@ -8,6 +8,7 @@ from typing import Any
 
 import onnx
 
+from ..ir.attributes import graphs_in
 from ..ir.option_names import in_shell
 
 # Operators that draw from a generator; Dropout draws only in training mode.
@@ -101,10 +102,7 @@ def recurrent_operators(model: onnx.ModelProto) -> int:
 
 
 def _nodes_of(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    nodes = [*model.graph.node]
-    for function in model.functions:
-        nodes.extend(function.node)
-    return all_nodes(nodes)
+    return all_nodes([node for part in (model.graph, *model.functions) for node in part.node])
 
 
 def dims_of(tensor: onnx.TypeProto.Tensor) -> list[Dim] | None:
@@ -194,8 +192,7 @@ def all_nodes(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
         node = stack.pop()
         yield node
         for attribute in node.attribute:
-            stack.extend(attribute.g.node)
-            for graph in attribute.graphs:
+            for graph in graphs_in(attribute):
                 stack.extend(graph.node)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, Spars
 from ...ir.onnx_errors import ends_inference
 from ...ir.places import FunctionKey, normal_domain
 from ..bodies import Array, captured_names, label, subgraphs
-from ..calls import Call, MadeLater
+from ..calls import Call
 from ..element_types import ElementTypes
 from ..errors import EvaluationError, ask_onnx
 from ..functions import function_key, specialize
@@ -52,8 +53,8 @@ class Environment:
     functions: Mapping[FunctionKey, onnx.FunctionProto] = field(default_factory=dict)
     watch: Watch | None = None
     element_types: ElementTypes | None = None
-    bodies: dict[tuple[object, ...], MadeLater] = field(default_factory=dict)
-    waiting: list[MadeLater] = field(default_factory=list)
+    bodies: dict[tuple[object, ...], Callable[[], Any]] = field(default_factory=dict)
+    waiting: list[Callable[[], Any]] = field(default_factory=list)
 
     def make_all(self) -> None:
         """Make what is waiting, and what is waiting then.
@@ -62,7 +63,7 @@ class Environment:
             EvaluationError: nothing implements an operator in it.
         """
         for body in self.waiting:  # grows meanwhile
-            _ = body.evaluator
+            body()
         self.waiting.clear()
 
 
@@ -197,15 +198,16 @@ def _body(
     function: onnx.FunctionProto,
     environment: Environment,
     defaults: Sequence[onnx.AttributeProto],
-) -> MadeLater:
-    """The evaluator of a function's body. Functions that call each other twice make as many calls
-    as 2 to the power of their depth, so it is made once for calls with the same attributes."""
+) -> Callable[[], Any]:
+    """What gives the evaluator of a function's body. Functions that call each other twice make as
+    many calls as 2 to the power of their depth, so it is made once for calls with the same
+    attributes."""
     key = function_key(function)
     attributes = [*defaults, *node.attribute]
     inner = replace(environment, opsets=_imports(function))
-    body = MadeLater(lambda: environment.run_graph(specialize(function, attributes), inner))
+    body = functools.cache(lambda: environment.run_graph(specialize(function, attributes), inner))
     if environment.functions.get(key) is not function:
-        _ = body.evaluator  # of an operator's own definition: it ends soon
+        body()  # of an operator's own definition: it ends soon
         return body
     texts = tuple(a.SerializeToString(deterministic=True) for a in attributes)
     call_key = (key, texts, id(environment.operators))

@@ -35,8 +35,6 @@ class Col2Im(_OfNoImages, _Col2Im):  # type: ignore[misc]
 class LRN(OpRun):
     """LRN: each channel by the squares of those beside it."""
 
-    op_domain = ""
-
     def _run(
         self, x: Array, *, alpha: float, beta: float, bias: float, size: int
     ) -> tuple[Array, ...]:
@@ -51,8 +49,6 @@ class LRN(OpRun):
 class GlobalAveragePool(OpRun):
     """GlobalAveragePool."""
 
-    op_domain = ""
-
     def _run(self, x: Array) -> tuple[Array, ...]:
         return (np.mean(x, axis=_image(x), keepdims=True).astype(x.dtype),)
 
@@ -60,16 +56,12 @@ class GlobalAveragePool(OpRun):
 class GlobalMaxPool(OpRun):
     """GlobalMaxPool."""
 
-    op_domain = ""
-
     def _run(self, x: Array) -> tuple[Array, ...]:
         return (np.max(x, axis=_image(x), keepdims=True),)
 
 
 class GlobalLpPool(OpRun):
     """GlobalLpPool."""
-
-    op_domain = ""
 
     def _run(self, x: Array, *, p: int) -> tuple[Array, ...]:
         total = np.sum(np.abs(x) ** p, axis=_image(x), keepdims=True)

@@ -28,8 +28,6 @@ def _require_divisor(op_type: str, dividend: Array, divisor: Array) -> None:
 class Div(_Div):
     """Div: an integer has no quotient by zero, where onnx.reference has one."""
 
-    op_domain = ""
-
     def _run(self, a: Array, b: Array) -> tuple[Array, ...]:
         _require_divisor("Div", a, b)
         return tuple(super()._run(a, b))  # type: ignore[no-untyped-call]
@@ -37,8 +35,6 @@ class Div(_Div):
 
 class Mod(_Mod):
     """Mod: an integer has no remainder by zero, where onnx.reference has one."""
-
-    op_domain = ""
 
     def _run(self, a: Array, b: Array, fmod: int | None = None) -> tuple[Array, ...]:
         _require_divisor("Mod", a, b)
@@ -48,8 +44,6 @@ class Mod(_Mod):
 class Expand(OpRun):
     """Expand: the bits of a NaN stay, as nothing is multiplied by one."""
 
-    op_domain = ""
-
     def _run(self, data: Array, shape: Array) -> tuple[Array, ...]:
         target = np.broadcast_shapes(data.shape, tuple(int(size) for size in shape))
         return (np.broadcast_to(data, target).copy(),)
@@ -57,8 +51,6 @@ class Expand(OpRun):
 
 class Unsqueeze(OpRun):
     """Unsqueeze, any version: the order of the axes means nothing, and a scalar is one axis."""
-
-    op_domain = ""
 
     def _run(self, data: Array, axes: Any = None) -> tuple[Array, ...]:
         listed = np.asarray(axes if axes is not None else [], np.int64)
@@ -70,8 +62,6 @@ class Unsqueeze(OpRun):
 class Squeeze(OpRun):
     """Squeeze, any version: the order of the axes means nothing."""
 
-    op_domain = ""
-
     def _run(self, data: Array, axes: Any = None) -> tuple[Array, ...]:
         if axes is None or (self.onnx_node.attribute and not len(axes)):
             return (np.squeeze(data),)
@@ -82,8 +72,6 @@ class Squeeze(OpRun):
 
 class OneHot(OpRun):
     """OneHot: values are copied, where onnx.reference computes with them (of an infinity a NaN)."""
-
-    op_domain = ""
 
     def _run(self, indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[Array, ...]:
         count = int(np.asarray(depth).reshape(-1)[0])
@@ -97,8 +85,6 @@ class OneHot(OpRun):
 class LpNormalization(OpRun):
     """LpNormalization: the norm of order 1 is one of magnitudes."""
 
-    op_domain = ""
-
     def _run(self, x: Array, *, axis: int, p: int) -> tuple[Array, ...]:
         wide = np.abs(x.astype(np.result_type(x.dtype, np.float32)))
         total = np.sum(wide if p == 1 else wide * wide, axis=axis, keepdims=True)
@@ -109,8 +95,6 @@ class LpNormalization(OpRun):
 class LayerNormalization(OpRun):
     """LayerNormalization: normalized in the type that stash_type names, or a more precise one,
     where onnx.reference computes in the type of X and gives Mean and InvStdDev in that."""
-
-    op_domain = ""
 
     def _run(
         self,
@@ -150,8 +134,6 @@ def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 class ReduceLogSumExp(OpRun):
     """ReduceLogSumExp, any version: of -inf alone it is -inf, and with inf it is inf."""
 
-    op_domain = ""
-
     def _run(
         self, data: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
     ) -> tuple[Array, ...]:
@@ -172,8 +154,6 @@ class ReduceLogSumExp(OpRun):
 
 class StringNormalizer(OpRun):
     """StringNormalizer: only stop words are removed, and letters keep their accents."""
-
-    op_domain = ""
 
     def _run(
         self,

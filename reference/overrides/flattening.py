@@ -12,8 +12,6 @@ from ..bodies import Array
 class Flatten(OpRun):
     """Flatten, all versions: a matrix of the axes before one and those behind it."""
 
-    op_domain = ""
-
     def _run(self, x: Array, axis: int = 1) -> tuple[Array, ...]:
         before, behind = x.shape[:axis], x.shape[axis:]
         return (x.reshape(math.prod(before), math.prod(behind)),)

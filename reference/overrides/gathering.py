@@ -14,8 +14,6 @@ from ..bodies import Array
 class GatherND(OpRun):
     """GatherND: tuples of indices into the axes behind the batch."""
 
-    op_domain = ""
-
     def _run(self, data: Array, indices: Array, batch_dims: int = 0) -> tuple[Array, ...]:
         batch, count = indices.shape[:batch_dims], indices.shape[-1]
         rows, places = math.prod(batch), indices.shape[batch_dims:-1]
@@ -29,8 +27,6 @@ class GatherND(OpRun):
 
 class GatherElements(OpRun):
     """GatherElements: along the other axes an element is taken from where its index stands."""
-
-    op_domain = ""
 
     def _run(self, data: Array, indices: Array, axis: int) -> tuple[Array, ...]:
         places: list[Array] = list(np.indices(indices.shape, sparse=True))

@@ -32,8 +32,6 @@ class _Taps(NamedTuple):
 class GridSample(OpRun):
     """GridSample, versions 16 to 22, in any number of axes."""
 
-    op_domain = ""
-
     def _run(self, x: Array, grid: Array, **options: Any) -> tuple[Array, ...]:
         mode = options["mode"].removeprefix("bi")
         if mode not in ("linear", "nearest", "cubic"):

@@ -82,7 +82,6 @@ class _Resampling(OpRun):
     an axis that grows and up along one that shrinks.
     """
 
-    op_domain = ""
     mode: str
 
     def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any]) -> None:
@@ -118,8 +117,6 @@ class _BatchNormalization(OpRun):
     onnx.reference mixes the statistics of the batch in, which is training.
     """
 
-    op_domain = ""
-
     def _run(
         self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, **options: Any
     ) -> tuple[Any, ...]:
@@ -145,7 +142,7 @@ def _older_than(
         instance: OpRun = chosen(onnx_node, run_params)
         return instance
 
-    return type(op_type, (OpRun,), {"op_domain": "", "__new__": make})
+    return type(op_type, (OpRun,), {"__new__": make})
 
 
 OLDER_OPERATORS: tuple[type[OpRun], ...] = (

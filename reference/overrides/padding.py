@@ -14,8 +14,6 @@ from ..errors import EvaluationError
 class Pad(OpRun):
     """Pad, versions 2 to 25: first what is taken away goes, then what is left is padded."""
 
-    op_domain = ""
-
     def _run(
         self, x: Array, pads: Any = None, value: Any = None, axes: Any = None, **options: Any
     ) -> tuple[Array, ...]:

@@ -42,8 +42,6 @@ class _Axis(NamedTuple):
 class _Pool(OpRun):
     """Base of the pooling operators."""
 
-    op_domain = ""
-
     def _run(self, x: Array, **options: Any) -> tuple[Array, ...]:
         axes = _axes(x.shape[2:], options)
         windows = x

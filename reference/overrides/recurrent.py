@@ -44,7 +44,6 @@ class _Recurrent(OpRun):
         states: how many states there are.
     """
 
-    op_domain = ""
     gates = 1
     defaults: tuple[str, ...] = ("Tanh",)
     states = 1

@@ -45,8 +45,6 @@ class _Axis(NamedTuple):
 class Resize(OpRun):
     """Resize, versions 11 to 19."""
 
-    op_domain = ""
-
     def _run(
         self, x: Array, roi: Any = None, scales: Any = None, sizes: Any = None, **options: Any
     ) -> tuple[Array, ...]:

@@ -17,8 +17,6 @@ from ..errors import EvaluationError
 
 
 class _MayBeNone(OpRun):
-    op_domain = ""
-
     def _check_and_fix_outputs(self, res: tuple[Any, ...]) -> tuple[Any, ...]:
         return res
 
@@ -48,8 +46,6 @@ class Identity(_MayBeNone):
 
 class SequenceInsert(OpRun):
     """SequenceInsert (11): positions ``-n .. n``; ``n``, the default, is the end."""
-
-    op_domain = ""
 
     def _run(self, sequence: Any, tensor: Any, position: Any = None) -> tuple[Any, ...]:
         count = len(sequence)

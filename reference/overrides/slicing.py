@@ -14,8 +14,6 @@ from ..bodies import Array
 class Slice(OpRun):
     """Slice, all versions: before 10, starts, ends and axes are attributes."""
 
-    op_domain = ""
-
     def _run(
         self, data: Array, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
     ) -> tuple[Array, ...]:

@@ -163,4 +163,4 @@ def test_what_onnx_cannot_be_asked_without_the_type_of_an_input(node, elem_type)
     proto = graph(f"b (float[2] a) => (r) {{ {text} r = {node} }}")
     opsets = {**OPSETS, "ai.onnx.ml": 4}
     known = Body(ReferenceEvaluator(proto, opsets=opsets), opsets, 1)
-    assert known.element_type(0)[0] == elem_type
+    assert known.completed(0, known.inferred(0))[0] == elem_type

@@ -66,7 +66,7 @@ def empty_element(
     types = None if sample is None else [_of(fact) for fact in sample]
     outer = {name: _of(fact) for name, fact in (captured or {}).items()}
     try:
-        elem_type, dims = reader.element_type(index, types, outer)
+        elem_type, dims = reader.completed(index, reader.inferred(index, types, outer))
     except EvaluationError as error:
         raise OpenError(str(error)) from error
     shape = tuple(
