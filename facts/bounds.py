@@ -6,7 +6,7 @@ Bounds are dimensions, so that an ArgMax over N classes is known to give at most
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -91,6 +91,12 @@ def greatest(dims: Iterable[Dimension]) -> Dimension | None:
     return None if low is None else -low
 
 
+def span(dims: Sequence[Dimension]) -> Bounds | None:
+    """Bounds of several numbers; None where they cannot be compared."""
+    low, high = least(dims), greatest(dims)
+    return None if low is None or high is None else Bounds(low, high)
+
+
 def lesser(one: Bounds | None, other: Bounds | None) -> Bounds | None:
     """Bounds of the lesser of two numbers."""
     if one is None or other is None:
@@ -103,8 +109,7 @@ def lesser(one: Bounds | None, other: Bounds | None) -> Bounds | None:
 
 def greater(one: Bounds | None, other: Bounds | None) -> Bounds | None:
     """Bounds of the greater of two numbers."""
-    flipped = lesser(negated(one), negated(other))
-    return negated(flipped)
+    return negated(lesser(negated(one), negated(other)))
 
 
 def negated(bounds: Bounds | None) -> Bounds | None:
@@ -147,5 +152,4 @@ def _of_content(content: Content) -> Bounds | None:
     elements = list(content.reshape(-1))
     if not elements or not all(isinstance(e, Dimension) for e in elements):
         return None
-    low, high = least(elements), greatest(elements)
-    return None if low is None or high is None else Bounds(low, high)
+    return span(elements)

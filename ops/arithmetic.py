@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import onnx
 
-from ..facts.bounds import Bounds, Known, greater, greatest, least, lesser
+from ..facts.bounds import Bounds, Known, greater, lesser, negated, span
 from ..facts.fact import Content, Fact
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, require
@@ -29,69 +29,29 @@ class Bitwise(Elementwise):
     exact: ClassVar[bool] = True
 
 
-def spanned(
-    inputs: Sequence[Known], corners: Callable[..., Iterable[Dimension]]
-) -> list[Bounds | None]:
-    """Bounds of a result that lies between results for extreme operands."""
-    bounds = [operand.bounds for operand in inputs]
-    if any(b is None for b in bounds):
-        return [None]
-    results = list(corners(*bounds))
-    low, high = least(results), greatest(results)
-    return [None if low is None or high is None else Bounds(low, high)]
+def _product(a: Bounds, b: Bounds) -> Bounds | None:
+    if a.low.less(0) is False and b.low.less(0) is False:
+        return Bounds(a.low * b.low, a.high * b.high)
+    return span([x * y for x in a for y in b])
 
 
-@describes("Add")
-class Add(Elementwise):
-    """Add."""
+@describes("Add", element=operator.add, ends=lambda a, b: Bounds(a.low + b.low, a.high + b.high))
+@describes("Sub", element=operator.sub, ends=lambda a, b: Bounds(a.low - b.high, a.high - b.low))
+@describes("Mul", element=operator.mul, ends=_product)
+class Arithmetic(Elementwise):
+    """Add, Sub and Mul."""
 
     roundings: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
+    element: Callable[[Any, Any], Any]
+    ends: Callable[[Bounds, Bounds], Bounds | None]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(operator.add, inputs)
+        return each_known(self.element, inputs)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         one, other = inputs[0].bounds, inputs[1].bounds
-        if one is None or other is None:
-            return [None]
-        return [Bounds(one.low + other.low, one.high + other.high)]
-
-
-@describes("Sub")
-class Sub(Elementwise):
-    """Sub."""
-
-    roundings: ClassVar[int | None] = 1
-    exact: ClassVar[bool] = True
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(operator.sub, inputs)
-
-    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        one, other = inputs[0].bounds, inputs[1].bounds
-        if one is None or other is None:
-            return [None]
-        return [Bounds(one.low - other.high, one.high - other.low)]
-
-
-@describes("Mul")
-class Mul(Elementwise):
-    """Mul."""
-
-    roundings: ClassVar[int | None] = 1
-    exact: ClassVar[bool] = True
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(operator.mul, inputs)
-
-    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        one, other = inputs[0].bounds, inputs[1].bounds
-        if one is None or other is None:
-            return [None]
-        if one.low.less(0) is False and other.low.less(0) is False:
-            return [Bounds(one.low * other.low, one.high * other.high)]
-        return spanned(inputs, lambda a, b: [x * y for x in a for y in b])
+        return [None if one is None or other is None else self.ends(one, other)]
 
 
 @describes("Neg")
@@ -105,7 +65,7 @@ class Neg(OfEach, Total):
         return each_known(operator.neg, inputs)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return spanned(inputs, lambda a: (-a.high, -a.low))
+        return [negated(inputs[0].bounds)]
 
 
 class Division(Elementwise):
@@ -263,45 +223,6 @@ class Sum(Elementwise):
         return broadcast_size(arrays)
 
 
-class Extreme(Sum):
-    """The least or greatest of several: which one of 0 and -0, and of a NaN and a number, no
-    specification tells."""
-
-    roundings: ClassVar[int | None] = 0
-
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        return len(arrays) == 1 or not (have_nan(arrays) or have_both_zeros(arrays))
-
-
-@describes("Min")
-class Min(Extreme):
-    """Min of any number of operands: integers from opset 12 on."""
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(_two_by_two(_least), inputs)
-
-    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return [functools.reduce(lesser, [operand.bounds for operand in inputs])]
-
-
-@describes("Max")
-class Max(Extreme):
-    """Max of any number of operands: integers from opset 12 on."""
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(_two_by_two(_greatest), inputs)
-
-    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
-        return [functools.reduce(greater, [operand.bounds for operand in inputs])]
-
-
-def _two_by_two(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def reduced(*operands: Any) -> Any:
-        return functools.reduce(lambda a, b: None if a is None else function(a, b), operands)
-
-    return reduced
-
-
 def _least(a: Dimension, b: Dimension) -> Dimension | None:
     less = a.less(b)
     if less is None:
@@ -313,3 +234,30 @@ def _least(a: Dimension, b: Dimension) -> Dimension | None:
 def _greatest(a: Dimension, b: Dimension) -> Dimension | None:
     least = _least(a, b)
     return None if least is None else (b if least is a else a)
+
+
+@describes("Min", element=_least, limit=lesser)
+@describes("Max", element=_greatest, limit=greater)
+class Extreme(Sum):
+    """Min and Max of any number of operands: of integers from opset 12 on.
+
+    Which one of 0 and -0, and of a NaN and a number, no specification tells.
+    """
+
+    roundings: ClassVar[int | None] = 0
+    element: Callable[[Any, Any], Any]
+    limit: Callable[[Bounds | None, Bounds | None], Bounds | None]
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        def chosen(*operands: Any) -> Any:
+            return functools.reduce(
+                lambda a, b: None if a is None else self.element(a, b), operands
+            )
+
+        return each_known(chosen, inputs)
+
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        return [functools.reduce(self.limit, [operand.bounds for operand in inputs])]
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        return len(arrays) == 1 or not (have_nan(arrays) or have_both_zeros(arrays))

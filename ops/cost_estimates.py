@@ -43,7 +43,7 @@ def window(node: Node) -> float:
     return math.prod(map(float, node.attribute("kernel_shape", [1])))
 
 
-def convolution(node: Node, image: Any, kernel: Any, each: float = SLID) -> float:
+def convolution(node: Node, image: Any, kernel: Any, each: float) -> float:
     """Steps for each element of a kernel at each place of each image."""
     channels = max(1, image.shape[1]) if image.ndim > 1 else 1
     return float(each * places(node, image) / channels * kernel.size)

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from ..facts.bounds import Bounds, Known, greater, lesser
-from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
+from ..facts.fact import MAX_CONTENT, Content, Fact, Symbols, content_from
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, broadcast, broadcast_to, require
 from ..ir import Node, Value
@@ -23,7 +23,7 @@ from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
 from .ragged import of_each
 from .ranks import RankAnswer, rank_of_largest
-from .rules import SCALAR, KeepsShape, OperandRanks, OperatorRules, Total, describes
+from .rules import SCALAR, KeepsShape, OperandRanks, OperatorRules, Shapes, Total, describes
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 
@@ -39,9 +39,7 @@ class Elementwise(OperatorRules):
         present = [array for array in arrays if array is not None]
         return self.steps * (elements(present) + broadcast_size(present))
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shapes = [fact.shape for fact in inputs if fact.shape is not None]
         # Up to opset 6 an attribute says how operands meet.
         if len(shapes) < len(inputs) or not inputs or "broadcast" in node.op.attributes:
@@ -106,27 +104,17 @@ _UNARY = (
 
 
 @describes(*_UNARY.split())
+@describes("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", roundings=0)
+@describes("Relu", "Round", "Sign", roundings=0)
+@describes("Sqrt", roundings=1)
 class Unary(OfEach, Total):
-    """A function of one number that gives a result for every number, if only NaN."""
+    """A function of one number that gives a result for every number, if only NaN. Some results are
+    numbers of the type, and Sqrt is rounded as IEEE 754 has it."""
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         if is_integer(arrays[0]) and node.op_type not in _EXACT:
             return node.op_type in _OF_INTEGERS
         return node.op_type in _EXACT or super().is_settled(node, arrays, results)
-
-
-@describes("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", "Relu", "Round", "Sign")
-class UnaryWithoutRounding(Unary):
-    """A function of one number whose result is a number of the type."""
-
-    roundings: ClassVar[int | None] = 0
-
-
-@describes("Sqrt")
-class Sqrt(Unary):
-    """Sqrt, rounded as IEEE 754 has it."""
-
-    roundings: ClassVar[int | None] = 1
 
 
 @describes("Cast")

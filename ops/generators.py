@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from ..facts.bounds import Bounds, Known
-from ..facts.fact import MAX_CONTENT, Content, Fact, Shape, Symbols, element, integers, vector
+from ..facts.fact import MAX_CONTENT, Content, Fact, Symbols, element, integers, vector
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require
 from ..ir import Node, Value
@@ -27,6 +27,7 @@ from .rules import (
     KeepsShape,
     OperandRanks,
     OperatorRules,
+    Shapes,
     Total,
     describes,
 )
@@ -48,9 +49,7 @@ class ConstantOfShape(OperatorRules):
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (0,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         target = vector(inputs[0])
         return None if target is None else [symbols.sizes(target)]
 
@@ -96,9 +95,7 @@ class Range(OperatorRules):
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(3), SCALAR)
     sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         start, limit, delta = (element(fact) for fact in inputs[:3])
         if start is None or limit is None or delta != 1:
             return None

@@ -26,6 +26,7 @@ from .rules import (
     Moving,
     OperandRanks,
     OperatorRules,
+    Shapes,
     Total,
     describes,
 )
@@ -56,9 +57,7 @@ class Gather(Moving):
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, indices, axis = inputs[0].shape, inputs[1].shape, node.attribute("axis", 0)
         if shape is None or indices is None or not -len(shape) <= axis < len(shape):
             return None
@@ -164,9 +163,7 @@ class GatherND(Moving):
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, tuples = inputs[0].shape, inputs[1].shape
         count = tuples[-1].value if tuples else None
         if shape is None or tuples is None or count is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ..facts.bounds import Bounds, Known, join
@@ -15,64 +15,29 @@ from .output_growth import broadcast_size
 from .rules import Total, describes
 
 
-@describes("Equal")
-class Equal(Elementwise):
-    """Equal: of integers and truth values from opset 7 on."""
-
-    exact: ClassVar[bool] = True
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(_equal, inputs)
-
-
 def _equal(a: Any, b: Any) -> bool | None:
     if isinstance(a, Dimension) and isinstance(b, Dimension):
         return a.equals(b)
     return bool(a == b)
 
 
-@describes("Less")
-class Less(Elementwise):
-    """Less: of integers from opset 9 on."""
+@describes("Equal", element=_equal)
+@describes("Less", element=Dimension.less)
+@describes("Greater", element=lambda a, b: b.less(a))
+@describes("LessOrEqual", element=lambda a, b: negation(b.less(a)))
+@describes("GreaterOrEqual", element=lambda a, b: negation(a.less(b)))
+class Comparison(Elementwise):
+    """Equal, Less, Greater, LessOrEqual and GreaterOrEqual.
+
+    Equal compares integers and truth values from opset 7 on, Less and Greater integers from 9 on;
+    LessOrEqual and GreaterOrEqual are there from 12 on.
+    """
 
     exact: ClassVar[bool] = True
+    element: Callable[[Any, Any], bool | None]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(_less, inputs)
-
-
-@describes("Greater")
-class Greater(Elementwise):
-    """Greater: of integers from opset 9 on."""
-
-    exact: ClassVar[bool] = True
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(lambda a, b: _less(b, a), inputs)
-
-
-@describes("LessOrEqual")
-class LessOrEqual(Elementwise):
-    """LessOrEqual, from opset 12 on."""
-
-    exact: ClassVar[bool] = True
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(lambda a, b: negation(_less(b, a)), inputs)
-
-
-@describes("GreaterOrEqual")
-class GreaterOrEqual(Elementwise):
-    """GreaterOrEqual, from opset 12 on."""
-
-    exact: ClassVar[bool] = True
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each_known(lambda a, b: negation(_less(a, b)), inputs)
-
-
-def _less(a: Dimension, b: Dimension) -> bool | None:
-    return a.less(b)
+        return each_known(self.element, inputs)
 
 
 @describes("Not")
@@ -85,36 +50,21 @@ class Not(OfEach, Total):
         return each(negation, inputs)
 
 
-@describes("And")
-class And(Elementwise):
-    """And: false as soon as one operand is known to be."""
+@describes("And", decided=False)
+@describes("Or", decided=True)
+class Connective(Elementwise):
+    """And, false as soon as one operand is known to be, and Or, true then."""
 
     exact: ClassVar[bool] = True
+    decided: ClassVar[bool]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each(_and, inputs)
+        return each(self._element, inputs)
 
-
-def _and(a: bool | None, b: bool | None) -> bool | None:
-    if a is False or b is False:
-        return False
-    return None if a is None or b is None else True
-
-
-@describes("Or")
-class Or(Elementwise):
-    """Or: true as soon as one operand is known to be."""
-
-    exact: ClassVar[bool] = True
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return each(_or, inputs)
-
-
-def _or(a: bool | None, b: bool | None) -> bool | None:
-    if a is True or b is True:
-        return True
-    return None if a is None or b is None else False
+    def _element(self, a: bool | None, b: bool | None) -> bool | None:
+        if self.decided in (a, b):
+            return self.decided
+        return None if a is None or b is None else not self.decided
 
 
 @describes("Xor")

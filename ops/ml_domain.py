@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from onnx import TensorProto
 
@@ -13,19 +14,14 @@ from .rules import OperatorRules, describes
 
 
 @describes("ai.onnx.ml::Imputer")
-class OfTheSameType(OperatorRules):
-    """Each element becomes another one of the same type."""
+@describes("ai.onnx.ml::Normalizer", "ai.onnx.ml::Scaler", elem_type=TensorProto.FLOAT)
+class OfEachElement(OperatorRules):
+    """Each element becomes another one: of the same type, or a float."""
+
+    elem_type: ClassVar[int] = 0
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
-        return [Fact(inputs[0].elem_type, inputs[0].shape)]
-
-
-@describes("ai.onnx.ml::Normalizer", "ai.onnx.ml::Scaler")
-class OfFloats(OperatorRules):
-    """Each element becomes a float."""
-
-    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
-        return [Fact(TensorProto.FLOAT, inputs[0].shape)]
+        return [Fact(self.elem_type or inputs[0].elem_type, inputs[0].shape)]
 
 
 @describes("ai.onnx.ml::ArrayFeatureExtractor")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..facts.fact import Fact, Shape, Symbols
+from ..facts.fact import Fact, Symbols
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same_shape
 from ..ir import Node, Value
@@ -14,17 +14,16 @@ from .axis_map import Named, PassesAxes, Rowwise, opset_of
 from .batching import Batch, Unbatchable
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import joined, parted
-from .rules import KeepsShape, describes
+from .rules import KeepsShape, Shapes, describes
 
 
 @describes("Softmax", "LogSoftmax")
+@describes("Hardmax", roundings=0)
 class Softmax(PassesAxes):
-    """Softmax, LogSoftmax and Hardmax: along one axis, the last one, from opset 13 on; before,
-    along all axes from one on, the second."""
+    """Softmax, LogSoftmax and Hardmax (1 for the greatest, else 0): along one axis, the last one,
+    from opset 13 on; before, along all axes from one on, the second."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].shape, node.attribute("axis")
         if shape is None or (axis is None and len(shape) < 2):
             return None
@@ -45,21 +44,12 @@ class Softmax(PassesAxes):
         return super().passed(node, rank, set(range(first, rank)) if opset_of(node) < 13 else axes)
 
 
-@describes("Hardmax")
-class Hardmax(Softmax):
-    """Hardmax: 1 for the greatest, else 0."""
-
-    roundings: ClassVar[int | None] = 0
-
-
 @describes("BatchNormalization")
 class BatchNormalization(Rowwise):
     """BatchNormalization: it trains if training_mode (from opset 14 on) says so; from 7 to 13 it
     does not with one output."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image = inputs[0].shape
         if image is None or len(image) < 2:
             return None
@@ -164,9 +154,7 @@ class RMSNormalization(PassesAxes):
 class LayerNormalization(RMSNormalization):
     """LayerNormalization, from opset 17 on."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].shape, node.attribute("axis", -1)
         if shape is None or not -len(shape) <= axis < len(shape):
             return None

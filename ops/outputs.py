@@ -10,15 +10,15 @@ import numpy as np
 import onnx
 
 from ..facts.bounds import Known, known
-from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Shape, Symbols, content_from
+from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Symbols, content_from
 from ..facts.magnitudes import Magnitudes
 from ..facts.polynomial import Dimension, product
 from ..ir import Node
 from ..ir.lazy import lazy_property
-from .rules import rules_of
+from .rules import Shapes, rules_of
 
 
-def shapes_of(node: Node, inputs: Sequence[Fact], symbols: Symbols) -> list[Shape | None] | None:
+def shapes_of(node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
     """The shapes of a node's outputs, None where onnx's inference is to be asked.
 
     Args:

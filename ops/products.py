@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import onnx
 
-from ..facts.fact import Fact, Shape, Symbols
+from ..facts.fact import Fact, Symbols
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, broadcast, broadcast_to, require, same
 from ..ir import Node, Value
@@ -23,16 +23,14 @@ from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import joined, parted
 from .ranks import RankAnswer, RankOf, rank_of_first
-from .rules import OperatorRules, describes
+from .rules import OperatorRules, Shapes, describes
 
 
 @describes("MatMul")
 class MatMul(OperatorRules):
     """MatMul, as numpy.matmul: an operand with one axis is a row or a column."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         lhs, rhs = inputs[0].shape, inputs[1].shape
         if not lhs or not rhs or not may_equal(lhs[-1], rhs[-2:][0]):
             return None
@@ -135,8 +133,12 @@ def _matrix(batch: Batch, index: int, rank: int, is_left: bool) -> Value:
     return value
 
 
+@describes("MatMulInteger", operands=(0, 1))
 class QuantizedProduct(OperatorRules):
-    """Product of quantized matrices, batched only with one scale and offset for each operand."""
+    """Product of quantized matrices, from opset 10 on.
+
+    It is batched only with one scale and offset for each operand.
+    """
 
     operands: ClassVar[tuple[int, int]]
     """Which inputs are the matrices."""
@@ -169,18 +171,9 @@ class QuantizedProduct(OperatorRules):
         return product_map(inputs, axis, *self.operands)
 
 
-@describes("MatMulInteger")
-class MatMulInteger(QuantizedProduct):
-    """MatMulInteger, from opset 10 on."""
-
-    operands = (0, 1)
-
-
-@describes("QLinearMatMul")
+@describes("QLinearMatMul", operands=(0, 3))
 class QLinearMatMul(QuantizedProduct):
     """QLinearMatMul, from opset 10 on."""
-
-    operands = (0, 3)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """A tie is rounded before the zero point is added, or after."""
@@ -193,9 +186,7 @@ class Gemm(OperatorRules):
 
     fixed_rank: ClassVar[int | None] = 2
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         lhs, rhs = inputs[0].shape, inputs[1].shape
         if lhs is None or rhs is None or len(lhs) != 2 or len(rhs) != 2:
             return None

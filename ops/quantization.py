@@ -19,6 +19,7 @@ from .rules import KeepsShape, OperatorRules, describes
 
 
 @describes("QuantizeLinear")
+@describes("DequantizeLinear", roundings=1)
 class Quantization(KeepsShape, PassesAxes):
     """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
     each position of an axis, or (from 21 on) one for each block."""
@@ -78,13 +79,6 @@ class Quantization(KeepsShape, PassesAxes):
         if batch.rank(1) or batch.emit.opset < 13:
             raise Unbatchable("has more than one scale on each trip, and they vary")
         return batch.same([batch.spread(index) for index in range(count)], axis=0)
-
-
-@describes("DequantizeLinear")
-class DequantizeLinear(Quantization):
-    """DequantizeLinear: a difference of small integers times a scale."""
-
-    roundings: ClassVar[int | None] = 1
 
 
 @describes("DynamicQuantizeLinear")

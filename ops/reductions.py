@@ -10,7 +10,7 @@ import onnx
 
 from ..facts.attribute_or_input import listed_numbers
 from ..facts.bounds import Bounds, Known
-from ..facts.fact import Content, Fact, Shape, Symbols, content_from, integers
+from ..facts.fact import Content, Fact, Symbols, content_from, integers
 from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, at_least, axis_of, require, shown
 from ..ir import Node, Value
@@ -20,17 +20,12 @@ from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .ragged import counted_elements, filled, reduced_away
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
-from .rules import ONE_NUMBER, VECTOR, KeepsShape, OperandRanks, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, OperandRanks, Shapes, describes
 from .schema_queries import formal_inputs
 
 
-@describes(
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceSumSquare",
-)
+@describes("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+@describes("ReduceMax", "ReduceMin", roundings=0)
 class Reduction(PassesAxes):
     """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
 
@@ -41,9 +36,7 @@ class Reduction(PassesAxes):
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
         if shape is None or (axes is None and node.input(1) is not None):
             return None
@@ -122,13 +115,6 @@ class Reduction(PassesAxes):
         return rank_without(rank, axes)
 
 
-@describes("ReduceMax", "ReduceMin")
-class ExtremeReduction(Reduction):
-    """ReduceMax and ReduceMin."""
-
-    roundings: ClassVar[int | None] = 0
-
-
 def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
     """The axis of the operand for each axis of a result; None for a reduced one."""
     if node.attribute("keepdims", 1):
@@ -172,35 +158,24 @@ class ReduceMean(Reduction):
         return [batch.emit.add("Div", [total, count], batch.label())]
 
 
-@describes("ReduceSum")
-class ReduceSum(Reduction):
-    """ReduceSum: over no axes at all if noop_with_empty_axes (from opset 13 on) says so."""
+@describes("ReduceSum", total=lambda sizes: sum(sizes, Dimension.constant(0)))
+@describes("ReduceProd", total=product)
+class SizeReduction(Reduction):
+    """ReduceSum and ReduceProd: over no axes at all if noop_with_empty_axes (from opset 13 on, or
+    18) says so. Sizes are computed by reduction of a vector to one element."""
+
+    total: Callable[[list[Dimension]], Dimension]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return _reduced(node, inputs, lambda sizes: sum(sizes, Dimension.constant(0)))
-
-
-@describes("ReduceProd")
-class ReduceProd(Reduction):
-    """ReduceProd: over no axes at all if noop_with_empty_axes (from opset 18 on) says so."""
-
-    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return _reduced(node, inputs, product)
-
-
-def _reduced(
-    node: Node, inputs: Sequence[Fact], function: Callable[[list[Dimension]], Dimension]
-) -> Content | None:
-    """Reduce a vector to one element, which is how sizes are computed."""
-    content = inputs[0].content
-    if content is None or content.ndim != 1 or any(e is None for e in content):
-        return None
-    if node.attribute("noop_with_empty_axes", 0):
-        axes = integers(inputs[1]) if len(inputs) > 1 else None
-        if axes is None or not axes.size:
+        content = inputs[0].content
+        if content is None or content.ndim != 1 or any(e is None for e in content):
             return None
-    result = content_from(function(list(content)))
-    return result.reshape(1) if node.attribute("keepdims", 1) else result
+        if node.attribute("noop_with_empty_axes", 0):
+            axes = integers(inputs[1]) if len(inputs) > 1 else None
+            if axes is None or not axes.size:
+                return None
+        result = content_from(self.total(list(content)))
+        return result.reshape(1) if node.attribute("keepdims", 1) else result
 
 
 def _position(inputs: Sequence[Known], axis: int) -> Bounds | None:
@@ -222,9 +197,7 @@ class ArgExtreme(PassesAxes):
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         return kept(node, rank, axes)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].shape
         axes = None if shape is None else positions([node.attribute("axis", 0)], len(shape))
         return (
@@ -275,11 +248,11 @@ class TopK(PassesAxes):
         return settled and bool(node.attribute("sorted", 1))
 
 
-@describes("CumSum")
+@describes("CumSum", roundings=1)
+@describes("CumProd")
 class CumSum(KeepsShape, PassesAxes):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
 
-    roundings: ClassVar[int | None] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     def prove_safe(self, premises: Premises) -> None:
@@ -289,10 +262,3 @@ class CumSum(KeepsShape, PassesAxes):
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {1: number_of(inputs, 1)}
-
-
-@describes("CumProd")
-class CumProd(CumSum):
-    """CumProd, from opset 26 on."""
-
-    roundings: ClassVar[int | None] = None

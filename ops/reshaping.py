@@ -19,7 +19,7 @@ from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
 from .output_growth import times
 from .ranks import RankAnswer, RankOf, length_of, rank_of_first, rank_without, written_axes
-from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Total, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Shapes, Total, describes
 
 
 @describes("Identity")
@@ -50,9 +50,7 @@ class Blocks(Rowwise, Moving):
 class Transpose(Moving):
     """Transpose: perm reverses the axes where it is absent."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, order = inputs[0].shape, node.attribute("perm")
         if shape is None:
             return None
@@ -93,9 +91,7 @@ class Flatten(Moving):
     names_axes_of_first: ClassVar[bool] = True
     fixed_rank: ClassVar[int | None] = 2
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].shape
         if shape is None:
             return None
@@ -123,9 +119,7 @@ class Reshape(Moving):
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         target = vector(inputs[1]) if len(inputs) > 1 else None
         if target is None:
             # onnx tells the rank from opset 14 on; it is no less certain below.
@@ -234,9 +228,7 @@ class Squeeze(PassesAxes, Moving):
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
         # Which axes go where none are named is not known as long as a size is not.
         places = None if shape is None or axes is None else positions(axes, len(shape))
@@ -288,9 +280,7 @@ class Unsqueeze(Moving):
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}  # as in onnx's AffineGrid
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
         if shape is None or axes is None:
             return None
@@ -342,9 +332,7 @@ class Expand(Moving):
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, target = inputs[0].shape, vector(inputs[1])
         if shape is None or target is None:
             return None
@@ -384,9 +372,7 @@ class Tile(Moving):
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, repeats = inputs[0].shape, vector(inputs[1])
         if shape is None or repeats is None or len(shape) != len(repeats):
             return None

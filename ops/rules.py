@@ -29,6 +29,9 @@ OperandRanks = Mapping[int, tuple[int, ...]]
 """Ranks that operands may have, by position."""
 SCALAR, VECTOR, ONE_NUMBER = (0,), (1,), (0, 1)
 
+Shapes = list[Shape | None] | None
+"""Of each output, None for one of which onnx knows best; None to leave all to onnx."""
+
 
 class OperatorRules:
     """Rules of one operator, or of several that share all of them.
@@ -91,9 +94,7 @@ class OperatorRules:
     elementwise: ClassVar[bool] = False
     """Whether it takes each element by itself, of inputs that broadcast if there are several."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """Infer shapes of the outputs where onnx's inference is imprecise or slow.
 
         Where sizes certainly do not fit, it is left to onnx to say so.
@@ -102,9 +103,6 @@ class OperatorRules:
             node: the node.
             inputs: their facts.
             symbols: makes symbols for sizes that are not known.
-
-        Returns:
-            One for each output, None for one of which onnx knows best; None to leave all to onnx.
         """
         return None
 
@@ -253,9 +251,7 @@ class KeepsShape(OperatorRules):
 
     sized_like: ClassVar[tuple[int, ...] | None] = (0,)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """The shape of the first input."""
         return [inputs[0].shape]
 
@@ -289,11 +285,12 @@ class _Unknown(OperatorRules):
 _NOTHING = _Unknown()
 
 
-def describes(*names: str) -> Callable[[type[_Rules]], type[_Rules]]:
+def describes(*names: str, **fields: Any) -> Callable[[type[_Rules]], type[_Rules]]:
     """Register a class as the rules of operators.
 
     Args:
         *names: as `Operator.qualname` writes them: "Add", "com.microsoft::Sampling".
+        **fields: attributes of the class that are others for these operators.
 
     Raises:
         ValueError: from the decorator, where another class describes one of them.
@@ -304,7 +301,8 @@ def describes(*names: str) -> Callable[[type[_Rules]], type[_Rules]]:
             if name in _DESCRIBED:
                 other = type(_DESCRIBED[name]).__name__
                 raise ValueError(f"{name} is described by {other} and by {rules.__name__}")
-            _DESCRIBED[name] = rules()
+            _DESCRIBED[name] = described = rules()
+            vars(described).update(fields)
         return rules
 
     return register

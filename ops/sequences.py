@@ -16,22 +16,9 @@ from .composite import Wrapper
 from .rules import ONE_NUMBER, SCALAR, OperandRanks, OperatorRules, describes
 
 
-@describes("SequenceEmpty")
-class SequenceEmpty(OperatorRules):
-    """SequenceEmpty, from opset 11 on."""
-
-    exact: ClassVar[bool] = True
-
-    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
-        return 0
-
-    def prove_safe(self, premises: Premises) -> None:
-        """Give a sequence: there are no inputs."""
-
-
-@describes("SequenceConstruct")
+@describes("SequenceEmpty", "SequenceConstruct")
 class SequenceConstruct(OperatorRules):
-    """SequenceConstruct, from opset 11 on."""
+    """SequenceEmpty and SequenceConstruct, from opset 11 on: all inputs have one type."""
 
     exact: ClassVar[bool] = True
 
@@ -39,20 +26,27 @@ class SequenceConstruct(OperatorRules):
         return len(node.inputs)
 
     def prove_safe(self, premises: Premises) -> None:
-        """Give a sequence: all inputs have one type."""
+        """Give a sequence."""
 
 
-@describes("SequenceInsert")
-class SequenceInsert(OperatorRules):
+@describes("SequenceMap")
+class SequenceMap(OperatorRules):
+    """SequenceMap, from opset 17 on: as many as it is given."""
+
+    more: ClassVar[int] = 0
+    """How many elements more the output has than the first input."""
+
+    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
+        count = inputs[0].count
+        return None if count is None else count + self.more
+
+
+@describes("SequenceInsert", exact=True, more=1)
+class SequenceInsert(SequenceMap):
     """SequenceInsert, from opset 11 on."""
 
     steered_by: ClassVar[tuple[int, ...] | None] = (2,)
     operand_ranks: ClassVar[OperandRanks] = {2: SCALAR}
-
-    exact: ClassVar[bool] = True
-
-    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
-        return _changed(inputs, 1)
 
     def prove_safe(self, premises: Premises) -> None:
         if premises.has(2):
@@ -62,39 +56,27 @@ class SequenceInsert(OperatorRules):
             require((low + count).less(0) is False, f"position {low} is before the first element")
 
 
-@describes("SequenceErase")
-class SequenceErase(OperatorRules):
-    """SequenceErase, from opset 11 on."""
+class AtPlace(OperatorRules):
+    """An operator on one element: the last one where no place is named."""
 
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
 
-    exact: ClassVar[bool] = True
-
-    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
-        return _changed(inputs, -1)
-
     def prove_safe(self, premises: Premises) -> None:
-        _prove_place(premises)
+        count = _length(premises)
+        require(count > 0, f"{premises.name(0)} is empty")
+        if premises.has(1):
+            premises.within(1, [Dimension.constant(count)])
+
+
+@describes("SequenceErase", exact=True, more=-1)
+class SequenceErase(AtPlace, SequenceMap):
+    """SequenceErase, from opset 11 on."""
 
 
 @describes("SequenceAt")
-class SequenceAt(Wrapper):
+class SequenceAt(AtPlace, Wrapper):
     """SequenceAt, from opset 11 on."""
-
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
-
-    def prove_safe(self, premises: Premises) -> None:
-        _prove_place(premises)
-
-
-def _prove_place(premises: Premises) -> None:
-    """Prove that a place, the last one where none is named, holds an element."""
-    count = _length(premises)
-    require(count > 0, f"{premises.name(0)} is empty")
-    if premises.has(1):
-        premises.within(1, [Dimension.constant(count)])
 
 
 def _length(premises: Premises) -> int:
@@ -103,19 +85,6 @@ def _length(premises: Premises) -> int:
     if count is None:
         raise Unproven(f"the length of {premises.name(0)} is not known")
     return count
-
-
-@describes("SequenceMap")
-class SequenceMap(OperatorRules):
-    """SequenceMap, from opset 17 on: as many as it is given."""
-
-    def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
-        return _changed(inputs, 0)
-
-
-def _changed(inputs: Sequence[Fact], more: int) -> int | None:
-    count = inputs[0].count
-    return None if count is None else count + more
 
 
 @describes("SplitToSequence")

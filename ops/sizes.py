@@ -33,12 +33,10 @@ class Shape(Total):
 
 
 @describes("Size")
-class Size(Total):
+class Size(Shape):
     """Size."""
 
     fixed_rank: ClassVar[int | None] = 0
-    exact: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         dims = inputs[0].shape

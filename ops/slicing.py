@@ -11,7 +11,7 @@ import numpy as np
 
 from ..facts.attribute_or_input import listed, listed_numbers
 from ..facts.bounds import Bounds, Known, join
-from ..facts.fact import Content, Fact, Shape, Symbols, integers
+from ..facts.fact import Content, Fact, Symbols, integers
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, Unproven, at_least, axis_of, require, same, shown
 from ..ir import Node, Value
@@ -20,7 +20,7 @@ from .axis_map import Named, PassesAxes
 from .batching import Batch
 from .gather_batching import moving_slice
 from .output_growth import times
-from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, describes
+from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Shapes, describes
 
 
 @describes("Concat")
@@ -31,9 +31,7 @@ class Concat(PassesAxes):
     axis: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shapes = [fact.shape for fact in inputs]
         if any(shape is None for shape in shapes):
             return None
@@ -76,9 +74,7 @@ class Split(PassesAxes, Moving):
     sized_by: ClassVar[tuple[int, ...]] = (1,)
     axis: ClassVar[int | None] = 0
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].shape, node.attribute("axis", 0)
         if shape is None or not -len(shape) <= axis < len(shape):
             return None
@@ -173,9 +169,7 @@ class Slice(PassesAxes, Moving):
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(1, 5), VECTOR)
     sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].shape
         if shape is None:
             return None
@@ -289,9 +283,7 @@ class Pad(PassesAxes):
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, pads = inputs[0].shape, listed(node, inputs, "pads", 1)
         if shape is None or pads is None or all(pad is None for pad in pads):
             return None

@@ -20,7 +20,7 @@ from .dynamic_shape_batching import axis_size, numbered
 from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
 from .ranks import RankAnswer, length_of, rank_of_first
-from .rules import SCALAR, VECTOR, OperandRanks, OperatorRules, describes
+from .rules import SCALAR, VECTOR, OperandRanks, OperatorRules, Shapes, describes
 
 
 def _prove_fits(
@@ -75,18 +75,27 @@ def _places(room: Dimension, stride: int) -> Dimension | None:
 
 
 @describes("GlobalLpPool", "LRN")
+@describes("GridSample", batches=(0, 1))
 class OtherRowwise(Rowwise):
-    """GlobalLpPool and LRN."""
+    """GlobalLpPool, LRN and GridSample: from opset 16 on, with a grid for each image."""
 
 
-@describes("ConvInteger", "QLinearConv", "ConvTranspose")
+@describes("ConvInteger")
+@describes("ConvTranspose", steps=3000)
+@describes("DeformConv", steps=300_000, batches=(0, 2, 4))
+@describes("QLinearConv", kernel=3)
 class OtherConv(Rowwise):
-    """ConvInteger, QLinearConv and ConvTranspose."""
+    """ConvInteger, QLinearConv, ConvTranspose and DeformConv.
+
+    DeformConv, from opset 19 on, has offsets and a mask for each image.
+    """
+
+    steps: ClassVar[int] = SLID
+    kernel: ClassVar[int] = 1
+    """Which input is the kernel."""
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        kernel = arrays[3 if node.is_op("QLinearConv") else 1]
-        each = 3000 if node.is_op("ConvTranspose") else SLID
-        return convolution(node, arrays[0], kernel, each)
+        return convolution(node, arrays[0], arrays[self.kernel], self.steps)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """A tie of QLinearConv is rounded before the zero point is added, or after."""
@@ -120,30 +129,11 @@ class RoiAlign(OperatorRules):
         return float(4000 * self.growth(node, arrays) * samples**2)
 
 
-@describes("DeformConv")
-class DeformConv(Rowwise):
-    """DeformConv, from opset 19 on: offsets and mask are of each image."""
-
-    batches: ClassVar[tuple[int, ...]] = (0, 2, 4)
-
-    def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        return convolution(node, arrays[0], arrays[1], 300_000)
-
-
-@describes("GridSample")
-class GridSample(Rowwise):
-    """GridSample, from opset 16 on: each image has a grid of its own."""
-
-    batches: ClassVar[tuple[int, ...]] = (0, 1)
-
-
 @describes("Conv")
-class Conv(Rowwise):
+class Conv(OtherConv):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image, weights = inputs[0].shape, inputs[1].shape
         if image is None or weights is None or len(image) != len(weights) or len(image) < 3:
             return None
@@ -169,21 +159,17 @@ class Conv(Rowwise):
             same(dim, width, "the kernel")
         _prove_fits(premises, data[2:], weight[2:])
 
-    def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        return convolution(node, arrays[0], arrays[1])
-
 
 @describes("AveragePool")
-class Pool(Rowwise):
+@describes("MaxPool", roundings=0)
+class Pool(LpPool):
     """MaxPool and AveragePool. The places that MaxPool gives second count from the first image."""
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """onnxruntime takes padding for a number of the type where integers are dilated."""
         return super().is_settled(node, arrays, results) and not is_integer(arrays[0])
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image, kernel = inputs[0].shape, node.attribute("kernel_shape")
         if image is None or kernel is None or len(image) != len(kernel) + 2:
             return None
@@ -196,27 +182,16 @@ class Pool(Rowwise):
         kernel = [Dimension.constant(size) for size in premises.node.attribute("kernel_shape", [])]
         _prove_fits(premises, premises.shape(0, len(kernel) + 2)[2:], kernel)
 
-    def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        return SLID * places(node, arrays[0]) * window(node)
-
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_first(node)
 
 
-@describes("MaxPool")
-class MaxPool(Pool):
-    """MaxPool."""
-
-    roundings: ClassVar[int | None] = 0
-
-
 @describes("GlobalAveragePool")
+@describes("GlobalMaxPool", roundings=0)
 class GlobalPool(Rowwise):
     """GlobalAveragePool and GlobalMaxPool."""
 
-    def shapes(
-        self, node: Node, inputs: Sequence[Fact], symbols: Symbols
-    ) -> list[Shape | None] | None:
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image = inputs[0].shape
         if image is None or len(image) < 2:
             return None
@@ -227,15 +202,27 @@ class GlobalPool(Rowwise):
             at_least(dim, 1, f"axis {axis}")
 
 
-@describes("GlobalMaxPool")
-class GlobalMaxPool(GlobalPool):
-    """GlobalMaxPool."""
+@describes("Upsample")
+class Upsample(OperatorRules):
+    """Upsample, up to opset 9: in opset 9 an input holds the scales."""
 
-    roundings: ClassVar[int | None] = 0
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+        """Test that no integers are interpolated, whose rounding is open."""
+        exact = node.attribute("mode", b"nearest") == b"nearest" or not is_integer(arrays[0])
+        return exact and super().is_settled(node, arrays[:1], results)
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1] if len(arrays) > 1 else node.attribute("scales", 1))
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return rank_of_first(node)
 
 
 @describes("Resize")
-class Resize(OperatorRules):
+class Resize(Upsample):
     """Resize, from opset 10 on: the scales come second in opset 10 and behind the region from 11
     on, then the sizes."""
 
@@ -245,9 +232,6 @@ class Resize(OperatorRules):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         factors = [1, *(arrays[2:] or arrays[1:])]
         return max(times(arrays[0], factor) for factor in factors if factor is not None)
-
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        return super().is_settled(node, arrays[:1], results) and _may_round(node, arrays[0])
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         mode = batch.node.attribute("coordinate_transformation_mode", b"half_pixel")
@@ -265,14 +249,6 @@ class Resize(OperatorRules):
         (images,) = batch.same([joined(batch, 0), *others])
         return [parted(batch, images)]
 
-    def rank(self, node: Node, output: int) -> RankAnswer:
-        return rank_of_first(node)
-
-
-def _may_round(node: Node, image: Any) -> bool:
-    """Test that no integers are interpolated, whose rounding is open."""
-    return node.attribute("mode", b"nearest") == b"nearest" or not is_integer(image)
-
 
 def _keeps_batch(batch: Batch) -> bool:
     scales = batch.require(2).value.constant
@@ -289,23 +265,6 @@ def _sizes_of_all(batch: Batch) -> Value:
     batch_size = numbered(batch, [axis_size(batch, 0, 0)])
     rows = batch.emit.add("Mul", [batch.trips, batch_size], batch.label("_rows"))
     return batch.emit.concat([rows, rest], 0, batch.label("_sizes"))
-
-
-@describes("Upsample")
-class Upsample(OperatorRules):
-    """Upsample, up to opset 9: in opset 9 an input holds the scales."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
-
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        return super().is_settled(node, arrays[:1], results) and _may_round(node, arrays[0])
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return times(arrays[0], arrays[1] if len(arrays) > 1 else node.attribute("scales", 1))
-
-    def rank(self, node: Node, output: int) -> RankAnswer:
-        return rank_of_first(node)
 
 
 @describes("Col2Im")

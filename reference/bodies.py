@@ -112,8 +112,8 @@ class Body:
         declared = self.graph.output[index].type.tensor_type
         if declared.elem_type and is_static(declared):
             return declared
-        known = self._infer(inputs, captured or {}) if inputs or captured else self._declared
-        return known[index].type.tensor_type
+        infos = self._infer(inputs, captured or {}) if inputs or captured else self._declared
+        return infos[index].type.tensor_type
 
     def completed(self, index: int, inferred: onnx.TypeProto.Tensor) -> tuple[int, Sequence[Any]]:
         """Type of output ``index``: the declaration joined with the inferred type, whose dimensions

@@ -7,6 +7,7 @@ other.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,7 +35,8 @@ class Entered(NamedTuple):
     turn: Turn
 
 
-class Call(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Call:
     """The kernel of a node that calls a function.
 
     Attributes:

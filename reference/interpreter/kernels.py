@@ -199,9 +199,9 @@ def _body(
     environment: Environment,
     defaults: Sequence[onnx.AttributeProto],
 ) -> Callable[[], Any]:
-    """What gives the evaluator of a function's body. Functions that call each other twice make as
-    many calls as 2 to the power of their depth, so it is made once for calls with the same
-    attributes."""
+    """The evaluator of a function's body, made when it is called for. Functions that call each
+    other twice make as many calls as 2 to the power of their depth, so it is made once for calls
+    with the same attributes."""
     key = function_key(function)
     attributes = [*defaults, *node.attribute]
     inner = replace(environment, opsets=_imports(function))
