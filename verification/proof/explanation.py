@@ -78,12 +78,15 @@ def _number(term: Term) -> int:
 
 
 def places(
-    trace: Trace, before: Term | None, after: Term | None, needed: Mapping[Pair, Sequence[Pair]]
+    trace: Trace | None,
+    before: Term | None,
+    after: Term | None,
+    needed: Mapping[Pair, Sequence[Pair]],
 ) -> tuple[str, str]:
     """Paths of two terms that differ, or of the terms that depend on them.
 
     Args:
-        trace: record of where terms come from.
+        trace: record of where terms come from; None if not recorded.
         before: term of the original.
         after: term of the rewrite.
         needed: pairs that each pair depends on.
@@ -91,7 +94,7 @@ def places(
     paths = ["", ""]
     for both in [(before, after), *users(before, after, needed)]:
         for k, (side, term) in enumerate(zip(("before", "after"), both, strict=True)):
-            if term is not None and not paths[k]:
+            if trace is not None and term is not None and not paths[k]:
                 paths[k] = trace.path(side, term)
     return paths[0], paths[1]
 

@@ -164,7 +164,11 @@ class _Question:
         self.sides = sides
         self.protos = [side.proto for side in sides]
         self.element_types = [ElementTypes(proto) for proto in self.protos]
-        self.bound = _cast_to_declared(bound, self.protos[0])
+        self.bound: Mapping[str, Array] = {}
+        if bound:
+            from ...runtimes.feeds import check_feeds
+
+            self.bound = check_feeds(bound, self.protos[0], partial=True)
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.spent = 0
@@ -210,9 +214,7 @@ class _Question:
         proved = isinstance(answer, Proof) and answer.proved
         if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
             answer = self._by_definition(answer)
-        if isinstance(answer, UndefinedError):
-            return self._explain_failure(answer)
-        return self._explain(answer) if isinstance(answer, Mismatch) else answer
+        return answer if isinstance(answer, Proof) else self._explain(answer)
 
     def _by_definition(
         self, first: Proof | Mismatch | UndefinedError
@@ -236,12 +238,10 @@ class _Question:
         begin = self.budget.steps
         try:
             counts = self._all_readings()
-        except Mismatch as difference:
-            return difference
-        except UndefinedError as error:
+        except (Mismatch, UndefinedError) as error:
             return error
         except InvalidError as error:
-            return _invalid(str(error), error.side)
+            return _invalid(str(error), self.side)
         except RecursionError:
             return Proof("open", "values are nested too deeply to be compared")
         except (OpenError, LoadError) as error:  # LoadError: unreadable data
@@ -251,46 +251,24 @@ class _Question:
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions)
 
-    def _explain(self, difference: Mismatch) -> Proof:
-        """Answer that the terms differ, with the nodes that computed them. The comparison runs
-        again to record these."""
-        again = self._ask_again()
-        difference = again if isinstance(again, Mismatch) else difference
-        one, other = difference.before, difference.after
-        return Proof(
-            "open",
-            str(difference),
-            tuple(sorted(self.used)),
-            first=(shown(one), shown(other)),
-            paths=places(self.trace or Trace(), one, other, difference.compared),
-            needed=needed(one, other, users(one, other, difference.compared)),
-        )
-
-    def _ask_again(self) -> OpenError | None:
-        """End of an open comparison that runs again with provenance; None if too long."""
-        if self.spent * GENERAL_SHARE > self.whole.steps:
-            return None
-        self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
-        try:
-            self._all_readings()
-        except OpenError as again:
-            return again
-        return None
-
-    def _explain_failure(self, error: UndefinedError) -> Proof:
-        """Answer that a node of the rewrite may fail, with its path. The comparison runs again to
-        record it."""
-        again = self._ask_again()
-        error = again if isinstance(again, UndefinedError) else error
-        node = error.obligation
-        return Proof(
-            "open",
-            str(error),
-            tuple(sorted(self.used)),
-            first=(shown(None), applied(node.head, node.args)),
-            paths=("", node.path),
-            needed=_TWIN,
-        )
+    def _explain(self, error: Mismatch | UndefinedError) -> Proof:
+        """Answer that the terms differ, or that a node of the rewrite may fail, with the nodes that
+        computed them. The comparison runs again to record these, unless it is too long."""
+        if self.spent * GENERAL_SHARE <= self.whole.steps:
+            self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
+            try:
+                self._all_readings()
+            except OpenError as again:
+                error = again if isinstance(again, type(error)) else error
+        if isinstance(error, UndefinedError):
+            node, rule = error.obligation, _TWIN
+            first, paths = (shown(None), applied(node.head, node.args)), ("", node.path)
+        else:
+            one, other, compared = error.before, error.after, error.compared
+            first, paths = (shown(one), shown(other)), places(self.trace, one, other, compared)
+            rule = needed(one, other, users(one, other, compared))
+        rules = tuple(sorted(self.used))
+        return Proof("open", str(error), rules, first=first, paths=paths, needed=rule)
 
     def _fault(self) -> str:
         """Reason against any comparison; empty if there is none."""
@@ -370,24 +348,16 @@ class _Question:
 
     def _run(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
         """Outputs of a model, and its nodes that may fail."""
-        try:
-            return self._execute(side, inputs)
-        except InvalidError as error:
-            error.side = side
-            raise
-
-    def _execute(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
-        proto = self.protos[side]
+        self.side, proto = side, self.protos[side]
         kind = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
         execution = kind(self.terms, name, self.sides[side].folder, types)
         program = Compiler(self.terms.heads, proto, self.operations).main
         free = overridable(proto)
         arguments: list[Term | None] = []
-        fixed = {place for place, _ in program.constants}
         by_place = dict(program.constants)
         for name, place in zip(program.names, program.inputs, strict=True):
-            default = place in fixed and name not in free
+            default = place in by_place and name not in free
             if name in free and name not in self.bound:
                 self.defaults[side][name] = execution.constant(by_place[place])
             arguments.append(execution.constant(by_place[place]) if default else inputs[name])
@@ -434,15 +404,6 @@ def _may_iterate(model: onnx.ModelProto) -> bool:
     """Test whether a model or one of its functions holds nodes with bodies."""
     graphs = [model.graph, *model.functions]
     return any(node.op_type in BODIES for graph in graphs for node in graph.node)
-
-
-def _cast_to_declared(bound: Mapping[str, Any], model: onnx.ModelProto) -> Mapping[str, Array]:
-    """Values of inputs as arrays of the declared types."""
-    if not bound:
-        return {}
-    from ...runtimes.feeds import check_feeds
-
-    return check_feeds(bound, model, partial=True)
 
 
 def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:

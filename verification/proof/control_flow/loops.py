@@ -255,16 +255,13 @@ def _symbolic(
         assert again is not None
         return _scalar(execution, again), rest
 
-    read = step.read
     trips = None if limit is None else most_trips(execution, limit)
     loop = Recurrence(
         execution,
         trips=trips,
-        limit=None if trips is None else terms.size(trips),
         condition=condition and _scalar(execution, condition),
         inits=[value for value in carried if value is not None],
         trip=trip,
-        read=read,
         empty=EmptyScanOutputs(execution, step, run).of,
         step=step,
     )

@@ -42,7 +42,7 @@ def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
     """Outputs of a loop without an iteration."""
     count = len(loop.inits)
     stacks = [
-        empty_stack(loop.execution.terms, loop.empty(k)) if k in loop.read else None
+        empty_stack(loop.execution.terms, loop.empty(k)) if k in loop.step.read else None
         for k in range(count, len(outputs))
     ]
     return [*loop.inits, *stacks]
@@ -62,7 +62,6 @@ def end_by_count(loop: Recurrence, condition: Term, inside: Loop, again: Term) -
     counted_loop = dataclasses.replace(
         loop,
         trips=trips,
-        limit=terms.size(trips),
         condition=None,
         trip=lambda index, states: (always, trip(index, states)[1]),
     )
@@ -74,7 +73,7 @@ def ask_once(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
     terms = loop.execution.terms
     if not holds(terms, condition):
         trips = terms.trips_if(condition, trips)
-    return dataclasses.replace(loop, trips=trips, limit=terms.size(trips), condition=None)
+    return dataclasses.replace(loop, trips=trips, condition=None)
 
 
 Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
@@ -98,11 +97,9 @@ class Recurrence:
     Attributes:
         execution: the execution.
         trips: upper bound of the trip count; None if only the condition ends the loop.
-        limit: term of the trip count; None if absent.
         condition: whether there is a first iteration; None if the condition is ignored.
         inits: initial states.
         trip: function of the iteration number and the states: the condition and the outputs.
-        read: indices of the outputs that are read.
         empty: element of a scan output, by index, if there is no iteration.
         step: its node.
         tag: name of its variables.
@@ -111,20 +108,46 @@ class Recurrence:
 
     execution: Execution
     trips: Dimension | None
-    limit: Term | None
     condition: Term | None
     inits: list[Term]
     trip: Trip
-    read: set[int]
     empty: Callable[[int], Fact]
     step: Step
     tag: str = ""
     start: int = 0
 
     @property
+    def limit(self) -> Term | None:
+        """Term of the trip count; None if absent."""
+        return None if self.trips is None else self.execution.terms.size(self.trips)
+
+    @property
     def place(self) -> str:
         """Name of the node in messages."""
         return label(self.step.node)
+
+
+def recur_over(
+    execution: Execution,
+    step: Step,
+    trips: Dimension,
+    inits: list[Term],
+    body: Callable[[Dimension, Sequence[Term]], list[Value]],
+    empty: Callable[[int], Fact],
+) -> list[Value]:
+    """Outputs of a loop that a trip count alone ends."""
+    always = execution.terms.constant(np.array(True))
+    return recur(
+        Recurrence(
+            execution,
+            trips,
+            None,
+            inits,
+            lambda *iteration: (always, body(*iteration)),
+            empty,
+            step,
+        )
+    )
 
 
 def recur(loop: Recurrence) -> list[Value]:
@@ -203,8 +226,7 @@ def _collect(
     term: Term,
 ) -> Term:
     """Scan output of a term of the body."""
-    extended = dataclasses.replace(loop, read={len(outputs)})
-    live = _live(extended, states, again, [*outputs, term])
+    live = _live({len(outputs)}, states, again, [*outputs, term])
     recurrence, _ = _recurrence(loop, name, states, again, outputs, live)
     head = loop.execution.terms.heads.own("stacked", (name, None), (term,))
     return loop.execution.terms.keep(head, (recurrence,), Fact())
@@ -317,7 +339,7 @@ def _is_integer(fact: Fact) -> bool:
 
 def _weaken(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) -> Fact:
     """Fact of a state: that of its initial value, but for some axes."""
-    fact = dataclasses.replace(_plain(fact), count=None)
+    fact = dataclasses.replace(fact.without_content(), count=None)
     if axes == () or fact.other is not None:
         return fact if axes == () else Fact()
     if axes is None or fact.shape is None or axes[-1] >= len(fact.shape):
@@ -352,7 +374,7 @@ def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
                 raise OpenError(f"{loop.place} computes no value for a state")
             if k in closed and closed[k] is not None:
                 if update is not _next(loop, states[k], index):
-                    closed[k], facts[k], changed = None, _plain(facts[k]), True
+                    closed[k], facts[k], changed = None, facts[k].without_content(), True
                 continue
             form = None if k in closed else _closed_form(loop, k, states[k], update, index)
             if form is not None:
@@ -361,7 +383,7 @@ def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
             if k not in closed:
                 closed[k] = None
                 if facts[k].content is not None:
-                    facts[k], changed = _plain(facts[k]), True
+                    facts[k], changed = facts[k].without_content(), True
                     continue
             wider = _wider(loop, facts[k], update.fact, k)
             if wider is not None:
@@ -400,18 +422,14 @@ def _hypothesis(fact: Fact, tag: str, k: int) -> Fact:
         symbol = Dimension.symbol(f"{PRIVATE}state{tag}.{k}")
         content = content_from(symbol).reshape(fact.content.shape)
         return dataclasses.replace(fact, content=content)
-    return dataclasses.replace(_plain(fact), count=None)
-
-
-def _plain(fact: Fact) -> Fact:
-    return fact.without_content()
+    return dataclasses.replace(fact.without_content(), count=None)
 
 
 def _closed_form(
     loop: Recurrence, k: int, state: Term, update: Term, index: Dimension
 ) -> Term | None:
     """Closed form of a state over the iteration number; None for a true state."""
-    _terms, init = loop.execution.terms, loop.inits[k]
+    init = loop.inits[k]
     if update is state:
         return init
     before, after, first = (element(term.fact) for term in (state, update, init))
@@ -477,14 +495,14 @@ def _results(
         terms.has_two_readings = True
     rows = rows_added(terms, loop.inits, states, again, outputs)
     count = len(states)
-    live = _live(loop, states, again, outputs) - rows.keys()
+    live = _live(loop.step.read, states, again, outputs) - rows.keys()
     recurrence, indices = _recurrence(loop, name, states, again, outputs, live)
     trips = loop.trips
     if loop.condition is not None or trips is None:
         trips = terms.symbols.size_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
     results: list[Value] = []
     for k, output in enumerate(outputs):
-        if k not in loop.read or output is None:
+        if k not in loop.step.read or output is None:
             results.append(None)
         elif k in rows:
             stacked = _scan_output(loop, recurrence, name, rows[k], None, trips)
@@ -517,14 +535,14 @@ def _recurrence(
 
 
 def _live(
-    loop: Recurrence, states: Sequence[Term], again: Term, outputs: Sequence[Value]
+    read: set[int], states: Sequence[Term], again: Term, outputs: Sequence[Value]
 ) -> set[int]:
-    """States that an output, the condition or another live state reads."""
+    """States that a read output, the condition or another live state reads."""
     count = len(states)
     variables = {s: k for k, s in enumerate(states) if s.head.name == "bound"}
     live: set[int] = set()
-    fresh = {k for k in loop.read if k < count and states[k] in variables}
-    roots = [o for k, o in enumerate(outputs) if k >= count and k in loop.read]
+    fresh = {k for k in read if k < count and states[k] in variables}
+    roots = [o for k, o in enumerate(outputs) if k >= count and k in read]
     fresh |= {variables[t] for t in descendants([again, *roots]) if t in variables}
     while fresh:
         live |= fresh
@@ -548,14 +566,8 @@ def _final(
         return terms.keep(head, (recurrence,), fact)
     content = element(state.fact) if state.fact.content is not None else None
     if isinstance(content, Dimension):
-        return _number(loop, _after(loop, content, trips), state)
+        return _number(loop, content.replaced({_name_of_trip(loop): trips}), state)
     return state
-
-
-def _after(loop: Recurrence, closed_form: Dimension, trips: Dimension) -> Dimension:
-    """Closed form after all iterations."""
-    name = _name_of_trip(loop)
-    return closed_form.replaced({name: trips})
 
 
 def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import onnx
 
 from ....facts.fact import Fact
@@ -21,7 +20,7 @@ from ..simplify.slices import backward
 from ..terms.budget import OpenError
 from ..terms.term import Term
 from ..terms.term_manager import Terms
-from .recurrences import Recurrence, recur
+from .recurrences import recur_over
 from .scan_outputs import empty_element, empty_stack, require_same, stack, trips_of
 
 
@@ -30,80 +29,18 @@ def run_scan(
     execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
 ) -> Sequence[Value]:
     """Scan (operator specification, versions 8 to 25)."""
-    if step.head.opset == 8:
-        return _scan_8(execution, step, args, frame)
+    first = 1 if step.head.opset == 8 else 0  # the lengths
     count = step.head.attribute("num_scan_inputs")
-    operands = [arg for arg in args if arg is not None]
-    if len(operands) != len(args) or len(args) < count:
+    operands = [arg for arg in args[first:] if arg is not None]
+    if len(operands) != len(args) - first or len(operands) < count:
         raise OpenError(f"{label(step.node)} lacks an input")
     states, scanned = operands[: len(operands) - count], operands[len(operands) - count :]
-    scan = Scan(execution, step, frame, states, scanned)
-    return scan.run()
+    if first:
+        return _scan_8(execution, step, frame, args[0], states, scanned)
+    return Scan(execution, step, frame, states, scanned).run()
 
 
 def _scan_8(
-    execution: Execution, step: Step, args: tuple[Value, ...], frame: Frame
-) -> Sequence[Value]:
-    """Scan 8: each element of the batch by itself, over its own length."""
-    terms, body = execution.terms, step.bodies["body"]
-    lengths, *rest = args
-    operands = [value for value in rest if value is not None]
-    count = step.head.attribute("num_scan_inputs")
-    states, scanned = operands[: len(operands) - count], operands[len(operands) - count :]
-    batch, longest = trips_of(scanned[0].fact, 0).value, trips_of(scanned[0].fact, 1).value
-    if len(operands) != len(rest):
-        raise OpenError(f"{label(step.node)} lacks an input")
-    if lengths is not None and len(lengths.fact.shape or ()) != 1:
-        raise OpenError(f"{label(step.node)}: its lengths may be no vector")
-    trips = terms.numbers(lengths)
-    if batch is None or longest is None or (lengths is not None and trips is None):
-        return _row_by_row(execution, step, frame, lengths, states, scanned)
-    total = batch * longest if trips is None else sum(trips)
-    padded = max(batch, total, batch * longest)  # a row that has ended still takes memory
-    if not terms.runs_loop(padded, len(body.steps)):
-        return _row_by_row(execution, step, frame, lengths, states, scanned)
-    trips = [longest] * batch if trips is None else trips
-    flags = list(step.head.attribute("directions") or [0] * count)
-    call = execution.closure(body, frame)
-    finals, rows = [], []
-    for b, length in enumerate(trips):
-        place = Dimension.constant(b)
-        values, elements = _one_row(terms, call, states, scanned, place, (length, flags))
-        finals.append(values)
-        rows.append(elements)
-    stacked = [
-        stack(terms, [f[k] for f in finals], step.head) if finals else state
-        for k, state in enumerate(states)
-    ]
-    sample = [_inner(state.fact, 1) for state in states] + [_inner(x.fact, 2) for x in scanned]
-    empty = functools.partial(empty_element, terms, body, sample=sample, captured={})
-    return [*stacked, *_pad(execution, step, rows, longest, len(states), empty)]
-
-
-def _one_row(
-    terms: Terms,
-    call: Callable[[Sequence[Value]], list[Value]],
-    states: Sequence[Term],
-    scanned: Sequence[Term],
-    number: Dimension,
-    trips: tuple[int, Sequence[int]],
-) -> tuple[list[Value], list[list[Value]]]:
-    """Final states and scan elements of one element of the batch."""
-    values: list[Value] = [row(terms, state, 0, number) for state in states]
-    elements, (length, backward) = [], trips
-    for trip in range(length):
-        places = [length - 1 - trip if flag else trip for flag in backward]
-        read = [
-            row(terms, row(terms, x, 0, number), 0, Dimension.constant(place))
-            for x, place in zip(scanned, places, strict=True)
-        ]
-        results = call([*values, *read])
-        values = results[: len(states)]
-        elements.append(results[len(states) :])
-    return values, elements
-
-
-def _row_by_row(
     execution: Execution,
     step: Step,
     frame: Frame,
@@ -111,8 +48,10 @@ def _row_by_row(
     states: list[Term],
     scanned: list[Term],
 ) -> Sequence[Value]:
-    """Scan 8 of unknown batch, length or lengths: one Scan for each element of the batch."""
+    """Scan 8: one Scan for each element of the batch, over its own length."""
     terms, body = execution.terms, step.bodies["body"]
+    if lengths is not None and len(lengths.fact.shape or ()) != 1:
+        raise OpenError(f"{label(step.node)}: its lengths may be no vector")
     sizes = [trips_of(term.fact, 0) for term in (*scanned, *states)]
     batch = next((size for size in sizes if size.value is not None), sizes[0])
 
@@ -133,20 +72,7 @@ def _row_by_row(
     )
     if batch.value == 0:
         return [empty_stack(terms, empty(k)) for k in range(len(body.outputs))]
-    always = terms.constant(np.array(True))
-    return recur(
-        Recurrence(
-            execution,
-            trips=batch,
-            limit=terms.size(batch),
-            condition=None,
-            inits=[],
-            trip=lambda index, _: (always, one(index)),
-            read=step.read,
-            empty=empty,
-            step=step,
-        )
-    )
+    return recur_over(execution, step, batch, [], lambda index, _: one(index), empty)
 
 
 def _empty_row(
@@ -175,12 +101,15 @@ def _of_length(
     terms, body = execution.terms, step.bodies["body"]
     lengths = [trips_of(x.fact, 0) for x in scanned]
     longest = next((n for n in lengths if n.value is not None), lengths[0])
-    cut = [terms.narrow(x, 0, 0, terms.size_of(own)) for x in scanned]
+    numbers = terms.numbers(own)
+    size = Dimension.constant(numbers[0]) if numbers else terms.size_of(own)
+    cut = [terms.narrow(x, 0, 0, size) for x in scanned]
     results = Scan(execution, step, frame, states, cut).run()
     sample = [term.fact for term in states] + [_inner(x.fact, 1) for x in scanned]
     flag = terms.op("Cast", step.head, terms.view(own, (ONE,)), to=onnx.TensorProto.BOOL)
     holds = terms.view(flag, ())
-    _demand_length(execution, step, own, holds, [terms.size(longest), *cut])
+    if not numbers:
+        _demand_length(execution, step, own, holds, [terms.size(longest), *cut])
     outputs: list[Value] = []
     for k, result in enumerate(results):
         if result is None:
@@ -193,7 +122,12 @@ def _of_length(
                 raise OpenError(
                     f"{label(step.node)} pads elements of a size that only run time determines"
                 )
-            zero = zeros(terms, result.fact.elem_type, (longest, *blank))
+            elem_type = result.fact.elem_type
+            if numbers:
+                rest = zeros(terms, elem_type, (longest - size, *blank))
+                outputs.append(terms.op("Concat", step.head, result, rest, axis=0))
+                continue
+            zero = zeros(terms, elem_type, (longest, *blank))
             outputs.append(choose(terms, holds, pad_to(terms, result, longest), zero))
     return outputs
 
@@ -224,44 +158,6 @@ def _demand_length(
 
 def _inner(fact: Fact, axes: int) -> Fact:
     return Fact(fact.elem_type, None if fact.shape is None else fact.shape[axes:])
-
-
-def _pad(
-    execution: Execution,
-    step: Step,
-    rows: list[list[list[Value]]],
-    longest: int,
-    states: int,
-    empty: Callable[[int], Fact],
-) -> list[Term]:
-    """Scan outputs of all rows, with zeros after the end of each."""
-    terms, outputs = execution.terms, []
-    for k in range(len(step.bodies["body"].outputs) - states):
-        elements = [element[k] for row in rows for element in row]
-        fact = elements[0].fact if elements and elements[0] is not None else empty(states + k)
-        if not rows or not longest:
-            sizes = (Dimension.constant(len(rows)), Dimension.constant(longest))
-            outputs.append(terms.void(Fact(fact.elem_type, (*sizes, *(fact.shape or ())))))
-            continue
-        blank = None if all(len(row) == longest for row in rows) else _zeros(terms, step, fact)
-        full = [
-            stack(terms, [*(e[k] for e in row), *[blank] * (longest - len(row))], step.head)
-            for row in rows
-        ]
-        outputs.append(stack(terms, full, step.head))
-    return outputs
-
-
-def _zeros(terms: Terms, step: Step, fact: Fact) -> Term:
-    if not fact.elem_type:
-        raise OpenError(f"{label(step.node)} pads elements of an unknown type")
-    if fact.shape is None or any(dim.value is None for dim in fact.shape):
-        raise OpenError(f"{label(step.node)} pads elements of a size that only run time determines")
-    if not fact.elem_type:
-        raise OpenError(f"{label(step.node)} pads elements of an unknown type")
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-    shape = [dim.value or 0 for dim in fact.shape]
-    return terms.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
 
 
 _NAMES_IN_8 = {"scan_input_directions": "directions"}
@@ -374,23 +270,14 @@ class Scan:
         return empty_element(self.terms, self.body, output, sample)
 
     def _symbolic(self) -> Sequence[Value]:
-        always = self.terms.constant(np.array(True))
-
-        def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
-            return always, self._trip(states, index)
-
-        loop = Recurrence(
+        results = recur_over(
             self.execution,
-            trips=self.length,
-            limit=self.terms.size(self.length),
-            condition=None,
-            inits=self.states,
-            trip=trip,
-            read=self.step.read,
-            empty=self._empty,
-            step=self.step,
+            self.step,
+            self.length,
+            self.states,
+            lambda index, states: self._trip(states, index),
+            self._empty,
         )
-        results = recur(loop)
         count = len(self.states)
         moved = [self._transpose(k, results[count + k]) for k in range(self.outputs)]
         return [*results[:count], *moved]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....reference.bodies import label
@@ -15,7 +13,7 @@ from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..simplify.sequences import append, elements_of, empty_chain
 from ..terms.budget import OpenError
 from ..terms.term import Term
-from .recurrences import Recurrence, recur
+from .recurrences import recur_over
 
 Call = Callable[["Sequence[Value]"], "list[Value]"]
 
@@ -48,31 +46,17 @@ def _any_element(
 ) -> list[Value]:
     """Outputs of a loop that appends one element on each iteration, as onnx's function."""
     terms, head = execution.terms, step.head
-    assert head is not None
-    always = terms.constant(np.array(True))
     trips = not_negative(terms, terms.op("SequenceLength", head, args[0]))
 
-    def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
+    def body(index: Dimension, states: Sequence[Term]) -> list[Value]:
         results = call(_at(execution, step, args, index))
         pairs = zip(states, results, strict=True)
-        return always, [terms.op("SequenceInsert", head, *pair) for pair in pairs]
+        return [terms.op("SequenceInsert", head, *pair) for pair in pairs]
 
     def empty(output: int) -> Fact:
         raise OpenError(f"{label(step.node)} has no scan output {output}")
 
-    return recur(
-        Recurrence(
-            execution,
-            trips=trips,
-            limit=terms.size(trips),
-            condition=None,
-            inits=_empty(execution, step),
-            trip=trip,
-            read=step.read,
-            empty=empty,
-            step=step,
-        )
-    )
+    return recur_over(execution, step, trips, _empty(execution, step), body, empty)
 
 
 def _at(
@@ -80,7 +64,6 @@ def _at(
 ) -> list[Value]:
     """Inputs of the body for the elements at an index."""
     terms, head = execution.terms, step.head
-    assert head is not None
     place = terms.size(number)
     for arg in args[1:]:
         if arg is not None and not arg.fact.elem_type:

@@ -19,13 +19,7 @@ LEFT_OUT = -1
 
 
 class InvalidError(OpenError):
-    """Signal that a node is invalid at its opset: a checker refuses the model.
-
-    Attributes:
-        side: 0 for a node of the original, 1 for one of the rewrite.
-    """
-
-    side = 0
+    """Signal that a node is invalid at its opset: a checker refuses the model."""
 
 
 def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:

@@ -273,4 +273,4 @@ def test_a_state_of_which_the_rank_is_not_known_is_open():
         s = Reshape (x, k)
         y, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) =>
             (float[2] c, float[2] o) { c = Add (a, e) o = Neg (e) }> ("", s, rows) }"""
-    assert_open(text, text.replace("Neg", "Abs"), "no known rank", opset=8)
+    assert_open(text, text.replace("Neg", "Abs"), "an unknown rank", opset=8)
