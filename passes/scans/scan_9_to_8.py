@@ -60,7 +60,7 @@ def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
     """
     scan = shapes.scan
     reasons = []
-    for value, fact in zip((*scan.states, *scan.scan_inputs), shapes.input_facts(), strict=True):
+    for value, fact in zip((*scan.states, *scan.scan_inputs), shapes.input_facts, strict=True):
         reasons.append(_foreign_type(value, fact.elem_type))
     for index, value in enumerate(scan.scan_inputs):
         reasons.append(_immovable(value, scan.input_axes[index], shapes.input_rank(index)))

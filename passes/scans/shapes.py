@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import UNKNOWN, Fact, Shape
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
+from ...ir.lazy import lazy_property
 from ...ops.schema_queries import NEGATIVE_AXES
 from .layout import ScanLayout, read_scan
 
@@ -49,10 +50,6 @@ class ScanShapes:
         self.version = version
         self.inference = inference
         self._before = 1 if version == 8 else 0
-        self._around: list[Fact] | None = None
-        self._body_inputs: list[Fact] = []
-        self._elements: list[Fact] | None = None
-        self._sizes: list[list[int | ValueAxis | _ReadAxis] | None] | None = None
 
     @property
     def scan(self) -> ScanLayout:
@@ -65,15 +62,14 @@ class ScanShapes:
         In version 8 the inference also learns the facts of the body's inputs and of the Scan's
         outputs; from version 9 on it infers them by itself.
         """
-        self._locate()
+        _ = self._sizes
         if self.version == 8:
             self._teach()
 
+    @lazy_property
     def input_facts(self) -> list[Fact]:
         """The facts of the node's inputs, by position."""
-        if self._around is None:
-            self._around = [UNKNOWN if v is None else self._look(v) for v in self.node.inputs]
-        return self._around
+        return [UNKNOWN if v is None else self._look(v) for v in self.node.inputs]
 
     def _look(self, value: Value) -> Fact:
         """The inferred fact of a value; the declared one without an inferred shape."""
@@ -84,11 +80,11 @@ class ScanShapes:
         return Fact(fact.elem_type or declared.elem_type, declared.shape, None, fact.other)
 
     def _scan_facts(self) -> list[Fact]:
-        return self.input_facts()[-len(self.scan.scan_inputs) :]
+        return self.input_facts[-len(self.scan.scan_inputs) :]
 
     def batch(self) -> int | None:
         """The batch of a Scan 8; None if known only at run time."""
-        return _first_known([_size(fact, 0) for fact in reversed(self.input_facts())])
+        return _first_known([_size(fact, 0) for fact in reversed(self.input_facts)])
 
     def length(self) -> int | None:
         """The length of the longest row; None if known only at run time."""
@@ -140,46 +136,45 @@ class ScanShapes:
 
     def element(self, index: int) -> Fact:
         """The fact of one element of a scan output, as the body emits it."""
-        return self._infer()[index]
+        return self._elements[index]
 
     def element_sizes(self, index: int) -> list[Size] | None:
         """The shape of an element of a scan output: numbers, or axes of values around the Scan.
 
         None where only the body knows the sizes.
         """
-        sizes: list[Size] = []
-        for size in self._locate()[index] or ():
+        located, sizes = self._sizes[index], list[Size]()
+        for size in located or ():
             if isinstance(size, _ReadAxis):
                 value = self.node.inputs[size.position]
                 assert value is not None
                 size = ValueAxis(value, size.axis)
-            if isinstance(size, ValueAxis) and size.value.graph is None:
-                return None  # a captured value that something else has replaced
+            if size is None or (isinstance(size, ValueAxis) and size.value.graph is None):
+                return None  # unknown, or a captured value that something else has replaced
             sizes.append(size)
-        return None if self._locate()[index] is None else sizes
+        return None if located is None else sizes
 
-    def _infer(self) -> list[Fact]:
-        """Infer the body once, from its inputs and captured values."""
-        if self._elements is None:
-            body = self.node.body("body")
-            inside = ShapeInference(self.inference.model)
-            inside.symbols = self.inference.symbols
-            for value in body.captures():
-                inside.assume(value, self._look(value))
-            self._body_inputs = list(self._inputs_inside())
-            for value, fact in zip(body.inputs, self._body_inputs, strict=True):
-                inside.assume(value, fact)
-            collected = range(len(self.scan.states), len(body.outputs))
-            self._elements = [self._with_declared(inside, index) for index in collected]
-        return self._elements
+    @lazy_property
+    def _elements(self) -> list[Fact]:
+        """The facts of the elements, from the body's inputs and captured values."""
+        body = self.node.body("body")
+        inside = ShapeInference(self.inference.model)
+        inside.symbols = self.inference.symbols
+        for value in body.captures():
+            inside.assume(value, self._look(value))
+        for value, fact in zip(body.inputs, self._body_inputs, strict=True):
+            inside.assume(value, fact)
+        collected = range(len(self.scan.states), len(body.outputs))
+        return [self._with_declared(inside, index) for index in collected]
 
-    def _inputs_inside(self) -> Iterator[Fact]:
+    @lazy_property
+    def _body_inputs(self) -> list[Fact]:
         """The facts of the body's inputs in every iteration.
 
         A state keeps its shape (operator specification, Scan).
         """
-        scan, states = self.scan, len(self.scan.states)
-        facts = self.input_facts()[self._before :]
+        scan, states, inputs = self.scan, len(self.scan.states), list[Fact]()
+        facts = self.input_facts[self._before :]
         for index, (inner, fact) in enumerate(zip(scan.body.inputs, facts, strict=True)):
             declared = self.inference.symbols.fact(inner.type)
             shape = fact.shape
@@ -188,7 +183,8 @@ class ScanShapes:
             if index >= states:
                 shape = _without(shape, scan.input_axes[index - states])
             shape = declared.shape if shape is None else shape
-            yield Fact(fact.elem_type or declared.elem_type, shape)
+            inputs.append(Fact(fact.elem_type or declared.elem_type, shape))
+        return inputs
 
     def _with_declared(self, inside: ShapeInference, index: int) -> Fact:
         body = self.node.body("body")
@@ -200,17 +196,13 @@ class ScanShapes:
                 fact = Fact(fact.elem_type or declared.elem_type, _better(fact, declared))
         return fact
 
-    def _locate(self) -> list[list[int | ValueAxis | _ReadAxis] | None]:
-        """The values that hold the sizes of the elements, searched once."""
-        if self._sizes is None:
-            self._sizes = []
-            for element in self._infer():
-                shape = element.shape
-                sizes = None if shape is None else [self._size_of(dim) for dim in shape]
-                numbers = None if sizes is None else [size for size in sizes if size is not None]
-                whole = numbers is not None and sizes is not None and len(numbers) == len(sizes)
-                self._sizes.append(numbers if whole else None)
-        return self._sizes
+    @lazy_property
+    def _sizes(self) -> list[list[int | ValueAxis | _ReadAxis | None] | None]:
+        """The values that hold the sizes of the elements."""
+        shapes = [element.shape for element in self._elements]
+        return [
+            None if shape is None else [self._size_of(dim) for dim in shape] for shape in shapes
+        ]
 
     def _size_of(self, dim: Dimension) -> int | ValueAxis | _ReadAxis | None:
         if dim.value is not None:
@@ -231,10 +223,10 @@ class ScanShapes:
         return None
 
     def _teach(self) -> None:
-        scan, elements = self.scan, self._infer()
+        scan, elements = self.scan, self._elements
         for value, fact in zip(scan.body.inputs, self._body_inputs, strict=True):
             self.inference.assume(value, fact)
-        for state, final in zip(self.input_facts()[1:], scan.final_states, strict=False):
+        for state, final in zip(self.input_facts[1:], scan.final_states, strict=False):
             if final is not None:
                 self.inference.assume(final, state.without_content())
         around = self._scan_facts()[0].shape

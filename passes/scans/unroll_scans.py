@@ -279,7 +279,7 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
     if not plan.trips:
         return None
     scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
-    facts = plan.rows.shapes.input_facts()[-len(scan.scan_inputs) :]
+    facts = plan.rows.shapes.input_facts[-len(scan.scan_inputs) :]
     apart = ["Squeeze", "Split"] if several else ["Squeeze"]
     for value, fact, inner in zip(
         scan.scan_inputs, facts, scan.body.inputs[len(scan.states) :], strict=True

@@ -14,7 +14,8 @@ A Scan runs the steps where their number is unknown or over the limit of copies.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from typing import ClassVar
 
 from ....analysis.constants.folding import Folder
@@ -31,7 +32,7 @@ from ..layers import INPUT, read_layer
 from ..weights import Unfit
 from .expansion import Expansion
 from .scanned_steps import OLDEST_SCAN, emit_scans
-from .straight_steps import straight_cost, unroll_steps
+from .straight_steps import UnrolledSteps, straight_cost
 
 LENGTH_UNKNOWN = Message("sequence-length-unknown", "its length depends on {cause}")
 _AS_SCAN = Message("written-as-scan", "is a Scan now: {cause}")
@@ -103,7 +104,9 @@ class Expander:
         before = len(graph)
         if reason is None:
             steps = of.layer.length or 0
-            results: Sequence[Value | None] = unroll_steps(of, steps, self.reporter(node, steps))
+            report = self.context.instrumentation.report_step
+            progress = functools.partial(report, f"writing out {node.label}", total=steps)
+            results: Sequence[Value | None] = UnrolledSteps(of, steps, progress).outputs()
             what = f"written out, {steps} step{'' if steps == 1 else 's'}"
         else:
             results, what = emit_scans(of), _AS_SCAN(reason)
@@ -131,11 +134,3 @@ class Expander:
         if steps is None:
             return LENGTH_UNKNOWN(origins(of.input(INPUT), sizes=True))
         return self.budget.refuses_trips(steps, straight_cost(of, steps))
-
-    def reporter(self, node: Node, steps: int) -> Callable[[int], None]:
-        """The progress callback of a node."""
-
-        def report(step: int) -> None:
-            self.context.instrumentation.report_step(f"writing out {node.label}", step, steps)
-
-        return report

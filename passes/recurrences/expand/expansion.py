@@ -62,14 +62,23 @@ class Direction:
         of, layer = self.expansion, self.expansion.layer
         if layer.node.input(BIAS) is None:
             return None
-        bias, recurrent = of.halves(self.number)
+        bias, recurrent = self._biases
         if layer.node.op_type == "GRU" and layer.reset_after:
-            gates = of.emit.split(
-                recurrent, [2 * layer.hidden, layer.hidden], 0, ("b_gates", "b_new")
-            )
             zeros = of.constant(np.zeros(layer.hidden), "zeros")
-            recurrent = of.emit.concat([gates[0], zeros], 0, "b_kept")
+            recurrent = of.emit.concat([self._reset_biases[0], zeros], 0, "b_kept")
         return of.emit.add("Add", [bias, recurrent], "b")
+
+    @lazy_property
+    def _biases(self) -> list[Value]:
+        """The biases of the products of the input, and of the state."""
+        of, width = self.expansion, self.expansion.layer.gates * self.expansion.layer.hidden
+        return of.emit.split(of.part(BIAS, self.number), [width, width], 0, ("b_fed", "b_kept"))
+
+    @lazy_property
+    def _reset_biases(self) -> list[Value]:
+        """The biases of a GRU's state: of the gates, and of the operand of the reset gate."""
+        of, hidden = self.expansion, self.expansion.layer.hidden
+        return of.emit.split(self._biases[1], [2 * hidden, hidden], 0, ("b_gates", "b_new"))
 
     @lazy_property
     def weights(self) -> list[Value]:
@@ -82,10 +91,7 @@ class Direction:
             parts = of.emit.split(values["r"], [2 * hidden, hidden], 1, labels)
             values = dict(zip(labels, parts, strict=True))
         if "b_new" in names:
-            recurrent = of.halves(self.number)[1]
-            values["b_new"] = of.emit.split(
-                recurrent, [2 * hidden, hidden], 0, ("b_gates", "b_new")
-            )[1]
+            values["b_new"] = self._reset_biases[1]
         if layer.peepholes is not None:
             peepholes = ("p_in", "p_out", "p_forget")
             parts = of.emit.split(of.part(PEEPHOLES, self.number), [hidden] * 3, 0, peepholes)
@@ -121,7 +127,6 @@ class Expansion:
         self.emit = Builder(self.graph, fold)
         self.directions = [Direction(self, number) for number in range(len(layer.backward))]
         self._parts: dict[int, list[Value]] = {}
-        self._halves: dict[int, list[Value]] = {}
         self._zeros: dict[tuple[int, ...], Value] = {}
         self._require_sayable()
 
@@ -175,14 +180,6 @@ class Expansion:
         labels = [f"{name}_{number}" for number in range(count)]
         parts = self.emit.split(value, [1] * count, axis, labels) if count > 1 else [value]
         return [self.emit.squeeze(part, axis, f"{part.name}_part") for part in parts]
-
-    def halves(self, number: int) -> list[Value]:
-        """The biases of a direction: of the products of the input, and of the state."""
-        if number not in self._halves:
-            width = self.layer.gates * self.layer.hidden
-            both = self.part(BIAS, number)
-            self._halves[number] = self.emit.split(both, [width, width], 0, ("b_fed", "b_kept"))
-        return self._halves[number]
 
     def initial(self, number: int, whole: bool) -> list[Value]:
         """The initial states of a direction.

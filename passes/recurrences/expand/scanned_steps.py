@@ -41,7 +41,9 @@ class _StepScan:
         self.of = of
         self.direction = direction
         self.weights = direction.weights
-        self.ends = self._ends()
+        lengths = of.layer.node.input(LENGTHS)
+        # The ends of rows, as a column.
+        self.ends = None if lengths is None else of.emit.unsqueeze(lengths, 1, "ends")
         states = of.initial(direction.number, whole=True)
         if self.ends is not None:
             states.append(self._first_number())
@@ -64,11 +66,6 @@ class _StepScan:
             attributes["scan_input_directions"] = [1]
             attributes |= {"scan_output_directions": [1]} if emits else {}
         return attributes
-
-    def _ends(self) -> Value | None:
-        """The ends of rows, as a column; None without lengths."""
-        lengths = self.of.layer.node.input(LENGTHS)
-        return None if lengths is None else self.of.emit.unsqueeze(lengths, 1, "ends")
 
     def _first_number(self) -> Value:
         """Emit the number of the first step."""

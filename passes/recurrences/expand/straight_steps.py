@@ -23,29 +23,28 @@ def straight_cost(of: Expansion, steps: int) -> int:
     return sum(_AROUND + steps * (len(d.step) + selects) for d in of.directions)
 
 
-def unroll_steps(
-    of: Expansion, steps: int, report: Callable[[int], None] = lambda _: None
-) -> list[Value | None]:
-    """Emit the outputs by copies of the cell.
+class UnrolledSteps:
+    """The steps of a node as copies of the cell.
 
     Args:
         of: the node.
         steps: the number of steps.
         report: the callback before each copy.
     """
-    return _Straight(of, steps, report).run()
 
-
-class _Straight:
     def __init__(self, of: Expansion, steps: int, report: Callable[[int], None]) -> None:
         self.of = of
         self.emit = of.emit
         self.steps = steps
         self.report = report
         self.lengths = of.layer.node.input(LENGTHS)
+        constant = None if self.lengths is None else self.lengths.constant
+        readable = constant is not None and constant.is_readable
+        self.fixed_ends = constant.numpy() if constant is not None and readable else None
         self.live = self._live()
 
-    def run(self) -> list[Value | None]:
+    def outputs(self) -> list[Value | None]:
+        """Emit the outputs."""
         by_rows = self.by_rows()
         results = [self.direction(direction, by_rows) for direction in self.of.directions]
         every = [hidden for hidden, _ in results]
@@ -61,12 +60,14 @@ class _Straight:
 
     def direction(self, direction: Direction, by_rows: Value) -> tuple[list[Value], list[Value]]:
         """Emit the hidden states of all steps, in input order, and the last states."""
-        states = self.of.initial(direction.number, whole=not self.steps or self._has_fixed_ends)
+        states = self.of.initial(
+            direction.number, whole=not self.steps or self.fixed_ends is not None
+        )
         if not self.steps:
             return [], states
         template = direction.template(self.of.graph, self.of.fold)
         projections, hidden = self.projections(direction, by_rows), list[Value]()
-        for step in self.in_order(direction):
+        for step in range(self.steps)[:: -1 if direction.backward else 1]:
             self.report(step)
             if self.live_rows(step) is not False:
                 suffix = (
@@ -76,11 +77,6 @@ class _Straight:
                 states = self.select(step, new, states)
             hidden.append(states[0])
         return hidden[::-1] if direction.backward else hidden, states
-
-    def in_order(self, direction: Direction) -> Sequence[int]:
-        """The steps in the order of execution."""
-        steps = range(self.steps)
-        return steps[::-1] if direction.backward else steps
 
     def projections(self, direction: Direction, by_rows: Value) -> list[Value]:
         """Emit the input projection of each step."""
@@ -111,18 +107,13 @@ class _Straight:
 
     # Rows that end ------------------------------------------------------------------------------
 
-    @property
-    def _has_fixed_ends(self) -> bool:
-        constant = None if self.lengths is None else self.lengths.constant
-        return constant is not None and constant.is_readable
-
     def _live(self) -> Array | Value | None:
         """The flags of live steps, by row; None where all are live."""
         if self.lengths is None or not self.steps:
             return None
         numbers = np.arange(self.steps, dtype=np.int32)[None]
-        if self.lengths.constant is not None and self.lengths.constant.is_readable:
-            live: Array = numbers < self.lengths.constant.numpy().reshape(-1, 1)
+        if self.fixed_ends is not None:
+            live: Array = numbers < self.fixed_ends.reshape(-1, 1)
             return None if live.all() else live
         ends = self.emit.unsqueeze(self.lengths, 1, "ends")
         return self.emit.add("Less", [self.emit.constant(numbers, "steps"), ends], "alive")
