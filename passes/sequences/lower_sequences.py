@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import onnx
 
 from ...analysis.constants.folding import Folder
 from ...facts.reason import Message
@@ -125,7 +126,7 @@ class _Lowering:
             rule = _RULES.get(node.op.qualname)
             if rule is not None:
                 try:
-                    self._check_attributes(node)
+                    _require(caller_attribute(node))
                     rule(self, graph, node)
                 except Undecided as reason:
                     self.structures.reasons[node] = reason
@@ -176,7 +177,7 @@ class _Lowering:
     def sequence_at(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
         at = position(node.input(1), -sequence.count, sequence.count - 1, -1)
-        self._check_replaceable(node)
+        _require(externally_named(node))
         self._replace(graph, node, sequence.element(at)(), f"it is element {at}")
 
     def sequence_length(self, graph: Graph, node: Node) -> None:
@@ -185,7 +186,7 @@ class _Lowering:
 
     def split_to_sequence(self, graph: Graph, node: Node) -> None:
         parts = Parts(node, self._emitter(graph), self.inference)
-        self._check_budget(parts.cost)
+        _require(self.budget.refuses(parts.cost, "it"))
         self._parts.append(parts)
         self._record(node, KnownSequence(parts.elements()))
 
@@ -193,21 +194,18 @@ class _Lowering:
         sequence = self.structures.sequence(node.input(0))
         if not sequence.count:
             raise Undecided(_EMPTY())
-        self._check_replaceable(node)
+        _require(externally_named(node))
         emitter, axis = self._emitter(graph), node.attribute("axis")
         values = [element() for element in sequence.all()]
         if node.attribute("new_axis", 0):
             rows = {v: emitter.unsqueeze(v, axis, f"{v.name}_row") for v in dict.fromkeys(values)}
             values = [rows[value] for value in values]
         elif len(values) == 1:
-            self._check_axis(values[0], axis)
+            shape = shape_of(values[0], self.inference)
+            if shape is not None and not -len(shape) <= axis < len(shape):
+                raise Undecided(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
         joined = emitter.concat(values, axis, node.output().name)
         self._replace(graph, node, joined, f"it joins {len(values)} tensors")
-
-    def _check_axis(self, value: Value, axis: int) -> None:
-        shape = shape_of(value, self.inference)
-        if shape is not None and not -len(shape) <= axis < len(shape):
-            raise Undecided(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
 
     # SequenceMap --------------------------------------------------------------------------------
 
@@ -217,15 +215,13 @@ class _Lowering:
         body = node.body("body")
         if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
             raise Undecided(_BODY_DIFFERS())
-        alike = random_body(node, self.model.functions, whose="its body")
-        obstacle = externally_named(node) or alike
-        if obstacle is not None:
-            raise Undecided(obstacle)
+        _require(externally_named(node))
+        _require(random_body(node, self.model.functions, whose="its body"))
         if not count:
             self._map_empty(graph, node)
             return
         template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
-        self._check_budget(template.cost(count))
+        _require(self.budget.refuses(template.cost(count), "it"))
         rows = [
             template.instantiate([column[index]() for column in columns], f"_{index}")
             for index in range(count)
@@ -233,7 +229,8 @@ class _Lowering:
         self.budget.spend(template.added)
         for index, old in enumerate(node.outputs):
             if old is not None:
-                self._emit_sequence(graph, old, [row[index] for row in rows])
+                values = [row[index] for row in rows]
+                self._emit_sequence(graph, old, "SequenceConstruct", values)
         self._dissolve(graph, node, f"its body is copied for {count} elements")
         self.expanded = True
 
@@ -251,29 +248,23 @@ class _Lowering:
             raise Undecided(_LENGTHS_DIFFER(count=count, other=sequence.count))
         return sequence.all()
 
-    def _emit_sequence(self, graph: Graph, old: Value, values: list[Value]) -> None:
-        sequence = self._emitter(graph).add("SequenceConstruct", values, old.name)
-        self.structures.contents[sequence] = KnownSequence(
-            tuple([plain(value) for value in values])
-        )
+    def _emit_sequence(
+        self, graph: Graph, old: Value, op_type: str, values: list[Value], **attributes: Any
+    ) -> None:
+        sequence = self._emitter(graph).add(op_type, values, old.name, **attributes)
+        self.structures.contents[sequence] = KnownSequence(tuple([plain(v) for v in values]))
         replace_value(graph, old, sequence)
 
     def _map_empty(self, graph: Graph, node: Node) -> None:
         """Replace a SequenceMap over an empty sequence by empty sequences."""
-        types = [
-            None if old is None else _element_type(old, body_output)
-            for old, body_output in zip(node.outputs, node.body("body").outputs, strict=True)
-        ]
-        if any(old is not None and not t for old, t in zip(node.outputs, types, strict=True)):
+        outputs = zip(node.outputs, node.body("body").outputs, strict=True)
+        types = {old: _element_type(old, inner) for old, inner in outputs if old is not None}
+        if not all(types.values()):
             # No SequenceEmpty has the type, but readers may resolve all the same.
-            for value in filter(None, node.outputs):
-                self.structures.contents[value] = KnownSequence()
+            self.structures.contents.update((value, KnownSequence()) for value in types)
             return
-        for old, elem_type in zip(node.outputs, types, strict=True):
-            if old is not None:
-                sequence = self._emitter(graph).add("SequenceEmpty", [], old.name, dtype=elem_type)
-                self.structures.contents[sequence] = KnownSequence()
-                replace_value(graph, old, sequence)
+        for old, elem_type in types.items():
+            self._emit_sequence(graph, old, "SequenceEmpty", [], dtype=elem_type)
         self._dissolve(graph, node, "its sequence is empty")
 
     # Optionals ----------------------------------------------------------------------------------
@@ -282,23 +273,24 @@ class _Lowering:
         self.structures.contents[node.output()] = OptionalContent(node.input(0))
 
     def optional_has_element(self, graph: Graph, node: Node) -> None:
-        value = node.input(0)
-        if value is None:
-            holds = False
-        else:
-            # From opset 18 on it takes tensors and sequences, which are always there.
-            is_optional = "optional" in self.structures.kinds(value)
-            holds = not is_optional or self.structures.optional(value).value is not None
-        self._replace_by_constant(graph, node, np.array(holds))
+        self._replace_by_constant(graph, node, np.array(self._held(node) is not None))
 
     def optional_get_element(self, graph: Graph, node: Node) -> None:
-        value = node.input(0)
-        if value is not None and "optional" in self.structures.kinds(value):
-            value = self.structures.optional(value).value
+        value = self._held(node)
         if value is None:
             raise Undecided(_HOLDS_NOTHING())
-        self._check_replaceable(node)
+        _require(externally_named(node))
         self._replace(graph, node, value, f"it is '{value.name}'")
+
+    def _held(self, node: Node) -> Value | None:
+        """The value in an optional.
+
+        From opset 18 on the operators take tensors and sequences, too, which are always there.
+        """
+        value = node.input(0)
+        if value is not None and "optional" in self.structures.kinds(value):
+            return self.structures.optional(value).value
+        return value
 
     def identity(self, graph: Graph, node: Node) -> None:
         structure = self.structures.contents.get(node.inputs[0]) if node.inputs[0] else None
@@ -315,23 +307,8 @@ class _Lowering:
             self._emitters[graph] = Builder(graph, self.folder.fold)
         return self._emitters[graph]
 
-    def _check_budget(self, cost: int) -> None:
-        refusal = self.budget.refuses(cost, "it")
-        if refusal is not None:
-            raise Undecided(refusal)
-
-    def _check_attributes(self, node: Node) -> None:
-        reason = caller_attribute(node)
-        if reason is not None:
-            raise Undecided(reason)
-
-    def _check_replaceable(self, node: Node) -> None:
-        obstacle = externally_named(node)
-        if obstacle is not None:
-            raise Undecided(obstacle)
-
     def _replace_by_constant(self, graph: Graph, node: Node, array: Array) -> None:
-        self._check_replaceable(node)
+        _require(externally_named(node))
         constant = graph.add_initializer(node.output().name, Tensor(array=array))
         self._replace(graph, node, constant, f"it is always {array}")
 
@@ -346,13 +323,15 @@ class _Lowering:
         self.context.rewritten(self.options, node, path, _LOWERED(what=what))
 
 
+def _require(obstacle: str | None) -> None:
+    if obstacle is not None:
+        raise Undecided(obstacle)
+
+
 def _element_type(sequence: Value, element: Value) -> int | None:
     """The declared element type of a sequence's tensors, else that of the body's output."""
-    type_ = sequence.type
-    declared = 0
-    if type_ is not None:
-        declared = type_.sequence_type.elem_type.tensor_type.elem_type
-    return declared or element.elem_type
+    declared = sequence.type or onnx.TypeProto()
+    return declared.sequence_type.elem_type.tensor_type.elem_type or element.elem_type
 
 
 def _reader_of_whole(graph: Graph, node: Node) -> str:

@@ -10,6 +10,7 @@ from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message
 from ...ir import Node, Value
+from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from .structure import LazyValue, Undecided
@@ -56,6 +57,7 @@ class Parts:
     Attributes:
         sizes: the length of each part along the axis; None if known only at run time.
         count: the number of parts.
+        is_emitted: true after a part has been read.
 
     Raises:
         Undecided: the parts are not known, or the split fails at run time.
@@ -81,42 +83,34 @@ class Parts:
             self.sizes = _sizes(split, length, source, self.axis)
             self.count = len(self.sizes)
         self._is_whole = self.sizes is not None and self.count == 1 and length is not None
-        self._emitted: list[Value] | None = None
+        self.is_emitted = False
 
     @property
     def cost(self) -> int:
         """The maximum number of nodes and outputs of the parts."""
         return self.count * (2 if self.squeezed else 1) + (self.sizes is None)
 
-    @property
-    def is_emitted(self) -> bool:
-        """True after a part has been read."""
-        return self._emitted is not None
-
     def elements(self) -> tuple[LazyValue, ...]:
         """The parts, emitted on first use."""
-        return tuple([self._element(index) for index in range(self.count)])
+        return tuple([lambda index=index: self._parts[index] for index in range(self.count)])
 
-    def _element(self, index: int) -> LazyValue:
-        return lambda: self._emit()[index]
-
-    def _emit(self) -> list[Value]:
-        if self._emitted is None:
-            label = self.node.output().name
-            labels = [f"{label}_{index}" for index in range(self.count)]
-            if self._is_whole:
-                parts = [self.source]
-            elif self.sizes is None:
-                parts = self.emitter.split_by(self.source, self._lengths(), self.axis, labels)
-            else:
-                parts = self.emitter.split(self.source, self.sizes, self.axis, labels)
-            if self.squeezed:
-                parts = [
-                    self.emitter.squeeze(part, self.axis, f"{label}_squeezed")
-                    for part, label in zip(parts, labels, strict=True)
-                ]
-            self._emitted = parts
-        return self._emitted
+    @lazy_property
+    def _parts(self) -> list[Value]:
+        self.is_emitted = True
+        label = self.node.output().name
+        labels = [f"{label}_{index}" for index in range(self.count)]
+        if self._is_whole:
+            parts = [self.source]
+        elif self.sizes is None:
+            parts = self.emitter.split_by(self.source, self._lengths(), self.axis, labels)
+        else:
+            parts = self.emitter.split(self.source, self.sizes, self.axis, labels)
+        if not self.squeezed:
+            return parts
+        return [
+            self.emitter.squeeze(part, self.axis, f"{label}_squeezed")
+            for part, label in zip(parts, labels, strict=True)
+        ]
 
     def _lengths(self) -> Value:
         """The run-time sizes, in the type that Split requires."""
