@@ -16,16 +16,18 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+import networkx as nx
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.scan_elements import ScanElement
 from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.zero_trips import ScanElements, in_doubt
-from ...facts.fact import Fact, decided, element
+from ...facts.attribute_or_input import listed_numbers
+from ...facts.fact import UNKNOWN, Fact, constant_fact, decided, element
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Operator, Template, Value, captured_by
+from ...ir import Graph, Model, Node, Operator, Template, Value, upstream
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
@@ -122,7 +124,8 @@ class _LoopsToScans(OtherForm[_Plan]):
         assert loop_view.maximum is not None
         number = element(self.inference.fact(loop_view.maximum))
         trips = number if isinstance(number, Dimension) else None
-        if self.costs != "none" and not _makes_many(trips):
+        least = None if trips is None else trips.at_least
+        if self.costs != "none" and (least or 0) < LEAST_SCANNED:
             return _FEW_TRIPS(trips=LEAST_SCANNED)
         reads = [
             read
@@ -163,13 +166,10 @@ class _LoopsToScans(OtherForm[_Plan]):
         for one in loop_view.scan_outputs:
             if self.inference.fact(one.result).shape is None:
                 return _RANK_UNKNOWN(value=one.result.name)
-        for value in [
-            *(s.argument for s in loop_view.states),
-            *(s.result for s in loop_view.scan_outputs),
-        ]:
-            reason = unsayable(
-                ("Scan", "Identity"), self.inference.fact(value).elem_type, opset, "Loop"
-            )
+        states = [state.argument for state in loop_view.states]
+        for value in (*states, *(one.result for one in loop_view.scan_outputs)):
+            elem_type = self.inference.fact(value).elem_type
+            reason = unsayable(("Scan", "Identity"), elem_type, opset, "Loop")
             if reason is not None:
                 return f"its '{value.name}' {reason}"
         return None
@@ -248,13 +248,10 @@ class _LoopsToScans(OtherForm[_Plan]):
         zero = emitter.constant(np.array(0, np.int64), "none")
         some = emitter.add("Greater", [loop_view.maximum, zero], "some")
         start = loop_view.start
-        if start is not None and not self._holds(start):
-            some = emitter.add("And", [start, some], "some")
-        return some
-
-    def _holds(self, condition: Value) -> bool:
-        array = decided(self.inference.fact(condition))
-        return array is not None and bool(array.all())
+        array = None if start is None else decided(self.inference.fact(start))
+        if start is None or (array is not None and array.all()):
+            return some
+        return emitter.add("And", [start, some], "some")
 
     def _add_scan(self, graph: Graph, plan: _Plan, suffix: str) -> Sequence[Value | None]:
         """Emit the Scan for a Loop, and return its outputs."""
@@ -304,11 +301,6 @@ class _LoopsToScans(OtherForm[_Plan]):
         set_own_outputs(body, results, infos)
 
 
-def _makes_many(trips: Dimension | None) -> bool:
-    least = None if trips is None else trips.at_least
-    return least is not None and least >= LEAST_SCANNED
-
-
 def _is_backward(selection: Selection, trips: Dimension | None) -> bool:
     """Test whether the last iteration reads the first element."""
     return selection.step == -1 and trips is not None and selection.start == trips - 1
@@ -317,20 +309,9 @@ def _is_backward(selection: Selection, trips: Dimension | None) -> bool:
 def _is_numbered(loop_view: LoopView, reads: Sequence[ElementRead]) -> bool:
     """Test for an output that depends on the iteration number apart from some reads."""
     body, read_nodes = loop_view.body, {read.node for read in reads}
-    visited: set[Value] = set(body.outputs[1:])
-    stack = list(visited)
-    while stack:
-        value = stack.pop()
-        if value is loop_view.iteration:
-            return True
-        node = value.producer
-        if node is None or node.graph is not body or node in read_nodes:
-            continue
-        for source in (*node.inputs, *captured_by(node)):
-            if source is not None and source not in visited:
-                visited.add(source)
-                stack.append(source)
-    return False
+    others = nx.subgraph_view(body.view(), filter_node=lambda vertex: vertex not in read_nodes)
+    results = {body.vertex(value) for value in body.outputs[1:]}
+    return loop_view.iteration in upstream(others, results - read_nodes)
 
 
 def _read_element(body: Graph, site: ElementRead, slot: Value) -> None:
@@ -352,11 +333,11 @@ def _squeezes(node: Node, axis: int) -> bool:
     """Test for a Squeeze of exactly this axis."""
     if not node.is_op("Squeeze") or node.op.references:
         return False
-    axes: list[int] | None = node.attribute("axes")
-    operand = node.input(1)
-    if operand is not None and operand.constant is not None:
-        axes = operand.constant.numpy().reshape(-1).tolist()
-    return axes == [axis]
+    facts = [
+        UNKNOWN if v is None or v.constant is None else constant_fact(v.constant)
+        for v in node.inputs
+    ]
+    return listed_numbers(node, facts, "axes", 1) == [axis]
 
 
 def _without_trips(emitter: Builder, plan: _Plan) -> list[Value]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ..utils.legality import caller_attribute
@@ -68,6 +67,18 @@ class Layer:
         return self.node.input(PEEPHOLES)
 
 
+def required_input(node: Node, index: int) -> Value:
+    """An input that must be present.
+
+    Raises:
+        Unfit: it is absent.
+    """
+    value = node.input(index)
+    if value is None:
+        raise Unfit(f"needs input {index} of {node}")
+    return value
+
+
 def read_layer(node: Node, inference: ShapeInference) -> Layer:
     """Read the operands and attributes of a node.
 
@@ -83,9 +94,10 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
     backward, functions = directions_of(node), functions_of(node)
     each = len(functions) // len(backward)
     batch_first, clip = bool(node.attribute("layout", 0)), node.attribute("clip")
-    fact = inference.fact(_required_input(node, INPUT))
-    length, batch = _sizes(fact.shape, batch_first)
-    elem_type = fact.elem_type or inference.fact(_required_input(node, RECURRENT)).elem_type
+    fact = inference.fact(required_input(node, INPUT))
+    shape = fact.shape if fact.shape is not None and len(fact.shape) == 3 else (None,) * 3
+    batch, length = (shape[0], shape[1]) if batch_first else (shape[1], shape[0])
+    elem_type = fact.elem_type or inference.fact(required_input(node, RECURRENT)).elem_type
     if not elem_type:
         raise Unfit(
             "is of an element type that is not known; declare it, or inline the function around it"
@@ -96,7 +108,7 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
         backward,
         tuple(tuple(functions[i : i + each]) for i in range(0, len(functions), each)),
         _hidden(node, inference),
-        length,
+        None if length is None else length.value,
         batch,
         None if clip is None else float(clip),
         batch_first,
@@ -105,24 +117,9 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
     )
 
 
-def _required_input(node: Node, index: int) -> Value:
-    value = node.input(index)
-    if value is None:
-        raise Unfit(f"lacks its input {index}")
-    return value
-
-
-def _sizes(shape: Shape | None, batch_first: bool) -> tuple[int | None, Dimension | None]:
-    """The number of steps, and the number of rows."""
-    if shape is None or len(shape) != 3:
-        return None, None
-    rows, steps = (shape[0], shape[1]) if batch_first else (shape[1], shape[0])
-    return steps.value, rows
-
-
 def _hidden(node: Node, inference: ShapeInference) -> int:
     """The width of a state."""
-    shape = inference.fact(_required_input(node, RECURRENT)).shape
+    shape = inference.fact(required_input(node, RECURRENT)).shape
     width = shape[-1].value if shape else None
     hidden = node.attribute("hidden_size") if width is None else width
     if not hidden or hidden < 0:

@@ -107,7 +107,8 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
         raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
     emitter = Builder(graph, opset=_TO)
     labels = output_labels(node, "_batch")
-    inputs = [*_batched_states(emitter, scan), *_batched_rows(emitter, scan, shapes)]
+    states = map_unique(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))
+    inputs = [*states, *_batched_rows(emitter, scan, shapes)]
     batched = _add_scan(graph, node.op, inputs, scan.input_backward, labels, node.name)
     copy_body(node, batched)
     results: list[Value | None] = []
@@ -120,10 +121,6 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
                 value = emitter.transpose(value, perm, old.name)
         results.append(value)
     replace_outputs(graph, node, results)
-
-
-def _batched_states(emitter: Builder, scan: ScanLayout) -> list[Value]:
-    return map_unique(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))
 
 
 def _batched_rows(emitter: Builder, scan: ScanLayout, shapes: ScanShapes) -> list[Value]:

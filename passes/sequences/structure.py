@@ -78,9 +78,6 @@ class KnownSequence:
         if self._queried:
             return self.all()[index]
         self._queried = True
-        return self._search_edits(index)
-
-    def _search_edits(self, index: int) -> LazyValue:
         version = self
         while version._flat is None:
             if version._element is None:

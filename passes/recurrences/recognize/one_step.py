@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ....ir import Node, Value
-from ..functions import Function, functions_of
-from ..layers import BIAS, CELL, GATES, HIDDEN, LENGTHS, PEEPHOLES
-from ..weights import Unfit
+from ....ir import Node
+from ..functions import Function
+from ..layers import (
+    BIAS,
+    CELL,
+    HIDDEN,
+    INPUT,
+    LENGTHS,
+    PEEPHOLES,
+    RECURRENT,
+    WEIGHTS,
+    read_layer,
+    required_input,
+)
+from ..weights import Matrix, Unfit
 from .column_sums import Row
 from .polynomials import Activation, Sum, number
 from .symbolic_cell import Interpretation, Rule
@@ -19,55 +30,37 @@ class _Step:
     def __init__(self, of: Interpretation, node: Node) -> None:
         self.of = of
         self.node = node
-        self._require_plain()
-        self.count = GATES[node.op_type]
-        self.hidden = self._sum(HIDDEN)
-        self.size = of.width(self._value(HIDDEN))
-        self.functions = iter(self._functions())
-        self.inputs = of.weight(self._value(1), 1).transpose()
-        self.recurrent = of.weight(self._value(2), 1).transpose()
-
-    def _functions(self) -> list[Function]:
         try:
-            return functions_of(self.node)
+            self.layer = layer = read_layer(node, of.recurrence.trips.inference)
         except Unfit as reason:
-            raise Unfit(f"goes through {self.node}, which {reason}") from None
-
-    def _require_plain(self) -> None:
-        node, steps = self.node, self.of.shape(self._value(0))[0].value
-        plain = node.attribute("direction", b"forward") in (b"forward", "forward")
-        plain = plain and not node.attribute("layout", 0) and node.attribute("clip") is None
-        if not plain or steps != 1 or node.input(LENGTHS) is not None or self.of.transposed:
+            raise Unfit(f"goes through {node}, which {reason}") from None
+        plain = layer.backward == (False,) and not layer.batch_first and layer.clip is None
+        if not plain or layer.length != 1 or node.input(LENGTHS) is not None or of.transposed:
             raise Unfit(f"goes through {node}, which is not one plain step")
-
-    def _value(self, index: int) -> Value:
-        value = self.node.input(index)
-        if value is None:
-            raise Unfit(f"goes through {self.node} without its input {index}")
-        return value
+        (self.functions,) = layer.functions
+        self.hidden = self._sum(HIDDEN)
+        self.inputs = of.weight(required_input(node, WEIGHTS), 1).transpose()
+        self.recurrent = of.weight(required_input(node, RECURRENT), 1).transpose()
 
     def _sum(self, index: int) -> Sum:
-        row = self.of.row(self._value(index))
+        row = self.of.row(required_input(self.node, index))
         if len(row) != 1:
             raise Unfit("is joined of several parts")
         return row[0][0]
 
     def input_part(self, gate: int) -> Sum:
         """The input's part of a gate, with its bias."""
-        start = gate * self.size
-        matrix = self.inputs.columns(start, start + self.size)
-        ((total, _),) = self.of.multiply(self.of.row(self._value(0)), matrix)
-        return total + self._bias(gate)
+        return self._product(self.of.row(required_input(self.node, INPUT)), self.inputs, gate, gate)
 
     def recurrent_part(self, gate: int, source: Sum) -> Sum:
         """The recurrent part of a gate, with its bias."""
-        start = gate * self.size
-        matrix = self.recurrent.columns(start, start + self.size)
-        ((total, _),) = self.of.multiply(((source, self.size),), matrix)
-        return total + self._bias(self.count + gate)
+        row = ((source, self.layer.hidden),)
+        return self._product(row, self.recurrent, gate, self.layer.gates + gate)
 
-    def _bias(self, part: int) -> Sum:
-        return self._columns(BIAS, part)
+    def _product(self, row: Row, matrix: Matrix, gate: int, bias: int) -> Sum:
+        start, size = gate * self.layer.hidden, self.layer.hidden
+        ((total, _),) = self.of.multiply(row, matrix.columns(start, start + size))
+        return total + self._columns(BIAS, bias)
 
     def peephole(self, part: int, cell: Sum) -> Sum:
         """The peephole term of a gate."""
@@ -77,7 +70,8 @@ class _Step:
         value = self.node.input(index)
         if value is None:
             return number(0.0)
-        row = self.of.cut(self.of.row(value), part * self.size, (part + 1) * self.size)
+        start, size = part * self.layer.hidden, self.layer.hidden
+        row = self.of.cut(self.of.row(value), start, start + size)
         return row[0][0]
 
     def apply(self, function: Function, total: Sum) -> Sum:
@@ -96,7 +90,7 @@ class _Step:
             self.apply(gate, self.input_part(index) + self.recurrent_part(index, self.hidden))
             for index in (0, 1)
         )
-        if self.node.attribute("linear_before_reset", 0):
+        if self.layer.reset_after:
             inner = reset * self.recurrent_part(2, self.hidden)
         else:
             inner = self.recurrent_part(2, reset * self.hidden)
@@ -111,7 +105,7 @@ class _Step:
             self.input_part(index) + self.recurrent_part(index, self.hidden) for index in range(4)
         )
         into_gate = self.apply(gate, into + self.peephole(0, cell))
-        if self.node.attribute("input_forget", 0):
+        if self.layer.coupled:
             keeps = number(1.0) - into_gate
         else:
             keeps = self.apply(gate, forget + self.peephole(2, cell))
@@ -125,7 +119,7 @@ def _rule(compute: Callable[[_Step], list[Sum]]) -> Rule:
     def rule(of: Interpretation, node: Node) -> list[Row]:
         step = _Step(of, node)
         hidden, *cell = compute(step)
-        return [((total, step.size),) for total in (hidden, hidden, *cell)]
+        return [((total, step.layer.hidden),) for total in (hidden, hidden, *cell)]
 
     return rule
 

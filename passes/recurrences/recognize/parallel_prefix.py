@@ -74,7 +74,9 @@ def _by_loop(emit: Builder, op: Operator, rows: Value, row: Fact) -> Value:
     flag = onnx.helper.make_tensor_value_info("holds", onnx.TensorProto.BOOL, ())
     number = onnx.helper.make_tensor_value_info("step", onnx.TensorProto.INT64, ())
     step, condition = body.add_input("step", number), body.add_input("holds", flag)
-    every = declaration("rows", _rows_type(row))
+    sizes = [dim.value for dim in row.shape or ()]
+    type_ = onnx.helper.make_tensor_type_proto(row.elem_type, [None, *sizes])
+    every = declaration("rows", type_)
     before = body.add_input("rows", every)
     inside = Builder(body, opset=emit.opset)
     distance = inside.add("Gather", [distances, step], "distance")
@@ -82,8 +84,3 @@ def _by_loop(emit: Builder, op: Operator, rows: Value, row: Fact) -> Value:
     after = _step(inside, op, before, here, inside.add("Neg", [here], "back"))
     body.set_outputs([condition, after], [flag, every])
     return loop.output()
-
-
-def _rows_type(row: Fact) -> onnx.TypeProto:
-    sizes = [dim.value for dim in row.shape or ()]
-    return onnx.helper.make_tensor_type_proto(row.elem_type, [None, *sizes])

@@ -7,25 +7,19 @@ import itertools
 from collections.abc import Callable
 
 from ....ir import Node, Value
+from ..layers import required_input
 from ..weights import Unfit
 from .column_sums import Row, is_broad, map_parts
 from .polynomials import Activation, Sum, number
 from .symbolic_cell import Interpretation, Rule
 
 
-def _required_input(node: Node, index: int) -> Value:
-    value = node.input(index)
-    if value is None:
-        raise Unfit(f"holds {node} without its input {index}")
-    return value
-
-
 def _rows(of: Interpretation, node: Node) -> list[Row]:
-    return [of.row(_required_input(node, index)) for index in range(len(node.inputs))]
+    return [of.row(required_input(node, index)) for index in range(len(node.inputs))]
 
 
 def _identity(of: Interpretation, node: Node) -> list[Row]:
-    return [of.row(_required_input(node, 0))]
+    return [of.row(required_input(node, 0))]
 
 
 def _elementwise(make: Callable[[Sum, Sum], Sum]) -> Rule:
@@ -36,7 +30,7 @@ def _elementwise(make: Callable[[Sum, Sum], Sum]) -> Rule:
 
 
 def _negate(of: Interpretation, node: Node) -> list[Row]:
-    return [map_parts(of.row(_required_input(node, 0)), lambda total: total.times(-1.0))]
+    return [map_parts(of.row(required_input(node, 0)), lambda total: total.times(-1.0))]
 
 
 def _divide(of: Interpretation, node: Node) -> list[Row]:
@@ -48,7 +42,7 @@ def _divide(of: Interpretation, node: Node) -> list[Row]:
 
 
 def _reciprocal(of: Interpretation, node: Node) -> list[Row]:
-    return [map_parts(of.row(_required_input(node, 0)), lambda total: _inverse(of, total, node))]
+    return [map_parts(of.row(required_input(node, 0)), lambda total: _inverse(of, total, node))]
 
 
 def _inverse(of: Interpretation, total: Sum, node: Node) -> Sum:
@@ -67,7 +61,7 @@ def _activation(kind: str, *parameters: tuple[str, float]) -> Rule:
 
     def rule(of: Interpretation, node: Node) -> list[Row]:
         values = [float(node.attribute(name, default)) for name, default in parameters]
-        return [of.apply(of.row(_required_input(node, 0)), kind, *values)]
+        return [of.apply(of.row(required_input(node, 0)), kind, *values)]
 
     return rule
 
@@ -75,7 +69,7 @@ def _activation(kind: str, *parameters: tuple[str, float]) -> Rule:
 def _clip(of: Interpretation, node: Node) -> list[Row]:
     """Match a Clip from 0 to 1 as HardSigmoid, from 0 on as Relu."""
     bounds = [_bound(of, node, name, index) for name, index in (("min", 1), ("max", 2))]
-    row = of.row(_required_input(node, 0))
+    row = of.row(required_input(node, 0))
     if bounds == [0.0, None]:
         return [of.apply(row, "Relu")]
     if bounds != [0.0, 1.0]:
@@ -123,7 +117,7 @@ def _select(of: Interpretation, node: Node) -> list[Row]:
 
 
 def _matmul(of: Interpretation, node: Node) -> list[Row]:
-    one, other = _required_input(node, 0), _required_input(node, 1)
+    one, other = required_input(node, 0), required_input(node, 1)
     column = of.transposed or (len(of.shape(other)) == 1 and len(of.shape(one)) == 2)
     if column:
         return [of.multiply(of.row(other), of.matrix(one).transpose())]
@@ -135,9 +129,9 @@ def _gemm(of: Interpretation, node: Node) -> list[Row]:
     source, weight = (1, 0) if of.transposed else (0, 1)
     if flips[source]:
         raise Unfit(f"holds {node}, which turns what is no weight")
-    matrix = of.matrix(_required_input(node, weight))
+    matrix = of.matrix(required_input(node, weight))
     matrix = matrix.transpose() if flips[weight] != of.transposed else matrix
-    product = of.multiply(of.row(_required_input(node, source)), matrix)
+    product = of.multiply(of.row(required_input(node, source)), matrix)
     alpha, beta = (float(node.attribute(name, 1.0)) for name in ("alpha", "beta"))
     row = map_parts(product, lambda total: total.times(alpha))
     addend = node.input(2)
@@ -155,7 +149,7 @@ def _require_elements_axis(of: Interpretation, node: Node, axis: int, value: Val
 
 
 def _split(of: Interpretation, node: Node) -> list[Row]:
-    value = _required_input(node, 0)
+    value = required_input(node, 0)
     _require_elements_axis(of, node, node.attribute("axis", 0), value)
     sizes = node.attribute("split")
     if sizes is None and node.input(1) is not None:
@@ -170,7 +164,7 @@ def _split(of: Interpretation, node: Node) -> list[Row]:
 
 
 def _slice(of: Interpretation, node: Node) -> list[Row]:
-    value = _required_input(node, 0)
+    value = required_input(node, 0)
     if node.attribute("starts") is not None:
         bounds = [node.attribute(name) for name in ("starts", "ends", "axes")]
     else:
@@ -188,7 +182,7 @@ def _slice(of: Interpretation, node: Node) -> list[Row]:
 def _concat(of: Interpretation, node: Node) -> list[Row]:
     parts: list[tuple[Sum, int]] = []
     for index in range(len(node.inputs)):
-        value = _required_input(node, index)
+        value = required_input(node, index)
         _require_elements_axis(of, node, node.attribute("axis"), value)
         row, width = of.row(value), of.width(value)
         parts += [(row[0][0], width)] if is_broad(row) else row
@@ -197,7 +191,7 @@ def _concat(of: Interpretation, node: Node) -> list[Row]:
 
 def _reshape(of: Interpretation, node: Node) -> list[Row]:
     """Match changes of axes of size 1; the batch axes must stay."""
-    value = _required_input(node, 0)
+    value = required_input(node, 0)
     one, other = of.shape(value), of.shape(node.output())
     same = one and other and of.lead_of(one) == of.lead_of(other)
     if not same or of.width(value) != of.width(node.output()):

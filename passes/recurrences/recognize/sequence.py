@@ -42,7 +42,6 @@ class Sequence3:
         self.hidden = hidden
         self.backward = False
         self._initial: dict[State, Value] = {}
-        self._varying: dict[Value, bool] = {}
         self.shape = of.shape(hidden.argument)
         self.axis = of.axis(len(self.shape))
         axes = self._batch_axes(self.shape)
@@ -50,15 +49,12 @@ class Sequence3:
             raise Unfit("has more than one batch axis")
         self.batch_axis = axes[0] if axes else None
         self._none = None if self.recurrence.trips.extent.certain else self._is(self.trips)
-        self._empty = self._is(self.batch) if self._may_be_empty() else None
+        full = axes == [] or self.shape[axes[0]].less(1) is False
+        self._empty = None if full else self._is(self.batch)
 
     def _batch_axes(self, shape: Shape) -> list[int]:
         axis = self.of.axis(len(shape))
         return [index for index, dim in enumerate(shape) if index != axis and dim != 1]
-
-    def _may_be_empty(self) -> bool:
-        axis = self.batch_axis
-        return axis is not None and self.shape[axis].less(1) is not False
 
     @lazy_property
     def batch(self) -> Value:
@@ -84,13 +80,11 @@ class Sequence3:
 
     def varies(self, frees: Sequence[Free]) -> bool:
         """Test for a product that varies between iterations or rows."""
-        return any(self._varies(free.value) for free in frees)
-
-    def _varies(self, value: Value) -> bool:
-        if value not in self._varying:
-            free, lead = self.recurrence.trips.operand(value), self.of.lead_of(self.of.shape(value))
-            self._varying[value] = free.batched or bool(lead)
-        return self._varying[value]
+        return any(
+            self.recurrence.trips.operand(free.value).batched
+            or self.of.lead_of(self.of.shape(free.value))
+            for free in frees
+        )
 
     def turn(self, sources: Iterable[Sequence[Free]]) -> None:
         """Set `backward` if all inputs are read from the end."""
@@ -104,16 +98,16 @@ class Sequence3:
     def input(self, frees: Sequence[Free]) -> Value:
         """Emit a product of state-independent values, [trips, batch, elements]."""
         values = [self._rows(free) for free in frees]
-        value = functools.reduce(self._multiply, values)
+        emit = self.emit
+        value = functools.reduce(
+            lambda one, other: emit.add("Mul", [one, other], "product"), values
+        )
         if self.batch_axis is None or any(
             self.of.lead_of(self.of.shape(free.value)) for free in frees
         ):
             return value
         ends = [self.emit.vector((1,), "k"), self.batch, self.emit.vector((1,), "k")]
         return self.emit.add("Expand", [value, self.emit.concat(ends, 0, "shape")], "fed")
-
-    def _multiply(self, one: Value, other: Value) -> Value:
-        return self.emit.add("Mul", [one, other], "product")
 
     def _rows(self, free: Free) -> Value:
         """Emit some columns of a value, [trips, batch or 1, elements]."""
@@ -188,17 +182,13 @@ class Sequence3:
 
     def every(self, value: Value) -> Value:
         """Emit the states of all iterations from [trips, batch, elements]."""
-        starts, ends, axes = [], [], []
-        for missing, size, axis in ((self._none, self.trips, 0), (self._empty, self.batch, 1)):
-            if missing is not None:
-                starts.append(0)
-                ends.append(size)
-                axes.append(axis)
+        axes = tuple([i for i, pad in enumerate((self._none, self._empty)) if pad is not None])
         if axes:
+            ends = [(self.trips, self.batch)[axis] for axis in axes]
             bounds = [
-                self.emit.vector(tuple(starts), "k"),
+                self.emit.vector((0,) * len(axes), "k"),
                 self.emit.concat(ends, 0, "ends"),
-                self.emit.vector(tuple(axes), "k"),
+                self.emit.vector(axes, "k"),
             ]
             value = self.emit.add("Slice", [value, *bounds], value.name)
         value = self._to_state_shape(value, 1)
