@@ -7,8 +7,9 @@ that does not exist, and stops. So endless Loops end, and a Loop is watched in e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..ir import Array, BaseDir, Model, ModelSource, Node, Operator
 from ..ops.builder import Builder
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
-from ..runtimes.workers import RuntimeFailure, Worker, Workers
+from ..runtimes.workers import RuntimeFailure, Workers
 from ..verification import with_sample_shapes
 from ..verification.runs.input_generator import Drawer, DrawError
 from ..verification.runs.many_iterations import long_running
@@ -71,11 +72,11 @@ class Search:
 
     Args:
         original: the model.
-        guarded: a copy that was guarded, with the inputs bound that are.
-        guards: the Loops that were, in order.
+        guarded: a copy with its inputs bound, which is guarded here.
+        maxima: by the path of the Loop.
+        options: those of a verification.
         bound: the values of the inputs that the copy no longer has.
         base_dir: the folder of the external data of models in memory.
-        options: those of a verification.
         workers: child processes to use again.
     """
 
@@ -83,18 +84,19 @@ class Search:
         self,
         original: ModelSource,
         guarded: Model,
-        guards: Sequence[tuple[str, int]],
+        maxima: Maxima,
+        options: VerifyOptions,
+        *,
         bound: Mapping[str, Array],
         base_dir: BaseDir,
-        options: VerifyOptions,
-        workers: Workers | None = None,
+        workers: Workers | None,
     ) -> None:
-        self._models = original, guarded
-        self._guards = guards
-        self._bound = bound
-        self._base_dir = base_dir
+        self._bound, self._workers = bound, workers
+        self._guards = guard_maxima(guarded, maxima)
         self._options = with_sample_shapes(original, options, bound)
-        self._workers = workers
+        self._verdict = partial(
+            run, original, guarded, self._options, bound=bound, base_dir=base_dir, workers=workers
+        )
         self._pair = Pair(Source(original, base_dir), Source(guarded, base_dir))
         self._steering = tuple(sorted(steering_inputs(self._pair.before.proto)))
 
@@ -102,8 +104,7 @@ class Search:
         """Return a sample of the comparison that exceeds a maximum."""
         if not self._guards:
             return None
-        subject: dict[str, Any] = {"bound": self._bound, "base_dir": self._base_dir}
-        verdict = run(*self._models, self._options, workers=self._workers, **subject)
+        verdict = self._verdict()
         if verdict.status != "different" or verdict.feeds is None:
             return None
         return self._told(verdict.reason, verdict.feeds)
@@ -114,22 +115,22 @@ class Search:
             return None
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(Workers())
-            worker = workers.get(self._runtime(), min(self._timeout(), _PATIENCE))
+            runtime, timeout = self._options.runtime, self._options.timeout
+            if runtime not in ("onnxruntime", "reference"):
+                runtime = "onnxruntime" if has_onnxruntime() else "reference"
+            worker = workers.get(runtime, min(timeout or _PATIENCE, _PATIENCE))
             try:
-                return self._tried(worker)
+                for feeds in self._drawn():
+                    try:
+                        worker.run(self._pair.after, self._pair.feeds_after(feeds))
+                    except RuntimeFailure as error:
+                        violation = self._told(str(error), feeds)
+                        if violation is not None or error.reason != "failed":
+                            return violation
             except DrawError:
-                return None  # the verdict says so
+                pass  # the verdict says so
             finally:
                 worker.forget(self._pair.after)
-
-    def _tried(self, worker: Worker) -> Beyond | None:
-        for feeds in self._drawn():
-            try:
-                worker.run(self._pair.after, self._pair.feeds_after(feeds))
-            except RuntimeFailure as error:
-                violation = self._told(str(error), feeds)
-                if violation is not None or error.reason != "failed":
-                    return violation
         return None
 
     def _drawn(self) -> Iterator[Feeds]:
@@ -146,15 +147,6 @@ class Search:
             return None
         own = {name: value for name, value in feeds.items() if name not in self._bound}
         return Beyond(*self._guards[int(mark[1])], own, self._steering)
-
-    def _runtime(self) -> Any:
-        runtime = self._options.runtime
-        if runtime in ("onnxruntime", "reference"):
-            return runtime
-        return "onnxruntime" if has_onnxruntime() else "reference"
-
-    def _timeout(self) -> float:
-        return _PATIENCE if self._options.timeout is None else float(self._options.timeout)
 
 
 def guard_maxima(model: Model, maxima: Maxima) -> list[tuple[str, int]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..display import OnProgress, silent
-from ..ir import Array, Model, load
+from ..ir import Model, load
 from ..ir.gc_pause import paused_collector
 from ..ir.lazy import lazy_property
 from ..limits import governed
@@ -108,7 +109,8 @@ class Conversion:
 
     def _convert(self, model: Model, target: int) -> None:
         """Convert a model; watchers see only the conversion to the target."""
-        step = _Convert(target, self.rewriting.options.ir_version, self._tell)
+        progress = partial(self.on_progress, "converting")
+        step = _Convert(target, self.rewriting.options.ir_version, progress)
         watcher = current_watcher() if target == self._opset else None
         if watcher is not None:
             watcher.before(step, model)
@@ -165,14 +167,7 @@ class Conversion:
     @lazy_property
     def _rewritten(self) -> RewriteResult:
         """The result of the passes."""
-
-        def tell(what: str, finished: int, total: int) -> None:
-            self.on_progress("rewriting", what, finished, total)
-
-        return self.rewriting.run(tell)
-
-    def _tell(self, what: str, finished: int, total: int) -> None:
-        self.on_progress("converting", what, finished, total)
+        return self.rewriting.run(partial(self.on_progress, "rewriting"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,15 +202,6 @@ class ConversionResult:
         """The converted model."""
         return self.rewritten.model
 
-    @property
-    def bound(self) -> dict[str, Array]:
-        """The values of the inputs that the model no longer has."""
-        return self.rewritten.bound
-
-    def _corrected(self, context: PassContext) -> bool:
-        """Correct false declarations; another opset may infer what the original's did not."""
-        return CorrectDeclarations().correct(self.model, context)
-
     def verify(
         self,
         options: VerifyOptions,
@@ -229,15 +215,13 @@ class ConversionResult:
         Raises:
             MismatchError: the outputs differ.
         """
-        from ..verification import compare
-
-        rewriting = self.conversion.rewriting
+        rewriting, context = self.conversion.rewriting, PassContext()
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
-        subject: dict[str, Any] = {"bound": self.bound, "shapes": self.rewritten.shapes}
-        subject |= {"base_dir": rewriting.base_dir, "loaded": loaded}
-        verdict = compare(rewriting.original, self.model, options, **subject, **shared)
-        if verdict.differs and self._corrected(context := PassContext()):
-            verdict = compare(rewriting.original, self.model, options, **subject, **shared)
+        compare = partial(self.rewritten.compare, self.model, options, loaded=loaded, **shared)
+        verdict = compare()
+        # Another opset may infer what the original's did not.
+        if verdict.differs and CorrectDeclarations().correct(self.model, context):
+            verdict = compare()
             notes = (*verdict.notes, *map(str, context.remarks))
             verdict = dataclasses.replace(verdict, notes=notes)
         verdict = rewriting.check_trust(verdict, options, workers)

@@ -14,7 +14,7 @@ from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, Pipeline, Progress, Result
 from ..verification.mismatch import MismatchError
 from .specialize import bind_inputs
-from .trip_bounds import Maxima, assume_maxima
+from .trip_bounds import assume_maxima
 
 if TYPE_CHECKING:
     from ..runtimes.workers import Workers
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 def count_all_nodes(model: Model) -> int:
     """Return the number of nodes in all graphs of a model."""
     return sum(len(graph) for graph in model.graphs())
-
-
-def _told(maxima: Maxima) -> str:
-    return ", ".join(f"a maximum of {most} trips of Loop '{path}'" for path, most in maxima.items())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +62,7 @@ class Rewrite:
             Error: the model cannot be read, is not well formed, or what is set does not fit it.
         """
         started = time.perf_counter()
-        model, bound = self._bound()
+        model, bound = self.bound()
         shapes = self.fixed_shapes(model)
         nodes, opset = count_all_nodes(model), model.opset()
         assume_maxima(model, self.options.assume_max)
@@ -77,11 +73,11 @@ class Rewrite:
 
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """Return a copy of the model for the passes, and the values of bound inputs."""
-        model, bound = self._bound()
+        model, bound = self.bound()
         assume_maxima(model, self.options.assume_max)
         return model, bound
 
-    def _bound(self) -> tuple[Model, dict[str, Array]]:
+    def bound(self) -> tuple[Model, dict[str, Array]]:
         """Return a copy with its inputs bound, and their values."""
         model = load(self.original, self.options.base_dir)
         return model, self.bind(model)
@@ -107,14 +103,16 @@ class Rewrite:
         """
         if not self.options.assume_max or verdict.proved:
             return verdict
-        trust = f"{_told(self.options.assume_max)} is taken on trust"
+        maxima = self.options.assume_max
+        listed = [f"a maximum of {most} trips of Loop '{path}'" for path, most in maxima.items()]
+        trust = f"{', '.join(listed)} is taken on trust"
         if verdict.status == "open":
             return dataclasses.replace(verdict, notes=(*verdict.notes, trust))
-        from .bound_violations import Search, guard_maxima
+        from .bound_violations import Search
 
-        model, bound = self._bound()
-        guards = guard_maxima(model, self.options.assume_max)
-        search = Search(self.original, model, guards, bound, self.base_dir, options, workers)
+        model, bound = self.bound()
+        fixed: dict[str, Any] = {"bound": bound, "base_dir": self.base_dir}
+        search = Search(self.original, model, maxima, options, workers=workers, **fixed)
         violation = search.on_samples()
         if violation is not None:
             reason = f"an input makes {violation.loop}: {violation.shown}"
@@ -173,10 +171,13 @@ class RewriteResult:
         """The rewritten model."""
         return self.result.model
 
-    @property
-    def nodes_after(self) -> int:
-        """How many nodes the rewritten model has in all its graphs."""
-        return count_all_nodes(self.model)
+    def compare(self, model: Model, options: VerifyOptions, **settings: Any) -> Verdict:
+        """Compare a model with the original, on the inputs that stay."""
+        from ..verification import compare
+
+        fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
+        fixed["base_dir"] = self.rewriting.base_dir
+        return compare(self.rewriting.original, model, options, **fixed, **settings)
 
     def verify(
         self,
@@ -191,18 +192,14 @@ class RewriteResult:
         Raises:
             MismatchError: the outputs differ; it names the pass that is at fault.
         """
-        from ..verification import compare
-
         if isinstance(options.feeds, str | os.PathLike):  # read once, too
             from ..runtimes.feeds import read_feeds
 
             proto = to_proto(self.rewriting.original)
             feeds = read_feeds(options.feeds, proto, self.bound)
             options = dataclasses.replace(options, feeds=feeds)
-        source = self.rewriting.original
-        subject: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
-        subject |= {"base_dir": self.rewriting.base_dir, "workers": workers, "loaded": loaded}
-        verdict = compare(source, self.model, options, on_progress=on_progress, **subject)
+        settings: dict[str, Any] = {"on_progress": on_progress, "loaded": loaded}
+        verdict = self.compare(self.model, options, workers=workers, **settings)
         verdict = self.rewriting.check_trust(verdict, options, workers)
         if verdict.differs:
             raise self._located(verdict, options)
@@ -212,18 +209,14 @@ class RewriteResult:
         """Run the passes again, each followed by a comparison, until one breaks the outputs."""
         from ..passes.manager.bisection import locate
         from ..runtimes.workers import Workers
-        from ..verification import compare
 
-        source = self.rewriting.original
         if options.prove != "only":
             options = dataclasses.replace(options, prove=False)
-        model, bound = self.rewriting.prepare()
-        subject: dict[str, Any] = {"bound": bound, "shapes": self.shapes}
-        subject["base_dir"] = self.rewriting.base_dir
+        model, _ = self.rewriting.prepare()
         with Workers() as workers:
 
             def verdict_of(after: Model) -> Verdict:
-                return compare(source, after, options, workers=workers, **subject)
+                return self.compare(after, options, workers=workers)
 
             if verdict_of(model).differs:
                 return MismatchError(verdict, "that binds inputs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..display import OnProgress, silent
@@ -70,7 +71,7 @@ def _rewritten(
     rewriting: Rewrite, on_progress: OnProgress
 ) -> tuple[RewriteResult, ConversionResult | None]:
     if rewriting.options.conversion_opset is None:
-        return rewriting.run(lambda *step: on_progress("rewriting", *step)), None
+        return rewriting.run(partial(on_progress, "rewriting")), None
     from .convert import Conversion
 
     converted = Conversion(rewriting, on_progress).run()
