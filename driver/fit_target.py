@@ -84,7 +84,8 @@ class FitTarget(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Fit the model in the first way, or in another one that leaves less."""
         original = load(model) if len(self.ways) > 1 else None
-        before, had = list(context.remarks.entries), _operators(model)
+        before = list(context.remarks.entries)
+        had = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
         changed = run_passes(self.ways[0], model, context, repeat=False)
         best, fit_run = _Fit(self, model, context.meter.added_nodes).fit(), context
         if original is not None and any(n.bodies or n.op_type not in had for n in best.untaken):
@@ -156,10 +157,6 @@ def take_over(
         context.meter.seconds[name] = context.meter.seconds.get(name, 0.0) + seconds
 
 
-def _operators(model: Model) -> set[str]:
-    return {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
-
-
 @dataclasses.dataclass
 class FitResult:
     """Result of a fit: a model that fits as far as it can.
@@ -204,22 +201,13 @@ class FitResult:
         for value in forwarded_inputs(model) if target.own_outputs else ():
             reason = _OUTPUT_IS_INPUT(target=target.name)
             context.remarks.add(Remark(pass_.name, "Output", value.name, "kept", reason))
-        if self.stuck is not None:
-            self._tell_stuck(pass_.name, target, self.stuck, context)
-
-    def _tell_stuck(
-        self, name: str, target: Target, stuck: ConversionError, context: PassContext
-    ) -> None:
-        """Add remarks on what stands in the way of every opset that the target reads."""
-        reads = {"target": target.name, "opsets": str(target.opsets)}
-        for failure in stuck.failures:
-            reason = _UNREAD_OPSET(failure.reason, **reads)
-            context.remarks.add(Remark(name, failure.op_type, failure.path, "kept", reason))
-        if not stuck.failures:
-            whole = Remark(
-                name, "Model", self.model.graph.name, "kept", _UNREAD_OPSET(str(stuck), **reads)
-            )
-            context.remarks.add(whole)
+        if self.stuck is None:
+            return
+        whole = [("Model", self.model.graph.name, str(self.stuck))]
+        places = [(f.op_type, f.path, f.reason) for f in self.stuck.failures] or whole
+        for op_type, path, why in places:
+            reason = _UNREAD_OPSET(why, target=target.name, opsets=str(target.opsets))
+            context.remarks.add(Remark(pass_.name, op_type, path, "kept", reason))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,10 +13,10 @@ from ..analysis.trips.constructs import control_flow, deciding
 from ..display import Block, Line, Table, as_html
 from ..facts.named_dimensions import Dims, Shapes
 from ..facts.reason import Message, Reason
-from ..ir import BaseDir, Error, ModelSource, Node, Operator, Value
+from ..ir import BaseDir, Error, ModelSource, Node, Operator
 from ..ir.gc_pause import paused_collector
 from ..limits import governed
-from ..passes import PASSES, Pass, PassContext, Pipeline, Remark
+from ..passes import PASSES, Pass, PassContext, Remark
 from ..passes.base import kept_constructs
 from ..passes.context import RemarkLog
 from ..passes.manager import plugins
@@ -27,6 +27,9 @@ from .rewrite import Rewrite, count_all_nodes
 from .specialize import Values
 from .suggestions import Advice, Hint, advise, hint_blocks, named
 from .trip_bounds import Maxima
+
+_PLAIN = (str, int, float, type(None))
+"""The types that JSON has."""
 
 Outcome = Literal["rewritten", "kept", "removed"]
 _REMOVED = Message("removed", "unused, never run, or decided while what holds it was rewritten")
@@ -95,18 +98,13 @@ class Inspection:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the inspection in types that JSON has."""
-        constructs = [construct.to_dict() for construct in self.constructs]
-        nodes = {"before": self.nodes_before, "after": self.nodes_after}
-        hints = [hint.to_dict() for hint in self.hints]
-        fields = {"straight_line": self.straight_line, "nodes": nodes}
-        notes = [note.to_dict() for note in self.notes]
-        memory = memory_dict(self.memory_before, self.memory_after)
         return {
-            **fields,
-            "memory": memory,
-            "constructs": constructs,
-            "hints": hints,
-            "notes": notes,
+            "straight_line": self.straight_line,
+            "nodes": {"before": self.nodes_before, "after": self.nodes_after},
+            "memory": memory_dict(self.memory_before, self.memory_after),
+            "constructs": [construct.to_dict() for construct in self.constructs],
+            "hints": [hint.to_dict() for hint in self.hints],
+            "notes": [note.to_dict() for note in self.notes],
         }
 
     def blocks(
@@ -167,13 +165,12 @@ def inspect(
 @paused_collector
 def inspect_model(model: ModelSource, options: RewriteOptions) -> Inspection:
     """Inspect a model: `inspect` with its options in one object."""
-    rewriting = Rewrite(model, options)
-    pipeline = rewriting.pipeline
     with governed(options.limits):
-        return _inspected(rewriting, pipeline)
+        return _inspected(Rewrite(model, options))
 
 
-def _inspected(rewriting: Rewrite, pipeline: Pipeline) -> Inspection:
+def _inspected(rewriting: Rewrite) -> Inspection:
+    pipeline = rewriting.pipeline
     copy, _ = rewriting.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
@@ -223,41 +220,26 @@ def describe_passes() -> list[dict[str, Any]]:
     The passes of installed packages and of loaded files come last; the summary of one that cannot
     be used names the error.
     """
-    descriptions = [_described(kind) for kind in PASSES]
-    for name, kind in plugins.listed():
-        if isinstance(kind, Error):
-            descriptions.append(
-                {"name": name, "summary": f"not usable: {kind}", "default": False, "options": []}
-            )
-        else:
-            descriptions.append(_described(kind))
-    return descriptions
+    kinds = [(kind.name, kind) for kind in PASSES]
+    return [_described(*one) for one in (*kinds, *plugins.listed())]
 
 
-def _described(kind: type[Pass]) -> dict[str, Any]:
-    pass_ = kind()
-    return {
-        "name": kind.name,
-        "summary": pass_.summary,
-        "default": kind.by_default and kind in PASSES,
-        "options": [{"name": name, "default": _plain(value)} for name, value in pass_.options()],
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return a default in types that JSON has."""
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+def _described(name: str, kind: type[Pass] | Error) -> dict[str, Any]:
+    if isinstance(kind, Error):
+        return {"name": name, "summary": f"not usable: {kind}", "default": False, "options": []}
+    options = [
+        {"name": option, "default": value if isinstance(value, _PLAIN) else str(value)}
+        for option, value in kind().options()
+    ]
+    default = kind.by_default and kind in PASSES
+    return {"name": kind.name, "summary": kind().summary, "default": default, "options": options}
 
 
 def decided_by(node: Node) -> str:
     """Name what decides how a construct runs: "constants", or the inputs it is computed from."""
-    names = [_origins(*part) for part in deciding(node) if part.value.constant is None]
+    parts = [origins_of(*part) for part in deciding(node) if part.value.constant is None]
+    names = [join_names([origin.what for origin in origins]) for origins in parts]
     return ", ".join(dict.fromkeys(filter(None, names))) or "constants"
-
-
-def _origins(value: Value, sizes: bool) -> str:
-    """Name the inputs and operators that a value, or its sizes, come from; "" for constants."""
-    return join_names([origin.what for origin in origins_of(value, sizes)])
 
 
 class _Log(RemarkLog):

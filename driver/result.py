@@ -265,7 +265,8 @@ class Outcome:
             brief: of what is left name only what decides it, not what other passes found.
         """
         rewritten = [remark for remark in self.remarks if remark.action == "rewritten"]
-        untaken = [r for r in self.untaken if (r.op_type, r.path) not in _places(self.left)]
+        places = {(remark.op_type, remark.path) for remark in self.left}
+        untaken = [r for r in self.untaken if (r.op_type, r.path) not in places]
         if rewritten or self.left or untaken:
             residual = [remark.brief if brief else remark for remark in (*self.left, *untaken)]
             yield remarks_table(rewritten, residual, more)
@@ -335,10 +336,6 @@ def memory_dict(before: PeakMemory | None, after: PeakMemory | None) -> dict[str
     """Return the peak memory of two models in types that JSON has."""
     peaks = {"before": before, "after": after}
     return {when: None if peak is None else peak.to_dict() for when, peak in peaks.items()}
-
-
-def _places(remarks: Iterable[Remark]) -> set[tuple[str, str]]:
-    return {(remark.op_type, remark.path) for remark in remarks}
 
 
 def remarks_table(rewritten: Sequence[Remark], residual: Sequence[Remark], more: str) -> Table:

@@ -105,13 +105,9 @@ def _prepare(declared: Value, value: Any) -> Any:
             f"input '{declared.name}' is {kind}; {reprlib.repr(value)} is not exactly that"
         )
     shape = declared.shape
-    if plain.ndim == 0 and shape is not None and all(dim == 1 or _is_open(dim) for dim in shape):
-        return converted.reshape((1,) * len(shape))
-    return converted
-
-
-def _is_open(dim: int | str | None) -> bool:
-    return not isinstance(dim, int) or dim < 0
+    if plain.ndim or shape is None or any(isinstance(d, int) and d >= 0 and d != 1 for d in shape):
+        return converted
+    return converted.reshape((1,) * len(shape))
 
 
 def _is_same(value: Any, plain: Array) -> bool:
@@ -189,55 +185,35 @@ def bind_shapes(model: Model, shapes: Shapes) -> None:
 
 def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.TypeProto:
     """Return the type of an input with its dimensions fixed; note the sizes of its symbols."""
-    declared = _declared_dims(value, dims)
-    for axis, (old, new) in enumerate(zip(declared, dims, strict=True)):
-        if new is not None:
-            _check_dim(value, axis, old, new)
-            if isinstance(old, str):
-                _note_size(value, old, int(new), symbols)
-    assert value.type is not None
-    return _with_dims(value.type, dims)
-
-
-def _declared_dims(value: Value, dims: Sequence[int | None]) -> Sequence[int | str | None]:
-    """Return the declared dimensions of an input, as many as the caller fixes."""
     if value.type is None or not value.type.HasField("tensor_type"):
         raise BindingError(f"input '{value.name}' is not a tensor; it has no shape to set")
-    declared = value.shape if value.shape is not None else (None,) * len(dims)
-    if len(declared) != len(dims):
+    old_dims = value.shape if value.shape is not None else (None,) * len(dims)
+    if len(old_dims) != len(dims):
         text = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
         raise BindingError(
-            f"input '{value.name}' has rank {len(declared)}, but the shape {text} rank {len(dims)}"
+            f"input '{value.name}' has rank {len(old_dims)}, but the shape {text} rank {len(dims)}"
         )
-    return declared
-
-
-def _check_dim(value: Value, axis: int, old: int | str | None, new: Any) -> None:
-    if not is_size(new):
-        raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
-    if isinstance(old, int) and old >= 0 and old != new:
-        raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")
-
-
-def _note_size(value: Value, symbol: str, size: int, symbols: Sizes) -> None:
-    noted, other = symbols.setdefault(symbol, (size, value.name))
-    if noted != size:
-        raise BindingError(
-            f"input '{value.name}': dimension '{symbol}' would be {size}, but input '{other}'"
-            f" makes it {noted}"
-        )
-
-
-def _with_dims(declared: onnx.TypeProto, dims: Sequence[int | None]) -> onnx.TypeProto:
     type_ = onnx.TypeProto()
-    type_.CopyFrom(declared)
+    type_.CopyFrom(value.type)
     shape = type_.tensor_type.shape
     shape.SetInParent()
     while len(shape.dim) < len(dims):
         shape.dim.add()
-    for axis, size in enumerate(dims):
-        if size is not None:
-            shape.dim[axis].dim_value = int(size)
+    for axis, (old, new) in enumerate(zip(old_dims, dims, strict=True)):
+        if new is None:
+            continue
+        if not is_size(new):
+            raise BindingError(f"input '{value.name}': {new!r} is not a dimension")
+        if isinstance(old, int) and old >= 0 and old != new:
+            raise BindingError(f"input '{value.name}': dimension {axis} is {old}, not {new}")
+        own = int(new), value.name
+        size, other = symbols.setdefault(old, own) if isinstance(old, str) else own
+        if size != new:
+            raise BindingError(
+                f"input '{value.name}': dimension '{old}' would be {new}, but input '{other}'"
+                f" makes it {size}"
+            )
+        shape.dim[axis].dim_value = int(new)
     return type_
 
 
@@ -245,27 +221,18 @@ def _fix_symbols(model: Model, symbols: Sizes) -> None:
     """Replace symbols by sizes in all declarations; defaults must still fit."""
     sizes = {symbol: size for symbol, (size, _) in symbols.items()}
     for graph in model.graph.walk():
-        _replace_symbols(graph, sizes)
+        outputs = (value for node in graph.unordered_nodes() for value in node.outputs)
+        for value in (*graph.inputs, *graph.initializers, *outputs):
+            info = None if value is None else value.info
+            if value is not None and info is not None and _symbols(info.type) & sizes.keys():
+                value.type = _sized(info, sizes).type
+        graph.set_outputs(graph.outputs, [_sized(info, sizes) for info in graph.output_infos])
+        graph.value_infos = [
+            _sized(entry, sizes) if isinstance(entry, onnx.ValueInfoProto) else entry
+            for entry in graph.value_infos
+        ]
     for value in model.graph.inputs:
         _check_default(model.graph, value)
-
-
-def _replace_symbols(graph: Graph, sizes: Mapping[str, int]) -> None:
-    for value in _declared_values(graph):
-        if value.info is not None and _symbols(value.info.type) & sizes.keys():
-            value.type = _sized(value.info, sizes).type
-    graph.set_outputs(graph.outputs, [_sized(info, sizes) for info in graph.output_infos])
-    graph.value_infos = [
-        _sized(entry, sizes) if isinstance(entry, onnx.ValueInfoProto) else entry
-        for entry in graph.value_infos
-    ]
-
-
-def _declared_values(graph: Graph) -> Iterator[Value]:
-    yield from graph.inputs
-    yield from graph.initializers
-    for node in graph.unordered_nodes():
-        yield from (value for value in node.outputs if value is not None)
 
 
 def _sized(info: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:

@@ -6,6 +6,8 @@ import dataclasses
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from onnx import TensorProto
@@ -20,7 +22,7 @@ from ..ir import Error, Model, Node, Value
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..limits import limit
-from ..passes import FreezeInitializers, Pass, Pipeline, Remark
+from ..passes import Pass, Pipeline, Remark
 from .options import RewriteOptions
 from .rewrite import Rewrite, count_all_nodes
 
@@ -38,6 +40,8 @@ _TRUE = (4, 2)
 """The numbers with which a switch is tried as true."""
 _HONOUR = "absent_cond=honour"
 """The reading of an absent condition that onnxruntime has, and what exporters count on."""
+_OPTIONS = {"values": "--set", "shapes": "--shape"}
+"""The options whose names are not those of keywords."""
 _ASSUMED = 16
 """A maximum of trips that is tried."""
 _MOST_TRIALS = limit("hints")
@@ -136,37 +140,38 @@ class Way:
     loop: str = ""
     honour: bool = False
 
-    @property
-    def passes(self) -> str:
-        """The pipeline, where it is written out."""
-        if not self.honour:
-            return ""
-        return f"{'selects' if self.selects else 'straighten'}{{{_HONOUR}}}"
-
-    def options(self, size: int) -> tuple[str, ...]:
-        """Return options of the command line, with a number for the user's own values."""
-        options = [("--set", f"{v.name}={json.dumps(_stand_in(v, size))}") for v in self.values]
-        options += [
-            ("--shape", f"{v.name}={','.join(map(str, _sizes(v, size)))}") for v in self.shapes
-        ]
-        if self.loop:
-            options.append(("--assume-max", f"{self.loop}={_ASSUMED}"))
-        options += [("--passes", self.passes)] if self.honour else []
-        selects = self.selects and not self.honour
-        flags = [("--freeze-initializers", self.freeze), ("--selects", selects)]
-        return (*sum(options, ()), *(flag for flag, is_set in flags if is_set))
-
     def arguments(self, size: int) -> dict[str, Any]:
-        """Return the keywords of `transform`, with the same numbers."""
+        """Return the keywords of `transform`, with a number for the user's own values."""
+        pipeline = f"{'selects' if self.selects else 'straighten'}{{{_HONOUR}}}"
         arguments: dict[str, Any] = {
             "values": {value.name: _stand_in(value, size) for value in self.values},
             "shapes": {value.name: _sizes(value, size) for value in self.shapes},
             "assume_max": {self.loop: _ASSUMED} if self.loop else {},
+            "passes": pipeline if self.honour else "",
             "freeze_initializers": self.freeze,
             "selects": self.selects and not self.honour,
-            "passes": self.passes,
         }
         return {name: value for name, value in arguments.items() if value}
+
+    def options(self, size: int) -> tuple[str, ...]:
+        """Return the same as options of the command line."""
+        options: list[str] = []
+        for keyword, value in self.arguments(size).items():
+            option = _OPTIONS.get(keyword, f"--{keyword.replace('_', '-')}")
+            if isinstance(value, dict):
+                for name, one in value.items():
+                    text = ",".join(map(str, one)) if keyword == "shapes" else json.dumps(one)
+                    options += [option, f"{name}={text}"]
+            else:
+                options += [option] if value is True else [option, value]
+        return tuple(options)
+
+    def __or__(self, other: Way) -> Way:
+        """Join two ways."""
+        values, shapes = self.values + other.values, self.shapes + other.shapes
+        names = ("freeze", "selects", "loop", "honour")
+        rest: Any = {name: getattr(self, name) or getattr(other, name) for name in names}
+        return Way(tuple(dict.fromkeys(values)), tuple(dict.fromkeys(shapes)), **rest)
 
     def applied(self, rewriting: Rewrite, size: int) -> Rewrite:
         """Return the rewrite with these options added."""
@@ -175,8 +180,6 @@ class Way:
         pipeline = (selecting or options).pipeline
         if self.honour:
             pipeline = Pipeline([_honouring(one) for one in pipeline.passes], pipeline.repeat)
-        if self.freeze:
-            pipeline = Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
         added = self.arguments(size)
         tried = RewriteOptions(
             pipeline,
@@ -184,6 +187,7 @@ class Way:
             shapes={**options.shapes, **added.get("shapes", {})},
             dims=options.dims,
             assume_max={**options.assume_max, **added.get("assume_max", {})},
+            freeze_initializers=self.freeze,
             base_dir=options.base_dir,
         )
         return Rewrite(rewriting.original, tried)  # read once
@@ -214,9 +218,9 @@ def advise(
                 break
     undecided = [key for key in residual if not evidence.decides(key)]
     if undecided and len(set(firsts)) > 1:  # one may be decided and leave copies of what it holds
-        evidence.took(_together(firsts), trials, undecided)
+        evidence.took(reduce(or_, firsts), trials, undecided)
     elif len(evidence.ways) > 1:  # each leaves what the others decide
-        evidence.took(_together(evidence.ways), trials, list(residual), all_of_them=True)
+        evidence.took(reduce(or_, evidence.ways), trials, list(residual), all_of_them=True)
     return Advice(tuple(evidence.hints.values()), evidence.refuted)
 
 
@@ -249,7 +253,9 @@ class _Evidence:
             return False
         size, stay = tried
         options = way.options(size)
-        decided = [key for key in self.residual if _is_gone(key, stay, self.residual)]
+        more = {op_type for op_type, path in stay if (op_type, path) not in self.residual}
+        # A new construct may be a copy of one that is gone.
+        decided = [key for key in self.residual if key not in stay and key[0] not in more]
         if all_of_them and len(decided) < len(targets):
             return False
         if not any(key in decided for key in targets):
@@ -265,22 +271,6 @@ class _Evidence:
         for key in decided:
             self.refuted.pop(key, None)
         return True
-
-
-def _together(ways: Iterable[Way]) -> Way:
-    """Join several ways."""
-    all_ = list(ways)
-    values = tuple(dict.fromkeys(value for way in all_ for value in way.values))
-    shapes = tuple(dict.fromkeys(value for way in all_ for value in way.shapes))
-    loop = next((way.loop for way in all_ if way.loop), "")
-    return Way(
-        values,
-        shapes,
-        any(way.freeze for way in all_),
-        any(way.selects for way in all_),
-        loop,
-        any(way.honour for way in all_),
-    )
 
 
 def _honouring(pass_: Pass) -> Pass:
@@ -309,11 +299,6 @@ def hint_blocks(
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _is_gone(key: Key, stay: Collection[Key], residual: Collection[Key]) -> bool:
-    """Return whether nothing of a construct stays: a new one may be a copy of it."""
-    return key not in stay and not any(k[0] == key[0] and k not in residual for k in stay)
 
 
 def named(key: Key) -> str:
