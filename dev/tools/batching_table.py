@@ -1,4 +1,4 @@
-"""Write docs/batching-table.md: which operators `vectorize-loops` computes for all trips at once.
+"""Write docs/batching-table.md: the operators that `vectorize-loops` batches.
 
 python dev/tools/batching_table.py
 """
@@ -14,11 +14,11 @@ from straightline.ops import OperatorRules, rules_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "batching-table.md"
 
-INTRODUCTION = """# Which operators are computed for all trips at once
+INTRODUCTION = """# Batching table
 
-The operators of onnx's default domain that [vectorize-loops](passes/vectorize-loops.md) can
-compute for all trips of a loop at once, by the file of `ops/` in which the rule of each
-stands: the method `batch` of its class. Made by `python dev/tools/batching_table.py`.
+The operators of onnx's default domain that [vectorize-loops](passes/vectorize-loops.md) can batch
+over the iterations of a loop, by the file of `ops/` with the batching rule: the method `batch` of
+the operator's class. Written by `python dev/tools/batching_table.py`.
 
 | file | operators |
 |---|---|
@@ -27,34 +27,34 @@ stands: the method `batch` of its class. Made by `python dev/tools/batching_tabl
 WITHOUT = """
 ## Those without a rule
 
-A node of one of these stays in the loop, and so does what lies between two such nodes.
+A node of one of these operators stays in the loop, and so do the nodes between two of them.
 
 | operators | why |
 |---|---|
 """
 
 REASONS = {
-    "hold graphs, which are dissolved first": "If Loop Scan SequenceMap",
+    "hold graphs, whose nodes are batched instead": "If Loop Scan SequenceMap",
     "draw random numbers": (
         "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike"
     ),
-    "make or take sequences or optionals": (
+    "produce or read sequences or optionals": (
         "ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt"
         " SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength"
         " SplitToSequence"
     ),
-    "make constants, or take sizes only, which must be the same on every trip": (
+    "produce constants, or read sizes only, which must be loop-invariant": (
         "BlackmanWindow Constant ConstantOfShape HammingWindow HannWindow MelWeightMatrix"
     ),
-    "give a number of elements that their data decide": (
+    "have output sizes that depend on data": (
         "NonMaxSuppression NonZero StringNormalizer StringSplit TfIdfVectorizer Unique"
     ),
-    "choose one scale for all that they are given": "DynamicQuantizeLinear",
-    "normalize over the batch, which a trip has for itself": "MeanVarianceNormalization",
-    "number the images of a batch": "MaxRoiPool MaxUnpool RoiAlign",
-    "abort onnxruntime on an empty batch, or fail in it": "Attention GRU LSTM RNN",
+    "compute one scale for the whole operand": "DynamicQuantizeLinear",
+    "normalize over the batch of each iteration": "MeanVarianceNormalization",
+    "refer to images of a batch by number": "MaxRoiPool MaxUnpool RoiAlign",
+    "fail on an empty batch in onnxruntime, or end its process": "Attention GRU LSTM RNN",
     "update a state of their own": "CausalConvWithState LinearAttention TensorScatter",
-    "are seldom in a loop": (
+    "are rare in loops": (
         "AffineGrid ImageDecoder NegativeLogLikelihoodLoss RotaryEmbedding STFT"
         " SoftmaxCrossEntropyLoss SwiGLU"
     ),
@@ -77,13 +77,13 @@ def page() -> str:
 
 
 def operators() -> list[str]:
-    """All operators of the default domain that the newest opset has."""
+    """All operators of the default domain in the newest opset."""
     schemas = onnx.defs.get_all_schemas()
     return sorted({s.name for s in schemas if not s.domain and not s.deprecated})
 
 
 def with_rule() -> list[str]:
-    """Those that have a batching rule."""
+    """The operators with a batching rule."""
     return [n for n in operators() if rules_of(Operator(n)).defines(OperatorRules.batch)]
 
 

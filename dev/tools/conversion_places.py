@@ -30,15 +30,15 @@ OPSETS = range(7, 28)
 HEAD = """\
 # Longer forms, in every place
 
-Written by `python dev/tools/conversion_places.py`. Each operator stands in a graph, in the
-branches of an If, in the body of a Loop and in a function, written in each opset from 7 to 27 that
-has it, and is converted to each other one; the column is the target. Every result runs in the
-reference and in onnxruntime, where that takes the model, on two samples, one of them with special
-values; so do those that came down from the newest opset and went up to it again.
+The results of all longer forms, written by `python dev/tools/conversion_places.py`. Each operator
+stands in a graph, in the branches of an If, in the body of a Loop and in a function, in each source
+opset from 7 to 27 that has it, and is converted to each other one; the column is the target. Every
+result runs in the reference, and in onnxruntime if that supports the model, on two samples, one of
+them with special values. So does every result that is converted up to the newest opset again.
 
-= : equal outputs in both; r : equal in the reference, and onnxruntime does not take the opset or
-the operator; - : refused, with a reason below; x : wrong. Where it depends on the opset that the
-model is written in, each sign has its number."""
+= : equal outputs in both; r : equal in the reference, and onnxruntime does not support the opset or
+the operator; - : refused, with a reason below; x : wrong. Where the sign depends on the source
+opset, each sign has its count."""
 
 Key = tuple[str, str]
 """A case and its place; or a case and why it is refused."""

@@ -28,11 +28,12 @@ Row = TypeVar("Row")
 TARGET = Path(__file__).parents[2] / "docs" / "conversion-table.md"
 
 HEAD = """\
-# What converts how
+# Conversion table
 
-This page is written by `python dev/tools/conversion_table.py`. An operator that is not listed
-changes its version by its schema alone: only types, attributes with a default that means what was
-before, or optional inputs at the end were added. See [opset-conversion](opset-conversion.md).
+The conversion of each operator between versions, written by `python dev/tools/conversion_table.py`.
+An operator outside this list converts by its schema alone: its versions differ only in types, in
+attributes whose default means the earlier behaviour, or in optional inputs at the end. See
+[opset-conversion](opset-conversion.md).
 """
 
 
@@ -44,7 +45,7 @@ def moves() -> str:
     lines = [
         "## Attributes that became inputs",
         "",
-        "Up, the constant becomes an initializer; down, the input has to be constant.",
+        "Up, the constant becomes an initializer; down, the input must be constant.",
         "",
         "| operators | opset | attribute | input |",
         "|---|---|---|---|",
@@ -66,7 +67,7 @@ def adapters() -> str:
         for (op_type, version), found in table.items():
             for adapter in found:
                 rows[version, direction, told(adapter)].append(op_type)
-    lines = ["## Adapters", "", "| step | operators | what is done |", "|---|---|---|"]
+    lines = ["## Adapters", "", "| step | operators | conversion |", "|---|---|---|"]
     for (version, direction, text), op_types in sorted(rows.items()):
         step = f"{version - 1} to {version}" if direction == "up" else f"{version} to {version - 1}"
         lines.append(f"| {step} | {', '.join(sorted(op_types))} | {text} |")
@@ -87,9 +88,9 @@ def longer_forms() -> str:
     lines = [
         "## Longer forms",
         "",
-        "Where the step below an opset is refused otherwise.",
+        "For nodes that the step would refuse otherwise.",
         "",
-        "| step | operators | what is done |",
+        "| step | operators | conversion |",
         "|---|---|---|",
     ]
     for (version, text), op_types in sorted(rows.items()):
@@ -103,7 +104,7 @@ def detours() -> str:
         for detour in found:
             rows[version, detour].append(op_type)
     lines = [
-        "## Types by way of others",
+        "## Types through wider types",
         "",
         "| operators | step | types | computed in |",
         "|---|---|---|---|",
@@ -130,13 +131,11 @@ def functions() -> str:
         [
             "## Operators with a function",
             "",
-            "Where the older version lacks the operator or does not support the node, these are"
-            " replaced by the function that onnx defines them by: " + ", ".join(names) + ".",
+            "If the older version lacks the operator or does not support the node, the function"
+            " that defines it in ONNX replaces it: " + ", ".join(names) + ".",
             "",
-            "These are not, because their function is less accurate or says something else, as"
-            " [function-bodies](function-bodies.md) tells: "
-            + ", ".join(sorted(INEXACT_BODIES))
-            + ".",
+            "These are exceptions, because their function is less accurate or differs in meaning"
+            " ([function-bodies](function-bodies.md)): " + ", ".join(sorted(INEXACT_BODIES)) + ".",
         ]
     )
 
@@ -159,7 +158,7 @@ def values() -> str:
         for version, op_type, attribute, value in added
     ]
     dropped = ", ".join(f"{op_type}.{name}" for op_type, name in sorted(HARMLESS))
-    return "\n".join([*lines, "", f"Dropped without weight: {dropped}."])
+    return "\n".join([*lines, "", f"Dropped without effect on results: {dropped}."])
 
 
 def control_flow() -> str:

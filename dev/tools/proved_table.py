@@ -176,9 +176,10 @@ def table(rows: list[Row]) -> str:
 
 HEADER = """# What is proved
 
-Written by `python dev/tools/proved_table.py`: each model is rewritten by the default pipeline and
-converted to opsets {targets}, and what changed is proved equal to what it was, or stays open.
-A model counts once for each change that succeeds and changes more than the number of the opset.
+The number of proved rewrites and conversions, written by `python dev/tools/proved_table.py`.
+The default pipeline rewrites each model, and conversions go to opsets {targets}.
+Each proof holds or stays open. A model counts once for each rewrite or conversion that succeeds
+and changes more than the opset number.
 
 """
 

@@ -22,12 +22,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "straight-line-table.md"
 
 CONSTRUCTS = ("Loop", "Scan", "If", "SequenceMap")
 
-INTRODUCTION = """# What is left of control flow in onnx's own tests
+INTRODUCTION = """# Residual control flow in onnx's backend tests
 
-Every model among onnx's backend node tests that holds a Loop, Scan, If or SequenceMap,
-as it is or with its function operators expanded (`*_expanded`), through
-`straightline rewrite`. The result passes `onnx.checker` with full checks, and gives the
-outputs that come with the test. Made by
+The result of `straightline rewrite` for every model among onnx's backend node tests with a Loop,
+Scan, If or SequenceMap, original or with expanded function operators (`*_expanded`). Each result
+passes `onnx.checker` with full checks, and gives the outputs of the test. Written by
 `python dev/tools/straight_line_table.py`.
 
 | test | nodes before | after | left | outputs | why it stays |
@@ -39,7 +38,7 @@ def main() -> None:
     """Rewrite every model and write the page."""
     rows = [row(case) for case in cases()]
     straight = sum(" | none | " in line for line in rows)
-    summary = f"\n{straight} of {len(rows)} models hold no control flow any more.\n"
+    summary = f"\n{straight} of {len(rows)} models have no control flow after the rewrite.\n"
     PAGE.write_text(INTRODUCTION + "\n".join(rows) + "\n" + summary, encoding="utf-8")
     print(summary.strip())
 
