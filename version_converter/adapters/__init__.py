@@ -3,7 +3,9 @@ with a common history, and is named after it.
 
 A file has its operator's history in its docstring, version by version, and below it the adapters of
 changes that schemas do not show. Types, attributes and inputs that a version lacks need no adapter:
-its schema refuses them (`version_converter/conformance.py`).
+its schema refuses them (`version_converter/conformance.py`). The text of a version is at
+https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NAME-VERSION, as `#Softmax-13`, that of the
+newest at https://onnx.ai/onnx/operators/onnx__NAME.html.
 
 To add a step, edit the operator's file, or add a file here, which registers itself.
 
@@ -26,8 +28,8 @@ To add a step, edit the operator's file, or add a file here, which registers its
   (`version_converter/registry.py`): values of attributes that came later, and attributes that a
   version does not need.
 
-Then add the step to the history, with its link, and raise `REVIEWED` in
-`version_converter/schemas.py` when all changes of an opset are reviewed.
+Then add the step to the history, and raise `REVIEWED` in `version_converter/schemas.py` when all
+changes of an opset are reviewed.
 """
 
 from __future__ import annotations

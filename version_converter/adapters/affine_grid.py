@@ -1,8 +1,6 @@
 """AffineGrid: places to sample at, by an affine map.
 
-https://onnx.ai/onnx/operators/onnx__AffineGrid.html
-
-- 20: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AffineGrid-20
+- 20: the operator appears.
 """
 
 from __future__ import annotations

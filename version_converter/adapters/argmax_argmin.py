@@ -1,14 +1,9 @@
 """ArgMax and ArgMin: the index of the extreme along an axis.
 
-https://onnx.ai/onnx/operators/onnx__ArgMax.html
-https://onnx.ai/onnx/operators/onnx__ArgMin.html
-
 - 1: the index of the first of equal elements; `axis` counts from the front.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ArgMax-1
-- 11: `axis` may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ArgMax-11
+- 11: `axis` may be negative.
 - 12: `select_last_index` asks for the last of equal elements.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ArgMax-12
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ArgMax-13
+- 13: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
 """BatchNormalization: inference and training.
 
-https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
-
 - 7: it trains where it has more than one output; `spatial` = 0 normalises each element apart.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-7
 - 9: `spatial` is gone.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-9
 - 14: `training_mode` says whether it trains, and two of the four statistics are left; bfloat16.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-14
 - 15: scale and bias, and the statistics, may have types of their own.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#BatchNormalization-15
 """
 
 from __future__ import annotations

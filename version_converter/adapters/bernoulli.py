@@ -1,10 +1,7 @@
 """Bernoulli: random truth values, with a probability for each element.
 
-https://onnx.ai/onnx/operators/onnx__Bernoulli.html
-
 - 15: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Bernoulli-15
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Bernoulli-22
+- 22: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,21 +1,15 @@
 """Cast and CastLike: the type of an attribute, or of another tensor.
 
-https://onnx.ai/onnx/operators/onnx__Cast.html
-https://onnx.ai/onnx/operators/onnx__CastLike.html
-
-- 6: the type is an attribute. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-6
-- 9: strings. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-9
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-13
+- 6: the type is an attribute.
+- 9: strings.
+- 13: bfloat16.
 - 15: CastLike takes the type from input 1.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#CastLike-15
 - 19: 8-bit floats, and `saturate`, for these only.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-19
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-23
+- 21: 4-bit integers.
+- 23: float4e2m1.
 - 24: float8e8m0, and `round_mode`, for it only.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-25
-- 28: 6-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Cast-28
+- 25: 2-bit integers.
+- 28: 6-bit floats.
 """
 
 from __future__ import annotations

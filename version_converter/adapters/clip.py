@@ -1,13 +1,9 @@
 """Clip: bounds that were attributes and are inputs.
 
-https://onnx.ai/onnx/operators/onnx__Clip.html
-
 - 6: `min` and `max` are attributes, by default the lowest and the largest 32-bit float.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-6
 - 11: they are inputs of the type of the data; one that is absent is no bound.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-11
-- 12: integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-12
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Clip-13
+- 12: integers.
+- 13: bfloat16.
 """
 
 from __future__ import annotations

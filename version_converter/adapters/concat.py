@@ -1,10 +1,8 @@
 """Concat: tensors one after the other along an axis.
 
-https://onnx.ai/onnx/operators/onnx__Concat.html
-
-- 4: `axis` counts from the front. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Concat-4
-- 11: `axis` may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Concat-11
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Concat-13
+- 4: `axis` counts from the front.
+- 11: `axis` may be negative.
+- 13: bfloat16.
 """
 
 from __future__ import annotations

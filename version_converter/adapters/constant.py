@@ -1,18 +1,15 @@
 """Constant: types and forms of its value.
 
-https://onnx.ai/onnx/operators/onnx__Constant.html
-
-- 1: a dense tensor of floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-1
-- 9: a dense tensor of any type. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-9
-- 11: a sparse tensor too. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-11
+- 1: a dense tensor of floats.
+- 9: a dense tensor of any type.
+- 11: a sparse tensor too.
 - 12: numbers and strings too, and lists of them.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-12
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-13
-- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-19
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Constant-25
+- 13: bfloat16.
+- 19: 8-bit floats.
+- 21: 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
 """ConstantOfShape: one element, repeated to a shape.
 
-https://onnx.ai/onnx/operators/onnx__ConstantOfShape.html
-
 - 9: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ConstantOfShape-9
 - 20: bfloat16, 8-bit floats.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ConstantOfShape-20
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ConstantOfShape-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ConstantOfShape-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ConstantOfShape-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ConstantOfShape-25
+- 21: 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 """
 
 from __future__ import annotations

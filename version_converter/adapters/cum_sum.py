@@ -1,9 +1,7 @@
 """CumSum: running sums.
 
-https://onnx.ai/onnx/operators/onnx__CumSum.html
-
-- 11: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#CumSum-11
-- 14: 16-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#CumSum-14
+- 11: the operator appears.
+- 14: 16-bit floats.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
 """DepthToSpace: the order of blocks.
 
-https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
-
 - 1: depth, then columns, then rows.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-1
 - 11: `mode` = "CRD" spreads columns and rows first.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-11
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-13
+- 13: bfloat16.
 - 28: defined by a function.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DepthToSpace-28
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """DFT: the axis of a Fourier transform.
 
-https://onnx.ai/onnx/operators/onnx__DFT.html
-
 - 17: the operator appears; `axis` is an attribute, by default 1.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DFT-17
 - 20: `axis` is an input; one that is absent is -2.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#DFT-20
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """Dropout: its ratio, its mask, and the training mode.
 
-https://onnx.ai/onnx/operators/onnx__Dropout.html
-
 - 7: inference only; `ratio` is an attribute, the mask has the type of the data.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-7
-- 10: the mask is a bool. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-10
+- 10: the mask is a bool.
 - 12: `ratio` and `training_mode` are inputs, and `seed` fixes what is drawn in training.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-12
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-13
-- 22: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Dropout-22
+- 13: bfloat16.
+- 22: 8-bit floats.
 """
 
 from __future__ import annotations

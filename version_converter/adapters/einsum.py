@@ -1,9 +1,7 @@
 """Einsum: sums of products, by an equation.
 
-https://onnx.ai/onnx/operators/onnx__Einsum.html
-
-- 12: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Einsum-12
-- 28: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Einsum-28
+- 12: the operator appears.
+- 28: bfloat16.
 """
 
 from __future__ import annotations

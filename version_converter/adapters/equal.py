@@ -1,12 +1,9 @@
 """Equal: the types of its operands.
 
-https://onnx.ai/onnx/operators/onnx__Equal.html
-
 - 7: truth values and 32 and 64-bit integers.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Equal-7
-- 11: all numbers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Equal-11
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Equal-13
-- 19: strings. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Equal-19
+- 11: all numbers.
+- 13: bfloat16.
+- 19: strings.
 """
 
 from __future__ import annotations

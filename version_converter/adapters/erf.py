@@ -1,9 +1,7 @@
 """Erf: the error function.
 
-https://onnx.ai/onnx/operators/onnx__Erf.html
-
-- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Erf-9
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Erf-13
+- 9: the operator appears.
+- 13: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Expand: broadcasting to a shape.
 
-https://onnx.ai/onnx/operators/onnx__Expand.html
-
-- 8: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Expand-8
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Expand-13
+- 8: the operator appears.
+- 13: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """EyeLike: ones on a diagonal.
 
-https://onnx.ai/onnx/operators/onnx__EyeLike.html
-
-- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#EyeLike-9
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#EyeLike-22
+- 9: the operator appears.
+- 22: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """GatherElements and GatherND: elements and slices by index.
 
-https://onnx.ai/onnx/operators/onnx__GatherElements.html
-https://onnx.ai/onnx/operators/onnx__GatherND.html
-
 - 11: the operators appear.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-11
 - 12: `batch_dims` of GatherND.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-12
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GatherND-13
+- 13: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Gemm: a product of matrices, and its bias.
 
-https://onnx.ai/onnx/operators/onnx__Gemm.html
-
 - 7: three inputs, the last of which is broadcast.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-7
-- 9: 32 and 64-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-9
+- 9: 32 and 64-bit integers.
 - 11: the third input may be absent.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-11
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Gemm-13
+- 13: bfloat16.
 """
 
 from __future__ import annotations

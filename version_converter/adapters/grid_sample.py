@@ -1,12 +1,8 @@
 """GridSample: the names of its modes, and its rank.
 
-https://onnx.ai/onnx/operators/onnx__GridSample.html
-
 - 16: the operator appears, for inputs of rank 4.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-16
 - 20: any number of axes; "bilinear" and "bicubic" are now "linear" and "cubic".
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-20
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GridSample-22
+- 22: bfloat16.
 """
 
 from __future__ import annotations

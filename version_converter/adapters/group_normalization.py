@@ -1,11 +1,7 @@
 """GroupNormalization: scale and bias by group or by channel.
 
-https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
-
 - 18: one for each group; deprecated since.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GroupNormalization-18
 - 21: one for each channel; `stash_type` is the type to compute in, by default float.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#GroupNormalization-21
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """Sinh, Cosh, Asinh, Acosh, Atanh: hyperbolic functions and their inverses.
 
-https://onnx.ai/onnx/operators/onnx__Sinh.html
-https://onnx.ai/onnx/operators/onnx__Cosh.html
-https://onnx.ai/onnx/operators/onnx__Asinh.html
-https://onnx.ai/onnx/operators/onnx__Acosh.html
-https://onnx.ai/onnx/operators/onnx__Atanh.html
-
-- 9: the operators appear. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sinh-9
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sinh-22
+- 9: the operators appear.
+- 22: bfloat16.
 """
 
 from __future__ import annotations

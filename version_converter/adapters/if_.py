@@ -1,16 +1,14 @@
 """If: types and shapes of its outputs.
 
-https://onnx.ai/onnx/operators/onnx__If.html
-
-- 1: tensors of the same shapes. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-1
-- 11: the shapes may differ. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-11
-- 13: sequences. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-13
-- 16: optionals, bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-16
-- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-19
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#If-25
+- 1: tensors of the same shapes.
+- 11: the shapes may differ.
+- 13: sequences.
+- 16: optionals, bfloat16.
+- 19: 8-bit floats.
+- 21: 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 """
 
 from __future__ import annotations

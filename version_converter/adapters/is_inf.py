@@ -1,10 +1,7 @@
 """IsInf: test of elements for infinity.
 
-https://onnx.ai/onnx/operators/onnx__IsInf.html
-
 - 10: the operator appears, for float and double.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#IsInf-10
-- 20: all other floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#IsInf-20
+- 20: all other floats.
 """
 
 from __future__ import annotations

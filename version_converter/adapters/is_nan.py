@@ -1,10 +1,8 @@
 """IsNaN: test of elements for NaN.
 
-https://onnx.ai/onnx/operators/onnx__IsNaN.html
-
-- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#IsNaN-9
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#IsNaN-13
-- 20: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#IsNaN-20
+- 9: the operator appears.
+- 13: bfloat16.
+- 20: 8-bit floats.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """LayerNormalization: deviations from a mean, divided by the standard deviation.
 
-https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
-
 - 17: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LayerNormalization-17
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Less and Greater: the types of their operands.
 
-https://onnx.ai/onnx/operators/onnx__Less.html
-https://onnx.ai/onnx/operators/onnx__Greater.html
-
-- 7: floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Less-7
-- 9: integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Less-9
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Less-13
+- 7: floats.
+- 9: integers.
+- 13: bfloat16.
 """
 
 from __future__ import annotations

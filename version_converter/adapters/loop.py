@@ -1,16 +1,14 @@
 """Loop: its loop-carried state.
 
-https://onnx.ai/onnx/operators/onnx__Loop.html
-
-- 1: one state or more, all tensors. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-1
-- 11: it may have no state. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-11
-- 13: sequences. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-13
-- 16: optionals, bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-16
-- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-19
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Loop-25
+- 1: one state or more, all tensors.
+- 11: it may have no state.
+- 13: sequences.
+- 16: optionals, bfloat16.
+- 19: 8-bit floats.
+- 21: 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 
     rows = Loop (n, go) <body = b (i, c) => (c, r) { r = Identity (x) }>
 ->  (opset 11 to 10)

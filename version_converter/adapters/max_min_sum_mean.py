@@ -1,14 +1,9 @@
 """Max, Min, Sum and Mean: of any number of tensors.
 
-https://onnx.ai/onnx/operators/onnx__Max.html
-https://onnx.ai/onnx/operators/onnx__Min.html
-https://onnx.ai/onnx/operators/onnx__Sum.html
-https://onnx.ai/onnx/operators/onnx__Mean.html
-
-- 6: floats, all of one shape. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-6
-- 8: the shapes are broadcast. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-8
-- 12: Max and Min of integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-12
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Max-13
+- 6: floats, all of one shape.
+- 8: the shapes are broadcast.
+- 12: Max and Min of integers.
+- 13: bfloat16.
 """
 
 from __future__ import annotations

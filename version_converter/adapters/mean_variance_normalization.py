@@ -1,11 +1,7 @@
 """MeanVarianceNormalization: deviations from a mean, divided by the standard deviation.
 
-https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
-
 - 9: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MeanVarianceNormalization-9
 - 13: bfloat16.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MeanVarianceNormalization-13
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Mod: the remainder of a division, and the rounding of its quotient.
 
-https://onnx.ai/onnx/operators/onnx__Mod.html
-
 - 10: the operator appears; with `fmod` = 0 it is floored, and integers only.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Mod-10
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Mod-13
-- 28: floats are floored too. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Mod-28
+- 13: bfloat16.
+- 28: floats are floored too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """NonZero: the positions of elements that are not zero.
 
-https://onnx.ai/onnx/operators/onnx__NonZero.html
-
-- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NonZero-9
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NonZero-13
+- 9: the operator appears.
+- 13: bfloat16.
 
     places = NonZero (ConstantOfShape <value = {1}> (count))
 ->  (opset 9 to 8)

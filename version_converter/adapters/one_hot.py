@@ -1,12 +1,8 @@
 """OneHot: negative indices, and negative axes.
 
-https://onnx.ai/onnx/operators/onnx__OneHot.html
-
 - 9: negative indices are out of range; `axis` counts from the front, or is -1.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#OneHot-9
 - 11: indices count from the back where they are negative, and so does `axis`.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#OneHot-11
-- 28: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#OneHot-28
+- 28: bfloat16.
 
     y = OneHot (indices, 3, values)
 ->  (opset 9 to 8)

@@ -1,19 +1,14 @@
 """Pad: pads, value, mode and axes.
 
-https://onnx.ai/onnx/operators/onnx__Pad.html
-
 - 2: floats; `pads` and `value` are attributes.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-2
 - 11: `pads` and `value` are inputs; integers.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-11
-- 13: all types. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-13
+- 13: all types.
 - 18: `axes` selects the axes of `pads`.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-18
-- 19: `mode` = "wrap". https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-19
-- 21: 8-bit floats, 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pad-25
+- 19: `mode` = "wrap".
+- 21: 8-bit floats, 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 """
 
 from __future__ import annotations

@@ -1,25 +1,14 @@
 """AveragePool, LpPool and MaxPool: windows along the axes after the channels.
 
-https://onnx.ai/onnx/operators/onnx__AveragePool.html
-https://onnx.ai/onnx/operators/onnx__LpPool.html
-https://onnx.ai/onnx/operators/onnx__MaxPool.html
-
 - 2: floats, no dilations, sizes rounded down.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LpPool-2
-- 7: `count_include_pad`. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-7
+- 7: `count_include_pad`.
 - 8: MaxPool returns indices too, in the order of `storage_order`.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-8
 - 10: MaxPool has dilations; MaxPool and AveragePool round sizes up with `ceil_mode`.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-10
 - 11: defaults of dilations and strides are specified.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-11
-- 12: MaxPool of 8-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-12
+- 12: MaxPool of 8-bit integers.
 - 18: LpPool has dilations and `ceil_mode`.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#LpPool-18
 - 19: AveragePool has dilations; its sizes are those of PyTorch and TensorFlow.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#AveragePool-19
 - 22: with `ceil_mode`, windows that start in the padding at the end are left out.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#MaxPool-22
 """
 
 from __future__ import annotations

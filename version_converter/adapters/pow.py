@@ -1,13 +1,9 @@
 """Pow: the type of the exponent.
 
-https://onnx.ai/onnx/operators/onnx__Pow.html
-
 - 7: floats; the exponent has the type of the base.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-7
 - 12: bases of 32 and 64-bit integers; the exponent has a type of its own.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-12
-- 13: bases of bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-13
-- 15: exponents of bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Pow-15
+- 13: bases of bfloat16.
+- 15: exponents of bfloat16.
 """
 
 from __future__ import annotations

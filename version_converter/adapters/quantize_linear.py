@@ -1,22 +1,13 @@
 """QuantizeLinear and DequantizeLinear: scales, and output types.
 
-https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
-https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
-
 - 10: the operators appear; one scale for the whole tensor.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-10
 - 13: a scale for each slice along `axis`.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-13
 - 19: data of 16-bit floats; 8-bit floats, and `saturate`, for these only.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-19
 - 21: a scale for each block; `output_dtype` of QuantizeLinear; 4 and 16-bit integers.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-21
 - 23: `precision` of QuantizeLinear and `output_dtype` of DequantizeLinear; float4e2m1.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-23
 - 24: scales of float8e8m0.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-25
-- 28: 6-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#QuantizeLinear-28
+- 25: 2-bit integers.
+- 28: 6-bit floats.
 """
 
 from __future__ import annotations

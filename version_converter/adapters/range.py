@@ -1,10 +1,7 @@
 """Range: numbers at equal distances.
 
-https://onnx.ai/onnx/operators/onnx__Range.html
-
-- 11: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Range-11
+- 11: the operator appears.
 - 27: 16-bit floats, and `stash_type`, for these only.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Range-27
 
     y = Range (start, limit, delta)
 ->  (opset 11 to 10, of integers)

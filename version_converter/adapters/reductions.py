@@ -1,28 +1,12 @@
 """Reductions: their axes, and empty axes.
 
-https://onnx.ai/onnx/operators/onnx__ReduceL1.html
-https://onnx.ai/onnx/operators/onnx__ReduceL2.html
-https://onnx.ai/onnx/operators/onnx__ReduceLogSum.html
-https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
-https://onnx.ai/onnx/operators/onnx__ReduceMax.html
-https://onnx.ai/onnx/operators/onnx__ReduceMean.html
-https://onnx.ai/onnx/operators/onnx__ReduceMin.html
-https://onnx.ai/onnx/operators/onnx__ReduceProd.html
-https://onnx.ai/onnx/operators/onnx__ReduceSum.html
-https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
-
 - 1: `axes` is an attribute; without it, all axes.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-1
-- 11: axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-11
+- 11: axes may be negative.
 - 12: ReduceMax and ReduceMin of 8-bit integers.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMax-12
 - 13: `axes` of ReduceSum is an input; `noop_with_empty_axes` defines empty axes; bfloat16.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceSum-13
-- 18: the others follow. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMean-18
+- 18: the others follow.
 - 20: ReduceMax and ReduceMin of truth values.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceMax-20
 - 28: ReduceLogSum and ReduceLogSumExp of floats only.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReduceLogSum-28
 """
 
 from __future__ import annotations

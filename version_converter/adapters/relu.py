@@ -1,10 +1,8 @@
 """Relu: the types of its input.
 
-https://onnx.ai/onnx/operators/onnx__Relu.html
-
-- 6: floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Relu-6
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Relu-13
-- 14: signed integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Relu-14
+- 6: floats.
+- 13: bfloat16.
+- 14: signed integers.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
 """Reshape: zeros in the target shape.
 
-https://onnx.ai/onnx/operators/onnx__Reshape.html
-
-- 5: the dimension of the input. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-5
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-13
+- 5: the dimension of the input.
+- 13: bfloat16.
 - 14: a dimension of zero with `allowzero` = 1.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-14
-- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-19
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Reshape-25
+- 19: 8-bit floats.
+- 21: 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 
     y = Reshape <allowzero = 1> (x, shape)
 ->  (opset 14 to 13, where the shape is computed at run time and may have a zero)

@@ -1,10 +1,7 @@
 """ReverseSequence: reversal of each row up to its length.
 
-https://onnx.ai/onnx/operators/onnx__ReverseSequence.html
-
 - 10: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReverseSequence-10
-- 28: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ReverseSequence-28
+- 28: bfloat16.
 """
 
 from __future__ import annotations

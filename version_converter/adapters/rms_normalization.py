@@ -1,9 +1,6 @@
 """RMSNormalization: values divided by the root of their mean square.
 
-https://onnx.ai/onnx/operators/onnx__RMSNormalization.html
-
 - 23: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#RMSNormalization-23
 """
 
 from __future__ import annotations

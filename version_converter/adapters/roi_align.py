@@ -1,12 +1,8 @@
 """RoiAlign: the positions of a region's pixels.
 
-https://onnx.ai/onnx/operators/onnx__RoiAlign.html
-
 - 10: the operator appears; positions as in "output_half_pixel".
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#RoiAlign-10
 - 16: `coordinate_transformation_mode`, by default "half_pixel".
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#RoiAlign-16
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#RoiAlign-22
+- 22: bfloat16.
 """
 
 from __future__ import annotations

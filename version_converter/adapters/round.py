@@ -1,9 +1,7 @@
 """Round: to the nearest integer, halves to the even one.
 
-https://onnx.ai/onnx/operators/onnx__Round.html
-
-- 11: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Round-11
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Round-22
+- 11: the operator appears.
+- 22: bfloat16.
 """
 
 from __future__ import annotations

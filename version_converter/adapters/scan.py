@@ -1,18 +1,14 @@
 """Scan: its axes. `version_converter/scans.py` converts between opsets 8 and 9.
 
-https://onnx.ai/onnx/operators/onnx__Scan.html
-
 - 8: the operator appears; all inputs have a batch axis, and the axis after it is scanned.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-8
 - 9: no batch; `scan_input_axes` and `scan_output_axes` select the scanned axes.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-9
-- 11: these axes may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-11
-- 16: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-16
-- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-19
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scan-25
+- 11: these axes may be negative.
+- 16: bfloat16.
+- 19: 8-bit floats.
+- 21: 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 """
 
 from __future__ import annotations

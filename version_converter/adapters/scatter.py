@@ -1,17 +1,10 @@
 """Scatter, ScatterElements and ScatterND: updates of elements and slices.
 
-https://onnx.ai/onnx/operators/onnx__Scatter.html
-https://onnx.ai/onnx/operators/onnx__ScatterElements.html
-https://onnx.ai/onnx/operators/onnx__ScatterND.html
-
-- 9: Scatter appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Scatter-9
+- 9: Scatter appears.
 - 11: its name is ScatterElements; ScatterND appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-11
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-13
+- 13: bfloat16.
 - 16: `reduction` adds or multiplies instead of replacing.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-16
 - 18: `reduction` = "max" and "min".
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ScatterElements-18
 """
 
 from __future__ import annotations

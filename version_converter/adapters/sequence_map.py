@@ -1,9 +1,6 @@
 """SequenceMap: a body applied to each element of a sequence.
 
-https://onnx.ai/onnx/operators/onnx__SequenceMap.html
-
 - 17: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#SequenceMap-17
 
     t = SequenceMap (s, w) <body = b (e, v) => (r) { r = MatMul (e, v) }>
 ->  (opset 17 to 16)

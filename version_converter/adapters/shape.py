@@ -1,15 +1,13 @@
 """Shape: its range of axes.
 
-https://onnx.ai/onnx/operators/onnx__Shape.html
-
-- 1: all of them. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-1
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-13
-- 15: from `start` to `end`. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-15
-- 19: 8-bit floats. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-19
-- 21: 4-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-21
-- 23: float4e2m1. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-23
-- 24: float8e8m0. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-24
-- 25: 2-bit integers. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shape-25
+- 1: all of them.
+- 13: bfloat16.
+- 15: from `start` to `end`.
+- 19: 8-bit floats.
+- 21: 4-bit integers.
+- 23: float4e2m1.
+- 24: float8e8m0.
+- 25: 2-bit integers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Shrink: numbers nearer to zero, and zero around it.
 
-https://onnx.ai/onnx/operators/onnx__Shrink.html
-
-- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Shrink-9
+- 9: the operator appears.
 """
 
 from __future__ import annotations

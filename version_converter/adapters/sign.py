@@ -1,9 +1,7 @@
 """Sign: -1, 0 or 1.
 
-https://onnx.ai/onnx/operators/onnx__Sign.html
-
-- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sign-9
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Sign-13
+- 9: the operator appears.
+- 13: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
 """Slice: bounds that were attributes and are inputs.
 
-https://onnx.ai/onnx/operators/onnx__Slice.html
-
 - 1: `starts`, `ends` and `axes` are attributes.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-1
 - 10: they are inputs, beside steps.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-10
 - 11: axes may be negative; negative steps are specified to go backward.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-11
-- 13: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Slice-13
+- 13: bfloat16.
 
     y = Slice (x, starts, ends, axes)
 ->  (opset 10 to 9, where the bounds are computed at run time)

@@ -1,14 +1,8 @@
 """Softmax, LogSoftmax and Hardmax: along one axis, or over several at once.
 
-https://onnx.ai/onnx/operators/onnx__Softmax.html
-https://onnx.ai/onnx/operators/onnx__LogSoftmax.html
-https://onnx.ai/onnx/operators/onnx__Hardmax.html
-
 - 1: over all axes from `axis` to the last, by default from 1.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softmax-1
-- 11: `axis` may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softmax-11
+- 11: `axis` may be negative.
 - 13: along `axis` alone, by default the last; bfloat16.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softmax-13
 
     y = Softmax <axis = 1> (x)
 ->  (opset 12 to 13)

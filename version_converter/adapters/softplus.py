@@ -1,9 +1,7 @@
 """Softplus: log (1 + exp (x)).
 
-https://onnx.ai/onnx/operators/onnx__Softplus.html
-
-- 1: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softplus-1
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Softplus-22
+- 1: the operator appears.
+- 22: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
 """Split: the lengths of its outputs.
 
-https://onnx.ai/onnx/operators/onnx__Split.html
-
 - 2: `split` is an attribute; without it, all are of one length.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Split-2
-- 11: `axis` may be negative. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Split-11
+- 11: `axis` may be negative.
 - 13: `split` is an input; bfloat16.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Split-13
 - 18: without it, `num_outputs` counts the parts, and the last may be shorter.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Split-18
 """
 
 from __future__ import annotations

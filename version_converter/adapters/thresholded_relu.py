@@ -1,10 +1,7 @@
 """ThresholdedRelu: elements above a threshold.
 
-https://onnx.ai/onnx/operators/onnx__ThresholdedRelu.html
-
 - 10: the operator appears.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ThresholdedRelu-10
-- 22: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#ThresholdedRelu-22
+- 22: bfloat16.
 """
 
 from __future__ import annotations

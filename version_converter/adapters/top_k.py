@@ -1,12 +1,9 @@
 """TopK: its count and order.
 
-https://onnx.ai/onnx/operators/onnx__TopK.html
-
-- 1: floats; `k` is an attribute. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#TopK-1
-- 10: `k` is an input. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#TopK-10
+- 1: floats; `k` is an attribute.
+- 10: `k` is an input.
 - 11: `largest` = 0 asks for the smallest, `sorted` = 0 for any order; integers.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#TopK-11
-- 24: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#TopK-24
+- 24: bfloat16.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Trilu: one triangle of each matrix, zeros in the other.
 
-https://onnx.ai/onnx/operators/onnx__Trilu.html
-
-- 14: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Trilu-14
+- 14: the operator appears.
 """
 
 from __future__ import annotations

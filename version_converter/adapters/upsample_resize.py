@@ -1,22 +1,13 @@
 """Upsample, which became Resize: inputs and positions of pixels.
 
-https://onnx.ai/onnx/operators/onnx__Upsample.html
-https://onnx.ai/onnx/operators/onnx__Resize.html
-
 - 7: `scales` is an attribute, and none is below 1.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-7
-- 9: `scales` is an input. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Upsample-9
+- 9: `scales` is an input.
 - 10: Resize does the same and shrinks too; Upsample ends.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-10
 - 11: `coordinate_transformation_mode` and `nearest_mode` select pixels, a region selects a part;
   cubic; sizes in place of scales.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-11
 - 13: inputs that are not used are absent instead of empty; bfloat16.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-13
 - 18: `axes`, `antialias` and `keep_aspect_ratio_policy`.
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-18
 - 19: `coordinate_transformation_mode` = "half_pixel_symmetric".
-  https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Resize-19
 """
 
 from __future__ import annotations

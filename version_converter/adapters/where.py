@@ -1,9 +1,7 @@
 """Where: elements of one tensor or the other.
 
-https://onnx.ai/onnx/operators/onnx__Where.html
-
-- 9: the operator appears. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Where-9
-- 16: bfloat16. https://github.com/onnx/onnx/blob/main/docs/Changelog.md#Where-16
+- 9: the operator appears.
+- 16: bfloat16.
 """
 
 from __future__ import annotations
