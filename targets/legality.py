@@ -10,6 +10,7 @@ from onnx import TensorProto
 
 from ..ir import Function, Model, Node, Value, normal_domain
 from ..ir.attributes import value_of
+from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..ops.schemas import default_of, formals, schema_at
 from ..version_converter.types import Types
@@ -27,14 +28,11 @@ class Legality:
     def __init__(self, target: Target, model: Model) -> None:
         self.target = target
         self.model = model
-        self._types: Types | None = None
 
-    @property
+    @lazy_property
     def types(self) -> Types:
         """The types of the model's values, inferred on request."""
-        if self._types is None:
-            self._types = Types(self.model)
-        return self._types
+        return Types(self.model)
 
     def unsupported(self) -> dict[Node, str]:
         """The unsupported nodes, each with the reason; outer ones before those inside."""

@@ -35,6 +35,7 @@ from ..passes.utils.value_numbering import identity_key, merge_constants
 from ..version_converter import ConversionError, convert
 from ..version_converter.constants import Constants
 from ..version_converter.engine import Engine
+from ..version_converter.engine import Form as Decomposition
 from ..version_converter.errors import Refused
 from ..version_converter.registry import LONGER_FORMS
 from ..version_converter.schemas import OLDEST, REVIEWED, first_opset
@@ -174,10 +175,10 @@ class _Legalizer:
             if all(node in self._tried for node in unsupported):
                 for graph, had in self._old_constants.items():
                     merge_constants(graph, had, identity_key)
-                reasons = {
-                    node: _joined(why, self._tried[node]) for node, why in unsupported.items()
+                return self._replaced, {
+                    node: "; ".join(filter(None, (why, self._tried[node])))
+                    for node, why in unsupported.items()
                 }
-                return self._replaced, reasons
             new = [node for node in unsupported if node not in self._tried]
             for node in new:
                 if not self._is_removed(node):
@@ -290,9 +291,17 @@ class _Legalizer:
 
     def _ways(self, node: Node) -> Iterator[Way]:
         """Yield ways to replace a node, the shortest first."""
-        if node.op_type in RECURRENT:
+        assert node.graph is not None
+        op_type, opset = node.op_type, node.graph.root.opset()
+        if op_type in RECURRENT:
             yield from expansions(node, self.target, self.legality.types, self.budget, self._folder)
-        yield from _ways(node)
+        if op_type in DECOMPOSITIONS:
+            yield _expansion(op_type, opset, DECOMPOSITIONS[op_type])
+        for version in sorted(_versions(op_type, opset), key=lambda version: abs(version - opset)):
+            yield _expansion(op_type, version)
+        first = first_opset(op_type)
+        if first is not None and OLDEST < first <= opset:
+            yield _expansion(op_type, first - 1)
 
     @lazy_property
     def _constants(self) -> Constants:
@@ -315,11 +324,11 @@ class _Legalizer:
         within = (*self.within, name)
         has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
         tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions branch on known facts
-        try_passes(tidy, scratch, PassContext(default_passes=_STRAIGHTEN))
-        _, rest = _Legalizer(scratch, self.target, self.budget, within, self._templates).run()
-        if any(node.bodies for node in rest):
-            try_passes(_STRAIGHTEN, scratch, PassContext(default_passes=_STRAIGHTEN))
+        for passes in (tidy, _STRAIGHTEN):
+            try_passes(passes, scratch, PassContext(default_passes=_STRAIGHTEN))
             _, rest = _Legalizer(scratch, self.target, self.budget, within, self._templates).run()
+            if not any(node.bodies for node in rest):
+                break
         if any(name_of(node) == name for node in rest):
             return ""
         needed = dict.fromkeys(name_of(node) for node in rest)
@@ -337,23 +346,6 @@ def _summary(operators: Iterable[str]) -> str:
     return f"expressed by {names}" if names else "expressed by constants"
 
 
-def _joined(why: str, more: str) -> str:
-    return f"{why}; {more}" if more else why
-
-
-def _ways(node: Node) -> Iterator[Way]:
-    """Yield ways to replace a node, the shortest first."""
-    assert node.graph is not None
-    op_type, opset = node.op_type, node.graph.root.opset()
-    if op_type in DECOMPOSITIONS:
-        yield _decomposition(op_type)
-    for version in sorted(_versions(op_type, opset), key=lambda version: abs(version - opset)):
-        yield _longer_form(op_type, version)
-    first = first_opset(op_type)
-    if first is not None and OLDEST < first <= opset:
-        yield _via_older_opset(first)
-
-
 def _versions(op_type: str, opset: int) -> set[int]:
     """The opsets in which an operator may have a longer form or a function."""
     schema = schema_at(op_type, opset)
@@ -364,39 +356,17 @@ def _versions(op_type: str, opset: int) -> set[int]:
     return {version for version in versions if OLDEST < version <= REVIEWED or version == opset}
 
 
-def _decomposition(op_type: str) -> Way:
-    """The decomposition that holds in every opset."""
-
-    def way(scratch: Model) -> None:
-        engine = Engine(scratch)
-        for node in scratch.graph.nodes():
-            if node.is_op(op_type):
-                engine.replace_node(DECOMPOSITIONS[op_type], node, scratch.opset())
-
-    return way
-
-
-def _longer_form(op_type: str, version: int) -> Way:
-    """The longer form, or the function, of an operator in an opset."""
+def _expansion(op_type: str, version: int, form: Decomposition | None = None) -> Way:
+    """The form of an operator in an opset: a decomposition, a longer form, its function, or what
+    conversion makes of it below its first opset."""
 
     def way(scratch: Model) -> None:
         opset, ir_version = scratch.opset(), scratch.ir_version
-        convert(scratch, version)
+        convert(scratch, version, ir_version)
         engine = Engine(scratch)
         for node in scratch.graph.nodes():
             if node.is_op(op_type):
-                engine.expand_node(node, version)
-        convert(scratch, opset, ir_version)
-
-    return way
-
-
-def _via_older_opset(first: int) -> Way:
-    """The form of an operator below its first opset."""
-
-    def way(scratch: Model) -> None:
-        opset, ir_version = scratch.opset(), scratch.ir_version
-        convert(scratch, first - 1, ir_version)
+                engine.expand_node(node, version, form)
         convert(scratch, opset, ir_version)
 
     return way

@@ -130,8 +130,7 @@ class _Reader:
 
     def _anywhere(self, table: Mapping[str, Any]) -> Form:
         static = (_ANY_SHAPE,) if table.get("static_shapes") else ()
-        types = self._types("", table)
-        return Form(static=static, max_rank=self._rank("", table), **types)
+        return Form(static=static, **self._limits("", table))
 
     def _listed(self, key: str, items: Iterable[str]) -> dict[str, tuple[Opsets, ...]]:
         """Parse operators, each with its ranges: "Add", "Resize 11-17", "Pad 11 13-"."""
@@ -187,36 +186,24 @@ class _Reader:
         for name, ranks in table.get("ranks", {}).items():
             if not _is_list(ranks, int):
                 self._fail(f"{at}ranks.{name}", "write a list of numbers")
-        keys = (*_ATTRIBUTE_LISTS, *_INPUT_LISTS)
-        lists: dict[str, Any] = {key: tuple(table.get(key, ())) for key in keys}
-        return Form(
-            attributes={name: tuple(v) for name, v in table.get("attributes", {}).items()},
-            lacks_attributes={
-                name: tuple(v) for name, v in table.get("lacks_attributes", {}).items()
-            },
-            **lists,
-            ranks={name: tuple(ranks) for name, ranks in table.get("ranks", {}).items()},
-            max_rank=self._rank(at, table),
-            why=table.get("why", ""),
-            **self._types(at, table),
-        )
+        fields = {key: _frozen(value) for key, value in table.items()}
+        return Form(**{**fields, **self._limits(at, table)})
 
-    def _types(self, at: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    def _limits(self, at: str, table: Mapping[str, Any]) -> dict[str, Any]:
+        """Check and parse the limits of rank and types, of one form or of all."""
+        rank = table.get("max_rank")
+        if rank is not None and rank < 0:
+            self._fail(f"{at}max_rank", f"a rank is 0 or more, not {rank}")
         for key in ("element_types", "lacks_element_types"):
             for name in table.get(key, ()):
                 if name not in _TYPES:
                     self._fail(at + key, f"there is no type '{name}'; {instead(name, _TYPES)}")
         names = table.get("element_types")
         return {
+            "max_rank": rank,
             "element_types": None if names is None else frozenset(names),
             "lacks_element_types": frozenset(table.get("lacks_element_types", ())),
         }
-
-    def _rank(self, at: str, table: Mapping[str, Any]) -> int | None:
-        rank: int | None = table.get("max_rank")
-        if rank is not None and rank < 0:
-            self._fail(f"{at}max_rank", f"a rank is 0 or more, not {rank}")
-        return rank
 
     def _require(
         self,
@@ -241,6 +228,13 @@ class _Reader:
 
     def _fail(self, key: str, what: str) -> NoReturn:
         raise TargetError(f"{self.place}: {key}: {what}")
+
+
+def _frozen(value: Any) -> Any:
+    """A value with tuples for lists, also those in a table."""
+    if isinstance(value, dict):
+        return {name: tuple(items) for name, items in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _is_list(value: Any, kind: type) -> bool:

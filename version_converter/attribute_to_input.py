@@ -98,18 +98,16 @@ def to_attribute(draft: NodeDraft, move: Move) -> None:
             draft.set(move.attribute, move.absent)
         return
     array = draft.required_constant(move.position, f"input '{move.attribute}'")
-    if move.form not in ("ints", "floats"):
-        draft.one_number(array, f"'{move.attribute}'")
-    elif array.size > _MOST_NUMBERS:
-        draft.refuse(f"'{move.attribute}' holds {array.size} numbers, which no attribute should")
     draft.set_input(move.position, None)
+    if array.size > _MOST_NUMBERS:
+        draft.refuse(f"'{move.attribute}' holds {array.size} numbers, which no attribute should")
     if move.form in ("ints", "floats"):
         kind = onnx.AttributeProto.INTS if move.form == "ints" else onnx.AttributeProto.FLOATS
         draft.set(move.attribute, array.reshape(-1).tolist(), kind)
-    elif move.form in ("int", "scalar int"):
-        draft.set(move.attribute, int(array.reshape(())))
-    else:
-        draft.set(move.attribute, single(draft, move.attribute, array))
+        return
+    number = draft.one_number(array, f"'{move.attribute}'")
+    is_int = move.form in ("int", "scalar int")
+    draft.set(move.attribute, int(number) if is_int else single(draft, move.attribute, array))
 
 
 def single(draft: NodeDraft, name: str, array: Array) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ..analysis.conformance import Conformance, rank_fault
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.provenance import origins
-from ..ir import Function, Graph, Model, Node, Operator, Value, nearest
+from ..ir import Function, Model, Node, Operator, Value, nearest
 from ..ir.attributes import LARGE
 from ..ops.schemas import operators, schema_at
 from ..passes import Progress
@@ -56,7 +56,7 @@ class Engine:
         self._explained: dict[Value, str] = {}
         # Nodes that stand for another one, with its path and operator.
         self._origins: dict[Node, tuple[str, str]] = {}
-        self._operators = DraftOperators()
+        self._operators: dict[tuple[object, ...], Operator] = {}
 
     def convert(
         self, root: Model | Function, target: int, progress: Progress | None = None
@@ -103,7 +103,11 @@ class Engine:
             if node.stands:
                 inside = self._visit(node, source, target, batch)
                 nodes += [n for n in inside if worklist.is_due(n, source)]
-        self._convert_by_onnx(batch)
+        converted, refused = batch.run()
+        for node, values in converted:
+            self._supersede(node, values)
+        for node, reason in refused:
+            self._fail(node, source, target, reason)
         # Scans come last: copies of their bodies need the next version.
         if crossing is not None and not self.failures:
             self._cross(crossing, source, target)
@@ -164,7 +168,7 @@ class Engine:
             what = "is deprecated" if is_deprecated else "does not exist"
             draft.refuse(f"{draft.op_type} {what} in opset {target}")
         conform(draft, schema)
-        redraft(node, draft, schema.max_output, self._operators)
+        _redraft(node, draft, schema.max_output, _operator_of(draft, self._operators))
         self.types.mark_converted(node)
 
     def _fall_back(self, node: Node, source: int, target: int, refusal: Refused) -> list[Node]:
@@ -187,30 +191,25 @@ class Engine:
         self._supersede(node, results)
         return inside
 
-    def expand_node(self, node: Node, version: int) -> None:
+    def expand_node(self, node: Node, version: int, form: Form | None = None) -> None:
         """Replace a node by its longer form or its function, in the same version.
 
-        Raises:
-            Refused: it has neither in that version; the model is unchanged.
-        """
-        draft = self._draft(node, version, version - 1)
-        self._require_presence(draft)
-        results, _ = self._longer_form(draft)
-        self._supersede(node, results)
-
-    def replace_node(
-        self, form: Callable[[NodeDraft], Sequence[Value | None]], node: Node, version: int
-    ) -> None:
-        """Replace a node by the nodes of a form, all of the same version.
+        Args:
+            node: the node.
+            version: its version.
+            form: computes the replacements in the place of both.
 
         Raises:
-            Refused: the form does not support the node; the model is unchanged.
+            Refused: no form supports the node; the model is unchanged.
         """
-        draft = self._draft(node, version, version)
+        draft = self._draft(node, version, version if form else version - 1)
         self._require_presence(draft)
-        require_types(draft)
-        results = form(draft)
-        self._require_conformance(node, draft.added, version)
+        if form is None:
+            results, _ = self._longer_form(draft)
+        else:
+            require_types(draft)
+            results = form(draft)
+            self._require_conformance(node, draft.added, version)
         self._supersede(node, results)
 
     def _draft(self, node: Node, source: int, target: int) -> NodeDraft:
@@ -305,14 +304,6 @@ class Engine:
             origin = self._origins.get(node, (node.path, node.op_type))
             self._origins.update((new, origin) for new in added)
 
-    def _convert_by_onnx(self, batch: Batch) -> None:
-        """Convert the batch by `onnx.version_converter`."""
-        converted, refused = batch.run()
-        for node, values in converted:
-            self._supersede(node, values)
-        for node, reason in refused:
-            self._fail(node, batch.source, batch.target, reason)
-
     def _skip(self, node: Node, version: int) -> None:
         """Exclude a node, to find what else cannot be converted."""
         self._stuck.add(node)
@@ -336,7 +327,9 @@ class Engine:
         single = {v.producer for v in values if v is not None}
         for old, new in zip(node.outputs, values, strict=False):
             if old is not None and new is not None:
-                self._replace(graph, old, new)
+                output = graph.supersede(old, new)
+                for value in dict.fromkeys((new, output)):
+                    self.types.transfer(old, value)
         inputs = list(node.inputs)
         graph.remove(node)
         drop_unused(inputs)
@@ -344,11 +337,6 @@ class Engine:
             (last,) = single
             if last is not None and last.graph is graph:
                 inherit(last, node)
-
-    def _replace(self, graph: Graph, old: Value, new: Value) -> None:
-        output = graph.supersede(old, new)
-        for value in dict.fromkeys((new, output)):
-            self.types.transfer(old, value)
 
 
 def _discard(added: Sequence[Node]) -> None:
@@ -371,27 +359,21 @@ def _missing(op_type: str, version: int) -> str:
     return f"{absence}; it came with opset {since}"
 
 
-class DraftOperators:
-    """Operators of drafts, shared by the nodes that shared the old one."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], Operator] = {}
-
-    def of(self, draft: NodeDraft) -> Operator:
-        """The operator of a draft."""
-        old, attributes = draft.node.op, draft.attributes
-        if old.op_type == draft.op_type and dict(old.attributes) == attributes:
-            return old
-        operator = Operator(draft.op_type, attributes, old.domain, "", old.extra)
-        if any(message.type in LARGE for message in attributes.values()):
-            return operator
-        content = [(name, message.SerializeToString()) for name, message in attributes.items()]
-        return self._known.setdefault((old, draft.op_type, *content), operator)
+def _operator_of(draft: NodeDraft, shared: dict[tuple[object, ...], Operator]) -> Operator:
+    """The operator of a draft, shared by the nodes that shared the old one."""
+    old, attributes = draft.node.op, draft.attributes
+    if old.op_type == draft.op_type and dict(old.attributes) == attributes:
+        return old
+    operator = Operator(draft.op_type, attributes, old.domain, "", old.extra)
+    if any(message.type in LARGE for message in attributes.values()):
+        return operator
+    content = [(name, message.SerializeToString()) for name, message in attributes.items()]
+    return shared.setdefault((old, draft.op_type, *content), operator)
 
 
-def redraft(node: Node, draft: NodeDraft, max_output: int, operators: DraftOperators) -> None:
+def _redraft(node: Node, draft: NodeDraft, max_output: int, op: Operator) -> None:
     """Apply a draft to its node, without touching what did not change."""
-    graph, op = draft.graph, operators.of(draft)
+    graph = draft.graph
     if op is not node.op:
         graph.set_operator(node, op)
     if draft.inputs != list(node.inputs):

@@ -47,12 +47,16 @@ def tuples_of_elements(draft: NodeDraft, axis: int, rank: int) -> Value:
             part = draft.const(grid[place], "numbers")
         else:
             around = draft.emit("Shape", [indices], "around")
-            part = numbers_below(draft, length_of(draft, around, place, rank=1))
-            if place < rank - 1:
-                part = draft.unsqueeze(part, range(1, rank - place))
+            part = numbers_along(draft, around, place, rank)
             part = draft.emit("Expand", [part, around], "numbers")
         columns.append(draft.unsqueeze(part, [rank]))
     return draft.emit("Concat", columns, "tuples", axis=rank)
+
+
+def numbers_along(draft: NodeDraft, shape: Value, axis: int, rank: int) -> Value:
+    """The numbers 0, 1, ... of one axis of a shape, which broadcast to that."""
+    numbers = numbers_below(draft, length_of(draft, shape, axis, rank=1))
+    return numbers if axis == rank - 1 else draft.unsqueeze(numbers, range(1, rank - axis))
 
 
 def _length(draft: NodeDraft, axis: int) -> Value:

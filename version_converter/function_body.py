@@ -27,6 +27,7 @@ from ..ops.elementwise import CastLike, Elementwise, OfEach
 from ..ops.schemas import Schema, default_of, formals, schema_at
 from ..reference.functions import specialize
 from .declaring import declare_results
+from .node_draft import for_outputs
 from .registry import BODY_MENDS
 from .schemas import changes
 from .types import Types
@@ -50,8 +51,8 @@ def function_body(node: Node, version: int, types: Types) -> onnx.FunctionProto 
         return None
     proto = specialize(onnx.FunctionProto.FromString(content), _attributes(node, schema))
     _make_scalar(proto)
-    for mend in BODY_MENDS.get(node.op_type, ()):
-        mend(proto)
+    if node.op_type in BODY_MENDS:
+        BODY_MENDS[node.op_type](proto)
     # A body for an older opset holds as long as none of its operators has changed since.
     body_opset = next((o.version for o in proto.opset_import if o.domain == ""), version)
     holds = not any(changes(inner.op_type, body_opset, version) for inner in proto.node)
@@ -145,8 +146,7 @@ def instantiate_function(
     if not isinstance(graph.root, Function):
         _fold(graph, results, added, types, Folder(types.model))
         added = [new for new in added if new.graph is not None]
-    values = iter(results)
-    return [None if output is None else next(values) for output in node.outputs], added
+    return for_outputs(node, results), added
 
 
 def _fold(

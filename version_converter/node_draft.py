@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +21,12 @@ from .types import Types, shape_of
 
 EXACT = 2.0**53
 """Below this number every integer is exact as a 64-bit float, and no other is rounded to it."""
+
+
+def for_outputs(node: Node, values: Iterable[Value]) -> list[Value | None]:
+    """Values in the places of a node's outputs, none for those that it omits."""
+    present = iter(values)
+    return [None if output is None else next(present) for output in node.outputs]
 
 
 class NodeDraft:

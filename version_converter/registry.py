@@ -42,8 +42,8 @@ ADDED_VALUES: dict[str, dict[str, dict[Any, int]]] = {}
 HARMLESS: set[tuple[str, str]] = set()
 """Operators with attributes that an older version does not need."""
 
-BODY_MENDS: dict[str, tuple[Callable[[onnx.FunctionProto], None], ...]] = {}
-"""By operator: corrections of its function in onnx."""
+BODY_MENDS: dict[str, Callable[[onnx.FunctionProto], None]] = {}
+"""By operator: the correction of its function in onnx."""
 
 INEXACT_BODIES: set[str] = set()
 """Operators whose function in onnx is less accurate, or differs."""
@@ -120,21 +120,6 @@ def harmless(*op_types: str, attribute: str) -> None:
 def inexact_body(*op_types: str) -> None:
     """Register operators that are never replaced by their function in onnx."""
     INEXACT_BODIES.update(op_types)
-
-
-def mend_body(
-    *op_types: str,
-) -> Callable[[Callable[[onnx.FunctionProto], None]], Callable[[onnx.FunctionProto], None]]:
-    """Register a correction of the operators' function in onnx."""
-
-    def register(
-        mend: Callable[[onnx.FunctionProto], None],
-    ) -> Callable[[onnx.FunctionProto], None]:
-        for op_type in op_types:
-            BODY_MENDS[op_type] = (*BODY_MENDS.get(op_type, ()), mend)
-        return mend
-
-    return register
 
 
 def expand_longer_form(draft: NodeDraft) -> Outcome:

@@ -10,8 +10,8 @@ Source: operator specification, Resize, `coordinate_transformation_mode`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -81,33 +81,24 @@ def _axes(draft: NodeDraft) -> Iterator[Axis]:
     shape, scales = draft.shape(), draft.constant(2)
     if shape is None:
         draft.refuse_unknown("pixel by pixel needs the shape of input 0, which")
-    if scales is not None and scales.size:
-        return _by_scales(draft, shape, scales)
-    return _by_sizes(draft, shape)
-
-
-def _by_scales(draft: NodeDraft, shape: Sequence[int | None], scales: Array) -> Iterator[Axis]:
-    scales = positive_scales(draft, scales).reshape(-1)
-    _check_count(draft, len(scales), len(shape))
-    for axis, (before, scale) in enumerate(zip(shape, scales, strict=True)):
-        if scale != 1:
-            length = _pixels(draft, axis, before)
-            after = int(np.float32(length) * np.float32(scale))
-            yield Axis(axis, length, _written(draft, after), np.float32(scale))
-
-
-def _by_sizes(draft: NodeDraft, shape: Sequence[int | None]) -> Iterator[Axis]:
-    lengths = output_lengths(draft)
-    if lengths is None:
-        _refuse_run_time(draft)
-    _check_count(draft, len(lengths), len(shape))
-    for axis, (before, after) in enumerate(zip(shape, lengths, strict=True)):
-        if after is None:
-            _refuse_run_time(draft)
-        if after not in (SAME_LENGTH, before):
-            length = _pixels(draft, axis, before)
-            scale = np.float32(after) / np.float32(length)
-            yield Axis(axis, length, _written(draft, after), scale)
+    by_scales = scales is not None and bool(scales.size)
+    factors: list[Any] | None = output_lengths(draft)
+    if scales is not None and by_scales:
+        factors = positive_scales(draft, scales).reshape(-1).tolist()
+    if factors is not None and len(factors) != len(shape):
+        draft.refuse(f"it has {len(factors)} scales or sizes for {len(shape)} axes")
+    if factors is None or None in factors:
+        why = "pixel by pixel needs constant scales or sizes"
+        draft.refuse(why, draft.input(3) or draft.input(2))
+    for axis, (before, factor) in enumerate(zip(shape, factors, strict=True)):
+        if factor in ((1,) if by_scales else (SAME_LENGTH, before)):
+            continue
+        length = _pixels(draft, axis, before)
+        scale = np.float32(factor) if by_scales else np.float32(factor) / np.float32(length)
+        after = int(np.float32(length) * scale) if by_scales else factor
+        if after > _LONGEST:
+            draft.refuse(f"{after} pixels are too many to be written out")
+        yield Axis(axis, length, after, scale)
 
 
 SAME_LENGTH = -1
@@ -132,23 +123,8 @@ def output_lengths(draft: NodeDraft) -> list[int | None] | None:
     ]
 
 
-def _refuse_run_time(draft: NodeDraft) -> NoReturn:
-    draft.refuse("pixel by pixel needs constant scales or sizes", draft.input(3) or draft.input(2))
-
-
-def _check_count(draft: NodeDraft, count: int, axes: int) -> None:
-    if count != axes:
-        draft.refuse(f"it has {count} scales or sizes for {axes} axes")
-
-
 _LONGEST = 1 << 20
 """Limit of pixels along an axis that a constant lists."""
-
-
-def _written(draft: NodeDraft, length: int) -> int:
-    if length > _LONGEST:
-        draft.refuse(f"{length} pixels are too many to be written out")
-    return length
 
 
 def positive_scales(draft: NodeDraft, scales: Array) -> Array:

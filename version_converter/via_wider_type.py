@@ -7,14 +7,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import onnx
 
 from ..ir import Value
-from .node_draft import NodeDraft
+from .node_draft import NodeDraft, for_outputs
 
 _T = onnx.TensorProto
 TINY = (_T.INT8, _T.UINT8)
@@ -48,17 +47,8 @@ Selections and comparisons only: their outputs are inputs or truth values.
 """
 
 
-def compute_via(
-    version: int,
-    *op_types: str,
-    types: Sequence[int],
-    via: int,
-    inputs: Sequence[int] = (0,),
-    outputs: Sequence[int] = (0,),
-    offset: int = 0,
-) -> None:
+def compute_via(version: int, *op_types: str, row: Detour) -> None:
     """Register types that operators compute in another type below an opset."""
-    row = Detour(tuple(types), via, tuple(inputs), tuple(outputs), offset)
     for op_type in op_types:
         DETOURS.setdefault((op_type, version), []).append(row)
 
@@ -70,10 +60,8 @@ def detour(draft: NodeDraft) -> list[Value | None] | None:
         return None
     rows = DETOURS.get((draft.op_type, draft.source), ())
     row = next((row for row in rows if elem_type in row.types), None)
-    return None if row is None else _computed(draft, row, elem_type)
-
-
-def _computed(draft: NodeDraft, row: Detour, elem_type: int) -> list[Value | None]:
+    if row is None:
+        return None
     draft.builder.opset = draft.source
     offset = _offset(draft, row)
     for index in row.inputs:
@@ -81,16 +69,9 @@ def _computed(draft: NodeDraft, row: Detour, elem_type: int) -> list[Value | Non
         if value is not None:
             wide = draft.cast(value, row.via)
             draft.set_input(index, wide if offset is None else draft.emit("Add", [wide, offset]))
-    present = [value is not None for value in draft.node.outputs]
-    values = iter(
-        draft.emit_all(
-            draft.op_type,
-            draft.inputs,
-            [f"in_{index}" for index, there in enumerate(present) if there],
-            attributes=draft.attributes,
-        )
-    )
-    results = [next(values) if there else None for there in present]
+    labels = [f"in_{at}" for at, value in enumerate(draft.node.outputs) if value is not None]
+    values = draft.emit_all(draft.op_type, draft.inputs, labels, attributes=draft.attributes)
+    results = for_outputs(draft.node, values)
     for index in row.outputs:
         value = results[index]
         if value is not None:

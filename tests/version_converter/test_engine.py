@@ -115,6 +115,6 @@ def test_a_node_is_said_in_other_words_of_its_own_version():
 def test_a_node_is_said_by_a_form_in_its_own_version():
     carrier, model = engine("g (float[N] x) => (y) { y = Neg (x) }")
     (node,) = model.graph.nodes()
-    carrier.replace_node(lambda draft: [draft.emit("Abs", [draft.input(0)])], node, 17)
+    carrier.expand_node(node, 17, lambda draft: [draft.emit("Abs", [draft.input(0)])])
     assert [n.op_type for n in model.graph.nodes()] == ["Abs"]
     assert model.graph.outputs[0].name == "y"

@@ -20,6 +20,7 @@ ASKED = {
     "required_constant": "{} of it",
     "required_rank": "{} needs the rank",
     "required_dtype": "{} needs the one element type",
+    "required_elem_type": "{} needs the one element type",
 }
 """What is said where something is asked for that is not known, by method."""
 

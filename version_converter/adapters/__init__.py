@@ -22,8 +22,8 @@ To add a step, edit the operator's file, or add a file here, which registers its
   that became inputs. They run both ways, after the functions of the step.
 - `negative_axes("Concat", axis=Axis("axis"))` (`version_converter/negative_axes.py`): axes may be
   negative from opset 11 on.
-- `compute_via(12, "MaxPool", types=..., via=...)` (`version_converter/via_wider_type.py`): types
-  that are computed in another type below an opset, where the step is refused otherwise.
+- `compute_via(12, "MaxPool", row=Detour(...))` (`version_converter/via_wider_type.py`): types that
+  are computed in another type below an opset, where the step is refused otherwise.
 - `added_values(19, "Pad", attribute="mode", values=[b"wrap"])` and `harmless(...)`
   (`version_converter/registry.py`): values of attributes that came later, and attributes that a
   version does not need.

@@ -31,25 +31,14 @@ def replace_by_initializer(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "Constant")
-def convert_sparse_value(draft: NodeDraft) -> None:
-    """Before opset 11 a Constant holds a dense tensor."""
-    if "value" not in draft.attributes:
-        _as_tensor(draft)
-
-
 @downgrade(12, "Constant")
-def convert_scalar_value(draft: NodeDraft) -> None:
-    """Before opset 12 a Constant has no numbers and strings of its own, only tensors."""
-    if not draft.attributes.keys() & {"value", "sparse_value"}:
-        _as_tensor(draft)
-
-
-def _as_tensor(draft: NodeDraft) -> None:
-    if "sparse_value" in draft.attributes:
-        tensor: Tensor | None = Tensor(draft.attributes["sparse_value"].sparse_tensor)
-    else:
-        value = draft.node.outputs[0]
-        tensor = None if value is None else value.constant
+def convert_value(draft: NodeDraft) -> None:
+    """Before opset 12 a Constant has no numbers and strings of its own, only tensors; before opset
+    11 only dense ones."""
+    if "value" in draft.attributes or ("sparse_value" in draft.attributes and draft.source == 12):
+        return
+    sparse, value = draft.attributes.get("sparse_value"), draft.node.output()
+    tensor = value.constant if sparse is None else Tensor(sparse.sparse_tensor)
     if tensor is None:
         draft.refuse("its value comes from the calls of the function; inline it first")
     draft.attributes = dict(constant_operator(tensor).attributes)

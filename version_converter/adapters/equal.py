@@ -14,16 +14,11 @@ import onnx
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import halves, is_float
-from ..via_wider_type import SHORT, compute_via
+from ..via_wider_type import SHORT, Detour, compute_via
 
-compute_via(
-    11,
-    "Equal",
-    types=(*SHORT, onnx.TensorProto.UINT32),
-    via=onnx.TensorProto.INT64,
-    inputs=(0, 1),
-    outputs=(),
-)
+_T = onnx.TensorProto
+
+compute_via(11, "Equal", row=Detour((*SHORT, _T.UINT32), _T.INT64, inputs=(0, 1), outputs=()))
 
 
 @downgrade(11, "Equal")

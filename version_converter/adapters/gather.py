@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Value
-from ..flat_indices import as_int64, depth_of, flat_index, from_the_front, rows
+from ..flat_indices import as_int64, depth_of, flat_index, from_the_front, numbers_along, rows
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
-from ..snippets import length_of, numbers_below
+from ..snippets import length_of
 
 
 @longer_form(11, "GatherND")
@@ -97,9 +97,7 @@ def _places_at_run_time(draft: NodeDraft, rank: int) -> Value:
         if axis == along:
             part = from_the_front(draft, as_int64(draft, 1), length)
         else:
-            part = numbers_below(draft, length_of(draft, index_shape, axis, rank=1))
-            if axis < rank - 1:
-                part = draft.unsqueeze(part, range(1, rank - axis))
+            part = numbers_along(draft, index_shape, axis, rank)
         part = part if step is None else draft.emit("Mul", [part, step], "part")
         flat = part if flat is None else draft.emit("Add", [flat, part], "flat")
         step = length if step is None else draft.emit("Mul", [step, length], "step")

@@ -13,13 +13,11 @@ import onnx
 from ..node_draft import EXACT, NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import halves
-from ..via_wider_type import WORDS, compute_via
+from ..via_wider_type import WORDS, Detour, compute_via
 
 _DOUBLE = onnx.TensorProto.DOUBLE
 
-compute_via(
-    9, "Less", "Greater", types=WORDS, via=onnx.TensorProto.DOUBLE, inputs=(0, 1), outputs=()
-)
+compute_via(9, "Less", "Greater", row=Detour(WORDS, _DOUBLE, inputs=(0, 1), outputs=()))
 
 
 @longer_form(9, "Less", "Greater")

@@ -12,15 +12,11 @@ import onnx
 
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
-from ..via_wider_type import SHORT, compute_via
+from ..via_wider_type import SHORT, Detour, compute_via
 
-compute_via(
-    10,
-    "Mod",
-    types=(*SHORT, onnx.TensorProto.UINT32),
-    via=onnx.TensorProto.INT64,
-    inputs=(0, 1),
-)
+_T = onnx.TensorProto
+
+compute_via(10, "Mod", row=Detour((*SHORT, _T.UINT32), _T.INT64, inputs=(0, 1)))
 
 
 @downgrade(10, "Mod")

@@ -20,14 +20,14 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form
-from ..via_wider_type import WORDS, compute_via
+from ..via_wider_type import WORDS, Detour, compute_via
 
 move_attributes(
     11,
     "Pad",
     moves=[Move("pads", 1, "ints"), Move("value", 2, "like data", absent=0.0)],
 )
-compute_via(11, "Pad", types=WORDS, via=onnx.TensorProto.DOUBLE, inputs=(0, 2))
+compute_via(11, "Pad", row=Detour(WORDS, onnx.TensorProto.DOUBLE, inputs=(0, 2)))
 added_values(19, "Pad", attribute="mode", values=[b"wrap"])
 
 

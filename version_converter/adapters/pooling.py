@@ -19,12 +19,12 @@ import onnx
 from ...ir import Array
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form, upgrade
-from ..via_wider_type import TINY, compute_via
+from ..via_wider_type import TINY, Detour, compute_via
 from ..windows import Window, gather_windows, pad_windows, sides, windows
 
 # It orders indices, which opset 7 does not return.
 harmless("MaxPool", attribute="storage_order")
-compute_via(12, "MaxPool", types=TINY, via=onnx.TensorProto.FLOAT)
+compute_via(12, "MaxPool", row=Detour(TINY, onnx.TensorProto.FLOAT))
 
 
 @longer_form(10, "MaxPool")

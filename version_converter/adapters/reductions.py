@@ -22,7 +22,7 @@ from ..chosen_axes import OTHERS, ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, inexact_body, longer_form
-from ..via_wider_type import compute_via
+from ..via_wider_type import Detour, compute_via
 
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Reductions that return their input over no axes; the others still compute roots, squares or
@@ -42,11 +42,11 @@ _ON_ELEMENTS = {
 inexact_body("ReduceLogSumExp")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
 _T = onnx.TensorProto
-compute_via(12, "ReduceMax", "ReduceMin", types=[_T.UINT8], via=_T.INT32)
-compute_via(12, "ReduceMax", "ReduceMin", types=[_T.INT8], via=_T.INT32, offset=128)
+compute_via(12, "ReduceMax", "ReduceMin", row=Detour((_T.UINT8,), _T.INT32))
+compute_via(12, "ReduceMax", "ReduceMin", row=Detour((_T.INT8,), _T.INT32, offset=128))
 move_attributes(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
 move_attributes(18, *OTHERS, moves=[Move("axes", 1, "ints")])
-compute_via(20, "ReduceMax", "ReduceMin", types=[_T.BOOL], via=_T.UINT8)
+compute_via(20, "ReduceMax", "ReduceMin", row=Detour((_T.BOOL,), _T.UINT8))
 
 
 @downgrade(13, "ReduceSum")

@@ -20,21 +20,14 @@ from ..registry import downgrade
 @downgrade(11, "Scan")
 def count_scan_axes(draft: NodeDraft) -> None:
     """Convert negative axes to positive ones, by the rank of each input or output."""
-    body = draft.body("body")
-    scanned = draft.attribute("num_scan_inputs")
-    states = len(draft.inputs) - scanned
-    inputs = [draft.rank(states + index) for index in range(scanned)]
-    outputs = []
-    for value in body.outputs[states:]:
-        rank = draft.types.rank(value)
-        outputs.append(None if rank is None else rank + 1)
-    for name, ranks in (("scan_input_axes", inputs), ("scan_output_axes", outputs)):
+    states = len(draft.inputs) - draft.attribute("num_scan_inputs")
+    inputs, elements = draft.inputs[states:], draft.body("body").outputs[states:]
+    for name, values, more in (("scan_input_axes", inputs, 0), ("scan_output_axes", elements, 1)):
         axes = draft.attribute(name) if name in draft.attributes else []
         if all(axis >= 0 for axis in axes):
             continue
-        counted = []
-        for axis, rank in zip(axes, ranks, strict=True):
-            if axis < 0 and rank is None:
-                draft.refuse(f"a negative axis in '{name}' needs a rank that is not known")
-            counted.append(axis + (rank or 0) if axis < 0 else axis)
-        draft.set(name, counted)
+        ranks = [draft.types.rank(value) for value in values]
+        pairs = list(zip(axes, ranks, strict=True))
+        if any(axis < 0 and rank is None for axis, rank in pairs):
+            draft.refuse(f"a negative axis in '{name}' needs a rank that is not known")
+        draft.set(name, [axis + ((rank or 0) + more) * (axis < 0) for axis, rank in pairs])

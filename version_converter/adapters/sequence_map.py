@@ -19,7 +19,7 @@ import onnx
 
 from ...ir import Graph, Template, Value
 from ..loops import counted_loop
-from ..node_draft import NodeDraft
+from ..node_draft import NodeDraft, for_outputs
 from ..registry import Outcome, longer_form
 
 
@@ -52,9 +52,7 @@ def insert_in_a_loop(draft: NodeDraft) -> Outcome:
         return [draft.emit("SequenceInsert", pair, "after") for pair in pairs]
 
     trip_count = draft.emit("SequenceLength", [draft.input(0)], "count")
-    mapped: list[Value | None] = list(counted_loop(draft, trip_count, starts, types, iterate))
-    present = iter(mapped)
-    return [None if output is None else next(present) for output in draft.node.outputs]
+    return for_outputs(draft.node, counted_loop(draft, trip_count, starts, types, iterate))
 
 
 def _element(draft: NodeDraft, value: Value, info: onnx.ValueInfoProto) -> int:

@@ -18,14 +18,14 @@ from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form
 from ..snippets import halves, length_of, pick
-from ..via_wider_type import WORDS, compute_via
+from ..via_wider_type import WORDS, Detour, compute_via
 
 _DOUBLE = onnx.TensorProto.DOUBLE
 _LOWEST = -1e300
 """A double below every float but -inf."""
 
 move_attributes(10, "TopK", moves=[Move("k", 1, "int")])
-compute_via(11, "TopK", types=WORDS, via=_DOUBLE)
+compute_via(11, "TopK", row=Detour(WORDS, _DOUBLE))
 # Sorted results are one of the orders that unsorted ones may have.
 harmless("TopK", attribute="sorted")
 

@@ -121,11 +121,7 @@ def _factor(before: int | None, after: int | None) -> np.float32 | None:
     return factor if float(factor) == after / before else None
 
 
-def _places_as_before(
-    draft: NodeDraft,
-    mode: str,
-    scales: Array | None,
-) -> bool:
+def _places_as_before(draft: NodeDraft, mode: str, scales: Array | None) -> bool:
     if scales is not None and (scales == 1).all():
         return True
     places, rounding = draft.text("coordinate_transformation_mode"), draft.text("nearest_mode")
@@ -174,15 +170,13 @@ def add_empty_inputs(draft: NodeDraft) -> None:
 @downgrade(18, "Resize")
 def expand_axes(draft: NodeDraft) -> None:
     """Before opset 18: scales and sizes for all axes."""
-    if draft.attribute("antialias"):
-        draft.refuse("antialias = 1 does not exist in opset 17")
     policy = draft.text("keep_aspect_ratio_policy")
     if policy not in ("", "stretch") and draft.input(3) is not None:
         draft.refuse(f"keep_aspect_ratio_policy = '{policy}' does not exist in opset 17")
     axes = draft.attribute("axes") if "axes" in draft.attributes else None
     if axes is not None:
         _spread(draft, axes)
-    draft.drop("antialias", "keep_aspect_ratio_policy", "axes")
+    draft.drop("keep_aspect_ratio_policy", "axes")
 
 
 def _spread(draft: NodeDraft, axes: list[int]) -> None:

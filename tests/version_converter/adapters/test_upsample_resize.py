@@ -199,7 +199,7 @@ def test_some_axes_by_what_run_time_says():
 def test_a_resize_of_opset_18_that_17_cannot_say():
     signature = "float[1, 1, 2, 2] x, float[4] s, int64[4] t"
     body = "y = Resize <antialias = 1> (x, , s)"
-    assert_refuses(body, 18, 17, "antialias = 1 does not exist in opset 17", signature)
+    assert_refuses(body, 18, 17, "'antialias' = 1 does not exist in opset 17", signature)
     body = 'y = Resize <keep_aspect_ratio_policy = "not_larger"> (x, , , t)'
     assert_refuses(body, 18, 17, "'not_larger' does not exist in opset 17", signature)
     body = 'y = Resize <keep_aspect_ratio_policy = "not_larger", antialias = 0> (x, , s)'
