@@ -66,12 +66,7 @@ class Comparison(NamedTuple):
 
 
 class ConditionReader:
-    """Reader of the parts of one Loop's conditions.
-
-    Args:
-        loop: the Loop.
-        inference: the facts of the values.
-    """
+    """Reader of the parts of one Loop's conditions."""
 
     def __init__(self, loop: Node, inference: ShapeInference) -> None:
         body = loop.body("body")

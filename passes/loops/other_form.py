@@ -22,14 +22,8 @@ PlanT = TypeVar("PlanT")
 class OtherForm(abc.ABC, Generic[PlanT]):
     """Converter of each construct of a kind to the other kind.
 
-    Args:
-        model: the model.
-        inference: the facts of its values.
-
     Attributes:
         op_type: the operator of the constructs.
-        inference: the facts of the model's values.
-        folder: the folder of constants.
     """
 
     op_type: ClassVar[str]

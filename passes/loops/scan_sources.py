@@ -15,11 +15,6 @@ class ScanSources:
 
     onnxruntime crashes on some empty tensors with another scanned axis.
 
-    Args:
-        graph: the graph of the Scan.
-        loop_view: the Loop.
-        fold: the folder of constants.
-
     Attributes:
         values: the scan inputs.
         backward: for each, true if scanned from its end.

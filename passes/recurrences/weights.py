@@ -6,6 +6,7 @@ outside of the loop.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -67,21 +68,19 @@ class Matrix(NamedTuple):
         )
 
 
+@dataclasses.dataclass(frozen=True)
 class Weights:
     """Arithmetic on weights, by numpy or by nodes.
 
-    Args:
+    Attributes:
         emit: the builder of nodes for run-time weights.
         same: the outside value of a loop-invariant value of the body.
         dtype: the element type.
     """
 
-    def __init__(
-        self, emit: Builder, same: Callable[[Value], Operand], dtype: np.dtype[np.generic]
-    ) -> None:
-        self.emit = emit
-        self.same = same
-        self.dtype = dtype
+    emit: Builder
+    same: Callable[[Value], Operand]
+    dtype: np.dtype[np.generic]
 
     def block(self, value: Value) -> Block:
         """The elements of a constant value; the value outside for others."""

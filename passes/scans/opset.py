@@ -34,12 +34,10 @@ def carry_scans(
     """Convert all Scans of one opset to another one, with the imports, or change nothing.
 
     Args:
-        pass_: the pass that signs the remarks.
+        pass_, context: the pass that signs the remarks, and its context.
         model: the model; functions that import the opset are converted with it.
-        context: the receiver of the remarks.
         versions: the opsets from and to.
-        obstacle: the reason why a Scan cannot be converted.
-        convert: the conversion of one Scan.
+        obstacle, convert: the reason against the conversion of one Scan, and the conversion.
     """
     source, target = versions
     roots = [root for root in model.roots() if root.opset() == source]
@@ -84,8 +82,7 @@ def survey_scans(
     The survey precedes all conversions: in between, nodes of both opsets coexist.
 
     Args:
-        roots: a model, functions.
-        version: their opset.
+        roots, version: a model, functions, and their opset.
         inference: the facts of their values, extended by those of the Scans.
     """
     surveyed = {}

@@ -39,10 +39,9 @@ class ScanShapes:
     around the Scan and in its body are converted to another opset.
 
     Args:
-        node: the Scan.
+        node, inference: the Scan, and the facts of the values around it.
         version: the opset of its model; in version 8 the batch axis and the length precede the axes
             that the body sees.
-        inference: the facts of the values around it.
     """
 
     def __init__(self, node: Node, version: int, inference: ShapeInference) -> None:

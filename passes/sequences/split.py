@@ -49,11 +49,6 @@ def shape_of(value: Value, inference: ShapeInference) -> tuple[int | None, ...] 
 class Parts:
     """The elements of a SplitToSequence whose number is known (operator specification, 11).
 
-    Args:
-        node: the node.
-        emitter: the builder of its graph.
-        inference: the facts of its operands.
-
     Attributes:
         sizes: the length of each part along the axis; None if known only at run time.
         count: the number of parts.

@@ -133,9 +133,6 @@ class Undecided(Exception):
 class Structures:
     """The sequences and optionals of a model whose structure is known.
 
-    Args:
-        inference: the source of types.
-
     Attributes:
         contents: the structure of values.
         reasons: the obstacle of each node with an unknown result.

@@ -17,13 +17,7 @@ _ALPHA = ("LeakyRelu", "Elu", "ThresholdedRelu", "HardSigmoid")
 
 
 class Activations:
-    """Emitter of activations.
-
-    Args:
-        emit: the builder of the nodes.
-        elem_type: the element type of the values.
-        clip: the limit of the magnitude of operands, if any.
-    """
+    """Emitter of activations."""
 
     def __init__(self, emit: Builder, elem_type: int, clip: float | None) -> None:
         self.emit = emit

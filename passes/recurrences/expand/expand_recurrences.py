@@ -64,9 +64,7 @@ class Expander:
     """Expander of the nodes of a model.
 
     Args:
-        options: the options of the pass.
-        model: the model, changed in place.
-        context: the context of the pass.
+        options, model, context: those of the pass.
         folder: the folder of weights, shared by equal weights of all its models.
     """
 

@@ -33,10 +33,6 @@ _EXPAND = 8
 class Direction:
     """One direction of a node.
 
-    Args:
-        expansion: the node.
-        number: the index of the direction.
-
     Attributes:
         backward: true if it runs from the last element to the first.
         step: the graph of a step.
@@ -105,14 +101,6 @@ class Direction:
 
 class Expansion:
     """A node to expand.
-
-    Args:
-        layer: the node.
-        fold: the folder of constants.
-
-    Attributes:
-        emit: the builder of its graph.
-        directions: its directions.
 
     Raises:
         Unfit: unsupported by the opset; the message continues a sentence about the node.

@@ -37,10 +37,6 @@ def weight_names(layer: Layer) -> list[str]:
 def step_graph(layer: Layer, functions: Sequence[Function]) -> Graph:
     """Build the graph of a step: the next states from states, input projection and weights.
 
-    Args:
-        layer: the node.
-        functions: the activations of the direction.
-
     Raises:
         Unfit: an activation without an operator in the opset.
         RewriteError: an activation unsupported for the element type.

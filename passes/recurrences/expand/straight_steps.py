@@ -24,13 +24,7 @@ def straight_cost(of: Expansion, steps: int) -> int:
 
 
 class UnrolledSteps:
-    """The steps of a node as copies of the cell.
-
-    Args:
-        of: the node.
-        steps: the number of steps.
-        report: the callback before each copy.
-    """
+    """The steps of a node as copies of the cell."""
 
     def __init__(self, of: Expansion, steps: int, report: Callable[[int], None]) -> None:
         self.of = of

@@ -35,13 +35,7 @@ class Affine:
 
 
 def affine(atoms: Atoms, total: Sum, hidden: Monomial) -> Affine:
-    """Decompose a sum into an affine form.
-
-    Args:
-        atoms: the atoms of the sum.
-        total: the sum.
-        hidden: the monomial of the hidden state.
-    """
+    """Decompose a sum into an affine form of the hidden state."""
     addends, inputs, recurrent, rest = [], [], [], {}
     for monomial, factor in total.terms.items():
         atom = atoms.alone(monomial)

@@ -25,12 +25,7 @@ Magnitudes = Sequence[float]
 
 
 class Finiteness:
-    """Upper bounds of the magnitudes of values at run time.
-
-    Args:
-        loop_view: the Loop or Scan around the body of the values.
-        fact: the type and shape of a value.
-    """
+    """Upper bounds of the magnitudes of values at run time."""
 
     def __init__(self, loop_view: LoopView, fact: Callable[[Value], Fact]) -> None:
         self._fact = fact

@@ -80,9 +80,7 @@ class AllTrips(Batcher):
     """A batch interpreter with operators for the recurrences among the states.
 
     Args:
-        loop_view: the Loop or Scan.
-        inference: the facts of the model's values.
-        options: the options of the pass.
+        loop_view, inference, options: the Loop or Scan, and those of the pass.
         certain: true if there is a first iteration for all inputs.
         raisers: the raisers, in the order of trial.
 

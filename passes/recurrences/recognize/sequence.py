@@ -26,10 +26,6 @@ from .symbolic_cell import Interpretation
 class Sequence3:
     """Batched values of a body, and a state, in the form of an operator.
 
-    Args:
-        of: the symbolic values of the body.
-        hidden: the state.
-
     Attributes:
         backward: true if all inputs are read from the end, so that the operator can do it.
     """

@@ -53,13 +53,10 @@ class Interpretation:
 
     Attributes:
         atoms: the atoms of the sums.
-        recurrence: the recurrence.
-        scanned: the inputs of the body that are scanned.
         mask: the mask that keeps the states in some iterations, if any; rows of values after it
             hold for the other iterations.
         placeholders: the values for reads of outside values, by read.
         finiteness: the values that are certainly finite.
-        transposed: true for columns as rows.
     """
 
     def __init__(
