@@ -26,6 +26,7 @@ from ...ops.schema_queries import unsayable
 from ..base import Pass
 from ..context import PassContext
 from ..scans.layout import add_holder, declaration, replace_outputs
+from ..scans.padding import emit_sizes
 from ..scans.shapes import ScanShapes, Size
 from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput
 from ..vectorize.splice import is_used
@@ -205,7 +206,8 @@ class _ScansToLoops(OtherForm[_Plan]):
         """Emit a Loop's scan output in the shape, order and axis of the Scan's."""
         label = value.name
         if sizes is not None:
-            shape = _shape(emitter, trips, sizes)
+            parts = [emitter.unsqueeze(trips, 0, "length"), emit_sizes(emitter, sizes, "sizes")]
+            shape = emitter.concat(parts, 0, "shape")
             value = emitter.add("Reshape", [value, shape], label, allowzero=1)
         if stacked.backward:
             bounds = ((-1,), (np.iinfo(np.int64).min,), (0,), (-1,))
@@ -234,18 +236,6 @@ def _unknown_sizes(
     if opset < _ALLOW_ZERO:
         return f"{where} are not constant; convert to opset {_ALLOW_ZERO} first"
     return sizes
-
-
-def _shape(emitter: Builder, trips: Value, sizes: Sequence[Size]) -> Value:
-    """Emit the shape of a scan output, as a vector."""
-    parts = [emitter.unsqueeze(trips, 0, "length")]
-    for size in sizes:
-        if isinstance(size, int):
-            parts.append(emitter.vector((size,), "size"))
-        else:
-            shape = emitter.add("Shape", [size.value], f"{size.value.name}_shape")
-            parts.append(emitter.add("Gather", [shape, emitter.vector((size.axis,), "k")], "size"))
-    return emitter.concat(parts, 0, "shape")
 
 
 def _scalar(name: str, elem_type: int) -> onnx.ValueInfoProto:

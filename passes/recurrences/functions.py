@@ -11,7 +11,7 @@ from .weights import Unfit
 Function = tuple[str, float, float]
 """The name of an activation, and its two parameters, 0 for a missing one."""
 
-_PARAMETERS: dict[str, tuple[float, ...]] = {
+PARAMETERS: dict[str, tuple[float, ...]] = {
     "Sigmoid": (),
     "Tanh": (),
     "Relu": (),
@@ -52,7 +52,7 @@ def loses_nan(op_type: str, functions: Sequence[Function]) -> bool:
 
 def is_supported(kind: str) -> bool:
     """Test whether the operators support an activation."""
-    return kind in _PARAMETERS
+    return kind in PARAMETERS
 
 
 def attributes_of(op_type: str, functions: Sequence[Function]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def attributes_of(op_type: str, functions: Sequence[Function]) -> dict[str, Any]
         return {}
     attributes: dict[str, Any] = {"activations": list(names)}
     for name, position in (("activation_alpha", 1), ("activation_beta", 2)):
-        values = [f[position] for f in functions if len(_PARAMETERS[f[0]]) >= position]
+        values = [f[position] for f in functions if len(PARAMETERS[f[0]]) >= position]
         if values:
             attributes[name] = values
     return attributes
@@ -78,7 +78,7 @@ def functions_of(node: Node) -> list[Function]:
     names = node.attribute("activations") or _DEFAULTS[node.op_type] * directions
     if len(names) != len(_DEFAULTS[node.op_type]) * directions:
         raise Unfit(f"has {len(names)} activations for {directions} directions")
-    kinds = {kind.lower(): kind for kind in _PARAMETERS}
+    kinds = {kind.lower(): kind for kind in PARAMETERS}
     parameters = [list(node.attribute(f"activation_{name}") or ()) for name in ("alpha", "beta")]
     functions: list[Function] = []
     for name in names:
@@ -87,7 +87,7 @@ def functions_of(node: Node) -> list[Function]:
         if kind is None:
             raise Unfit(f"has the activation {text}, which ONNX does not know")
         own = [0.0, 0.0]
-        for position, default in enumerate(_PARAMETERS[kind]):
+        for position, default in enumerate(PARAMETERS[kind]):
             if kind in _DISPUTED and not parameters[position]:
                 raise Unfit(
                     f"leaves out parameters of {kind}, for which runtimes take others than ONNX"

@@ -92,7 +92,7 @@ class Rows:
     def stack(
         self, emitter: Builder, index: int, rows: Sequence[Sequence[Value]], label: str
     ) -> Value:
-        """Emit a scan output from the elements of each row, of which at least one has some."""
+        """Emit a scan output from the elements of each row; at least one has some."""
         axis = self.scan.output_axes[index]
         axes = (0, 1) if self.batched else (axis,)
         extended = [[emitter.unsqueeze(v, axes, f"{v.name}_row") for v in row] for row in rows]

@@ -71,7 +71,7 @@ def plan_padding(shapes: ScanShapes, emitter: Builder, lengths: Value) -> Paddin
     sizes: list[Value | None] = []
     for index, value in enumerate(scan.scan_outputs):
         element = None if value is None else shapes.element_sizes(index)
-        sizes.append(None if element is None else _vector(emitter, element, "sizes"))
+        sizes.append(None if element is None else emit_sizes(emitter, element, "sizes"))
     certain = all(
         value is None or size is not None
         for value, size in zip(scan.scan_outputs, sizes, strict=True)
@@ -79,7 +79,7 @@ def plan_padding(shapes: ScanShapes, emitter: Builder, lengths: Value) -> Paddin
     numbers = lengths.constant
     full = numbers is not None and numbers.is_readable and bool(numbers.numpy().all())
     return Padding(
-        _vector(emitter, longest, "longest"),
+        emit_sizes(emitter, longest, "longest"),
         certain and not full,
         tuple(sizes),
         tuple([shapes.element(index).elem_type for index in range(len(sizes))]),
@@ -98,7 +98,7 @@ def _fill(emitter: Builder, shape: Value, element: Array, label: str) -> Value:
     return emitter.add("ConstantOfShape", [shape], label, value=value)
 
 
-def _vector(emitter: Builder, sizes: Sequence[Size], label: str) -> Value:
+def emit_sizes(emitter: Builder, sizes: Sequence[Size], label: str) -> Value:
     """Emit an int64 vector of sizes, read from values where they are not numbers."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):

@@ -7,13 +7,12 @@ import onnx
 
 from ....ir import Value
 from ....ops.builder import Builder
-from ..functions import Function
+from ..functions import PARAMETERS, Function
 from ..weights import Unfit
 
 _CLIP_BY_INPUTS = 11
 _THRESHOLDED_RELU = 10
 _WHERE = 9
-_ALPHA = ("LeakyRelu", "Elu", "ThresholdedRelu", "HardSigmoid")
 
 
 class Activations:
@@ -49,22 +48,19 @@ class Activations:
         """
         kind, alpha, beta = function
         if kind == "Affine":
-            return self._affine(value, alpha, beta, label)
+            scaled = value if alpha == 1 else self._scale(value, alpha)
+            return self.emit.add("Add", [scaled, self.number(beta)], label)
         if kind == "ScaledTanh":
             bent = self.emit.add("Tanh", [self._scale(value, beta)], "bent")
             return self.emit.add("Mul", [bent, self.number(alpha)], label)
         if kind == "ThresholdedRelu" and self.emit.opset < _THRESHOLDED_RELU:
             return self._above(value, alpha, label)
-        attributes = {"alpha": alpha} if kind in _ALPHA else {}
-        attributes |= {"beta": beta} if kind == "HardSigmoid" else {}
+        names = ("alpha", "beta")[: len(PARAMETERS[kind])]
+        attributes = dict(zip(names, (alpha, beta), strict=False))
         return self.emit.add(kind, [value], label, **attributes)
 
     def _scale(self, value: Value, factor: float) -> Value:
         return self.emit.add("Mul", [value, self.number(factor)], "scaled")
-
-    def _affine(self, value: Value, alpha: float, beta: float, label: str) -> Value:
-        scaled = value if alpha == 1 else self._scale(value, alpha)
-        return self.emit.add("Add", [scaled, self.number(beta)], label)
 
     def _above(self, value: Value, least: float, label: str) -> Value:
         """Emit a ThresholdedRelu as a select: the value above a threshold, else 0."""

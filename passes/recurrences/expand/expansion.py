@@ -198,11 +198,14 @@ class Expansion:
 
     def _for_all_rows(self, value: Value, others: int) -> Value:
         """Expand one row to all rows."""
-        emit, place = self.emit, 0 if self.layer.batch_first else 1
-        shape = emit.once("Shape", [self.input(INPUT)], "shape")
-        count = emit.slice(shape, place, place + 1, "rows")
+        emit, count = self.emit, self.size(0 if self.layer.batch_first else 1, "rows")
         sizes = emit.concat([count, emit.vector((1,) * others, "ones")], 0, "sizes")
         return emit.add("Expand", [value, sizes], value.name)
+
+    def size(self, axis: int, label: str) -> Value:
+        """Emit the size of an axis of the input, a vector of one number."""
+        shape = self.emit.once("Shape", [self.input(INPUT)], "shape")
+        return self.emit.slice(shape, axis, axis + 1, label)
 
     def stack(self, values: Sequence[Value], axis: int, label: str) -> Value:
         """Stack the values of all directions along a new axis."""

@@ -72,9 +72,7 @@ class _StepScan:
         emit, of = self.of.emit, self.of
         if not self.direction.backward:
             return emit.constant(np.array(0, np.int32), "first")
-        place = 1 if of.layer.batch_first else 0
-        shape = emit.add("Shape", [of.input(INPUT)], "shape")
-        count = emit.scalar(emit.slice(shape, place, place + 1, "count"), "count")
+        count = emit.scalar(of.size(1 if of.layer.batch_first else 0, "count"), "count")
         last = emit.add("Sub", [count, emit.constant(np.array(1, np.int64), "one")], "last")
         return emit.add("Cast", [last], "first", to=onnx.TensorProto.INT32)
 

@@ -15,7 +15,7 @@ from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
-from ...vectorize.dependence_graph import DependenceGraph, Vertex
+from ...vectorize.dependence_graph import DependenceGraph
 from ...vectorize.induction_variables import counter, is_invariant
 from ...vectorize.loop_view import LoopView, State
 from ...vectorize.memory import IterationMemory, MemoryBounds
@@ -157,7 +157,8 @@ class AllTrips(Batcher):
         graph = DependenceGraph(self.loop_view, (), self._enter_known_states()).graph
         positions = {state: index for index, state in enumerate(self.loop_view.states)}
         places = {node: index for index, node in enumerate(self.loop_view.body.nodes())}
-        for members in self._components(graph):
+        # Tarjan's algorithm finds a component after those that depend on it.
+        for members in reversed(list(nx.strongly_connected_components(graph))):
             states = [vertex for vertex in members if isinstance(vertex, State)]
             nodes = [vertex for vertex in members if isinstance(vertex, Node)]
             if not states or states[0].argument in self.operands:
@@ -168,21 +169,6 @@ class AllTrips(Batcher):
                 self._solve((first, *others), tuple(nodes))
             else:
                 self.compute(first)
-
-    def _components(self, graph: nx.DiGraph[Vertex]) -> list[set[Vertex]]:
-        """The strongly connected components, in the order of their dependences.
-
-        Mostly all open states are in one component; then no order of the others is needed.
-        """
-        components = list(nx.strongly_connected_components(graph))
-        open_ones = [members for members in components if any(map(self._is_open, members))]
-        if len(open_ones) <= 1:
-            return open_ones
-        condensed = nx.condensation(graph, components)
-        return [condensed.nodes[c]["members"] for c in nx.topological_sort(condensed)]
-
-    def _is_open(self, vertex: Vertex) -> bool:
-        return isinstance(vertex, State) and vertex.argument not in self.operands
 
     def _enter_known_states(self) -> list[State]:
         """Enter and return invariant states and induction variables."""

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable
 
 from ....ir import Node, Value
+from ..functions import PARAMETERS
 from ..layers import required_input
 from ..weights import Unfit
 from .column_sums import Row, is_broad, map_parts
@@ -56,11 +57,12 @@ def _inverse(of: Interpretation, total: Sum, node: Node) -> Sum:
     raise Unfit(f"divides by what is not 1 + exp(x): it holds {node}")
 
 
-def _activation(kind: str, *parameters: tuple[str, float]) -> Rule:
-    """The rule of an activation whose parameters are attributes with these defaults."""
+def _activation(kind: str) -> Rule:
+    """The rule of an activation whose parameters are attributes."""
+    defaults = dict(zip(("alpha", "beta"), PARAMETERS.get(kind, ()), strict=False))
 
     def rule(of: Interpretation, node: Node) -> list[Row]:
-        values = [float(node.attribute(name, default)) for name, default in parameters]
+        values = [float(node.attribute(name, default)) for name, default in defaults.items()]
         return [of.apply(of.row(required_input(node, 0)), kind, *values)]
 
     return rule
@@ -216,16 +218,13 @@ RULES: dict[str, Rule] = {
     "Squeeze": _reshape,
     "Unsqueeze": _reshape,
     "Reshape": _reshape,
-    "Sigmoid": _activation("Sigmoid"),
-    "Tanh": _activation("Tanh"),
-    "Relu": _activation("Relu"),
-    "Exp": _activation("Exp"),
-    "Softsign": _activation("Softsign"),
-    "Softplus": _activation("Softplus"),
-    "LeakyRelu": _activation("LeakyRelu", ("alpha", 0.01)),
-    "ThresholdedRelu": _activation("ThresholdedRelu", ("alpha", 1.0)),
-    "Elu": _activation("Elu", ("alpha", 1.0)),
-    "HardSigmoid": _activation("HardSigmoid", ("alpha", 0.2), ("beta", 0.5)),
+    **{
+        kind: _activation(kind)
+        for kind in (
+            *("Sigmoid", "Tanh", "Relu", "Exp", "Softsign", "Softplus"),
+            *("LeakyRelu", "ThresholdedRelu", "Elu", "HardSigmoid"),
+        )
+    },
     "Clip": _clip,
     "Max": _max,
     "Where": _select,
