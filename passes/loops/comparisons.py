@@ -78,9 +78,8 @@ class ConditionReader:
 
     def carried_inputs(self) -> list[Value]:
         """The loop-carried inputs of the body, except counters and invariants."""
-        counters = (self._counter(slot) is not None for slot in self.states)
-        pairs = zip(self.states.items(), counters, strict=True)
-        return [g for (g, (result, _)), counts in pairs if result is not g and not counts]
+        changing = [slot for slot, (result, _) in self.states.items() if result is not slot]
+        return [slot for slot in changing if self._counter(slot) is None]
 
     def inside(self, part: Part) -> Comparison | None:
         """The comparison in a part of the body's condition; None for another part."""
@@ -91,14 +90,11 @@ class ConditionReader:
         counter = other.counter
         if counter.offset != counter.step:
             return False
-
-        def as_counter(value: Value) -> Counter | None:
-            return counter if _same(value, counter.start) else None
-
-        def as_bound(value: Value) -> Value | None:
-            return other.bound if _same(value, other.bound) else None
-
-        read = self._read(part, as_counter, as_bound)
+        read = self._read(
+            part,
+            lambda value: counter if _same(value, counter.start) else None,
+            lambda value: other.bound if _same(value, other.bound) else None,
+        )
         if read is None or read.equal != other.equal:
             return False
         # float32 holds small integers exactly.

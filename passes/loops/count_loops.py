@@ -218,13 +218,12 @@ class _Counting:
             return value
         return self.emit.once("Cast", [value], value.name, to=_INT64)
 
-    def _plus(self, value: Value, number: int) -> Value:
-        return self.emit.once("Add", [value, self._number(number)], "trips") if number else value
-
-    def _at_least(self, value: Value, number: int) -> Value:
-        return self.emit.once("Max", [value, self._number(number)], "trips") if number else value
-
-    def _number(self, number: int) -> Value:
+    def _plus(self, value: Value, number: int, op_type: str = "Add") -> Value:
+        if not number:
+            return value
         if number not in self.constants:
             self.constants[number] = self.emit.constant(np.array(number, np.int64), "number")
-        return self.constants[number]
+        return self.emit.once(op_type, [value, self.constants[number]], "trips")
+
+    def _at_least(self, value: Value, number: int) -> Value:
+        return self._plus(value, number, "Max")

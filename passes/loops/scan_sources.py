@@ -6,6 +6,7 @@ import numpy as np
 
 from ...ir import Fold, Graph, Value
 from ...ops.builder import Builder
+from ..scans.layout import move_axis
 from ..vectorize.affine_reads import Selection
 from ..vectorize.loop_view import LoopView
 
@@ -42,8 +43,8 @@ class ScanSources:
         if not whole:
             rows = [source, self._indices(selection)]
             source = self.emit.add("Gather", rows, f"{source.name}_read", axis=axis)
-        perm = [axis, *(other for other in range(rank) if other != axis)]
-        self.values.append(self.emit.transpose(source, perm, f"{source.name}_first"))
+        first = self.emit.transpose(source, move_axis(rank, axis, 0), f"{source.name}_first")
+        self.values.append(first)
         self.backward.append(selection.step == -1)
 
     def add_numbers(self) -> None:

@@ -25,7 +25,7 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
 from ..base import Pass
 from ..context import PassContext
-from ..scans.layout import add_holder, declaration, replace_outputs
+from ..scans.layout import add_holder, declaration, move_axis, replace_outputs
 from ..scans.padding import emit_sizes
 from ..scans.shapes import ScanShapes, Size
 from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput
@@ -215,9 +215,7 @@ class _ScansToLoops(OtherForm[_Plan]):
             value = emitter.add("Slice", [value, *vectors], label)
         element = self.inference.fact(stacked.result).shape
         rank = 1 if element is None else len(element) + 1
-        axis = stacked.axis % rank
-        perm = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
-        return emitter.transpose(value, perm, label)
+        return emitter.transpose(value, move_axis(rank, 0, stacked.axis % rank), label)
 
 
 def _unknown_sizes(

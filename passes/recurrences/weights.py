@@ -94,7 +94,11 @@ class Weights:
 
     def transpose(self, matrix: Matrix) -> Block:
         """The transposed matrix, the operators' form of weights."""
-        block = self.squeeze(self.block(matrix.value), matrix.leading)
+        block, leading = self.block(matrix.value), matrix.leading
+        if leading and isinstance(block, Value):
+            block = self.emit.squeeze(block, tuple(range(leading)), block.name)
+        elif not isinstance(block, Value):
+            block = block.reshape(block.shape[leading:])
         rows, columns = (1, 0) if matrix.transposed else (0, 1)
         block = self.part(block, matrix.row, matrix.rows, rows, matrix.whole)
         block = self.part(block, matrix.column, matrix.width, columns, matrix.whole)
@@ -103,14 +107,6 @@ class Weights:
         if isinstance(block, Value):
             return self.emit.transpose(block, (1, 0), f"{matrix.value.name}_t")
         return block.T
-
-    def squeeze(self, block: Block, leading: int) -> Block:
-        """Squeeze `leading` first axes of size 1 from a block."""
-        if not leading:
-            return block
-        if isinstance(block, Value):
-            return self.emit.squeeze(block, tuple(range(leading)), block.name)
-        return block.reshape(block.shape[leading:])
 
     def part(self, block: Block, start: int, size: int, axis: int, whole: Sequence[int]) -> Block:
         """Slice `size` elements along an axis of a block of shape `whole`."""
@@ -164,8 +160,8 @@ class Weights:
             return merged[0]
         return self.emit.concat([self.value(block) for block in merged], axis, "weights")
 
-    def value(self, block: Block, label: str = "weights") -> Value:
+    def value(self, block: Block) -> Value:
         """Convert a block to a value."""
         if isinstance(block, Value):
             return block
-        return self.emit.constant(np.ascontiguousarray(block, self.dtype), label)
+        return self.emit.constant(np.ascontiguousarray(block, self.dtype), "weights")

@@ -139,6 +139,13 @@ def map_unique(values: Sequence[Value], make: Callable[[Value], Value]) -> list[
     return [results[value] for value in values]
 
 
+def move_axis(rank: int, source: int, target: int) -> list[int]:
+    """The permutation that moves an axis to another place."""
+    perm = list(range(rank))
+    perm.insert(target, perm.pop(source))
+    return perm
+
+
 def output_labels(node: Node, suffix: str) -> list[str]:
     """Labels derived from a node's outputs; empty where one is omitted."""
     return ["" if value is None else value.name + suffix for value in node.outputs]

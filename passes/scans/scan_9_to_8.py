@@ -32,6 +32,7 @@ from .layout import (
     copy_body,
     declaration,
     map_unique,
+    move_axis,
     output_labels,
     replace_outputs,
 )
@@ -117,7 +118,8 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
         if value is not None and old is not None:
             value = emitter.squeeze(value, 0, old.name)
             if index >= 0:
-                perm = _from_front(scan.output_axes[index], shapes.output_rank(index))
+                rank = shapes.output_rank(index)
+                perm = [] if rank is None else move_axis(rank, 0, scan.output_axes[index] % rank)
                 value = emitter.transpose(value, perm, old.name)
         results.append(value)
     replace_outputs(graph, node, results)
@@ -127,7 +129,8 @@ def _batched_rows(emitter: Builder, scan: ScanLayout, shapes: ScanShapes) -> lis
     """Emit the scan inputs, scanned axis first, with a batch of 1 before it."""
     rows = []
     for index, value in enumerate(scan.scan_inputs):
-        perm = _to_front(scan.input_axes[index], shapes.input_rank(index))
+        rank = shapes.input_rank(index)
+        perm = [] if rank is None else move_axis(rank, scan.input_axes[index], 0)
         first = emitter.transpose(value, perm, f"{value.name}_first")
         rows.append(emitter.unsqueeze(first, 0, f"{value.name}_batch"))
     return rows
@@ -179,16 +182,3 @@ def _add_identities(graph: Graph, node: Node, count: int) -> None:
         for _ in range(count)
     ]
     body.set_outputs(results, [declaration(value.name, None) for value in results])
-
-
-def _to_front(axis: int, rank: int | None) -> list[int]:
-    """The permutation that brings an axis to the front; empty where it is there."""
-    if rank is None or axis % rank == 0:
-        return []
-    return [axis % rank, *(other for other in range(rank) if other != axis % rank)]
-
-
-def _from_front(axis: int, rank: int | None) -> list[int]:
-    """The permutation that brings the first axis to its place; empty where that is the front."""
-    order = _to_front(axis, rank)
-    return [order.index(place) for place in range(len(order))]

@@ -36,6 +36,7 @@ from .structure import (
     KnownSequence,
     LazyValue,
     OptionalContent,
+    Structure,
     Structures,
     Undecided,
     plain,
@@ -127,7 +128,9 @@ class _Lowering:
             if rule is not None:
                 try:
                     _require(caller_attribute(node))
-                    rule(self, graph, node)
+                    structure = rule(self, graph, node)
+                    if structure is not None:
+                        self.structures.contents[node.output()] = structure
                 except Undecided as reason:
                     self.structures.reasons[node] = reason
             # A node that its rule has dissolved holds no graph any more.
@@ -158,21 +161,21 @@ class _Lowering:
 
     # Sequences ----------------------------------------------------------------------------------
 
-    def sequence_empty(self, graph: Graph, node: Node) -> None:
-        self._record(node, KnownSequence())
+    def sequence_empty(self, graph: Graph, node: Node) -> Structure:
+        return KnownSequence()
 
-    def sequence_construct(self, graph: Graph, node: Node) -> None:
-        self._record(node, KnownSequence(tuple([plain(v) for v in node.inputs if v is not None])))
+    def sequence_construct(self, graph: Graph, node: Node) -> Structure:
+        return KnownSequence(tuple([plain(v) for v in node.inputs if v is not None]))
 
-    def sequence_insert(self, graph: Graph, node: Node) -> None:
+    def sequence_insert(self, graph: Graph, node: Node) -> Structure:
         old, element = self.structures.sequence(node.input(0)), node.input(1)
         assert element is not None
         at = position(node.input(2), -old.count, old.count, old.count)
-        self._record(node, old.insert(at, plain(element)))
+        return old.insert(at, plain(element))
 
-    def sequence_erase(self, graph: Graph, node: Node) -> None:
+    def sequence_erase(self, graph: Graph, node: Node) -> Structure:
         old = self.structures.sequence(node.input(0))
-        self._record(node, old.erase(position(node.input(1), -old.count, old.count - 1, -1)))
+        return old.erase(position(node.input(1), -old.count, old.count - 1, -1))
 
     def sequence_at(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
@@ -184,11 +187,11 @@ class _Lowering:
         count = self.structures.sequence(node.input(0)).count
         self._replace_by_constant(graph, node, np.array(count, np.int64))
 
-    def split_to_sequence(self, graph: Graph, node: Node) -> None:
+    def split_to_sequence(self, graph: Graph, node: Node) -> Structure:
         parts = Parts(node, self._emitter(graph), self.inference)
         _require(self.budget.refuses(parts.cost, "it"))
         self._parts.append(parts)
-        self._record(node, KnownSequence(parts.elements()))
+        return KnownSequence(parts.elements())
 
     def concat_from_sequence(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
@@ -269,8 +272,8 @@ class _Lowering:
 
     # Optionals ----------------------------------------------------------------------------------
 
-    def optional(self, graph: Graph, node: Node) -> None:
-        self.structures.contents[node.output()] = OptionalContent(node.input(0))
+    def optional(self, graph: Graph, node: Node) -> Structure:
+        return OptionalContent(node.input(0))
 
     def optional_has_element(self, graph: Graph, node: Node) -> None:
         self._replace_by_constant(graph, node, np.array(self._held(node) is not None))
@@ -292,15 +295,10 @@ class _Lowering:
             return self.structures.optional(value).value
         return value
 
-    def identity(self, graph: Graph, node: Node) -> None:
-        structure = self.structures.contents.get(node.inputs[0]) if node.inputs[0] else None
-        if structure is not None:
-            self.structures.contents[node.output()] = structure
+    def identity(self, graph: Graph, node: Node) -> Structure | None:
+        return self.structures.contents.get(node.inputs[0]) if node.inputs[0] else None
 
     # What the rules share -----------------------------------------------------------------------
-
-    def _record(self, node: Node, elements: KnownSequence) -> None:
-        self.structures.contents[node.output()] = elements
 
     def _emitter(self, graph: Graph) -> Builder:
         if graph not in self._emitters:
@@ -347,7 +345,7 @@ def _reader_of_whole(graph: Graph, node: Node) -> str:
     return _UNDECIDED()
 
 
-_RULES: dict[str, Callable[[_Lowering, Graph, Node], None]] = {
+_RULES: dict[str, Callable[[_Lowering, Graph, Node], Structure | None]] = {
     "SequenceEmpty": _Lowering.sequence_empty,
     "SequenceConstruct": _Lowering.sequence_construct,
     "SequenceInsert": _Lowering.sequence_insert,

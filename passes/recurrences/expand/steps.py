@@ -10,6 +10,7 @@ h = Gru (fed, h0, r, r_new) {
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import onnx
@@ -52,27 +53,21 @@ def step_graph(layer: Layer, functions: Sequence[Function]) -> Graph:
 
     states = [add_input(name) for name, _ in zip("hc", layer.states, strict=False)]
     projection = add_input("fed")
-    step = _Step(
-        layer, functions, scratch.graph, {name: add_input(name) for name in weight_names(layer)}
-    )
+    emit, weights = Builder(scratch.graph), {name: add_input(name) for name in weight_names(layer)}
+    activations = Activations(emit, layer.elem_type, layer.clip)
+    step = _Step(layer, functions, emit, activations, weights)
     new = _STEPS[layer.node.op_type](step, projection, *states)
     scratch.graph.set_outputs(new, [declaration(value.name, type_) for value in new])
     return scratch.graph
 
 
+@dataclasses.dataclass(frozen=True)
 class _Step:
-    def __init__(
-        self,
-        layer: Layer,
-        functions: Sequence[Function],
-        graph: Graph,
-        weights: Mapping[str, Value],
-    ) -> None:
-        self.layer = layer
-        self.functions = functions
-        self.weights = weights
-        self.emit = Builder(graph)
-        self.activations = Activations(self.emit, layer.elem_type, layer.clip)
+    layer: Layer
+    functions: Sequence[Function]
+    emit: Builder
+    activations: Activations
+    weights: Mapping[str, Value]
 
     def add(self, one: Value, other: Value, label: str) -> Value:
         return self.emit.add("Add", [one, other], label)

@@ -48,8 +48,7 @@ class _Emission:
         self.weights = Weights(self.emit, self.recurrence.trips.operand, dtype)
         self.sequence = Sequence3(of, cell.hidden)
         self.size = of.width(cell.hidden.argument)
-        self.max_identity = self.recurrence.trips.options.max_identity
-        self.spread_nan = self.recurrence.trips.options.spread_nan
+        self.options = self.recurrence.trips.options
         self.biases: list[list[tuple[float, Monomial]]] = []
         self._flats: dict[Value, Value] = {}
 
@@ -172,10 +171,10 @@ class _Emission:
                 frees = (Free(free.value, free.width),)
             elif not any(free.width for free in frees):
                 width = 0
-            if width > self.max_identity:
+            if width > self.options.max_identity:
                 raise Unfit(
                     f"adds '{frees[0].value.name}', and the operator would multiply its {width}"
-                    f" columns by ones and zeros, over max_identity={self.max_identity}"
+                    f" columns by ones and zeros, over max_identity={self.options.max_identity}"
                 )
             if max(width, self.size) > 1 and width:
                 self._selected.add(frees)
@@ -200,7 +199,7 @@ class _Emission:
             self._refuse_to_spread("has a gate without a peephole, where")
 
     def _refuse_to_spread(self, what: str) -> None:
-        if self.spread_nan:
+        if self.options.spread_nan:
             return
         raise Unfit(
             f"{what} the operator would multiply by 0, so that an infinity or NaN would make NaN of"

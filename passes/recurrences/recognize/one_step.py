@@ -19,7 +19,7 @@ from ..layers import (
     required_input,
 )
 from ..weights import Matrix, Unfit
-from .column_sums import Row
+from .column_sums import Row, cut
 from .polynomials import Activation, Sum, number
 from .symbolic_cell import Interpretation, Rule
 
@@ -71,7 +71,7 @@ class _Step:
         if value is None:
             return number(0.0)
         start, size = part * self.layer.hidden, self.layer.hidden
-        row = self.of.cut(self.of.row(value), start, start + size)
+        row = cut(self.of.atoms, self.of.row(value), start, start + size)
         return row[0][0]
 
     def apply(self, function: Function, total: Sum) -> Sum:

@@ -10,7 +10,7 @@ from ....ir import Node, Value
 from ..functions import PARAMETERS
 from ..layers import required_input
 from ..weights import Unfit
-from .column_sums import Row, is_broad, map_parts
+from .column_sums import Row, cut, is_broad, map_parts
 from .polynomials import Activation, Sum, number
 from .symbolic_cell import Interpretation, Rule
 
@@ -162,7 +162,7 @@ def _split(of: Interpretation, node: Node) -> list[Row]:
         sizes = [each] * (count - 1) + [width - each * (count - 1)]
     row = of.row(value)
     ends = list(itertools.accumulate(sizes, initial=0))
-    return [of.cut(row, start, stop) for start, stop in itertools.pairwise(ends)]
+    return [cut(of.atoms, row, start, stop) for start, stop in itertools.pairwise(ends)]
 
 
 def _slice(of: Interpretation, node: Node) -> list[Row]:
@@ -178,7 +178,7 @@ def _slice(of: Interpretation, node: Node) -> list[Row]:
     _require_elements_axis(of, node, axes[0] if axes else 0, value)
     width = of.width(value)
     start, stop, _ = slice(starts[0], ends[0]).indices(width)
-    return [of.cut(of.row(value), start, stop)]
+    return [cut(of.atoms, of.row(value), start, stop)]
 
 
 def _concat(of: Interpretation, node: Node) -> list[Row]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ....facts.fact import Fact, Shape
 from ....ir import Node, Value
 from ....ops.batching import Operand
-from ...vectorize.loop_view import ScanInput
+from ...scans.layout import move_axis
 from ..weights import Matrix, Unfit
 from .column_sums import Row
 from .rules import RULES
@@ -35,33 +35,28 @@ def read_hoisted(of: Interpretation, value: Value) -> Row | None:
         None for other values.
     """
     site = None if of.transposed else _read(of, value)
-    if site is None:
-        return None
-    source, elements = site
-    row = elements.row(source)
+    row = () if site is None else site[0].row(site[1])
     return row if any(of.atoms.holds_product(total) for total, _ in row) else None
 
 
-def _read(of: Interpretation, value: Value) -> tuple[Value, _Elements] | None:
-    """The source of an element, and the reader of elements at the same position."""
-    loop_view = of.recurrence.trips.loop_view
-    scanned = of.scan_inputs.get(value)
+def _read(of: Interpretation, value: Value) -> tuple[_Elements, Value] | None:
+    """The reader of elements at the position of an element, and its source."""
+    trips, scanned = of.recurrence.trips, of.scan_inputs.get(value)
     if scanned is not None:
         axis = scanned.axis % len(of.shape(scanned.source))
-        return scanned.source, _Elements(of, axis, scanned.backward, _element_of(of, scanned))
+
+        def read(source: Value, at: int) -> Operand:
+            return trips.feeding.elements(dataclasses.replace(scanned, source=source, axis=at))
+
+        return _Elements(of, axis, scanned.backward, read), scanned.source
     node = value.producer
-    if node is None or node.graph is not loop_view.body or not node.is_op("Gather"):
+    if node is None or node.graph is not trips.loop_view.body or not node.is_op("Gather"):
         return None
     source, index = node.inputs
-    if source is None or index is None or source.graph is loop_view.body or of.shape(index):
+    if source is None or index is None or source.graph is node.graph or of.shape(index):
         return None
     axis = node.attribute("axis", 0) % len(of.shape(source))
-    return source, _Elements(of, axis, index, lambda s, at: _gather(of, node, index, s, at))
-
-
-def _element_of(of: Interpretation, scanned: ScanInput) -> _Reader:
-    elements = of.recurrence.trips.feeding.elements
-    return lambda source, axis: elements(dataclasses.replace(scanned, source=source, axis=axis))
+    return _Elements(of, axis, index, lambda s, at: _gather(of, node, index, s, at)), source
 
 
 def _gather(of: Interpretation, node: Node, index: Value, source: Value, axis: int) -> Operand:
@@ -69,8 +64,7 @@ def _gather(of: Interpretation, node: Node, index: Value, source: Value, axis: i
     trips, shape = of.recurrence.trips, of.shape(source)
     operand, own = trips.feeding.same(source), node.attribute("axis", 0) % len(shape)
     if axis != own:
-        perm = [other for other in range(len(shape)) if other != axis]
-        perm.insert(own, axis)
+        perm = move_axis(len(shape), axis, own)
         fact = Fact(operand.fact.elem_type, tuple([shape[number] for number in perm]))
         operand = Operand(trips.emit.transpose(operand.value, perm, source.name), False, fact)
     fact = Fact(of.recurrence.fact(source).elem_type, shape[:axis] + shape[axis + 1 :])

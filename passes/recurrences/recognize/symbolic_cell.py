@@ -16,7 +16,7 @@ from ....ir import Node, Value
 from ....ops.batching import Unbatchable
 from ...vectorize.loop_view import State
 from ..weights import Matrix, Unfit
-from .column_sums import Row, align, cut, map_parts
+from .column_sums import Row, align, map_parts
 from .finiteness import Finiteness
 from .masked_sequences import find_mask, mask_aliases
 from .polynomials import Activation, Atoms, Free, Product, StateAtom, Sum, number
@@ -306,7 +306,3 @@ class Interpretation:
         """Combine two rows, column by column."""
         parts = align(self.atoms, one, other)
         return tuple([(make(mine, right), width) for mine, right, width in parts])
-
-    def cut(self, row: Row, start: int, stop: int) -> Row:
-        """Cut some columns of a row."""
-        return cut(self.atoms, row, start, stop)
