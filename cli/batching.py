@@ -20,25 +20,17 @@ if TYPE_CHECKING:
 
 _LOCAL = "loky"
 _CODES = {
-    "": 0,
+    "fault": exit_codes.EXIT_FAULT,
+    "outputs differ": exit_codes.EXIT_DIFFERENT,
+    "usage": exit_codes.EXIT_USAGE,
     "bad input": exit_codes.EXIT_BAD_INPUT,
     "worker died": exit_codes.EXIT_BAD_INPUT,
-    "usage": exit_codes.EXIT_USAGE,
-    "outputs differ": exit_codes.EXIT_DIFFERENT,
+    "not verified": exit_codes.EXIT_NOT_VERIFIED,
     "control flow left": exit_codes.EXIT_CONTROL_FLOW_LEFT,
     "not taken": exit_codes.EXIT_CONTROL_FLOW_LEFT,
-    "not verified": exit_codes.EXIT_NOT_VERIFIED,
-    "fault": exit_codes.EXIT_FAULT,
+    "": 0,
 }
-_WORST_FIRST = (
-    exit_codes.EXIT_FAULT,
-    exit_codes.EXIT_DIFFERENT,
-    exit_codes.EXIT_USAGE,
-    exit_codes.EXIT_BAD_INPUT,
-    exit_codes.EXIT_NOT_VERIFIED,
-    exit_codes.EXIT_CONTROL_FLOW_LEFT,
-    0,
-)
+"""The exit codes of problems, the worst first."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +121,11 @@ def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) ->
             where = many.jobs, many.resume, many.backend, many.address
             records = run_all(sources, many.out or Path(), how, *where, on_progress=show_count)
     except KeyboardInterrupt:
-        _tell_how_to_go_on(session.context, *count)
+        again = command_again(session.context, ["--resume"])
+        report.show_warning(
+            f"{count[0]} of {count[1]} models are done, and what is written is whole; go on with:"
+            f" {again}"
+        )
         raise
     code = worst(records)
     return exit_codes.finish(code, lambda: show(records, output.as_json), product=False)
@@ -157,17 +153,10 @@ def _require_for_many(session: Session, sources: Sequence[Path], many: ManyArgum
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
 
 
-def _tell_how_to_go_on(context: typer.Context, finished: int, total: int) -> None:
-    again = command_again(context, ["--resume"])
-    report.show_warning(
-        f"{finished} of {total} models are done, and what is written is whole; go on with: {again}"
-    )
-
-
 def worst(records: Sequence[Record]) -> int:
     """Return the exit code of the worst failure."""
-    codes = {_CODES[record.problem] for record in records}
-    return next((code for code in _WORST_FIRST if code in codes), 0)
+    problems = {record.problem for record in records}
+    return next((code for problem, code in _CODES.items() if problem in problems), 0)
 
 
 def show(records: Sequence[Record], as_json: bool) -> None:

@@ -5,7 +5,6 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +26,6 @@ from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_targets
 from .options import argument, flag, option, verifying, whole
-from .pages import write_picture
 from .parsing import Given, contents
 from .piping import Command, read_model
 from .printing import logged
@@ -157,7 +155,12 @@ def verify(
     if record is not None and not verdict.differs:
         record.require_proof(verdict.proof)
     code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
-    return finish(code, lambda: report.show_verdict(verdict, as_json, code), product=True)
+    failure = [f"{verdict.status}: {verdict.reason}"] if code else []
+
+    def show() -> None:
+        report.show_result(verdict.to_dict, verdict.blocks(), as_json, code, failure)
+
+    return finish(code, show, product=True)
 
 
 @_command
@@ -224,12 +227,17 @@ def inspect(
     for file in about.load or ():
         load_file(file)
     model = read_model(source, about.max_input_size)
-    write_picture(picture, model, source, force)
+    if picture is not None:
+        from ..report import write_svg
+
+        write_svg(picture, model, [source, *model.data_files], force=force)
     inspection = inspect_model(model, options)
-    again = functools.partial(command_again, context)
 
     def show() -> None:
-        report.show_inspection(inspection, source, as_json, again, brief=not verbose)
+        blocks = inspection.blocks(
+            lambda hint: command_again(context, hint.options), brief=not verbose
+        )
+        report.show_result(lambda: {"model": str(source), **inspection.to_dict()}, blocks, as_json)
 
     return finish(0, show, product=True)
 

@@ -11,7 +11,7 @@ from .exit_codes import finish
 from .options import FORCE, JSON, MAX_INPUT_SIZE, REPORT, argument
 from .pages import bytes_of_files, name_of, require_page, tell_page
 from .piping import read_model
-from .report import Ended, show, show_json
+from .report import show_result
 
 if TYPE_CHECKING:
     from ..display import Block
@@ -49,11 +49,8 @@ def diff(
     differences = data.differences
 
     def tell() -> None:
-        if as_json:
-            document = {"before": str(before), "after": str(after), **differences.to_dict()}
-            show_json(Ended().with_result(document))
-        else:
-            show(_blocks(differences))
+        names = {"before": str(before), "after": str(after)}
+        show_result(lambda: names | differences.to_dict(), _blocks(differences), as_json)
         tell_page(page, as_json)
 
     return finish(0, tell, product=True)

@@ -11,19 +11,6 @@ from .report import Again, say
 
 if TYPE_CHECKING:
     from ..driver.result import Outcome
-    from ..ir import ModelFile
-
-
-def write_picture(picture: Path | None, model: ModelFile, source: Path, force: bool) -> None:
-    """Draw the control flow of a model, where that is asked for.
-
-    Raises:
-        SaveError: it cannot be written there.
-    """
-    if picture is not None:
-        from ..report import write_svg
-
-        write_svg(picture, model, [source, *model.data_files], force=force)
 
 
 def require_page(page: Path | None, files: Iterable[Path], force: bool) -> None:

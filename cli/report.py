@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,10 +19,8 @@ from .terminal import complain, console, shown
 
 if TYPE_CHECKING:
     from ..display import OnProgress
-    from ..driver.inspect import Inspection
     from ..driver.result import Outcome
     from ..verification.mismatch import MismatchError
-    from ..verification.runs.verdict import Verdict
 
 _TONES = {"": "", "left": "yellow", "note": "dim"}
 Again = Callable[[Sequence[str]], str]
@@ -94,21 +91,26 @@ def show(blocks: Iterable[Block]) -> None:
             say(block.text, _TONES[block.tone])
 
 
-@dataclasses.dataclass(frozen=True)
-class Ended:
-    """End of a command.
+def show_result(
+    fields: Callable[[], Mapping[str, Any]],
+    blocks: Iterable[Block],
+    as_json: bool,
+    code: int = 0,
+    failure: Sequence[str] = (),
+) -> None:
+    """Show the blocks of a result, or its fields and its end as JSON.
 
-    Attributes:
+    Args:
+        fields: returns the result in types that JSON has.
+        blocks: the same for people.
+        as_json: show the fields.
         code: the exit code.
         failure: the message where that is not 0; the items of a list apart.
     """
-
-    code: int = 0
-    failure: Sequence[str] = ()
-
-    def with_result(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a result in types that JSON has, with the fields of errors."""
-        return {**fields, "exit": self.code, "error": self.failure[0] if self.failure else None}
+    if as_json:
+        show_json({**fields(), "exit": code, "error": failure[0] if failure else None})
+    else:
+        show(blocks)
 
 
 def show_outcome(
@@ -117,25 +119,21 @@ def show_outcome(
     place: Path | None,
     as_json: bool,
     again: Again = " ".join,
-    ended: Ended = Ended(),
+    code: int = 0,
+    failure: Sequence[str] = (),
     *,
     brief: bool = True,
 ) -> None:
     """Show an outcome, with the error of its comparison; `brief` as for its blocks."""
-    if as_json:
-        fields = {
-            "written": None if place is None else str(place),
-            "culprit": mismatch.culprit if mismatch else None,
-        }
-        show_json(ended.with_result({**outcome.to_dict(), **fields}))
-        return
-    show(outcome.blocks(_where(place), lambda hint: again(hint.options), "--json", brief=brief))
 
+    def fields() -> dict[str, Any]:
+        file = None if place is None else str(place)
+        culprit = mismatch.culprit if mismatch else None
+        return {**outcome.to_dict(), "written": file, "culprit": culprit}
 
-def _where(path: Path | None) -> str:
-    if path is None:
-        return "nothing was written"
-    return "standard output" if path == STREAM else str(path)
+    where = "standard output" if place == STREAM else str(place or "nothing was written")
+    blocks = outcome.blocks(where, lambda hint: again(hint.options), "--json", brief=brief)
+    show_result(fields, blocks, as_json, code, failure)
 
 
 def failure_of(
@@ -150,57 +148,3 @@ def failure_of(
         return [f"not verified: {outcome.verdict.reason}; nothing was written"]
     places = "1 place" if len(outcome.left) == 1 else f"{len(outcome.left)} places"
     return [f"control flow is left in {places}; nothing was written"]
-
-
-def show_verdict(verdict: Verdict, as_json: bool = False, code: int = 0) -> None:
-    """Show a verdict, with each output where that matters."""
-    if as_json:
-        failure = [f"{verdict.status}: {verdict.reason}"] if code else []
-        show_json(Ended(code, failure).with_result(verdict.to_dict()))
-    else:
-        show(verdict.blocks())
-
-
-def show_inspection(
-    inspection: Inspection,
-    model: Path,
-    as_json: bool,
-    again: Again = " ".join,
-    *,
-    brief: bool = True,
-) -> None:
-    """Show the constructs, and whether a rewrite would leave any; `brief` as for its blocks."""
-    if as_json:
-        show_json(Ended().with_result({"model": str(model), **inspection.to_dict()}))
-    else:
-        show(inspection.blocks(lambda hint: again(hint.options), brief=brief))
-
-
-def show_targets(targets: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    """Show each target with its opsets and the source of its list."""
-    if as_json:
-        show_json(targets)
-        return
-    rows = []
-    for item in targets:
-        first, last = item["opsets"]
-        source = item["source"]
-        opsets = f"{first} to {last}"
-        operators = ", ".join(item["control_flow"]) or "none"
-        about = [item["about"], f"{source['list']}, {source['version']}, {source['date']}"]
-        rows.append((item["name"], opsets, operators, about))
-    console().print(table(("Target", "Opsets", "Control flow", "What it is; its list"), rows))
-
-
-def show_passes(passes: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    """Show each pass with its summary and options."""
-    if as_json:
-        show_json(passes)
-        return
-    rows = []
-    for item in passes:
-        options = [f"{o['name']}={o['default']}" for o in item["options"]]
-        rows.append((item["name"], options, item["summary"]))
-    console().print(table(("Pass", "Options", "What it does"), rows))
-    default = ", ".join(item["name"] for item in passes if item["default"])
-    say(f"the default pipeline, straighten, repeats: {default}")

@@ -195,10 +195,9 @@ class Session:
         failure: Sequence[str] = report.failure_of(outcome, mismatch, lacking) if code else []
 
         def show() -> None:
-            ended = report.Ended(code, failure)
-            as_json = self.output.as_json
-            brief = not self.output.verbose
-            report.show_outcome(outcome, mismatch, path, as_json, again, ended, brief=brief)
+            as_json, brief = self.output.as_json, not self.output.verbose
+            content = outcome, mismatch, path, as_json, again, code, failure
+            report.show_outcome(*content, brief=brief)
             tell_page(self.output.page, as_json)
 
         code = finish(code, show, product=False)

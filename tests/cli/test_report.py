@@ -59,11 +59,8 @@ def everything_shown() -> None:
         for written in (None, Path(name)):
             report.show_outcome(outcome, mismatch, written, as_json)
             report.show_outcome(converted, None, written, as_json)
-        report.show_verdict(verdict, as_json)
-        report.show_inspection(inspect(model), Path(name), as_json)
-        options = [{"name": name, "default": name}]
-        passes = [{"name": name, "summary": name, "default": True, "options": options}]
-        report.show_passes(passes, as_json)
+        for result in (verdict, inspect(model)):
+            report.show_result(result.to_dict, result.blocks(), as_json)
     report.show([remarks_table([remark], [remark], name)])
     unverified = dataclasses.replace(outcome, verdict=Verdict("not verified", name))
     for each, found in ((converted, mismatch), (unverified, None), (outcome, None)):
