@@ -51,6 +51,28 @@ class Fact:
     other: onnx.TypeProto | None = None
     count: int | None = None
 
+    @property
+    def dims(self) -> Shape:
+        """The shape.
+
+        Raises:
+            ValueError: the rank is not known.
+        """
+        if self.shape is None:
+            raise ValueError("the rank is not known")
+        return self.shape
+
+    @property
+    def elements(self) -> Content:
+        """The content.
+
+        Raises:
+            ValueError: it is not followed.
+        """
+        if self.content is None:
+            raise ValueError("the elements are not followed")
+        return self.content
+
     def without_content(self) -> Fact:
         """The same without the elements."""
         if self.content is None:

@@ -47,9 +47,7 @@ class AxisMap(NamedTuple):
 
 def broadcast_map(inputs: Sequence[Fact], axis: int) -> AxisMap | None:
     """The map of an operator whose inputs broadcast in all directions."""
-    shapes = [fact.shape for fact in inputs if fact.shape is not None]
-    if len(shapes) < len(inputs):
-        return None
+    shapes = [fact.dims for fact in inputs]
     rank = max(map(len, shapes))
     places = tuple([aligned(shape, axis, rank) for shape in shapes])
     return AxisMap(places, None if axis else {}, stretches=True)

@@ -84,8 +84,8 @@ class PassesAxes(OperatorRules):
         return [None if axis in axes else axis for axis in range(rank)]
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        shape, axes_by_key = inputs[0].shape, self._numbered(node, inputs)
-        if shape is None or axes_by_key is None:
+        shape, axes_by_key = inputs[0].dims, self._numbered(node, inputs)
+        if axes_by_key is None:
             return None
         places = {place for axes in axes_by_key.values() for place in _listed(axes) or ()}
         source = self.passed(node, len(shape), places)[axis]

@@ -65,9 +65,7 @@ class Elementwise(OperatorRules):
 
 def each(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content | None:
     """The content computed element by element; the function receives None for unknown elements."""
-    contents = [fact.content for fact in inputs if fact.content is not None]
-    if len(contents) < len(inputs):
-        return None
+    contents = [fact.elements for fact in inputs]
     if math.prod(np.broadcast_shapes(*(c.shape for c in contents))) > MAX_CONTENT:
         return None
     return content_from(np.frompyfunc(function, len(contents), 1)(*contents))
@@ -134,9 +132,7 @@ class Cast(OfEach):
         return _same_everywhere(arrays[0], results[0])
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content, to = inputs[0].content, node.attribute("to")
-        if content is None:
-            return None
+        content, to = inputs[0].elements, node.attribute("to")
         was_bool = inputs[0].elem_type == onnx.TensorProto.BOOL
         if to == onnx.TensorProto.BOOL:
             return content if was_bool else each_known(lambda a: negation(a.equals(0)), inputs)

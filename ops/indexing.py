@@ -58,21 +58,16 @@ class Gather(Moving):
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, indices, axis = inputs[0].shape, inputs[1].shape, node.attribute("axis", 0)
-        if shape is None or indices is None or not -len(shape) <= axis < len(shape):
-            return None
-        axis %= len(shape)
-        return [(*shape[:axis], *indices, *shape[axis + 1 :])]
+        shape = inputs[0].dims
+        axis = range(len(shape))[node.attribute("axis", 0)]
+        return [(*shape[:axis], *inputs[1].dims, *shape[axis + 1 :])]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content, indices = inputs[0].content, integers(inputs[1])
-        if content is None or indices is None:
-            return None
-        axis = node.attribute("axis", 0)
+        content, indices = inputs[0].elements, integers(inputs[1])
+        axis = range(content.ndim)[node.attribute("axis", 0)]
         length = content.shape[axis]
-        if indices.size and not (indices.min() >= -length and indices.max() < length):
+        if indices is None or not ((indices >= -length) & (indices < length)).all():
             return None
-        axis %= content.ndim
         elements = np.empty(
             content.shape[:axis] + indices.shape + content.shape[axis + 1 :], object
         )
@@ -84,10 +79,7 @@ class Gather(Moving):
         premises.within(1, [shape[premises.axis(len(shape), 0)]])
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        data, indices, own = inputs[0].shape, inputs[1].shape, node.attribute("axis", 0)
-        if data is None or indices is None or not -len(data) <= own < len(data):
-            return None
-        own %= len(data)
+        indices, own = inputs[1].dims, range(len(inputs[0].dims))[node.attribute("axis", 0)]
         if own <= axis < own + len(indices):
             return AxisMap((None, axis - own))
         place = axis if axis < own else axis - len(indices) + 1
@@ -164,17 +156,17 @@ class GatherND(Moving):
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, tuples = inputs[0].shape, inputs[1].shape
-        count = tuples[-1].value if tuples else None
-        if shape is None or tuples is None or count is None:
+        shape, tuples = inputs[0].dims, inputs[1].dims
+        count = tuples[-1].value
+        if count is None:
             return None
         first = node.attribute("batch_dims", 0) + count
         return [tuples[:-1] + shape[first:]] if first <= len(shape) else None
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        data, tuples, own = inputs[0].shape, inputs[1].shape, node.attribute("batch_dims", 0)
-        count = tuples[-1].value if tuples else None
-        if data is None or tuples is None or count is None:
+        tuples, own = inputs[1].dims, node.attribute("batch_dims", 0)
+        count = tuples[-1].value
+        if inputs[0].shape is None or count is None:
             return None
         if axis < own:
             return AxisMap((axis, axis), None if axis else {"batch_dims": own - 1})
@@ -257,9 +249,9 @@ class ScatterND(Scattering):
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         """Axes behind those that tuples index are axes of the updates."""
-        tuples = inputs[1].shape
-        count = tuples[-1].value if tuples else None
-        if tuples is None or count is None or axis < count:
+        tuples = inputs[1].dims
+        count = tuples[-1].value
+        if count is None or axis < count:
             return None
         return AxisMap((axis, None, len(tuples) - 1 + axis - count))
 

@@ -24,10 +24,10 @@ class Softmax(PassesAxes):
     from opset 13 on; before, along all axes from one on, the second."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, axis = inputs[0].shape, node.attribute("axis")
-        if shape is None or (axis is None and len(shape) < 2):
-            return None
-        return [shape] if axis is None or -len(shape) <= axis < len(shape) else None
+        shape, axis = inputs[0].dims, node.attribute("axis")
+        if axis is None:
+            return None if len(shape) < 2 else [shape]
+        return [shape] if -len(shape) <= axis < len(shape) else None
 
     def prove_safe(self, premises: Premises) -> None:
         shape = premises.shape(0)
@@ -50,8 +50,8 @@ class BatchNormalization(Rowwise):
     does not with one output."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        image = inputs[0].shape
-        if image is None or len(image) < 2:
+        image = inputs[0].dims
+        if len(image) < 2:
             return None
         for shape in [fact.shape for fact in inputs[1:5]]:
             if shape is not None and (len(shape) != 1 or not may_equal(shape[0], image[1])):
@@ -155,9 +155,7 @@ class LayerNormalization(RMSNormalization):
     """LayerNormalization, from opset 17 on."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, axis = inputs[0].shape, node.attribute("axis", -1)
-        if shape is None or not -len(shape) <= axis < len(shape):
-            return None
-        axis %= len(shape)
+        shape = inputs[0].dims
+        axis = range(len(shape))[node.attribute("axis", -1)]
         moments = (*shape[:axis], *[ONE] * (len(shape) - axis))
         return [shape, moments, moments]

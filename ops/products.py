@@ -31,8 +31,8 @@ class MatMul(OperatorRules):
     """MatMul, as numpy.matmul: an operand with one axis is a row or a column."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        lhs, rhs = inputs[0].shape, inputs[1].shape
-        if not lhs or not rhs or not may_equal(lhs[-1], rhs[-2:][0]):
+        lhs, rhs = inputs[0].dims, inputs[1].dims
+        if not may_equal(lhs[-1], rhs[-2:][0]):
             return None
         batch = broadcast_shape((lhs[:-2], rhs[:-2]), symbols)
         if batch is None:
@@ -82,8 +82,8 @@ def prove_fit(premises: Premises, lhs: int, rhs: int) -> None:
 
 def product_map(inputs: Sequence[Fact], axis: int, lhs: int, rhs: int) -> AxisMap | None:
     """The map of a product of matrices: its rows, and the axes before the matrices."""
-    one, other = inputs[lhs].shape, inputs[rhs].shape
-    if one is None or other is None or len(one) < 2 or len(other) < 2:
+    one, other = inputs[lhs].dims, inputs[rhs].dims
+    if len(one) < 2 or len(other) < 2:
         return None
     rank = max(len(one), len(other))
     places: list[int | None] = [None] * len(inputs)
@@ -187,9 +187,7 @@ class Gemm(OperatorRules):
     fixed_rank: ClassVar[int | None] = 2
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        lhs, rhs = inputs[0].shape, inputs[1].shape
-        if lhs is None or rhs is None or len(lhs) != 2 or len(rhs) != 2:
-            return None
+        lhs, rhs = inputs[0].dims, inputs[1].dims
         rows, inner = lhs[::-1] if node.attribute("transA", 0) else lhs
         same, columns = rhs[::-1] if node.attribute("transB", 0) else rhs
         return [(rows, columns)] if may_equal(inner, same) else None
@@ -209,9 +207,7 @@ class Gemm(OperatorRules):
         places: list[int | None] = [None] * len(inputs)
         places[axis] = int(bool(turned[0])) if axis == 0 else int(not turned[1])
         if node.input(2) is not None:
-            if inputs[2].shape is None:
-                return None
-            places[2] = aligned(inputs[2].shape, axis, 2)
+            places[2] = aligned(inputs[2].dims, axis, 2)
         return AxisMap(tuple(places), stretches=True)
 
     def batch(self, batch: Batch) -> Sequence[Value]:

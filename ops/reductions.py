@@ -37,8 +37,8 @@ class Reduction(PassesAxes):
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
-        if shape is None or (axes is None and node.input(1) is not None):
+        shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
+        if axes is None and node.input(1) is not None:
             return None
         if not axes and node.attribute("noop_with_empty_axes", 0):
             return [shape]
@@ -167,8 +167,8 @@ class SizeReduction(Reduction):
     total: Callable[[list[Dimension]], Dimension]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content = inputs[0].content
-        if content is None or content.ndim != 1 or any(e is None for e in content):
+        content = inputs[0].elements
+        if content.ndim != 1 or any(e is None for e in content):
             return None
         if node.attribute("noop_with_empty_axes", 0):
             axes = integers(inputs[1]) if len(inputs) > 1 else None
@@ -198,13 +198,9 @@ class ArgExtreme(PassesAxes):
         return kept(node, rank, axes)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape = inputs[0].shape
-        axes = None if shape is None else positions([node.attribute("axis", 0)], len(shape))
-        return (
-            None
-            if shape is None or axes is None
-            else [reduced(shape, axes, node.attribute("keepdims", 1) != 0)]
-        )
+        shape = inputs[0].dims
+        axis = range(len(shape))[node.attribute("axis", 0)]
+        return [reduced(shape, {axis}, node.attribute("keepdims", 1) != 0)]
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [_position(inputs, node.attribute("axis", 0))]

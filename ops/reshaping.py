@@ -51,14 +51,10 @@ class Transpose(Moving):
     """Transpose: perm reverses the axes where it is absent."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, order = inputs[0].shape, node.attribute("perm")
-        if shape is None:
-            return None
-        if order is None:
-            return [shape[::-1]]
-        if sorted(order) != list(range(len(shape))):
-            return None
-        return [tuple([shape[axis] for axis in order])]
+        shape = inputs[0].dims
+        order = node.attribute("perm", range(len(shape))[::-1])
+        fits = sorted(order) == list(range(len(shape)))
+        return [tuple([shape[axis] for axis in order])] if fits else None
 
     def prove_safe(self, premises: Premises) -> None:
         perm = premises.node.attribute("perm")
@@ -67,7 +63,7 @@ class Transpose(Moving):
             require(sorted(perm) == list(range(rank)), f"perm does not fit rank {rank}")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        rank = len(inputs[0].shape) if inputs[0].shape is not None else 0
+        rank = len(inputs[0].dims)
         perm = node.attribute("perm") or range(rank)[::-1]
         if sorted(perm) != list(range(rank)):
             return None
@@ -92,10 +88,7 @@ class Flatten(Moving):
     fixed_rank: ClassVar[int | None] = 2
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape = inputs[0].shape
-        if shape is None:
-            return None
-        axis = node.attribute("axis", 1)
+        shape, axis = inputs[0].dims, node.attribute("axis", 1)
         axis += len(shape) if axis < 0 else 0
         return [(product(shape[:axis]), product(shape[axis:]))]
 
@@ -149,8 +142,8 @@ class Reshape(Moving):
         return [tuple(dims)]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content, sizes = inputs[0].content, integers(inputs[1])
-        if content is None or sizes is None:
+        content, sizes = inputs[0].elements, integers(inputs[1])
+        if sizes is None:
             return None
         target = [
             content.shape[i] if size == 0 and _copies_zeros(node) else int(size)
@@ -229,22 +222,18 @@ class Squeeze(PassesAxes, Moving):
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
+        shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
         # Which axes go where none are named is not known as long as a size is not.
-        places = None if shape is None or axes is None else positions(axes, len(shape))
-        if (
-            shape is None
-            or places is None
-            or any(shape[axis].value not in (None, 1) for axis in places)
-        ):
+        places = None if axes is None else positions(axes, len(shape))
+        if places is None or any(shape[axis].value not in (None, 1) for axis in places):
             return None
         return [tuple([dim for axis, dim in enumerate(shape) if axis not in places])]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
-        if content is None or (len(inputs) > 1 and axes is None):
-            return None
-        return np.squeeze(content) if axes is None else np.squeeze(content, tuple(axes))
+        content, axes = inputs[0].elements, listed_numbers(node, inputs, "axes", 1)
+        if axes is None:
+            return None if len(inputs) > 1 else np.squeeze(content)
+        return np.squeeze(content, tuple(axes))
 
     def prove_safe(self, premises: Premises) -> None:
         axes = premises.axes(1)
@@ -281,21 +270,16 @@ class Unsqueeze(Moving):
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, axes = inputs[0].shape, listed_numbers(node, inputs, "axes", 1)
-        if shape is None or axes is None:
-            return None
-        new = positions(axes, len(shape) + len(axes))
-        if new is None or len(new) < len(axes):
+        shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
+        new = None if axes is None else positions(axes, len(shape) + len(axes))
+        if axes is None or new is None or len(new) < len(axes):
             return None
         rest = iter(shape)
         return [tuple([ONE if i in new else next(rest) for i in range(len(shape) + len(axes))])]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content, axes = inputs[0].content, listed_numbers(node, inputs, "axes", 1)
-        if content is None or axes is None:
-            return None
-        new = positions(axes, content.ndim + len(axes))
-        if new is None or len(new) < len(axes):
+        content, axes = inputs[0].elements, listed_numbers(node, inputs, "axes", 1)
+        if axes is None or positions(axes, content.ndim + len(axes)) is None:
             return None
         return np.expand_dims(content, tuple(axes))
 
@@ -307,9 +291,9 @@ class Unsqueeze(Moving):
         require(len(places) == len(axes or ()), "an axis stands twice in its axes")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        axes, rank = listed_numbers(node, inputs, "axes", 1), len(inputs[0].shape or ())
-        new = positions(axes or (), rank + len(axes or ()))
-        if axes is None or inputs[0].shape is None or new is None or axis in new:
+        axes = listed_numbers(node, inputs, "axes", 1)
+        new = None if axes is None else positions(axes, len(inputs[0].dims) + len(axes))
+        if new is None or axis in new:
             return None
         own = axis - len([place for place in new if place < axis])
         return AxisMap((own, *[None] * (len(inputs) - 1)))
@@ -333,8 +317,8 @@ class Expand(Moving):
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, target = inputs[0].shape, vector(inputs[1])
-        if shape is None or target is None:
+        shape, target = inputs[0].dims, vector(inputs[1])
+        if target is None:
             return None
         rank = max(len(shape), len(target))
         own = [ONE] * (rank - len(shape)) + list(shape)
@@ -373,10 +357,11 @@ class Tile(Moving):
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, repeats = inputs[0].shape, vector(inputs[1])
-        if shape is None or repeats is None or len(shape) != len(repeats):
+        repeats = vector(inputs[1])
+        if repeats is None:
             return None
-        return [tuple(a * b for a, b in zip(shape, symbols.sizes(repeats), strict=True))]
+        pairs = zip(inputs[0].dims, symbols.sizes(repeats), strict=True)
+        return [tuple(a * b for a, b in pairs)]
 
     def prove_safe(self, premises: Premises) -> None:
         repeats = premises.numbers(1).reshape(-1)

@@ -42,8 +42,9 @@ class OperatorRules:
       function (but for `draws_random_numbers`). Its opset is that of `node.graph.root`.
     - `inputs`: what is known about its inputs, one by one; `UNKNOWN` for one that is left out.
 
-    `shapes` and `content` may raise IndexError, TypeError or ValueError where inputs do not fit
-    each other: such a node fails when it runs, so nothing is to be known about what it gives.
+    `shapes`, `content`, `axis_map` and `canonical` may raise IndexError, TypeError or ValueError
+    where facts are not known, or where inputs do not fit each other: such a node fails when it
+    runs, so nothing is to be known about what it gives.
 
     A node may be of any opset; where opsets differ, the docstring of the class says how.
     """

@@ -22,10 +22,8 @@ class Shape(Total):
     reads_sizes_only: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        dims = inputs[0].shape
-        if dims is None:
-            return None
-        return content_from(list(dims[node.attribute("start") : node.attribute("end")]))
+        part = slice(node.attribute("start"), node.attribute("end"))
+        return content_from(list(inputs[0].dims[part]))
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         start, end = batch.node.attribute("start", 0), batch.node.attribute("end")
@@ -39,8 +37,7 @@ class Size(Shape):
     fixed_rank: ClassVar[int | None] = 0
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        dims = inputs[0].shape
-        return None if dims is None else content_from(product(dims))
+        return content_from(product(inputs[0].dims))
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         count = multiplied(batch, sizes_of(batch, 0))

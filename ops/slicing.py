@@ -32,26 +32,21 @@ class Concat(PassesAxes):
     exact: ClassVar[bool] = True
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shapes = [fact.shape for fact in inputs]
-        if any(shape is None for shape in shapes):
-            return None
-        first = list(shapes[0] or ())
+        shapes = [fact.dims for fact in inputs]
+        first = list(shapes[0])
         axis = node.attribute("axis", 1)
-        if not -len(first) <= axis < len(first) or len({len(s or ()) for s in shapes}) != 1:
+        if len({len(shape) for shape in shapes}) != 1:
             return None
         for position, dim in enumerate(first):
             if dim.value is None:
                 # All agree off the axis, so the best known of them holds for each.
-                sizes = [s[position] for s in shapes if s and s[position].value is not None]
+                sizes = [s[position] for s in shapes if s[position].value is not None]
                 first[position] = sizes[0] if sizes else dim
-        first[axis] = sum((s[axis] for s in shapes if s), Dimension.constant(0))
+        first[axis] = sum((s[axis] for s in shapes), Dimension.constant(0))
         return [tuple(first)]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        contents = [fact.content for fact in inputs]
-        if any(content is None for content in contents):
-            return None
-        return np.concatenate(contents, axis=node.attribute("axis", 1))  # type: ignore[arg-type]
+        return np.concatenate([fact.elements for fact in inputs], node.attribute("axis", 1))
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [functools.reduce(join, [operand.bounds for operand in inputs])]
@@ -75,10 +70,8 @@ class Split(PassesAxes, Moving):
     axis: ClassVar[int | None] = 0
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, axis = inputs[0].shape, node.attribute("axis", 0)
-        if shape is None or not -len(shape) <= axis < len(shape):
-            return None
-        axis %= len(shape)
+        shape = inputs[0].dims
+        axis = range(len(shape))[node.attribute("axis", 0)]
         parts = _parts(node, inputs, shape[axis])
         if parts is None or len(parts) != len(node.outputs):
             return None
@@ -170,9 +163,7 @@ class Slice(PassesAxes, Moving):
     sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape = inputs[0].shape
-        if shape is None:
-            return None
+        shape = inputs[0].dims
         if _axes_are_open(node, inputs):
             # Any axis may be cut.
             return [tuple(symbols.fresh() for _ in shape)]
@@ -185,9 +176,7 @@ class Slice(PassesAxes, Moving):
         return [tuple(dims)]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content = inputs[0].content
-        if content is None:
-            return None
+        content = inputs[0].elements
         cuts = _cuts(node, inputs, content.ndim)
         if cuts is None or _axes_are_open(node, inputs):
             return None
@@ -284,8 +273,8 @@ class Pad(PassesAxes):
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, pads = inputs[0].shape, listed(node, inputs, "pads", 1)
-        if shape is None or pads is None or all(pad is None for pad in pads):
+        shape, pads = inputs[0].dims, listed(node, inputs, "pads", 1)
+        if pads is None or all(pad is None for pad in pads):
             return None
         axes = list(range(len(shape)))
         if node.input(3) is not None:
@@ -307,8 +296,8 @@ class Pad(PassesAxes):
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         if node.input(3) is not None:
             return super().axis_map(node, inputs, axis)
-        shape, pads = inputs[0].shape, listed(node, inputs, "pads", 1)
-        if shape is None or pads is None or len(pads) != 2 * len(shape):
+        shape, pads = inputs[0].dims, listed(node, inputs, "pads", 1)
+        if pads is None or len(pads) != 2 * len(shape):
             return None
         if pads[axis] != 0 or pads[axis + len(shape)] != 0:
             return None

@@ -134,8 +134,8 @@ class Conv(OtherConv):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        image, weights = inputs[0].shape, inputs[1].shape
-        if image is None or weights is None or len(image) != len(weights) or len(image) < 3:
+        image, weights = inputs[0].dims, inputs[1].dims
+        if len(image) != len(weights) or len(image) < 3:
             return None
         kernel = [dim.value for dim in weights[2:]]
         if node.attribute("kernel_shape", kernel) != kernel:
@@ -170,12 +170,10 @@ class Pool(LpPool):
         return super().is_settled(node, arrays, results) and not is_integer(arrays[0])
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        image, kernel = inputs[0].shape, node.attribute("kernel_shape")
-        if image is None or kernel is None or len(image) != len(kernel) + 2:
+        image, kernel = inputs[0].dims, node.attribute("kernel_shape")
+        if len(image) != len(kernel) + 2 or node.attribute("ceil_mode", 0):
             return None
-        sizes = (
-            None if node.attribute("ceil_mode", 0) else _windows(node, image[2:], kernel, symbols)
-        )
+        sizes = _windows(node, image[2:], kernel, symbols)
         return None if sizes is None else [(*image[:2], *sizes)] * len(node.outputs)
 
     def prove_safe(self, premises: Premises) -> None:
@@ -192,10 +190,8 @@ class GlobalPool(Rowwise):
     """GlobalAveragePool and GlobalMaxPool."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        image = inputs[0].shape
-        if image is None or len(image) < 2:
-            return None
-        return [(*image[:2], *[ONE] * (len(image) - 2))]
+        image = inputs[0].dims
+        return None if len(image) < 2 else [(*image[:2], *[ONE] * (len(image) - 2))]
 
     def prove_safe(self, premises: Premises) -> None:
         for axis, dim in enumerate(premises.shape(0)[2:], 2):
