@@ -92,6 +92,7 @@ class Extent:
         return {} if least.value is None or least.value <= 0 else {str(size): size + least}
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Batch:
     """One node of a body, with the operands that replace its inputs.
 
@@ -102,43 +103,28 @@ class Batch:
         emit: makes the nodes.
         trips: how many trips there are, a vector of one int64.
         extent: what is known of the trips before run time.
+        invariant: results that a rule has marked as the same in every iteration.
+        partial: the elements of results that a rule has marked as shorter in some iterations.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        operands: Sequence[Operand | None],
-        results: Sequence[Fact],
-        emit: Builder,
-        trips: Value,
-        extent: Extent,
-    ) -> None:
-        self.node = node
-        self.operands = operands
-        self.results = results
-        self.emit = emit
-        self.trips = trips
-        self.extent = extent
-        self._unvarying: set[Value] = set()
-        self._ragged: dict[Value, Ragged] = {}
+    node: Node
+    operands: Sequence[Operand | None]
+    results: Sequence[Fact]
+    emit: Builder
+    trips: Value
+    extent: Extent
+    invariant: set[Value] = dataclasses.field(default_factory=set)
+    partial: dict[Value, Ragged] = dataclasses.field(default_factory=dict)
 
     def unvarying(self, result: Value) -> Value:
         """Mark a result as the same in every iteration; it has no batch axis."""
-        self._unvarying.add(result)
+        self.invariant.add(result)
         return result
 
     def ragged(self, result: Value, how: Ragged) -> Value:
         """Mark a result as shorter in some iterations."""
-        self._ragged[result] = how
+        self.partial[result] = how
         return result
-
-    def raggedness(self, result: Value) -> Ragged | None:
-        """Elements that a rule has marked as absent in some iterations."""
-        return self._ragged.get(result)
-
-    def is_unvarying(self, result: Value) -> bool:
-        """Test for a result that a rule has marked as the same in every iteration."""
-        return result in self._unvarying
 
     @property
     def facts(self) -> list[Fact]:
@@ -214,7 +200,7 @@ class Batch:
         """The same node with another operand."""
         operands = list(self.operands)
         operands[index] = operand
-        return Batch(self.node, operands, self.results, self.emit, self.trips, self.extent)
+        return dataclasses.replace(self, operands=operands)
 
     def label(self, suffix: str = "") -> str:
         """A label for values that replace an output."""

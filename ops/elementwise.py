@@ -115,21 +115,37 @@ class Unary(OfEach, Total):
         return node.op_type in _EXACT or super().is_settled(node, arrays, results)
 
 
-@describes("Cast")
-class Cast(OfEach):
-    """Cast: numbers to truth values and back, integers to integers that hold them.
+@describes("CastLike")
+class CastLike(KeepsShape, PassesAxes):
+    """CastLike, from opset 15 on: of its second input only the type matters.
 
-    From opset 6 on `to` is a number; strings are refused, as not each of them spells a number.
+    Strings are refused, as not each of them spells a number.
     """
 
     roundings: ClassVar[int | None] = 0
 
-    def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        texts = node.attribute("to") == onnx.TensorProto.STRING or arrays[0].dtype.hasobject
-        return (EACH if texts else FEW) * 2 * elements(arrays)
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        others = [batch.require(index).value for index in range(1, len(batch.operands))]
+        return batch.same([batch.spread(0), *others])
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         return _same_everywhere(arrays[0], results[0])
+
+    def prove_safe(self, premises: Premises) -> None:
+        is_text = premises.elem_type(0) == onnx.TensorProto.STRING
+        require(not is_text, "a string may not spell a number")
+
+
+@describes("Cast")
+class Cast(OfEach, CastLike):
+    """Cast: numbers to truth values and back, integers to integers that hold them.
+
+    From opset 6 on `to` is a number.
+    """
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        texts = node.attribute("to") == onnx.TensorProto.STRING or arrays[0].dtype.hasobject
+        return (EACH if texts else FEW) * 2 * elements(arrays)
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, to = inputs[0].elements, node.attribute("to")
@@ -143,10 +159,6 @@ class Cast(OfEach):
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         was_bool = inputs[0].fact.elem_type == onnx.TensorProto.BOOL
         return [_TRUTH if was_bool else inputs[0].bounds]
-
-    def prove_safe(self, premises: Premises) -> None:
-        is_text = premises.elem_type(0) == onnx.TensorProto.STRING
-        require(not is_text, "a string may not spell a number")
 
 
 _IEEE = (np.float16, np.float32, np.float64)
@@ -193,23 +205,6 @@ class StringConcat(Elementwise):
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         letters = sum(max(map(len, array.reshape(-1)), default=0) for array in arrays)
         return broadcast_size(arrays) * max(1, letters)
-
-
-@describes("CastLike")
-class CastLike(KeepsShape, PassesAxes):
-    """CastLike, from opset 15 on: of its second input only the type matters."""
-
-    roundings: ClassVar[int | None] = 0
-
-    def batch(self, batch: Batch) -> Sequence[Value]:
-        return batch.same([batch.spread(0), batch.require(1).value])
-
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        return _same_everywhere(arrays[0], results[0])
-
-    def prove_safe(self, premises: Premises) -> None:
-        is_text = premises.elem_type(0) == onnx.TensorProto.STRING
-        require(not is_text, "a string may not spell a number")
 
 
 def negation(truth: bool | None) -> bool | None:

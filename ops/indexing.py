@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -310,7 +311,7 @@ class ReverseSequence(KeepsShape):
         value = batch.emit.transpose(batch.spread(0), perm, label)
         fact = Fact(batch.require(0).fact.elem_type, tuple(sizes))
         operands = [Operand(value, True, fact), batch.require(1)]
-        turned = Batch(batch.node, operands, [fact], batch.emit, batch.trips, batch.extent)
+        turned = dataclasses.replace(batch, operands=operands, results=[fact])
         (result,) = by_rows(turned, (0, 1), batch_axis=0, time_axis=1)
         return [batch.emit.transpose(result, perm, batch.label())]
 

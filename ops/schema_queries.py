@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Any
 
 import onnx
-import onnx.defs
+
+from .schemas import schema_at, tensor_text
 
 NEGATIVE_AXES = 11
 """From this opset on, axes may be counted from the end."""
@@ -34,7 +34,7 @@ def unsayable(
                 f"is of unknown type, and {op_type} does not take all types in opset"
                 f" {opset}; declare it"
             )
-        if elem_type and _written(elem_type) not in types:
+        if elem_type and tensor_text(elem_type) not in types:
             name = onnx.TensorProto.DataType.Name(elem_type).lower()
             return f"is of type {name}, which {op_type} does not take in opset {opset}"
     return None
@@ -46,7 +46,7 @@ def data_types(op_type: str, opset: int) -> frozenset[str]:
 
     An operator that moves tensors takes them, too. Empty where the opset does not have it.
     """
-    schema = _schema(op_type, opset)
+    schema = schema_at(op_type, opset)
     types = () if schema is None else schema.outputs[0].types
     return frozenset(text for text in types if text.startswith("tensor("))
 
@@ -54,28 +54,18 @@ def data_types(op_type: str, opset: int) -> frozenset[str]:
 @functools.cache
 def formal_inputs(op_type: str, opset: int) -> int | None:
     """The number of formal inputs of an operator; None if the opset does not have it."""
-    schema = _schema(op_type, opset)
+    schema = schema_at(op_type, opset)
     return None if schema is None else len(schema.inputs)
 
 
 @functools.cache
 def takes(op_type: str, position: int, elem_type: int, opset: int) -> bool:
     """Test that an operator of the default domain takes an element type at an input."""
-    return _written(elem_type) in _schema(op_type, opset).inputs[position].types
+    schema = schema_at(op_type, opset)
+    return schema is not None and tensor_text(elem_type) in schema.inputs[position].types
 
 
 @functools.cache
 def takes_all(op_type: str, opset: int) -> bool:
     """Test that an operator moves tensors of all types of an opset."""
     return data_types("Identity", opset) <= data_types(op_type, opset)
-
-
-def _schema(op_type: str, opset: int) -> Any:
-    try:
-        return onnx.defs.get_schema(op_type, opset, "")
-    except onnx.defs.SchemaError:
-        return None
-
-
-def _written(elem_type: int) -> str:
-    return f"tensor({onnx.TensorProto.DataType.Name(elem_type).lower()})"

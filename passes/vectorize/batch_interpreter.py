@@ -194,7 +194,7 @@ class NodeBatcher(abc.ABC):
             raise Unbatchable(f"holds {node}, which {error}") from error
         outputs = []
         for result, fact in zip(results, facts, strict=False):
-            batched, lacking = not batch.is_unvarying(result), batch.raggedness(result)
+            batched, lacking = result not in batch.invariant, batch.partial.get(result)
             self._require_rank(node, result, batched, fact)
             fact = fact if lacking is None else padded(fact, lacking)
             outputs.append((Operand(result, batched, fact), lacking))
