@@ -75,9 +75,7 @@ class Fact:
 
     def without_content(self) -> Fact:
         """The same without the elements."""
-        if self.content is None:
-            return self
-        return Fact(self.elem_type, self.shape, None, self.other, self.count)
+        return self if self.content is None else dataclasses.replace(self, content=None)
 
     def type_proto(self, private: bool = True) -> onnx.TypeProto | None:
         """The type as ONNX writes it; None if nothing is known. Shared: not to be changed.

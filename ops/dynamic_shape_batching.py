@@ -40,10 +40,7 @@ def amount(batch: Batch, index: int, start: int, end: int | None) -> Size:
 
 def multiplied(batch: Batch, sizes: Value) -> Value:
     """The product of a vector, a vector of one element."""
-    if batch.emit.opset >= 18:
-        axes = batch.vector(0)
-        return batch.emit.add("ReduceProd", [sizes, axes], batch.label("_product"), keepdims=1)
-    return batch.emit.add("ReduceProd", [sizes], batch.label("_product"), axes=[0], keepdims=1)
+    return batch.emit.reduce("ReduceProd", sizes, (0,), batch.label("_product"), keepdims=1)
 
 
 def axis_size(batch: Batch, index: int, axis: int) -> Size:
@@ -69,16 +66,15 @@ def numbered(batch: Batch, sizes: Sequence[Size]) -> Value:
 
 def reshaped(batch: Batch, value: Value, sizes: Sequence[Size]) -> Value:
     """A value reshaped to these sizes; the first of them counts iterations."""
-    inner = sizes[1:]
-    if all(isinstance(one, int) and one for one in inner):
+    target = numbered(batch, sizes)
+    if all(isinstance(one, int) and one for one in sizes[1:]):
         # Where there are no trips, the first axis is copied, which is empty, too.
-        return batch.emit.add("Reshape", [value, numbered(batch, sizes)], batch.label())
+        return batch.emit.add("Reshape", [value, target], batch.label())
     if batch.emit.opset < ALLOWZERO:
         raise Unbatchable(
             f"makes axes that may be empty, which Reshape cannot before opset {ALLOWZERO}; convert"
             " to it first"
         )
-    target = numbered(batch, sizes)
     return batch.emit.add("Reshape", [value, target], batch.label(), allowzero=1)
 
 

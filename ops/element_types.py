@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 import onnx.defs
 
-from ..ir import Graph, Node, Operator, Value, normal_domain
+from ..ir import Node, Operator, Value, normal_domain
 from .versions import VersionOf, version_of_root
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
@@ -86,7 +86,7 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
         return value.elem_type
     node = value.producer
     if node is None:
-        return _handed_by_loop(value) or _handed(value, version_of)
+        return _handed(value, version_of)
     op = node.op
     qualname = op.qualname
     if qualname == "Cast":
@@ -114,40 +114,25 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
 
 def _given_by_body(node: Node, value: Value) -> int | Value | None:
     """The declared element type of an output of a body, or that output."""
-    slot = _slot(node, value)
-    if slot is None:
-        return None
-    body, index = slot
-    return body.output_infos[index].type.tensor_type.elem_type or body.outputs[index]
-
-
-def _handed_by_loop(value: Value) -> int | None:
-    graph = value.owner
-    if graph is None or graph.holder is None or not graph.holder.is_op("Loop"):
-        return None
-    pairs = zip(graph.inputs, _HANDED_BY_LOOP, strict=False)
-    return next((elem_type for other, elem_type in pairs if other is value), None)
-
-
-def _slot(node: Node, value: Value) -> tuple[Graph, int] | None:
-    """The body that computes an output of a node, and the position of that output."""
     name, shift = _BODIES[node.op_type]
     if name not in node.bodies:  # the caller of the function gives it
         return None
     body, index = node.body(name), _position(node, value) + shift
-    return (body, index) if index < len(body.outputs) else None
+    if index >= len(body.outputs):
+        return None
+    return body.output_infos[index].type.tensor_type.elem_type or body.outputs[index]
 
 
-def _handed(value: Value, version_of: VersionOf) -> Value | None:
-    """The operand of a Loop or Scan behind an input of its body."""
+def _handed(value: Value, version_of: VersionOf) -> int | Value | None:
+    """The type of an input of a body, or the operand behind it."""
     graph = value.owner
     holder = None if graph is None else graph.holder
     if graph is None or holder is None or not holder.is_op("Loop", "Scan"):
         return None
     index = graph.inputs.index(value)
     if holder.is_op("Loop"):
-        return holder.input(index) if index >= len(_HANDED_BY_LOOP) else None
-    return holder.input(index + (holder.is_op("Scan") and version_of(holder) == 8))
+        return _HANDED_BY_LOOP[index] if index < len(_HANDED_BY_LOOP) else holder.input(index)
+    return holder.input(index + (version_of(holder) == 8))
 
 
 def _position(node: Node, value: Value) -> int:
@@ -186,14 +171,8 @@ def _told_by(schema: Any, position: int) -> Told:
     if not schema.outputs:
         return None, None
     output = schema.outputs[min(position, len(schema.outputs) - 1)]
-    return _only_type(output), _same_typed_position(schema, output)
-
-
-def _same_typed_position(schema: Any, output: Any) -> int | None:
-    for index, formal in enumerate(schema.inputs):
-        if formal.type_str == output.type_str and formal.is_homogeneous:
-            return index
-    return None
+    same = (f.type_str == output.type_str and f.is_homogeneous for f in schema.inputs)
+    return _only_type(output), next((index for index, is_same in enumerate(same) if is_same), None)
 
 
 def _only_type(output: Any) -> int | None:

@@ -80,13 +80,9 @@ def moving_slice(batch: Batch) -> Value:
     value, batched, ragged = data.value, data.batched, None
     for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
         axis = batch.axis(axes[position], batch.rank(0)) - 1
-        if (
-            start is not None
-            and end is not None
-            and start.value is not None
-            and end.value is not None
-        ):
-            bounds = [batch.vector(n) for n in (start.value, end.value, axis + batched, step)]
+        fixed = [bound.value for bound in (start, end) if bound is not None]
+        if len(fixed) == 2 and None not in fixed:
+            bounds = [batch.vector(n) for n in (*fixed, axis + batched, step)]
             value = batch.emit.add("Slice", [value, *bounds], batch.label("_fixed"))
             continue
         if step < 1:

@@ -23,12 +23,9 @@ def joined(batch: Batch, index: int) -> Value:
     rest = [axis_size(batch, index, axis) for axis in range(1, len(shape))]
     if all(isinstance(one, int) and one for one in rest):
         return batch.emit.add("Reshape", [value, numbered(batch, [-1, *rest])], label)
-    rows = batch.emit.add("Mul", [batch.trips, _first(batch, index)], label)
+    first = numbered(batch, [axis_size(batch, index, 0)])
+    rows = batch.emit.add("Mul", [batch.trips, first], label)
     return reshaped(batch, value, [rows, *rest])
-
-
-def _first(batch: Batch, index: int) -> Value:
-    return numbered(batch, [axis_size(batch, index, 0)])
 
 
 def parted(batch: Batch, value: Value) -> Value:

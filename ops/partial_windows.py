@@ -7,7 +7,6 @@ r = Mul (part, w)                                  repeats the one where it has 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 
 from ..ir import Graph, Node, Value
 from .batching import Batch
@@ -33,34 +32,30 @@ def where_short(batch: Batch, axis: int, length: int) -> Short:
     """
     body = batch.node.graph
     assert body is not None
-    effects: list[Short] = []
-    for user in body.users(batch.node.output()):
-        effects += _of_user(user, batch, axis, length)
+    users = body.users(batch.node.output())
+    effects = [_of_user(user, batch, axis, length) for user in users]
     if Short.FAILS in effects:
         return Short.FAILS
     return Short.REPEATS if effects and Short.RUNS not in effects and length > 1 else Short.RUNS
 
 
-def _of_user(user: Node | Graph, batch: Batch, axis: int, length: int) -> Iterator[Short]:
+def _of_user(user: Node | Graph, batch: Batch, axis: int, length: int) -> Short:
     part, rank = batch.node.output(), batch.rank(0)
     if not isinstance(user, Node) or not user.is_op("MatMul", *_BROADCASTING):
-        yield Short.RUNS
-        return
+        return Short.RUNS
     one, other = user.inputs
     if (one is part) == (other is part):
-        yield Short.RUNS
-        return
+        return Short.RUNS
     second = other is part
     sizes = _sizes(one if second else other)
     if user.is_op("MatMul"):
         # The axes that are multiplied are never repeated.
         at = axis - max(rank - 2, 0) if second else axis - (rank - 1)
         against = sizes[-1:] if second else sizes[-2:][:1]
-        yield Short.FAILS if at == 0 and against == [length] else Short.RUNS
-        return
+        return Short.FAILS if at == 0 and against == [length] else Short.RUNS
     place = axis - rank
     repeats = len(sizes) >= -place and sizes[place] == length
-    yield Short.REPEATS if repeats else Short.RUNS
+    return Short.REPEATS if repeats else Short.RUNS
 
 
 def _sizes(value: Value | None) -> list[int]:

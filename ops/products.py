@@ -215,9 +215,8 @@ class Gemm(OperatorRules):
         kernels for these may round otherwise."""
         bias = batch.shape(2) if batch.operand(2) is not None else ()
         for_columns = len(bias) < 2 or bias[0] == 1
-        if batch.varies(1) or batch.varies(2) or batch.node.attribute("transA", 0):
-            return [self._product(batch)]
-        if not for_columns:
+        turned = batch.node.attribute("transA", 0)
+        if batch.varies(1) or batch.varies(2) or turned or not for_columns:
             return [self._product(batch)]
         (rows,) = batch.same([joined(batch, 0), batch.fixed(1), batch.fixed(2)])
         return [parted(batch, rows)]

@@ -29,9 +29,9 @@ PAST_THE_END = "takes elements of which some may lie past the end on some trips"
 
 def padded(fact: Fact, ragged: Ragged) -> Fact:
     """The fact of a padded value in one iteration."""
-    shape = None if fact.shape is None else list(fact.shape)
-    if shape is None:
+    if fact.shape is None:
         return fact
+    shape = list(fact.shape)
     shape[ragged.axis] = Dimension.constant(ragged.size)
     return dataclasses.replace(fact, shape=tuple(shape))
 
@@ -96,11 +96,8 @@ def filled(batch: Batch, ragged: Ragged, neutral: float) -> Batch:
     operand = batch.require(0)
     if operand.fact.elem_type not in _FLOATS:
         raise Unbatchable(DIFFERING)
-    dtype, label = (
-        onnx.helper.tensor_dtype_to_np_dtype(operand.fact.elem_type),
-        batch.label("_fill"),
-    )
-    number = batch.emit.constant(np.array(neutral, dtype), label)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(operand.fact.elem_type)
+    number = batch.emit.constant(np.array(neutral, dtype), batch.label("_fill"))
     present = _in_place(batch, ragged)
     value = batch.emit.add("Where", [present, operand.value, number], batch.label("_filled"))
     return batch.replaced(0, Operand(value, True, operand.fact))
@@ -156,18 +153,13 @@ def window(
     size = emit.add("Gather", [sizes, batch.vector(axis)], label, axis=0)
     places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))
     present = emit.add("Less", [places, size], batch.label("_present"))
-    if _has_some(batch, axis):
+    if batch.extent.never_negative(batch.shape(0)[axis] - 1):  # no trip has an empty axis
         spare = emit.add("Sub", [size, batch.vector(1)], batch.label("_last"))
     else:
         data, spare = _with_one_more(batch, data, axis), size
     read = emit.add("Where", [present, places, spare], batch.label("_places"))
     ragged = Ragged(axis - batch.rank(0), len(steps), present)
     return data, read, ragged
-
-
-def _has_some(batch: Batch, axis: int) -> bool:
-    """Test for an axis that is not empty in any iteration."""
-    return batch.extent.never_negative(batch.shape(0)[axis] - 1)
 
 
 def _with_one_more(batch: Batch, data: Value, axis: int) -> Value:

@@ -100,6 +100,14 @@ class Body:
         elem_type, dims = self.completed(index, inferred)
         return helper.tensor_dtype_to_np_dtype(elem_type), tuple(d.dim_value for d in dims)
 
+    def stacked(self, index: int, elements: Sequence[Any], **options: Any) -> Array:
+        """A scan output from its elements, along a new first axis; ``options`` are those of
+        `element`, which tells the type and shape where there are none."""
+        if elements:
+            return stack(elements, self.output_label(index))
+        dtype, shape = self.element(index, **options)
+        return empty((0, *shape), dtype)
+
     def inferred(
         self,
         index: int,

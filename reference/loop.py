@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Array, Body, BoundBody, empty, one_element, stack
+from .bodies import Array, Body, BoundBody, one_element
 from .control_flow import ControlFlow
 from .errors import EvaluationError
 
@@ -76,13 +76,10 @@ class Loop(ControlFlow):
         return body.output_count - 1 - carried
 
     def _collect(self, body: Body, index: int, elements: list[Any]) -> Array:
-        if elements:
-            return stack(elements, body.output_label(index))
         types = self.element_types
         # Where there was no trip, type and sizes are those that a runtime infers.
-        inferred = None if types is None else types.of(self.onnx_node, index)
-        dtype, shape = body.element(index, inferred=inferred)
-        return empty((0, *shape), dtype)
+        inferred = None if types is None or elements else types.of(self.onnx_node, index)
+        return body.stacked(index, elements, inferred=inferred)
 
 
 class BreakingLoop(Loop):

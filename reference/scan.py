@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Array, Body, BoundBody, empty, stack
+from .bodies import Array, Body, BoundBody
 from .control_flow import ControlFlow
 from .errors import EvaluationError
 from .scan_8 import scan_8
@@ -75,21 +75,17 @@ class Scan(ControlFlow):
         final, elements = scan_row(run, states, ordered, lengths.pop())
         sample = [*states, *(np.empty(row.shape[1:], row.dtype) for row in rows)]
         stacked = [
-            self._stacked(run, len(states) + i, collected[:: -1 if flag else 1], sample)
+            run.body.stacked(
+                len(states) + i,
+                collected[:: -1 if flag else 1],
+                inputs=sample,
+                captured=run.captured,
+            )
             for i, (collected, flag) in enumerate(zip(elements, out_flags, strict=True))
         ]
         out_axes = self._axes(options, "scan_output_axes", [s.ndim for s in stacked])
         moved = [np.moveaxis(s, 0, axis) for s, axis in zip(stacked, out_axes, strict=True)]
         return (*final, *moved)
-
-    def _stacked(
-        self, run: BoundBody, index: int, elements: list[Any], sample: list[Array]
-    ) -> Array:
-        """A scan output, scan axis first; ``sample`` has the types of the body's inputs."""
-        if elements:
-            return stack(elements, run.body.output_label(index))
-        dtype, shape = run.body.element(index, sample, run.captured)
-        return empty((0, *shape), dtype)
 
     def _axes(self, options: dict[str, Any], name: str, ranks: list[int]) -> list[int]:
         """The axes attribute ``name``, checked against the rank of each value it applies to."""

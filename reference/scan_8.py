@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Array, BoundBody, empty, stack
+from .bodies import Array, BoundBody, empty
 from .errors import EvaluationError
 from .scanning import scan_row
 
@@ -88,16 +88,11 @@ def _pad(
 ) -> Array:
     """The scan output of all rows, with zeros where a row has ended."""
     elements = [element for row in rows for element in row]
-    if elements:
-        # Stacking all elements at once also checks that the rows agree on their shape.
-        flat = stack(elements, run.body.output_label(index))
-        dtype, shape = flat.dtype, flat.shape[1:]
-    else:
-        dtype, shape = run.body.element(index, sample, run.captured)
-    result = empty((*extent, *shape), dtype)
+    # Stacking all elements at once also checks that the rows agree on their shape.
+    flat = run.body.stacked(index, elements, inputs=sample, captured=run.captured)
+    result = empty((*extent, *flat.shape[1:]), flat.dtype)
     start = 0
     for b, row in enumerate(rows):
-        if row:
-            result[b, : len(row)] = flat[start : start + len(row)]
-            start += len(row)
+        result[b, : len(row)] = flat[start : start + len(row)]
+        start += len(row)
     return result

@@ -175,10 +175,11 @@ def _agree(before: onnx.TypeProto, after: onnx.TypeProto, sizes: bool) -> bool:
     if b.elem_type and a.elem_type and b.elem_type != a.elem_type:
         return False
     dims_b, dims_a = dims_of(b), dims_of(a)
-    return not sizes or dims_b is None or dims_a is None or _fit(dims_b, dims_a)
+    return not sizes or dims_b is None or dims_a is None or fit(dims_b, dims_a)
 
 
-def _fit(before: Sequence[Dim], after: Sequence[Dim]) -> bool:
+def fit(before: Sequence[Dim], after: Sequence[Dim]) -> bool:
+    """Test for dimensions of which no two are different numbers."""
     if len(before) != len(after):
         return False
     pairs = zip(before, after, strict=True)

@@ -20,7 +20,7 @@ from ..ir import Tensor, no_input, read_bytes
 from ..ir.errors import Error, LoadError
 from ..ir.onnx_errors import Boundary
 from ..ir.tensor_contents import check_tensor
-from ..reference.signature import Signature, type_text
+from ..reference.signature import Signature, dims_of, fit, type_text
 from .session import Feeds
 
 Given = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str | os.PathLike[str]
@@ -126,19 +126,10 @@ def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any
         array = array.astype(object)
     if array.dtype != dtype:
         raise FeedError(f"input '{name}' is {_name(dtype)}, the value given is {array.dtype}")
-    if not _shape_fits(array.shape, proto):
+    dims = dims_of(proto.tensor_type)
+    if dims is not None and not fit(dims, array.shape):
         raise FeedError(f"input '{name}' is {type_text(proto)}, given has {list(array.shape)}")
     return array
-
-
-def _shape_fits(shape: tuple[int, ...], proto: onnx.TypeProto) -> bool:
-    if not proto.tensor_type.HasField("shape"):
-        return True
-    dims = proto.tensor_type.shape.dim
-    if len(dims) != len(shape):
-        return False
-    pairs = zip(dims, shape, strict=True)
-    return all(d.dim_value == n for d, n in pairs if d.HasField("dim_value") and d.dim_value >= 0)
 
 
 def _from_path(path: Path, model: onnx.ModelProto) -> list[Mapping[str, Any]]:
@@ -254,14 +245,8 @@ def _to_array(tensor: TensorProto, what: str, folder: Path | None = None) -> NDA
 def _to_optional(message: onnx.OptionalProto) -> Any:
     """The value, or None; onnx itself writes an absent tensor as one of undefined type."""
     empty = message.HasField("tensor_value") and not message.tensor_value.data_type
-    values = (
-        "tensor_value",
-        "sparse_tensor_value",
-        "sequence_value",
-        "map_value",
-        "optional_value",
-    )
-    if empty or not any(message.HasField(field) for field in values):
+    kinds = ("tensor", "sparse_tensor", "sequence", "map", "optional")
+    if empty or not any(message.HasField(f"{kind}_value") for kind in kinds):
         return None
     return numpy_helper.to_optional(message)
 

@@ -37,6 +37,7 @@ from ..overrides.recurrent import RECURRENT_OPERATORS
 from ..overrides.sequences import SEQUENCE_OPERATORS
 from ..overrides.slicing import Slice
 from ..scan import Scan
+from ..signature import dims_of, fit
 from . import kernels
 from .kernels import Environment, Watch, build_kernel
 
@@ -289,20 +290,10 @@ def _fed(name: str, value: Any, declared: onnx.TypeProto) -> Any:
     dtype = helper.tensor_dtype_to_np_dtype(declared.tensor_type.elem_type)
     if array.dtype != dtype:
         raise EvaluationError(f"input {name!r} is {array.dtype}, the model declares {dtype}")
-    _check_shape(name, array, declared.tensor_type)
-    return array
-
-
-def _check_shape(name: str, array: Array, declared: onnx.TypeProto.Tensor) -> None:
-    if not declared.HasField("shape"):
-        return
-    dims = declared.shape.dim
-    fits = len(dims) == array.ndim and all(
-        not d.HasField("dim_value") or d.dim_value == n
-        for d, n in zip(dims, array.shape, strict=False)
-    )
-    if not fits:
-        names = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
+    dims = dims_of(declared.tensor_type)
+    if dims is not None and not fit(dims, array.shape):
+        names = ["?" if dim is None else dim for dim in dims]
         raise EvaluationError(
             f"input {name!r} has shape {list(array.shape)}, the model declares {names}"
         )
+    return array
