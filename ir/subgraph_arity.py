@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from .errors import ModelError
-from .graph import Graph
 from .node import Node
 
 
@@ -44,6 +43,46 @@ def count_fed_inputs(node: Node) -> int | None:
     return fed_inputs(node.op_type, len(node.inputs), node.graph.root.opset())
 
 
+def body_arity(
+    op_type: str, input_count: int, output_count: int, opset: int, scan_count: int = 0
+) -> tuple[int, int]:
+    """Number of inputs and least number of outputs of each body of a node.
+
+    Args:
+        op_type: If, Loop, Scan or SequenceMap.
+        input_count: the number of inputs of the node.
+        output_count: the number of its outputs.
+        opset: the version of the default domain.
+        scan_count: its attribute num_scan_inputs.
+
+    Raises:
+        ModelError: the node has too few inputs (operator specifications of If and Scan).
+    """
+    feeds = fed_inputs(op_type, input_count, opset)
+    inputs = input_count if feeds is None else feeds
+    if op_type == "Loop":
+        return inputs, max(inputs - 1, output_count + 1)
+    if op_type == "If" and input_count != 1:
+        raise ModelError(f"has {input_count} inputs; If takes one, its condition")
+    if op_type == "Scan":
+        if not 1 <= scan_count <= inputs:
+            raise ModelError(
+                f"has {input_count} inputs and num_scan_inputs = {scan_count};"
+                " at least one input must be scanned, and at most all"
+            )
+        return inputs, max(inputs - scan_count, output_count)
+    return inputs, output_count
+
+
+BODIES = {
+    "If": ("then_branch", "else_branch"),
+    "Loop": ("body",),
+    "Scan": ("body",),
+    "SequenceMap": ("body",),
+}
+"""Graph attributes of the operators that hold bodies."""
+
+
 def check_bodies(node: Node) -> None:
     """Check the number of inputs and outputs of a control-flow node's bodies.
 
@@ -51,53 +90,34 @@ def check_bodies(node: Node) -> None:
         ModelError: a body is missing or its arity does not fit (operator specifications of Loop,
             If, Scan 8, Scan 9 and SequenceMap).
     """
-    if node.op.references or node.graph is None:
+    if node.op.references or node.graph is None or not node.is_op(*BODIES):
         return
-    if node.is_op("If"):
-        _check_if(node)
-    elif node.is_op("Loop"):
-        carried = max(len(node.inputs) - 2, 0)
-        _check(node, _one_body(node, "body"), 2 + carried, 1 + carried, len(node.outputs) + 1)
-    elif node.is_op("Scan"):
-        _check_scan(node)
-    elif node.is_op("SequenceMap"):
-        _check(node, _one_body(node, "body"), len(node.inputs), len(node.outputs), 0)
-
-
-def _check_if(node: Node) -> None:
-    if len(node.inputs) != 1 or node.inputs[0] is None:
-        raise ModelError(f"{node} has {len(node.inputs)} inputs; If takes one, its condition")
-    for name in ("then_branch", "else_branch"):
-        branch = _one_body(node, name)
-        _check(node, branch, 0, len(node.outputs), len(node.outputs))
-
-
-def _check_scan(node: Node) -> None:
-    assert node.graph is not None
-    first = 1 if node.graph.root.opset() == 8 else 0
-    scanned = node.attribute("num_scan_inputs", 0)
-    states = len(node.inputs) - first - scanned
-    if scanned < 1 or states < 0:
-        raise ModelError(
-            f"{node} has {len(node.inputs)} inputs and num_scan_inputs = {scanned};"
-            " at least one input must be scanned, and at most all"
+    try:
+        count = (
+            0 if node.inputs and node.inputs[0] is None and node.is_op("If") else len(node.inputs)
         )
-    body = _one_body(node, "body")
-    _check(node, body, states + scanned, states, len(node.outputs))
-
-
-def _one_body(node: Node, name: str) -> Graph:
-    graphs = node.bodies.get(name, ())
-    if len(graphs) != 1:
-        raise ModelError(f"{node} lacks its graph attribute '{name}'")
-    return graphs[0]
-
-
-def _check(node: Node, body: Graph, inputs: int, least: int, outputs: int) -> None:
-    if len(body.inputs) != inputs:
-        raise ModelError(f"{node}: its body has {len(body.inputs)} inputs; the node feeds {inputs}")
-    if len(body.outputs) < max(least, outputs):
-        raise ModelError(
-            f"{node}: its body has {len(body.outputs)} outputs; the node needs"
-            f" {max(least, outputs)}"
+        inputs, outputs = body_arity(
+            node.op_type,
+            count,
+            len(node.outputs),
+            node.graph.root.opset(),
+            node.attribute("num_scan_inputs", 0),
         )
+    except ModelError as error:
+        raise ModelError(f"{node} {error}") from error
+    for name in BODIES[node.op_type]:
+        graphs = node.bodies.get(name, ())
+        if len(graphs) != 1:
+            raise ModelError(f"{node} lacks its graph attribute '{name}'")
+        fault = arity_fault(len(graphs[0].inputs), len(graphs[0].outputs), inputs, outputs)
+        if fault:
+            raise ModelError(f"{node}: {fault}")
+
+
+def arity_fault(inputs: int, outputs: int, feed_count: int, read_count: int) -> str:
+    """Sentence about a body whose inputs or outputs do not fit its node; empty if they do."""
+    if inputs != feed_count:
+        return f"its body has {inputs} inputs; the node feeds {feed_count}"
+    if outputs < read_count:
+        return f"its body has {outputs} outputs; the node needs {read_count}"
+    return ""

@@ -25,6 +25,7 @@ from ...ir import (
 )
 from ...ir.checker import check_well_formed
 from ...ir.gc_pause import paused_collector
+from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
@@ -40,7 +41,6 @@ from .result import Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.exact_operators import assumptions_of
-from .terms.op_semantics import BODIES
 from .terms.printing import applied, shown
 from .terms.provenance import Trace
 from .terms.term import Args, Head, Term, reach

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import onnx
 
 from ....facts.fact import Fact
-from ....ir import FunctionKey, Operator, normal_domain
+from ....ir import FunctionKey, ModelError, Operator, normal_domain
 from ....ir.places import key_of
-from ....ir.subgraph_arity import fed_inputs, surplus
+from ....ir.subgraph_arity import BODIES, arity_fault, body_arity, fed_inputs, surplus
 from ....reference.bodies import label
 from ....reference.functions import specialize
 from ....reference.signature import Dim, dims_of
@@ -284,6 +284,8 @@ class Compiler:
         }
         if sum(len(subgraphs_of(a)) for a in attributes.values()) > len(bodies):
             raise OpenError(f"{label(node)} holds a list of graphs")
+        if not op.domain and op.op_type in BODIES:
+            _require_arity(node, bodies, opset, head.attribute("num_scan_inputs", 0))
         version = imports.get(op.domain, 0)
         return Operation(op.qualname, width, head, version, bodies, applications=head.applications)
 
@@ -300,6 +302,24 @@ class Compiler:
             program.outputs = [scope[name] for name in function.output]
             self._called[key, attributes] = program
         return program
+
+
+def _require_arity(
+    node: onnx.NodeProto, bodies: Mapping[str, Program], opset: int, scan_count: int
+) -> None:
+    """Require bodies that fit their node; those in functions are not checked at load."""
+    sizes = len(node.input), len(node.output)
+    try:
+        inputs, outputs = body_arity(node.op_type, *sizes, opset, scan_count)
+    except ModelError as error:
+        raise OpenError(f"{label(node)} {error}") from error
+    for name in BODIES[node.op_type]:
+        if name not in bodies:
+            raise OpenError(f"{label(node)} lacks its graph attribute '{name}'")
+        body = bodies[name]
+        fault = arity_fault(len(body.inputs), len(body.outputs), inputs, outputs)
+        if fault:
+            raise OpenError(f"{label(node)}: {fault}")
 
 
 def _present(places: tuple[int, ...]) -> Hashable:

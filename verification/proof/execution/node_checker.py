@@ -10,9 +10,10 @@ import onnx
 import onnx.defs
 
 from ....ir import normal_domain
+from ....ir.subgraph_arity import BODIES
 from ....reference.bodies import label
 from ..terms.budget import OpenError
-from ..terms.op_semantics import BODIES, schema_of
+from ..terms.op_semantics import schema_of
 
 LEFT_OUT = -1
 """Element type of an absent input."""

@@ -20,6 +20,7 @@ import onnx
 import onnx.defs
 
 from ....ir import Operator, attribute_message, normal_domain
+from ....ir.subgraph_arity import BODIES
 
 LATEST = onnx.defs.onnx_opset_version()
 
@@ -41,9 +42,6 @@ _OTHER_MEANING = {
     ("Split", 18),  # parts may have other lengths where sizes are unknown
 }
 """Versions with another meaning than the one before, whatever the schemas show."""
-
-BODIES = frozenset(["If", "Loop", "Scan", "SequenceMap"])
-"""Operators with bodies, which run by their construct in each version."""
 
 
 def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int]:

@@ -15,10 +15,11 @@ import onnx
 
 from ....facts.fact import Fact, Shape
 from ....ir import Operator, attribute_message, normal_domain
+from ....ir.subgraph_arity import BODIES
 from ....ops import rules_of
 from ....ops.rules import OperandRanks
 from .budget import OpenError
-from .op_semantics import BODIES, Meaning, has_any_outputs, meaning_of, meaning_of_serialized
+from .op_semantics import Meaning, has_any_outputs, meaning_of, meaning_of_serialized
 
 
 class Head:

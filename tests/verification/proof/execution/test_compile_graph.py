@@ -2,6 +2,7 @@
 
 import pytest
 from proofs import assert_open, assert_proved, model
+from straightline.verification.proof import prove
 from straightline.verification.proof.execution.compile_graph import ABSENT, MOST_DEPTH, Compiler
 from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import Heads
@@ -144,3 +145,46 @@ def test_calls_and_bodies_that_stand_too_deep_are_open():
     assert_proved(chained(1).replace("r = Neg (p)", branch), chained(1))
     assert_proved(chained(MOST_DEPTH), chained(1))
     assert_open(chained(MOST_DEPTH + 1), chained(1), f"more than {MOST_DEPTH} deep")
+
+
+FUNCTION = """<ir_version: 8, opset_import: ["" : %d, "f" : 1]>
+g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
+<opset_import: ["" : %d], domain: "f"> f (x, a) => (z) { %s }"""
+
+
+@pytest.mark.parametrize(
+    ("opset", "nodes", "reason"),
+    [
+        (
+            17,
+            "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c) => (c, i) {}>",
+            "its body has 2 inputs; the node feeds 3",
+        ),
+        (
+            17,
+            "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c, s) => (c) {}>",
+            "its body has 1 outputs; the node needs 2",
+        ),
+        (
+            17,
+            "z = Scan <num_scan_inputs = 2, body = b (r) => (r) {}> (x)",
+            "has 1 inputs and num_scan_inputs = 2",
+        ),
+        (
+            8,
+            "z = Scan <num_scan_inputs = 1, body = b (r) => (r) {}> (, a)",
+            "lacks an input",
+        ),
+        (
+            8,
+            "k = Constant <value = int64[2] {1, 4}> () z = Scan <num_scan_inputs = 1, "
+            "body = b (r) => (w) { n = Constant <value = int64[2] {700000000, 3}> () "
+            "w = Expand (r, n) }> (k, x)",
+            "pads elements of more than",
+        ),
+    ],
+)
+def test_bodies_of_functions_that_do_not_fit_their_node_stay_open(opset, nodes, reason):
+    before, after = (model(FUNCTION % (opset, last, opset, nodes)) for last in ("Abs", "Relu"))
+    proof = prove(before, after)
+    assert proof.status == "open" and reason in proof.reason
