@@ -180,7 +180,7 @@ g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
             "k = Constant <value = int64[2] {1, 4}> () z = Scan <num_scan_inputs = 1, "
             "body = b (r) => (w) { n = Constant <value = int64[2] {700000000, 3}> () "
             "w = Expand (r, n) }> (k, x)",
-            "pads elements of more than",
+            "Abs and, in the rewrite, Relu",
         ),
     ],
 )
