@@ -63,7 +63,7 @@ SIZE: dict[str, Any] = {"metavar": "SIZE", "parser": parsing.size}
 SOURCE = argument("IN", "The model; '-' is standard input.")
 TARGET = argument("OUT", "The file of the result; '-' is standard output.")
 LOAD = option(
-    "Run a Python file that defines passes for --passes. Repeatable.",
+    "Run a Python file with passes, or with rules and adapters of operators. Repeatable.",
     "--load",
     metavar="FILE.py",
 )
