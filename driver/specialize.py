@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from ..facts.named_dimensions import BindingError, Shapes, is_size
+from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
 from ..ir import Array, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
 
 Values = Mapping[str, Any]
@@ -193,12 +193,6 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.Typ
         raise BindingError(
             f"input '{value.name}' has rank {len(old_dims)}, but the shape {text} rank {len(dims)}"
         )
-    type_ = onnx.TypeProto()
-    type_.CopyFrom(value.type)
-    shape = type_.tensor_type.shape
-    shape.SetInParent()
-    while len(shape.dim) < len(dims):
-        shape.dim.add()
     for axis, (old, new) in enumerate(zip(old_dims, dims, strict=True)):
         if new is None:
             continue
@@ -213,8 +207,7 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.Typ
                 f"input '{value.name}': dimension '{old}' would be {new}, but input '{other}'"
                 f" makes it {size}"
             )
-        shape.dim[axis].dim_value = int(new)
-    return type_
+    return with_sizes(value.type, dims)
 
 
 def _fix_symbols(model: Model, symbols: Sizes) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from ..ir import Error, ModelSource, Value, instead, to_proto
 
@@ -78,3 +79,17 @@ def _with_sizes(
             )
         result.append(size)
     return result
+
+
+def with_sizes(proto: onnx.TypeProto, sizes: Sequence[int | None]) -> onnx.TypeProto:
+    """The type of a tensor with these sizes, where they are not None."""
+    fixed = onnx.TypeProto()
+    fixed.CopyFrom(proto)
+    shape = fixed.tensor_type.shape
+    shape.SetInParent()
+    while len(shape.dim) < len(sizes):
+        shape.dim.add()
+    for dim, size in zip(shape.dim, sizes, strict=False):
+        if size is not None:
+            dim.dim_value = int(size)
+    return fixed

@@ -53,6 +53,12 @@ class Dimension:
         return cls({(known_as(name),): 1})
 
     @property
+    def only_symbol(self) -> str | None:
+        """The symbol of a linear polynomial of one symbol; None for any other."""
+        products = [product for product in self.terms if product]
+        return products[0][0] if len(products) == 1 and len(products[0]) == 1 else None
+
+    @property
     def symbols(self) -> frozenset[str]:
         """The symbols in it, those that it hides in abbreviations included."""
         if self._symbols is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
 from ..ir import Error
 from ..ir.option_names import by
@@ -12,24 +12,6 @@ from .runs.verdict import Verdict
 
 _TO_THE_CALLER = 5
 """Frames between a warning and the caller of a public function."""
-
-
-class _Place(Protocol):
-    """A construct that a pass rewrote, as in its remark."""
-
-    @property
-    def op_type(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-
-
-class _Excess(Protocol):
-    """An input that exceeds an assumed maximum."""
-
-    @property
-    def loop(self) -> str: ...
-    @property
-    def shown(self) -> str: ...
 
 
 class MismatchError(Error):
@@ -46,8 +28,8 @@ class MismatchError(Error):
         self,
         verdict: Verdict,
         culprit: str,
-        remarks: Sequence[_Place] = (),
-        beyond: _Excess | None = None,
+        remarks: Sequence[Any] = (),
+        beyond: Any = None,
     ) -> None:
         where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
         if remarks:

@@ -86,20 +86,15 @@ def prove(
 
         verdict = run(before, after, options, bound=bound, base_dir=base_dir)
         if verdict.status == "different" and verdict.feeds is not None:
+            differences = [str(o) for o in verdict.outputs if o.status == "different"]
             proof = dataclasses.replace(
                 proof,
                 status="refuted",
-                reason=_difference(verdict),
+                reason="; ".join(differences) or verdict.reason,
                 feeds=verdict.feeds,
                 needed="",
             )
     return dataclasses.replace(proof, seconds=time.perf_counter() - start)
-
-
-def _difference(verdict: Verdict) -> str:
-    """The outputs that differ in a run."""
-    differences = [str(output) for output in verdict.outputs if output.status == "different"]
-    return "; ".join(differences) or verdict.reason
 
 
 def verify(

@@ -172,22 +172,18 @@ class Definedness:
             around: keys of the guards of the node in the rewrite.
             operands: operands of the node.
         """
-        trips = set()
+        trips, free = set(), self.terms.symbols.free
         for guard in guards:
             if guard.key in around:
                 continue
-            if guard.trips is None or not self._is_steady(operands, guard.level):
+            levels = set().union(*[free(each) for each in operands if each is not None])
+            if guard.trips is None or guard.level in levels:
                 return None
             if (guard.trips - 1).less(0) is not False:
-                if not _is_linear(guard.trips):
+                if guard.trips.only_symbol is None:
                     return None
                 trips.add(guard.trips)
         return trips
-
-    def _is_steady(self, operands: Sequence[Term | None], level: int) -> bool:
-        """Test whether operands are loop-invariant."""
-        free = self.terms.symbols.free
-        return not any(operand is not None and level in free(operand) for operand in operands)
 
     def _has_tensor(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has a tensor of the same sizes."""
@@ -359,9 +355,3 @@ def _alike(one: Guards, other: Guards) -> bool:
     """Test whether guards are of the same kinds, one by one."""
     kinds = [[(guard.is_loop, guard.holds) for guard in guards] for guards in (one, other)]
     return kinds[0] == kinds[1]
-
-
-def _is_linear(trips: Dimension) -> bool:
-    """Test whether one size alone makes the trip count 0."""
-    products = [product for product in trips.terms if product]
-    return len(products) == 1 and len(products[0]) == 1

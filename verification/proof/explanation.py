@@ -66,15 +66,12 @@ def _operands(one: Term, other: Term) -> str:
         return "the same operands"
     if len(one.args) == len(other.args) and set(one.args) == set(other.args):
         return "the same operands in another order"
-    shared = sorted({a for a in one.args if a is not None} & set(other.args), key=_number)
+    both = {a for a in one.args if a is not None} & set(other.args)
+    shared = sorted(both, key=lambda term: term.number)
     if not shared:
         return "no common operand"
     names = ", ".join(map(name_of, shared))
     return f"with {names} among the operands of both"
-
-
-def _number(term: Term) -> int:
-    return term.number
 
 
 def places(

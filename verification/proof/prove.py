@@ -208,7 +208,9 @@ class _Question:
             return Proof("open", fault)
         size = sum(map(_node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
-        share = GENERAL_SHARE if any(map(_may_iterate, self.protos)) else 1
+        graphs = [graph for proto in self.protos for graph in (proto.graph, *proto.functions)]
+        may_iterate = any(node.op_type in BODIES for graph in graphs for node in graph.node)
+        share = GENERAL_SHARE if may_iterate else 1
         self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         answer = self._attempt()
         proved = isinstance(answer, Proof) and answer.proved
@@ -252,8 +254,8 @@ class _Question:
         return Proof("proved", "equal for every input", rules, counts, assumptions)
 
     def _explain(self, error: Mismatch | UndefinedError) -> Proof:
-        """Answer that the terms differ, or that a node of the rewrite may fail, with the nodes that
-        computed them. The comparison runs again to record these, unless it is too long."""
+        """Answer of a failed comparison, with the nodes that computed the terms. It runs again to
+        record these, unless it is too long."""
         if self.spent * GENERAL_SHARE <= self.whole.steps:
             self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
             try:
@@ -379,11 +381,11 @@ def size_without_iteration(trips: Dimension) -> dict[str, Dimension]:
         OpenError: that is not one size.
     """
     rest = trips.terms.get((), 0)
-    symbols = [monomial for monomial in trips.terms if monomial]
-    if len(symbols) == 1 and len(symbols[0]) == 1:
-        factor = trips.terms[symbols[0]]
+    name = trips.only_symbol
+    if name is not None:
+        factor = trips.terms[(name,)]
         if rest % factor == 0 and -rest // factor >= 0:
-            return {symbols[0][0]: Dimension.constant(-rest // factor)}
+            return {name: Dimension.constant(-rest // factor)}
     raise OpenError(f"a loop with trip count {trips} may have no iteration, which is another case")
 
 
@@ -398,12 +400,6 @@ def _holds_bodies(model: onnx.ModelProto) -> bool:
     if any(node.op_type in BODIES for node in nodes):
         return True
     return bool(model.functions) and any(subgraphs_of(a) for n in nodes for a in n.attribute)
-
-
-def _may_iterate(model: onnx.ModelProto) -> bool:
-    """Test whether a model or one of its functions holds nodes with bodies."""
-    graphs = [model.graph, *model.functions]
-    return any(node.op_type in BODIES for graph in graphs for node in graph.node)
 
 
 def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -87,7 +88,7 @@ class Proof:
         lines = [f"{self.status}: {self.reason}"]
         if self.first is not None:
             for side, text in zip(self._sides(), self.first, strict=True):
-                lines += [f"  {side}:", *_indent(text)]
+                lines += [f"  {side}:", *textwrap.indent(text, "    ").splitlines()]
         if self.needed:
             lines.append(f"  needed: {self.needed}")
         return "\n".join(lines)
@@ -113,7 +114,3 @@ def _clause(names: Sequence[str], ending: str) -> str:
     if len(names) > len(shortened):
         shortened.append(f"{len(names) - len(shortened)} others")
     return f"{', '.join(shortened[:-1])} and {shortened[-1]} {ending.replace(' gives ', ' give ')}"
-
-
-def _indent(text: str) -> list[str]:
-    return [f"    {line}" for line in text.splitlines()]

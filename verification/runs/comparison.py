@@ -212,15 +212,12 @@ def _magnitude(before: Array, after: Array) -> float:
     """The largest magnitude in floats or complex numbers where both are finite."""
     largest = 0.0
     for start in range(0, before.size, _BLOCK):
-        b, a = (_wide(array[start : start + _BLOCK]) for array in (before, after))
+        parts = (array[start : start + _BLOCK] for array in (before, after))
+        b, a = (_components(part).astype(np.float64) for part in parts)
         with np.errstate(all="ignore"):
             numbers = np.hypot.reduce(np.where(np.isfinite(b) & np.isfinite(a), b, 0.0), axis=-1)
         largest = max(largest, float(numbers.max()))
     return min(largest, float(np.finfo(np.float64).max))
-
-
-def _wide(array: Array) -> NDArray[np.float64]:
-    return _components(array).astype(np.float64)
 
 
 def _compare_floats(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ...facts.named_dimensions import with_sizes
 from ...ir import Error, instead
 from ...ir.option_names import by
 from ...reference.signature import Signature, dims_of
@@ -80,17 +81,12 @@ def _sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:
     old = dims_of(declared.tensor_type)
     if old is not None and len(old) != len(dims):
         raise SampleShapeError(f"input '{name}' has rank {len(old)}, not {len(dims)}")
-    narrow = onnx.TypeProto()
-    narrow.CopyFrom(declared)
-    narrow.tensor_type.shape.SetInParent()
     for axis, size in enumerate(dims):
         length = None if old is None else old[axis]
-        dim = narrow.tensor_type.shape.dim[axis] if old else narrow.tensor_type.shape.dim.add()
         if size is None:
             continue
         if not isinstance(size, _WHOLE) or isinstance(size, bool) or size < 0:
             raise SampleShapeError(f"input '{name}': {size!r} is not a dimension")
         if isinstance(length, int) and length != size:
             raise SampleShapeError(f"input '{name}': dimension {axis} is {length}, not {size}")
-        dim.dim_value = int(size)
-    return narrow
+    return with_sizes(declared, list(dims))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import onnx
 
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
@@ -242,8 +241,9 @@ class Trial:
 
     def _remedy(self) -> str:
         """The advice for inputs where no random one fits."""
-        open_ = (n for n, t in self._pair.before_signature.inputs.items() if not _is_sized(t))
-        name = next(open_, None)
+        inputs = self._pair.before_signature.inputs.items()
+        open_ = [n for n, t in inputs if t.HasField("tensor_type") and not is_static(t.tensor_type)]
+        name = next(iter(open_), None)
         shape = "" if name is None else by(f"--sample-shape {name}=...")
         sizes = f"sizes that it takes with {shape}, or " if shape else ""
         return f"; give {sizes}inputs with {by('--inputs FILE.npz')}"
@@ -435,10 +435,6 @@ def _is_near(part: Difference) -> bool:
     first = part.first
     is_float = first is not None and isinstance(first.before, float | complex)
     return part.kind == "values" and is_float and math.isfinite(part.max_abs)
-
-
-def _is_sized(proto: onnx.TypeProto) -> bool:
-    return not proto.HasField("tensor_type") or is_static(proto.tensor_type)
 
 
 def disagreements(

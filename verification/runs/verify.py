@@ -72,21 +72,15 @@ def run(
 
 def _early_verdict(pair: Pair, bound: Feeds) -> Verdict | None:
     """The verdict on models that need not or cannot be run; None on others."""
-    fault = _fault(pair, bound)
-    if fault:
-        return Verdict("different", fault)
-    unreadable = pair.before.unreadable or pair.after.unreadable
-    return Verdict("not verified", unreadable) if unreadable else None
-
-
-def _fault(pair: Pair, bound: Feeds) -> str:
-    """The fault of a rewrite before it is run; empty if there is none."""
     try:
         pair.after.require_well_formed()
     except ModelError as error:
-        return f"the rewrite is not a valid model: {error}"
+        return Verdict("different", f"the rewrite is not a valid model: {error}")
     problems = mismatches(pair.before_signature, pair.after_signature, bound)
-    return f"the signatures differ: {'; '.join(problems)}" if problems else ""
+    if problems:
+        return Verdict("different", f"the signatures differ: {'; '.join(problems)}")
+    unreadable = pair.before.unreadable or pair.after.unreadable
+    return Verdict("not verified", unreadable) if unreadable else None
 
 
 Inputs = Callable[[], Iterator[Sample]]

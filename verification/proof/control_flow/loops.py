@@ -45,7 +45,8 @@ def run_loop(
         limit = terms.view(limit, ())
     if condition is None and limit is not None and terms.heeds_condition:
         condition = terms.constant(np.array(True))
-    number = None if limit is None else _number(execution, limit)
+    numbers = terms.numbers(limit)
+    number = numbers[0] if numbers else limit and most_trips(execution, limit).value
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
     trips = None if number is None else max(number, 0)
     small = trips is not None and terms.runs_loop(trips, len(body.steps))
@@ -62,12 +63,6 @@ def run_loop(
         if count.value == 0:
             return _stack(execution, step, run, carried, [])
     return _symbolic(execution, step, run, limit, condition, carried)
-
-
-def _number(execution: Execution, limit: Term) -> int | None:
-    """Constant trip count."""
-    numbers = execution.terms.numbers(limit)
-    return numbers[0] if numbers else most_trips(execution, limit).value
 
 
 def _scalar(execution: Execution, condition: Term) -> Term:

@@ -633,10 +633,9 @@ _STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
 
 def _is_a_case(terms: Terms, trips: Dimension) -> bool:
     """Test whether one size alone makes the trip count 0: a case of its own."""
-    products = [product for product in trips.terms if product]
-    if len(products) != 1 or len(products[0]) != 1 or terms.symbols.free(terms.size(trips)):
+    name = trips.only_symbol
+    if name is None or terms.symbols.free(terms.size(trips)):
         return False
-    (name,) = products[0]
     return name in terms.facts.declared or name.startswith(_STEADY)
 
 

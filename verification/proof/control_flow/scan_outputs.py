@@ -117,7 +117,10 @@ def rows_added(
         if update.args[0] is not state or element is None:
             continue
         listed = update.is_op("SequenceInsert") and _goes_on(terms, init, element)
-        if listed or (_is_concat(update) and _has_row_count(element) and init.fact.shape):
+        joined = update.is_op("Concat") and update.head.attribute("axis") == 0
+        rows = element.fact.shape
+        has_row_count = rows is not None and all(dim.value is not None for dim in rows[:1])
+        if listed or (joined and has_row_count and init.fact.shape):
             added[k] = element
     if not added:
         return {}
@@ -132,16 +135,6 @@ def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
     if elements is None:
         return False
     return not elements or (shape is not None and {e.fact.shape for e in elements} == {shape})
-
-
-def _is_concat(update: Term) -> bool:
-    return update.is_op("Concat") and update.head.attribute("axis") == 0
-
-
-def _has_row_count(element: Term) -> bool:
-    """Test whether each iteration appends equally many rows."""
-    shape = element.fact.shape
-    return shape is not None and all(dim.value is not None for dim in shape[:1])
 
 
 def append_all(terms: Terms, init: Term, update: Term, stacked: Term) -> Term:

@@ -196,15 +196,11 @@ class Scan:
         self.output_axes = self._list("scan_output_axes", self.outputs)
         self.output_backward = self._list("scan_output_directions", self.outputs)
         lengths = [trips_of(x.fact, axis) for x, axis in zip(scanned, self.axes, strict=True)]
-        self._demand_same(lengths)
-        self.length = next((n for n in lengths if n.value is not None), lengths[0])
-
-    def _demand_same(self, lengths: Sequence[Dimension]) -> None:
-        """Demand scan inputs of one length."""
         different = tuple(dict.fromkeys(lengths))
         if len(different) > 1:
             sizes = tuple(map(self.terms.size, different))
-            self.execution.demand(self.terms.heads.own(SAME_SIZES), sizes, self.step)
+            execution.demand(self.terms.heads.own(SAME_SIZES), sizes, step)
+        self.length = next((n for n in lengths if n.value is not None), lengths[0])
 
     def _list(self, name: str, count: int) -> list[int]:
         if self.step.head.opset == 8:

@@ -7,6 +7,7 @@ iterations (`induction.py`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Container, Mapping, Sequence
 
 from ....facts.polynomial import Dimension
@@ -17,7 +18,7 @@ from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
 from .commutativity import swap_operands
 from .induction import Induction
-from .mod_expansion import ModExpansion
+from .mod_expansion import expand_mod
 from .modular_polynomials import ModularPolynomials
 from .prefix_sums import PrefixSums
 from .slice_pushdown import SlicePushdown
@@ -95,20 +96,18 @@ class Comparison:
         self._trial: set[Pair] | None = None
         self._stack: list[Pair] = []
         self._partners: dict[Head, Head] = {}
-        sums = PrefixSums(terms, self.pushdown, self.induction)
-        polynomials = ModularPolynomials(terms, self.pushdown, self.induction)
         self._rules = (
             self._random,
-            polynomials.equal,
+            ModularPolynomials(self.induction).equal,
             self.induction.states,
             self.induction.shifted,
-            sums.summed,
+            PrefixSums(self.induction).summed,
             self.induction.variables,
             self._views,
             self._concats,
             self.induction.stacked,
             swap_operands,
-            ModExpansion(terms).defined,
+            functools.partial(expand_mod, terms),
             self._congruent,
         )
 

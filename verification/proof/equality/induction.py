@@ -55,8 +55,8 @@ class Induction:
     """
 
     def __init__(self, terms: Terms, pushdown: SlicePushdown) -> None:
-        self._terms = terms
-        self._pushdown = pushdown
+        self.terms = terms
+        self.pushdown = pushdown
         self.positive: set[Dimension] = set()
         self.earlier: set[tuple[Pair, Pair]] = set()
         self._pairs_opened: dict[Pair, CommonIteration] = {}
@@ -127,9 +127,9 @@ class Induction:
         opened = self._open_pair(a, b)
         if opened is None:
             return None
-        if not _equal_if_empty(one, other) and not (
-            self._take_trips(one) and self._take_trips(other)
-        ):
+        p, q = one.head.key[1], other.head.key[1]
+        are_equal_if_empty = p == q and (p is None or p[1] is not None)
+        if not are_equal_if_empty and not (self._take_trips(one) and self._take_trips(other)):
             return None
         own, pairs = opened
         return [*pairs, (own.one.of(one.head.parts[0]), own.other.of(other.head.parts[0]))]
@@ -147,11 +147,11 @@ class Induction:
     def element(self, term: Term, index: Dimension) -> Term | None:
         """Element of a term at an index of its first axis."""
         if term.head.name == "stacked":
-            return instantiate_scan_output(self._terms, term, index)
-        part = self._pushdown.of(term, 0, index, ONE)
+            return instantiate_scan_output(self.terms, term, index)
+        part = self.pushdown.of(term, 0, index, ONE)
         if part.head.name == "narrow" and part.args[0] is term and term.head.name != "input":
             return None
-        return self._terms.view(part, term.shape[1:])
+        return self.terms.view(part, term.shape[1:])
 
     def shifted(self, one: Term, other: Term) -> list[Pair] | None:
         """State as an element of Concat(initial state, states after each iteration)."""
@@ -171,8 +171,8 @@ class Induction:
             if after is None:
                 continue
             update = _update(state.recurrence, state.number)
-            one_update = instantiate_iteration(self._terms, state.recurrence, update, index)
-            pairs = [(before, self._terms.view(first, before.fact.shape)), (one_update, after)]
+            one_update = instantiate_iteration(self.terms, state.recurrence, update, index)
+            pairs = [(before, self.terms.view(first, before.fact.shape)), (one_update, after)]
             return pairs if term is one else [(b, a) for a, b in pairs]
         return None
 
@@ -215,7 +215,7 @@ class Induction:
     def _limit(self, recurrence: Term) -> Dimension | None:
         """Upper bound of a recurrence's trip count; None if only its condition ends it."""
         limit = recurrence.args[0]
-        return None if limit is None else not_negative(self._terms, limit)
+        return None if limit is None else not_negative(self.terms, limit)
 
     def _open_pair(self, a: Term, b: Term) -> tuple[CommonIteration, list[Pair]] | None:
         """Two recurrences over fresh variables, and the pairs that make their trip counts equal.
@@ -240,10 +240,10 @@ class Induction:
         for side, recurrence in enumerate((a, b)):
             bound, leaves = _bound(recurrence), {}
             for k, state in enumerate(bound.states):
-                leaf = self._terms.leaf("fresh", (number, side, k), state.fact)
+                leaf = self.terms.leaf("fresh", (number, side, k), state.fact)
                 leaves[state] = leaf
                 self._before[leaf] = State(recurrence, k, index)
-            substitutions.append(Substitution(self._terms, leaves, {bound.index: index}))
+            substitutions.append(Substitution(self.terms, leaves, {bound.index: index}))
         return CommonIteration(*substitutions)
 
     def symbol(self, limit: Dimension | None) -> Dimension:
@@ -251,14 +251,8 @@ class Induction:
         name = f"{PRIVATE}any{self._symbols}"
         self._symbols += 1
         if limit is not None:
-            self._terms.limits[name] = limit
-        return self._terms.symbols.trip(name)
-
-
-def _equal_if_empty(one: Term, other: Term) -> bool:
-    """Test whether two scan outputs are certainly equal without an iteration."""
-    a, b = one.head.key[1], other.head.key[1]
-    return a == b and (a is None or a[1] is not None)
+            self.terms.limits[name] = limit
+        return self.terms.symbols.trip(name)
 
 
 def _bound(recurrence: Term) -> Bound:

@@ -19,42 +19,30 @@ _SIGNED = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _UNSIGNED = (onnx.TensorProto.UINT32, onnx.TensorProto.UINT64)
 
 
-class ModExpansion:
-    """Rule of comparison for Mod.
+def expand_mod(terms: Terms, one: Term, other: Term) -> list[Pair] | None:
+    """Expand a Mod that is compared with another operator."""
+    if one.is_op("Mod") is other.is_op("Mod"):
+        return None
+    expansion = _expand(terms, one if one.is_op("Mod") else other)
+    if expansion is None:
+        return None
+    return [(expansion, other) if one.is_op("Mod") else (one, expansion)]
 
-    Args:
-        terms: the terms of both models.
-    """
 
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
-
-    def defined(self, one: Term, other: Term) -> list[Pair] | None:
-        """Expand a Mod that is compared with another operator."""
-        if one.is_op("Mod") is other.is_op("Mod"):
-            return None
-        if one.is_op("Mod"):
-            expansion = self._expand(one)
-            return None if expansion is None else [(expansion, other)]
-        expansion = self._expand(other)
-        return None if expansion is None else [(one, expansion)]
-
-    def _expand(self, mod: Term) -> Term | None:
-        a, b = mod.args
-        assert a is not None and b is not None
-        if mod.fact.elem_type not in _SIGNED + _UNSIGNED:
-            return None
-        rest = self._op("Sub", a, self._op("Mul", self._op("Div", a, b), b))
-        if mod.head.attribute("fmod") or mod.fact.elem_type in _UNSIGNED:
-            return rest
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(mod.fact.elem_type)
-        zero = self._terms.constant(np.zeros((), dtype))
-        signs = self._op("Xor", self._op("Less", rest, zero), self._op("Less", b, zero))
-        wrong = self._op("And", signs, self._op("Not", self._op("Equal", rest, zero)))
-        return self._op("Where", wrong, self._op("Add", rest, b), rest)
-
-    def _op(self, op_type: str, *args: Term) -> Term:
-        head = self._terms.heads.of(Operator(op_type), _IMPORTS)
-        result = self._terms.apply(head, args)[0]
+def _expand(terms: Terms, mod: Term) -> Term | None:
+    def op(op_type: str, *args: Term) -> Term:
+        result = terms.apply(terms.heads.of(Operator(op_type), _IMPORTS), args)[0]
         assert result is not None
         return result
+
+    a, b = mod.args
+    assert a is not None and b is not None
+    if mod.fact.elem_type not in _SIGNED + _UNSIGNED:
+        return None
+    rest = op("Sub", a, op("Mul", op("Div", a, b), b))
+    if mod.head.attribute("fmod") or mod.fact.elem_type in _UNSIGNED:
+        return rest
+    zero = terms.constant(np.zeros((), onnx.helper.tensor_dtype_to_np_dtype(mod.fact.elem_type)))
+    signs = op("Xor", op("Less", rest, zero), op("Less", b, zero))
+    wrong = op("And", signs, op("Not", op("Equal", rest, zero)))
+    return op("Where", wrong, op("Add", rest, b), rest)

@@ -11,9 +11,7 @@ from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
 from ..terms.free_variables import binding
 from ..terms.term import Pair, Term
-from ..terms.term_manager import Terms
 from .induction import Induction, State
-from .slice_pushdown import SlicePushdown
 from .substitution import instantiate_iteration
 
 _RING = ("Add", "Sub", "Mul", "Neg")
@@ -29,14 +27,11 @@ class ModularPolynomials:
     """Rule of comparison for integers.
 
     Args:
-        terms: the terms of both models.
-        pushdown: pushes slices down.
         induction: rules for the states of recurrences.
     """
 
-    def __init__(self, terms: Terms, pushdown: SlicePushdown, induction: Induction) -> None:
-        self._terms = terms
-        self._pushdown = pushdown
+    def __init__(self, induction: Induction) -> None:
+        self._terms, self._pushdown = induction.terms, induction.pushdown
         self._induction = induction
         self._known: dict[Term, Dimension] = {}
         self._atoms: dict[str, Term] = {}

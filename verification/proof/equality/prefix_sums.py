@@ -9,9 +9,7 @@ from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
 from ..terms.free_variables import binding
 from ..terms.term import Pair, Term
-from ..terms.term_manager import Terms
 from .induction import Induction, State
-from .slice_pushdown import SlicePushdown
 from .substitution import instantiate_iteration
 
 ZERO = Dimension.constant(0)
@@ -37,14 +35,11 @@ class PrefixSums:
     """Rule of comparison for prefix sums.
 
     Args:
-        terms: the terms of both models.
-        pushdown: pushes slices down.
         induction: rules for the states of recurrences.
     """
 
-    def __init__(self, terms: Terms, pushdown: SlicePushdown, induction: Induction) -> None:
-        self._terms = terms
-        self._pushdown = pushdown
+    def __init__(self, induction: Induction) -> None:
+        self._terms, self._pushdown = induction.terms, induction.pushdown
         self._induction = induction
 
     def summed(self, one: Term, other: Term) -> list[Pair] | None:
@@ -87,15 +82,13 @@ class PrefixSums:
         x, y = total.args
         assert x is not None and y is not None
         terms, added = self._terms, self._value(place)
-        if x is added or (y is not added and self._is_sum_so_far(y)):
+        is_sum = y.is_op("Add") or self._induction.before_trip(y) is not None
+        if x is added or (y is not added and is_sum):
             x, y = y, x
         if place.at.value is None and self._induction.before_trip(x) is None:
             return None
         before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), place.shape)
         return [(x, before), (y, added)]
-
-    def _is_sum_so_far(self, term: Term) -> bool:
-        return term.is_op("Add") or self._induction.before_trip(term) is not None
 
     def _value(self, place: _Place) -> Term:
         """Summand at an index."""

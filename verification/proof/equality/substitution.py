@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
-
-from ....facts.fact import Content, Fact
+from ....facts.fact import Fact, content_from
 from ....facts.polynomial import Dimension
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import binding
@@ -71,7 +69,9 @@ class Substitution:
             self._size(element) if isinstance(element, Dimension) else element
             for element in content.reshape(-1)
         ]
-        return self._terms.content(_reshape(elements, content.shape), term.fact.elem_type)
+        return self._terms.content(
+            content_from(elements).reshape(content.shape), term.fact.elem_type
+        )
 
     def _parts(self, term: Term) -> tuple[Term, ...]:
         """Parts of a recurrence after substitution, without its own variables."""
@@ -122,12 +122,6 @@ class Substitution:
         if shape is None or axis >= len(shape):
             return self._terms.symbols.fresh()
         return shape[axis]
-
-
-def _reshape(elements: Sequence[object], shape: tuple[int, ...]) -> Content:
-    content = np.empty(len(elements), object)
-    content[:] = elements
-    return content.reshape(shape)
 
 
 def instantiate_iteration(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Term:

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 import onnx
 
 from ....facts.fact import PRIVATE, UNKNOWN, Fact, is_private
-from ....facts.polynomial import Dimension
+from ....facts.named_dimensions import with_sizes
 from ....ir import Array
 from ....reference.signature import dims_of, type_text
 from ..terms.budget import OpenError
@@ -44,7 +44,9 @@ def input_terms(
         if name in bound:
             inputs[name] = terms.constant(bound[name])
         else:
-            fact = _in_case(fact, terms.case)
+            if terms.case and fact.shape is not None:
+                shape = tuple([dim.replaced(terms.case) for dim in fact.shape])
+                fact = Fact(fact.elem_type, shape)
             terms.facts.declared |= {name for dim in fact.shape or () for name in dim.symbols}
             terms.symbols.magnitudes.exists(fact.shape)
             inputs[name] = terms.leaf("input", name, terms.facts.one(fact))
@@ -65,30 +67,15 @@ def narrower(
         bound: inputs with a fixed value.
         shapes: sizes that the caller fixed, by input; None for an open one.
     """
-    types = {
-        info.name: _with_sizes(info.type, shapes.get(info.name)) for info in before.graph.input
-    }
+    types = {}
+    for info in before.graph.input:
+        sizes = shapes.get(info.name) if info.type.HasField("tensor_type") else None
+        types[info.name] = info.type if sizes is None else with_sizes(info.type, sizes)
     return {
         f"input '{info.name}' is {type_text(info.type)}, as the rewrite declares it"
         for info in after.graph.input
         if info.name in types and info.name not in bound and _says_more(info.type, types[info.name])
     }
-
-
-def _with_sizes(type_: onnx.TypeProto, sizes: Sequence[int | None] | None) -> onnx.TypeProto:
-    """Return the type of a tensor with the sizes that are fixed."""
-    if sizes is None or not type_.HasField("tensor_type"):
-        return type_
-    fixed = onnx.TypeProto()
-    fixed.CopyFrom(type_)
-    shape = fixed.tensor_type.shape
-    shape.SetInParent()
-    while len(shape.dim) < len(sizes):
-        shape.dim.add()
-    for dim, size in zip(shape.dim, sizes, strict=False):
-        if size is not None:
-            dim.dim_value = size
-    return fixed
 
 
 def _says_more(type_: onnx.TypeProto, other: onnx.TypeProto) -> bool:
@@ -141,10 +128,3 @@ def _both(one: Fact, other: Fact) -> Fact:
         return Fact(elem_type, other.shape if one.shape is None else one.shape)
     dims = [b if b.value is not None else a for a, b in zip(one.shape, other.shape, strict=True)]
     return Fact(elem_type, tuple(dims))
-
-
-def _in_case(fact: Fact, sizes: Mapping[str, Dimension]) -> Fact:
-    """Fact in a case with known sizes."""
-    if not sizes or fact.shape is None:
-        return fact
-    return Fact(fact.elem_type, tuple([dim.replaced(sizes) for dim in fact.shape]))

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import onnx
-
 from ....facts.bounds import Bounds, Known, greatest, join, known, least
 from ....facts.fact import UNKNOWN
 from ....facts.polynomial import Dimension
 from ....facts.safety_context import Premises, Unproven
+from ....facts.types import INTEGER_BITS
 from ....ops import OperatorRules, rules_of
 from ....ops.rules import OLDEST_OPSET, Total
 from ..arithmetic.trip_counts import not_negative
@@ -132,7 +131,7 @@ class Safety:
         if term.fact.content is not None:
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
-        if not depth or not _is_integer(term.fact.elem_type):
+        if not depth or term.fact.elem_type not in INTEGER_BITS:
             return known(term.fact)
         return known(term.fact, self._of_head(term, depth - 1))
 
@@ -183,9 +182,3 @@ class Safety:
                 total = total + part.replaced(ends)
             size = total
         return size
-
-
-def _is_integer(elem_type: int) -> bool:
-    if not elem_type or elem_type == onnx.TensorProto.STRING:
-        return False
-    return onnx.helper.tensor_dtype_to_np_dtype(elem_type).kind in "iu"

@@ -273,7 +273,10 @@ class Execution:
         key = program, args, tuple(self.assumed.items())
         cached = self._calls.get(key)
         if cached is not None:
-            self._repeat(key, cached[1])
+            if (key, self.guards) not in self._noted:  # under other guards
+                self._noted[key, self.guards] = len(self.log)
+                self.terms.budget.step(len(cached[1]))
+                self.log += relocate(cached[1], 0, 0, self.guards)
             return cached[0]
         before, start = self.drawn, len(self.log)
         missing = [None] * (len(program.inputs) - len(args))
@@ -282,13 +285,6 @@ class Execution:
             self._calls[key] = results, relocate(self.log, start, len(self.guards), ())
             self._noted[key, self.guards] = start
         return results
-
-    def _repeat(self, call: Hashable, log: Log) -> None:
-        """Record the obligations of a cached call again under other guards."""
-        if (call, self.guards) not in self._noted:
-            self._noted[call, self.guards] = len(self.log)
-            self.terms.budget.step(len(log))
-            self.log += relocate(log, 0, 0, self.guards)
 
 
 def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:
