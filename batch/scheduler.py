@@ -19,7 +19,7 @@ from .job_config import JobConfig
 from .pools import LOCAL, Pool, pool_of
 from .result import Record
 from .sources import Given, Job, jobs_of
-from .state import State, kept_in
+from .state import kept_in
 from .worker import Done, failed, work
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ def run_all(
     on_progress: OnProgress = silent,
 ) -> list[Record]:
     """Run a batch: `run` with its options in one object."""
+    import joblib
+
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
     how = how.for_workers()
@@ -133,11 +135,25 @@ def run_all(
         pool_of(backend, jobs, address, reusable=not how.load) as pool,
         kept_in(out) as (state, staging),
     ):
-        todo = [_prepared(job, state, staging, resume) for job in todo]
+        todo = [
+            dataclasses.replace(
+                job,
+                staging=staging,
+                earlier=state.known(job.name) if resume else None,
+                owns_data=state.owns(job.name) or not os.path.lexists(job.data),
+            )
+            for job in todo
+        ]
         on_progress("beginning", "workers are started", 0, len(todo))
-        work_on = finished(
-            todo, pool, lambda job: _call(job, how, key), lambda job: _begin(job, state)
-        )
+
+        def call(job: Job) -> Any:
+            return joblib.delayed(work)(job, how, key)
+
+        def begin(job: Job) -> None:
+            if job.owns_data:
+                state.begin(job.name)
+
+        work_on = finished(todo, pool, call, begin)
         with _cleared(staging, pool), contextlib.closing(work_on) as results:
             for job_result in results:
                 if job_result.entry is not None:
@@ -145,27 +161,6 @@ def run_all(
                 records[job_result.record.name] = job_result.record
                 on_progress("done", job_result.record.name, len(records), len(todo))
     return [records[job.name] for job in todo]
-
-
-def _prepared(job: Job, state: State, staging: Path, resume: bool) -> Job:
-    """Return a job with the state of an earlier run, if the batch resumes one."""
-    return dataclasses.replace(
-        job,
-        staging=staging,
-        earlier=state.known(job.name) if resume else None,
-        owns_data=state.owns(job.name) or not os.path.lexists(job.data),
-    )
-
-
-def _begin(job: Job, state: State) -> None:
-    if job.owns_data:
-        state.begin(job.name)
-
-
-def _call(job: Job, how: JobConfig, key: str) -> Any:
-    import joblib
-
-    return joblib.delayed(work)(job, how, key)
 
 
 @contextlib.contextmanager

@@ -64,7 +64,12 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
             name = PurePath(below).as_posix()
             absolute = [Path(os.path.abspath(path)) for path in (file, out / below)]
             job = Job(name, str(file), absolute[0], str(out / below), absolute[1])
-            _require_same(jobs.setdefault(name, job), job)
+            first = jobs.setdefault(name, job)
+            if first.path != job.path:
+                raise BatchError(
+                    f"the results of '{first.source}' and '{job.source}' would both be"
+                    f" '{job.target_name}'; name their common folder, whose structure is kept"
+                )
     _require_apart(jobs)
     _require_no_source(jobs.values())
     return list(jobs.values())
@@ -123,14 +128,6 @@ def _passed_over(folder: Path, out: Path) -> str:
     """The folder of the results, where it lies below another; else ""."""
     real, within = os.path.realpath(out), os.path.realpath(folder)
     return real if real != within and real.startswith(within.rstrip(os.sep) + os.sep) else ""
-
-
-def _require_same(first: Job, second: Job) -> None:
-    if first.path != second.path:
-        raise BatchError(
-            f"the results of '{first.source}' and '{second.source}' would both be"
-            f" '{second.target_name}'; name their common folder, whose structure is kept"
-        )
 
 
 def _require_apart(jobs: Mapping[str, Job]) -> None:

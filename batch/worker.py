@@ -110,9 +110,8 @@ def _made(job: Job, how: JobConfig, key: str) -> Done:
         files = [*how.feeds, *original.data_files]
         if job.target.parent.is_dir():
             _target(job, files, how)
-        outcome = _transformed(original, how)
+        outcome, problem = _transformed(original, how)
         record = Record(job.name, job.source, job.target_name, "written").describing(outcome)
-        problem = _problem(outcome, how)
         if problem:
             return Done(dataclasses.replace(record, status="failed", problem=problem))
         entries = _written(outcome.ir, job, files, how)
@@ -120,32 +119,23 @@ def _made(job: Job, how: JobConfig, key: str) -> Done:
     return Done(record, {**entry, "record": record.to_dict()})
 
 
-def _transformed(original: ModelFile, how: JobConfig) -> Outcome:
-    """Rewrite a model, and compare it unless something else withholds the result."""
+def _transformed(original: ModelFile, how: JobConfig) -> tuple[Outcome, Problem]:
+    """Rewrite a model and compare it; return also the problem that withholds it, "" for none."""
     from ..driver.transform import transform_model
     from ..verification.mismatch import require_compared
 
     outcome = transform_model(original, how.rewriting)
-    withheld = (how.straight_line and outcome.left) or (how.whole_target and outcome.untaken)
-    if how.verify is None or withheld:
-        return outcome
+    if how.straight_line and outcome.left:
+        return outcome, "control flow left"
+    if how.whole_target and outcome.untaken:
+        return outcome, "not taken"
+    if how.verify is None:
+        return outcome, ""
     outcome = outcome.compared(how.verify, _runtimes())
     assert outcome.verdict is not None
     if how.rewriting.strict and not outcome.verdict.equal:
         require_compared(outcome.verdict, "the result", demanded=True)
-    return outcome
-
-
-def _problem(outcome: Outcome, how: JobConfig) -> Problem:
-    """Return the problem that withholds a result; "" for none."""
-    if how.straight_line and outcome.left:
-        return "control flow left"
-    if how.whole_target and outcome.untaken:
-        return "not taken"
-    demanded = how.verify is not None and how.verify.prove
-    if demanded and outcome.verdict is not None and not outcome.verdict.proved:
-        return "not verified"
-    return ""
+    return outcome, "not verified" if how.verify.prove and not outcome.verdict.proved else ""
 
 
 def _runtimes() -> Workers:

@@ -94,7 +94,7 @@ class Governor:
         if steps <= most / _LARGEST_SHARE and self.work + steps <= most:
             self.work += steps
             return True
-        self.refuse(place, f"takes more steps than {_told('max_work', most)}")
+        self.refuse(place, f"takes more steps {self._more('max_work')}")
         return False
 
     def may_infer(self, nodes: int, place: object) -> bool:
@@ -103,26 +103,24 @@ class Governor:
         Most models take no more than a look at each node. What they take is counted apart, so that
         as much is left for computing in large ones as in small ones.
         """
-        most = self.limits.max_work
         self.inferred += nodes * _INFERRED
-        if self.inferred <= most:
+        if self.inferred <= self.limits.max_work:
             return True
-        self.refuse_sizes(place, f"takes more steps than {_told('max_work', most)}")
+        self.refuse_sizes(place, f"takes more steps {self._more('max_work')}")
         return False
 
     def may_hold(self, size: int, place: object) -> bool:
         """Test whether a constant of so many bytes fits beside the others."""
-        most = self.limits.max_memory
-        if size < _SMALL or self.held + size <= most:
+        if size < _SMALL or self.held + size <= self.limits.max_memory:
             return True
-        self.refuse(place, f"makes more bytes of constants than {_told('max_memory', most)}")
+        self.refuse(place, f"makes more bytes of constants {self._more('max_memory')}")
         return False
 
     def may_wait(self, place: object) -> float:
         """Seconds that a place of unknown cost may take; 0 where none remain."""
         seconds = max(0.0, self.limits.timeout - self.waited)
         if not seconds:
-            self.refuse(place, f"takes more seconds than {_told('timeout', self.limits.timeout)}")
+            self.refuse(place, f"takes more seconds {self._more('timeout')}")
         return seconds
 
     def wait(self, seconds: float, place: object) -> None:
@@ -164,9 +162,9 @@ class Governor:
         first, count = self.refused.get(message, (place, 0))
         self.refused[message] = (first, count + 1)
 
-
-def _told(name: str, most: float) -> str:
-    return f"{allowed(name, most)}; raise it with {LIMITS[name].option}"
+    def _more(self, name: str) -> str:
+        most = allowed(name, getattr(self.limits, name))
+        return f"than {most}; raise it with {LIMITS[name].option}"
 
 
 _UNATTENDED = Limits(timeout=0)

@@ -179,12 +179,3 @@ def allowed(name: str, most: float | None = None) -> str:
     'call_depth=60 allows'
     """
     return f"{name}={LIMITS[name].default if most is None else most} allows"
-
-
-def as_table() -> str:
-    """All limits in Markdown."""
-    rows = ["| limit | default | of what | raised by | why |", "|---|---|---|---|---|"]
-    for name, one in LIMITS.items():
-        option = f"`{one.option}`" if one.option else "fixed"
-        rows.append(f"| {name} | {one.default:,} | {one.unit} | {option} | {one.reason} |")
-    return "\n".join(rows)
