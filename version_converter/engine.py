@@ -390,25 +390,12 @@ def _redraft(node: Node, draft: NodeDraft, max_output: int, op: Operator) -> Non
 
 def inherit(node: Node, old: Node) -> None:
     """Copy name, doc string and metadata from the node that a new one replaces."""
-    node.name = old.name
-    if old.op.extra is not None and node.op.extra is None:
-        op = node.op
-        assert node.graph is not None
-        node.graph.set_operator(
-            node, Operator(op.op_type, op.attributes, op.domain, op.overload, old.op.extra)
-        )
+    op, node.name = node.op, old.name
+    if old.op.extra is not None and op.extra is None and node.graph is not None:
+        described = Operator(op.op_type, op.attributes, op.domain, op.overload, old.op.extra)
+        node.graph.set_operator(node, described)
 
 
 def drop_unused(values: Sequence[Value | None]) -> None:
     """Remove constants without readers."""
-    for value in dict.fromkeys(values):
-        if value is None or value.constant is None or value.graph is None:
-            continue
-        graph, producer = value.graph, value.producer
-        if value.pinned or graph.is_used(value):
-            continue
-        if producer is not None:
-            if not graph.is_needed(producer):
-                graph.remove(producer)
-        elif value not in graph.inputs:
-            graph.remove_initializer(value)
+    drop_unread([value for value in values if value is not None and value.constant is not None])

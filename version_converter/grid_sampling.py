@@ -10,7 +10,7 @@ import onnx
 
 from ..ir import Value
 from .node_draft import NodeDraft
-from .snippets import length_of, pick
+from .snippets import length_of, pick, polynomial, scalar
 
 _T = onnx.TensorProto
 _FLOATS = (_T.FLOAT, _T.DOUBLE)
@@ -116,7 +116,7 @@ def _taps(draft: NodeDraft, side: _Side, inner: int) -> list[_Tap]:
     distance = draft.emit("Sub", [place, floor], "distance")
     if draft.elem_type(1) != inner:
         distance = draft.cast(distance, inner)
-    rest = draft.emit("Sub", [_number(draft, 1, inner), distance], "rest")
+    rest = draft.emit("Sub", [scalar(draft, 1, inner), distance], "rest")
     weights = [rest, distance]
     if mode == "bicubic":
         weights = [_far(draft, distance, inner), *(_near(draft, d, inner) for d in weights[::-1])]
@@ -124,7 +124,7 @@ def _taps(draft: NodeDraft, side: _Side, inner: int) -> list[_Tap]:
     first = -1 if mode == "bicubic" else 0
     taps = []
     for offset, weight in enumerate(weights, first):
-        step = _number(draft, offset, draft.elem_type(1) or 1)
+        step = scalar(draft, offset, draft.elem_type(1) or 1)
         pixels = draft.emit("Add", [floor, step], "pixel") if offset else floor
         taps.append(_tap(draft, side, pixels, weight))
     return taps
@@ -135,7 +135,7 @@ def _place(draft: NodeDraft, side: _Side) -> Value:
     number = draft.const(np.array(3 - side.axis), "coordinate")
     coordinate = draft.emit("Gather", [draft.input(1), number], "coordinate", axis=3)
     kind = draft.elem_type(1) or _T.FLOAT
-    one, half = _number(draft, 1, kind), _number(draft, 0.5, kind)
+    one, half = scalar(draft, 1, kind), scalar(draft, 0.5, kind)
     moved = draft.emit("Add", [coordinate, one], "moved")
     if draft.attribute("align_corners"):
         part = draft.emit("Mul", [moved, half], "part")
@@ -144,28 +144,14 @@ def _place(draft: NodeDraft, side: _Side) -> Value:
     return draft.emit("Mul", [draft.emit("Sub", [wide, one]), half], "place")
 
 
-def _number(draft: NodeDraft, number: float, elem_type: int) -> Value:
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    return draft.const(np.array(number, dtype), "number")
-
-
-def _polynomial(draft: NodeDraft, value: Value, factors: list[float], elem_type: int) -> Value:
-    total = _number(draft, factors[0], elem_type)
-    for factor in factors[1:]:
-        total = draft.emit("Mul", [total, value], "product")
-        if factor:
-            total = draft.emit("Add", [total, _number(draft, factor, elem_type)], "weight")
-    return total
-
-
 def _near(draft: NodeDraft, distance: Value, elem_type: int) -> Value:
     """The cubic weight of a pixel at a distance of at most 1."""
-    return _polynomial(draft, distance, [_A + 2, -(_A + 3), 0, 1], elem_type)
+    return polynomial(draft, distance, [_A + 2, -(_A + 3), 0, 1], elem_type)
 
 
 def _far(draft: NodeDraft, distance: Value, elem_type: int) -> Value:
     """The cubic weight of a pixel at this distance plus 1."""
-    return _polynomial(draft, distance, [_A, -2 * _A, _A, 0], elem_type)
+    return polynomial(draft, distance, [_A, -2 * _A, _A, 0], elem_type)
 
 
 def _tap(draft: NodeDraft, side: _Side, pixels: Value, weight: Value | None) -> _Tap:
@@ -173,7 +159,7 @@ def _tap(draft: NodeDraft, side: _Side, pixels: Value, weight: Value | None) -> 
     kind, padding = draft.elem_type(1) or _T.FLOAT, draft.text("padding_mode")
     if padding == "reflection":
         return _Tap(_mirrored(draft, side, pixels, kind), None, weight)
-    zero, last = _number(draft, 0, kind), side.number(1, -1, kind)
+    zero, last = scalar(draft, 0, kind), side.number(1, -1, kind)
     nearest = pick(draft, "Less", pick(draft, "Greater", pixels, zero), last)
     inside = draft.emit("Equal", [nearest, pixels], "inside") if padding == "zeros" else None
     return _Tap(draft.emit("Cast", [nearest], "pixels", to=_T.INT64), inside, weight)
@@ -208,7 +194,7 @@ def _weighed(draft: NodeDraft, pixels: Value, taps: tuple[_Tap, _Tap], inner: in
         pixels = draft.cast(pixels, inner)
     if row.inside is not None and column.inside is not None:
         inside = draft.emit("And", [row.inside, column.inside], "inside")
-        zero = _number(draft, 0, inner)
+        zero = scalar(draft, 0, inner)
         pixels = draft.emit("Where", [draft.unsqueeze(inside, [3]), pixels, zero], "found")
     if row.weight is None or column.weight is None:
         return pixels

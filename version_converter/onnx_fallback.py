@@ -7,10 +7,10 @@ constants; equal nodes are converted once.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
-import onnx
+import onnx.compose
 import onnx.version_converter
 
 from ..analysis.shapes.onnx_inference_cache import connected_message
@@ -21,22 +21,11 @@ _READ = 1 << 12
 """Limit of elements; adapters read no larger constants."""
 
 
-@dataclasses.dataclass
-class _Kind:
-    """Equal nodes with their types and constants."""
+class _Kind(NamedTuple):
+    """Equal nodes, and the graph of one with its types and constants."""
 
     nodes: list[Node]
-    proto: onnx.NodeProto
-    types: dict[str, onnx.TypeProto]
-    constants: dict[str, onnx.TensorProto]
-
-    def key(self) -> bytes:
-        """The key on which equal nodes agree."""
-        return b"|".join(
-            [self.proto.SerializeToString(deterministic=True)]
-            + [n.encode() + t.SerializeToString() for n, t in self.types.items()]
-            + [n.encode() + t.SerializeToString() for n, t in self.constants.items()]
-        )
+    graph: onnx.GraphProto
 
 
 class Batch:
@@ -56,20 +45,20 @@ class Batch:
 
     def add(self, node: Node) -> None:
         """Add a node."""
-        kind = _Kind([], connected_message(node.op, node), {}, {})
-        for index, value in enumerate(node.inputs):
-            self._note_type(kind, f"i{index}", value)
+        proto = connected_message(node.op, node)
+        proto.domain = ""
+        graph = onnx.GraphProto(node=[proto])
+        for name, value in zip(proto.input, node.inputs, strict=True):
             tensor = None if value is None else value.constant
             if tensor is not None and tensor.is_readable and tensor.size <= _READ:
-                kind.constants[f"i{index}"] = onnx.numpy_helper.from_array(tensor.numpy())
-        for index, value in enumerate(node.outputs):
-            self._note_type(kind, f"o{index}", value)
-        self._kinds.setdefault(kind.key(), kind).nodes.append(node)
-
-    def _note_type(self, kind: _Kind, name: str, value: Value | None) -> None:
-        type_ = self.types.of(value)
-        if type_ is not None:
-            kind.types[name] = type_
+                graph.initializer.append(onnx.numpy_helper.from_array(tensor.numpy(), name))
+            elif name:
+                graph.input.add(name=name, type=self.types.of(value))
+        for name, value in zip(proto.output, node.outputs, strict=True):
+            if name:
+                graph.output.add(name=name, type=self.types.of(value))
+        key = graph.SerializeToString(deterministic=True)
+        self._kinds.setdefault(key, _Kind([], graph)).nodes.append(node)
 
     def run(self) -> tuple[list[tuple[Node, list[Value]]], list[tuple[Node, str]]]:
         """Convert all nodes of the batch.
@@ -109,36 +98,11 @@ class Batch:
     def _model(self, kinds: Sequence[_Kind]) -> onnx.ModelProto:
         model = onnx.ModelProto(ir_version=8)
         model.opset_import.add(domain="", version=self.source)
-        model.graph.name = "batch"
         for number, kind in enumerate(kinds):
-            node = model.graph.node.add()
-            node.CopyFrom(kind.proto)
-            node.domain = ""
-            _rename(node, number)
-            for index, name in enumerate(kind.proto.input):
-                if name in kind.constants:
-                    tensor = model.graph.initializer.add()
-                    tensor.CopyFrom(kind.constants[name])
-                    tensor.name = node.input[index]
-                elif name:
-                    _declare(model.graph.input.add(), node.input[index], kind.types.get(name))
-            for index, name in enumerate(kind.proto.output):
-                if name:
-                    _declare(model.graph.output.add(), node.output[index], kind.types.get(name))
+            part = onnx.compose.add_prefix_graph(kind.graph, f"n{number}_", rename_nodes=False)
+            model.graph.MergeFrom(part)
+        model.graph.name = "batch"
         return model
-
-
-def _rename(node: onnx.NodeProto, number: int) -> None:
-    for names in (node.input, node.output):
-        for index, name in enumerate(names):
-            if name:
-                names[index] = f"n{number}_{name}"
-
-
-def _declare(info: onnx.ValueInfoProto, name: str, type_: onnx.TypeProto | None) -> None:
-    info.name = name
-    if type_ is not None:
-        info.type.CopyFrom(type_)
 
 
 class _Answer:
@@ -156,9 +120,9 @@ class _Answer:
         """The result for one kind, as a graph over the inputs of its node."""
         inputs = [
             f"n{number}_{name}" if name else f"n{number}_absent{index}"
-            for index, name in enumerate(kind.proto.input)
+            for index, name in enumerate(kind.graph.node[0].input)
         ]
-        outputs = [f"n{number}_{name}" for name in kind.proto.output if name]
+        outputs = [f"n{number}_{info.name}" for info in kind.graph.output]
         nodes, constants = self._producers(outputs, inputs)
         graph = onnx.GraphProto(name="part", node=nodes, initializer=constants)
         graph.input.extend(onnx.ValueInfoProto(name=name) for name in inputs)

@@ -33,10 +33,26 @@ def pick(draft: NodeDraft, test: str, one: Value, other: Value) -> Value:
     return draft.emit("Where", [draft.emit(test, [one, other]), one, other])
 
 
+def scalar(draft: NodeDraft, value: float, elem_type: int) -> Value:
+    """A number of an element type."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    return draft.const(np.array(value, dtype), "number")
+
+
+def polynomial(draft: NodeDraft, x: Value, factors: Sequence[float], elem_type: int) -> Value:
+    """The sum of powers of x with their factors, that of the highest power first."""
+    total = scalar(draft, factors[0], elem_type)
+    for factor in factors[1:]:
+        total = draft.emit("Mul", [total, x], "product")
+        if factor:
+            total = draft.emit("Add", [total, scalar(draft, factor, elem_type)], "sum")
+    return total
+
+
 def halves(draft: NodeDraft, value: Value) -> tuple[Value, Value]:
     """Split long integers into quotient and remainder by 2^32. Both have less than 33 bits, so that
     they are exact as doubles, and the sign of the whole."""
-    unit = _unit(draft, draft.types.elem_type(value) or onnx.TensorProto.INT64)
+    unit = scalar(draft, 2**32, draft.types.elem_type(value) or onnx.TensorProto.INT64)
     high = draft.emit("Div", [value, unit], "high")
     low = draft.emit("Sub", [value, draft.emit("Mul", [high, unit], "whole")], "low")
     return high, low
@@ -45,13 +61,8 @@ def halves(draft: NodeDraft, value: Value) -> tuple[Value, Value]:
 def from_halves(draft: NodeDraft, high: Value, low: Value, elem_type: int) -> Value:
     """Join long integers from two halves, which may be doubles."""
     parts = [draft.emit("Cast", [half], "half", to=elem_type) for half in (high, low)]
-    whole = draft.emit("Mul", [parts[0], _unit(draft, elem_type)], "whole")
+    whole = draft.emit("Mul", [parts[0], scalar(draft, 2**32, elem_type)], "whole")
     return draft.emit("Add", [whole, parts[1]])
-
-
-def _unit(draft: NodeDraft, elem_type: int) -> Value:
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    return draft.const(np.array(2**32, dtype), "unit")
 
 
 def length_of(draft: NodeDraft, shape: Value, axis: int, rank: int = 0) -> Value:
@@ -119,8 +130,7 @@ def mean_and_deviations(
 
 def with_epsilon(draft: NodeDraft, variance: Value) -> Value:
     """The sum of a variance and the attribute `epsilon`."""
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(draft.types.elem_type(variance) or 1)
-    epsilon = draft.const(np.array(draft.attribute("epsilon"), dtype), "epsilon")
+    epsilon = scalar(draft, draft.attribute("epsilon"), draft.types.elem_type(variance) or 1)
     return draft.emit("Add", [variance, epsilon])
 
 

@@ -185,7 +185,11 @@ class _Unblocker:
             self.added_nodes = context.meter.added_nodes
             rewrites = [r for r in remarks if r.action == "rewritten"]
             self._remark(
-                rewrites or [_dissolved(op_type, _prefix(graph) + at) for op_type, at in before]
+                rewrites
+                or [
+                    Remark("straighten", op_type, _prefix(graph) + at, "rewritten", "dissolved")
+                    for op_type, at in before  # removed without a remark of a pass
+                ]
             )
             cut.put_in_place(self.operators)
         if remaining:
@@ -203,11 +207,6 @@ class _Unblocker:
             why = self.reasons.get(place, self.of_operator.get(remark.op_type))
             reason = remark.reason if why is None else f"{remark.reason}, because {why}"
             self.remarks.append(dataclasses.replace(remark, reason=reason))
-
-
-def _dissolved(op_type: str, path: str) -> Remark:
-    """The remark for a removed construct without a remark of a pass."""
-    return Remark("straighten", op_type, path, "rewritten", "dissolved")
 
 
 def _stands(graph: Graph) -> bool:

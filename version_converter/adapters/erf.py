@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
+from ..snippets import polynomial, scalar
 
 # Minimax fits: of erf (x) / x in x^2 up to 1, to 1.2e-9 of it; of log (1 - erf (x)) from 1 to 4,
 # by which erf (x) is right to 1.6e-8. From 4 on it is 1 as a float.
@@ -35,16 +33,18 @@ def approximate_by_polynomials(draft: NodeDraft) -> Outcome:
     dtype, elem_type = draft.required_dtype(0, "Erf"), draft.elem_type(0) or 0
     if (dtype.kind == "f" and dtype.itemsize > 4) or dtype.kind in "iu":
         draft.refuse("below opset 9 it is supported for floats of at most 32 bits only")
-    data, one = draft.data, _float(draft, 1.0, "one")
+    data, one = draft.data, scalar(draft, 1.0, onnx.TensorProto.FLOAT)
     if elem_type != onnx.TensorProto.FLOAT:
         data = draft.emit("Cast", [data], "data", to=onnx.TensorProto.FLOAT)
     size = draft.emit("Abs", [data], "size")
     is_near = _flag(draft, draft.emit("Less", [size, one], "near"))
     is_far = draft.emit("Sub", [one, is_near], "far")
     within = draft.emit("Clip", [data], "within", min=-1.0, max=1.0)
-    near = _polynomial(draft, draft.emit("Mul", [within, within], "square"), _NEAR)
+    square = draft.emit("Mul", [within, within], "square")
+    near = polynomial(draft, square, _NEAR[::-1], onnx.TensorProto.FLOAT)
     beyond = draft.emit("Clip", [size], "beyond", min=1.0, max=4.0)
-    rest = draft.emit("Exp", [_polynomial(draft, beyond, _FAR)], "rest")
+    power = polynomial(draft, beyond, _FAR[::-1], onnx.TensorProto.FLOAT)
+    rest = draft.emit("Exp", [power], "rest")
     far = draft.emit("Sub", [one, rest], "far")
     parts = [draft.emit("Mul", pair, "part") for pair in ((is_near, near), (is_far, far))]
     # What is far is within by 1 or -1, which is its sign.
@@ -60,19 +60,6 @@ def _with_nan(draft: NodeDraft, data: Value, result: Value) -> Value:
     is_nan = draft.emit("IsNaN", [data], "is_nan")
     number = _flag(draft, draft.emit("Not", [is_nan], "is_number"))
     return draft.emit("Div", [draft.emit("Mul", [result, number], "made"), number])
-
-
-def _polynomial(draft: NodeDraft, x: Value, factors: Sequence[float]) -> Value:
-    """The sum of powers of x with their factors, from that of 0 on."""
-    total = _float(draft, factors[-1], "factor")
-    for factor in reversed(factors[:-1]):
-        product = draft.emit("Mul", [total, x], "product")
-        total = draft.emit("Add", [product, _float(draft, factor, "factor")], "sum")
-    return total
-
-
-def _float(draft: NodeDraft, number: float, label: str) -> Value:
-    return draft.const(np.array(number, np.float32), label)
 
 
 def _flag(draft: NodeDraft, condition: Value) -> Value:

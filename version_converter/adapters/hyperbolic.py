@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
+from ..snippets import scalar
 
 _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
 _SMALL = 1e-3
@@ -27,11 +27,10 @@ class _Wide:
             draft.refuse("below opset 9 it is supported for floats of at most 32 bits only")
         self.draft, data = draft, draft.data
         self.type = max(wide, self.own) if self.own in (_FLOAT, _DOUBLE) else wide
-        self.dtype = onnx.helper.tensor_dtype_to_np_dtype(self.type)
         self.x = data if self.own == self.type else draft.emit("Cast", [data], to=self.type)
 
-    def number(self, number: float) -> Value:
-        return self.draft.const(np.array(number, self.dtype), "number")
+    def number(self, value: float) -> Value:
+        return scalar(self.draft, value, self.type)
 
     def do(self, op_type: str, *inputs: Value) -> Value:
         return self.draft.emit(op_type, inputs)
