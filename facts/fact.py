@@ -25,11 +25,7 @@ Content = npt.NDArray[Any]
 MAX_CONTENT = 1024
 """Content is followed for tensors of at most this many elements: shapes, sizes, indices."""
 
-FOLLOWED = (
-    onnx.TensorProto.INT64,
-    onnx.TensorProto.INT32,
-    onnx.TensorProto.BOOL,
-)
+FOLLOWED = (onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL)
 """The element types of which content is followed."""
 
 

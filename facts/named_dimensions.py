@@ -63,10 +63,7 @@ def is_size(size: Any) -> bool:
 
 
 def _with_sizes(
-    name: str,
-    declared: Sequence[int | str | None],
-    shape: Sequence[int | None],
-    sizes: Dims,
+    name: str, declared: Sequence[int | str | None], shape: Sequence[int | None], sizes: Dims
 ) -> Sequence[int | None]:
     if len(shape) != len(declared):
         return shape  # which is refused for its rank

@@ -6,16 +6,10 @@ import onnx
 
 _HOLDING = ("sequence_type", "optional_type")
 
-_T = onnx.TensorProto
-INTEGER_BITS: dict[int, int] = {
-    _T.INT8: 8,
-    _T.INT16: 16,
-    _T.INT32: 32,
-    _T.INT64: 64,
-    _T.UINT8: 8,
-    _T.UINT16: 16,
-    _T.UINT32: 32,
-    _T.UINT64: 64,
+INTEGER_BITS = {
+    onnx.TensorProto.DataType.Value(f"{kind}{bits}"): bits
+    for kind in ("INT", "UINT")
+    for bits in (8, 16, 32, 64)
 }
 """The element types of integers, with their bits."""
 

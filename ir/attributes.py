@@ -43,16 +43,7 @@ _VALUED = frozenset(
     }
 )
 
-PLAIN = frozenset(
-    {
-        _Kind.FLOAT,
-        _Kind.INT,
-        _Kind.STRING,
-        _Kind.FLOATS,
-        _Kind.INTS,
-        _Kind.STRINGS,
-    }
-)
+PLAIN = frozenset({_Kind.FLOAT, _Kind.INT, _Kind.STRING, _Kind.FLOATS, _Kind.INTS, _Kind.STRINGS})
 """Kinds of attributes that are numbers or text: most of them."""
 
 LARGE = frozenset({_GRAPH, _GRAPHS, *_VALUED} - {_Kind.TYPE_PROTO, _Kind.TYPE_PROTOS})

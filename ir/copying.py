@@ -51,10 +51,7 @@ def dims_of(type_: onnx.TypeProto) -> Sequence[onnx.TensorShapeProto.Dimension]:
 
 @takes(source=Graph, target=Graph)
 def copy_graph(
-    source: Graph,
-    target: Graph,
-    mapping: Mapping[Value, Value],
-    loosened: Loosened | None = None,
+    source: Graph, target: Graph, mapping: Mapping[Value, Value], loosened: Loosened | None = None
 ) -> None:
     """Copy a graph into an empty one.
 

@@ -49,11 +49,7 @@ class Graph(GraphQueries):
     # Connecting ---------------------------------------------------------------------------------
 
     def add_node(
-        self,
-        op: Operator,
-        inputs: Sequence[Value | None],
-        outputs: Sequence[str],
-        name: str = "",
+        self, op: Operator, inputs: Sequence[Value | None], outputs: Sequence[str], name: str = ""
     ) -> Node:
         """Append a node; an empty label among `outputs` stands for an omitted output.
 

@@ -40,12 +40,7 @@ class Template:
     """
 
     def __init__(
-        self,
-        body: Graph,
-        into: Graph,
-        *,
-        fold: Fold | None = None,
-        keep_infos: bool = True,
+        self, body: Graph, into: Graph, *, fold: Fold | None = None, keep_infos: bool = True
     ) -> None:
         self.body = body
         self.into = into
@@ -274,11 +269,7 @@ class Template:
         self._keep_values(step.node, copy)
 
     def _fold(
-        self,
-        step: Step,
-        inputs: Sequence[Value | None],
-        environment: Environment,
-        suffix: str,
+        self, step: Step, inputs: Sequence[Value | None], environment: Environment, suffix: str
     ) -> bool:
         """Compute a node instead of copying it, where `fold` can; the results are not placed."""
         assert self.fold is not None
@@ -295,11 +286,7 @@ class Template:
         return True
 
     def _take_branch(
-        self,
-        step: Step,
-        inputs: Sequence[Value | None],
-        environment: Environment,
-        suffix: str,
+        self, step: Step, inputs: Sequence[Value | None], environment: Environment, suffix: str
     ) -> bool:
         """Copy the branch of an If in its place, if the condition is constant."""
         condition = inputs[0].constant if step.op.qualname == "If" and inputs[0] else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from .tensor import Array, Tensor, TensorMessage
 
@@ -22,21 +23,18 @@ class Reads:
         self.any = False
 
 
-class Recipe:
+class Recipe(NamedTuple):
     """The computation of a constant.
 
     Attributes:
         compute: computes it, and other results, from operands.
         operands: the operands.
-        index: its position among the results.
+        position: its position among the results.
     """
 
-    __slots__ = ("compute", "index", "operands")
-
-    def __init__(self, compute: Compute, operands: Sequence[Tensor | None], index: int) -> None:
-        self.compute = compute
-        self.operands = tuple(operands)
-        self.index = index
+    compute: Compute
+    operands: Sequence[Tensor | None]
+    position: int
 
 
 class OpaqueTensor(Tensor):
@@ -110,5 +108,5 @@ def recompute(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None])
             if operand is not None and operands[-1] is None:
                 return None
         results = recipe.compute(operands)
-        sources[tensor] = None if results is None else results[recipe.index]
+        sources[tensor] = None if results is None else results[recipe.position]
     return sources[tensor]

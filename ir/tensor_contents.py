@@ -95,11 +95,7 @@ def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: str = "") -> N
     check_tensor(tensor.values, what, name)
     check_tensor(tensor.indices, f"the indices of {what}", name)
     what = what.format(name)
-    values, indices, dims = (
-        list(tensor.values.dims),
-        list(tensor.indices.dims),
-        list(tensor.dims),
-    )
+    values, indices, dims = (list(t.dims) for t in (tensor.values, tensor.indices, tensor))
     if dims and min(dims) < 0:
         raise ModelError(f"{what} has a negative dimension: {dims}")
     if tensor.indices.data_type != onnx.TensorProto.INT64:

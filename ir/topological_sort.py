@@ -45,9 +45,7 @@ def in_order(protos: Sequence[onnx.NodeProto]) -> bool:
     for proto in protos:
         # Slices: protobuf makes a list faster than it iterates.
         read.update(proto.input[:])
-        for attribute in proto.attribute:
-            for graph in graphs_in(attribute):
-                read |= free_names(graph)
+        read.update(names_in_bodies(proto))
         outputs = proto.output[:]
         if not read.isdisjoint(outputs) and any(name in read for name in outputs if name):
             return False

@@ -47,9 +47,7 @@ class Attention(OperatorRules):
         return False
 
 
-@describes(
-    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement"),
-)
+@describes(*("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement"))
 class Wrapper(OperatorRules):
     """Constructor of, or access to, a container of tensors."""
 

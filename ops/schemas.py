@@ -111,10 +111,7 @@ def each_formal(parameters: Sequence[Formal], count: int) -> Iterator[Formal]:
 
 
 def type_fault(
-    op_type: str,
-    version: int,
-    inputs: Sequence[Actual | None],
-    outputs: Sequence[Actual | None],
+    op_type: str, version: int, inputs: Sequence[Actual | None], outputs: Sequence[Actual | None]
 ) -> str | None:
     """The first fault of input and output types in an opset; None if there is none."""
     input_types = tuple([None if actual is None else (*actual[1],) for actual in inputs])
@@ -132,10 +129,7 @@ def _types_fit(op_type: str, version: int, inputs: Texts, outputs: Texts) -> boo
 
 
 def _type_faults(
-    op_type: str,
-    version: int,
-    inputs: Sequence[Actual | None],
-    outputs: Sequence[Actual | None],
+    op_type: str, version: int, inputs: Sequence[Actual | None], outputs: Sequence[Actual | None]
 ) -> Iterator[str]:
     of_variables: dict[str, tuple[str, Sequence[str]]] = {}
     schema = schema_at(op_type, version)

@@ -12,11 +12,7 @@ from .scanning import scan_row
 
 
 def scan_8(
-    run: BoundBody,
-    lengths: Any,
-    states: list[Array],
-    scanned: list[Array],
-    backward: list[bool],
+    run: BoundBody, lengths: Any, states: list[Array], scanned: list[Array], backward: list[bool]
 ) -> tuple[Any, ...]:
     """Run each row of the batch from its own state, for its own length.
 
@@ -80,11 +76,7 @@ def _trips(lengths: Any, batch: int, longest: int) -> list[int]:
 
 
 def _pad(
-    run: BoundBody,
-    index: int,
-    rows: list[list[Any]],
-    extent: tuple[int, int],
-    sample: list[Array],
+    run: BoundBody, index: int, rows: list[list[Any]], extent: tuple[int, int], sample: list[Array]
 ) -> Array:
     """The scan output of all rows, with zeros where a row has ended."""
     elements = [element for row in rows for element in row]

@@ -179,7 +179,10 @@ def read_array(path: Path) -> NDArray[Any]:
     """
     content = bytes(_content(path))
     if content.startswith(_NPY):
-        return _numpy_array(path, content)
+        try:
+            return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+        except (OSError, EOFError, ValueError, TypeError) as error:
+            raise FeedError(f"{path}: cannot be read as .npy: {error}") from error
     if content.startswith(_ZIP):
         arrays = list(_from_npz(path, content).values())
         if len(arrays) != 1:
@@ -198,13 +201,6 @@ def read_array(path: Path) -> NDArray[Any]:
 
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK"
-
-
-def _numpy_array(path: Path, content: bytes) -> NDArray[Any]:
-    try:
-        return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
-    except (OSError, EOFError, ValueError, TypeError) as error:
-        raise FeedError(f"{path}: cannot be read as .npy: {error}") from error
 
 
 def _from_data_set(folder: Path, model: onnx.ModelProto) -> Mapping[str, Any]:

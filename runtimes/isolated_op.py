@@ -23,11 +23,7 @@ class Apart:
         self._worker = Worker("reference")
 
     def run(
-        self,
-        node: onnx.NodeProto,
-        opsets: Mapping[str, int],
-        arrays: Sequence[Any],
-        seconds: float,
+        self, node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Sequence[Any], seconds: float
     ) -> tuple[list[Any], float]:
         """The outputs of an operator, and how many seconds they took.
 

@@ -95,7 +95,7 @@ class Folder:
         if constants is None or not notes:
             return constants
         compute = functools.partial(self._compute, node, kernel=kernel, message=message)
-        recipes = [Recipe(compute, tensors, index) for index in range(len(constants))]
+        recipes = [Recipe(compute, (*tensors,), index) for index in range(len(constants))]
         pairs = zip(constants, recipes, strict=True)
         return [OpaqueTensor(tensor, notes, recipe) for tensor, recipe in pairs]
 

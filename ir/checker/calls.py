@@ -9,10 +9,10 @@ from typing import NamedTuple
 import networkx as nx
 import onnx
 
-from ..attributes import ANY, kind_of, name_of_kind
+from ..attributes import ANY, kind_of
 from ..errors import ModelError
 from ..places import FunctionKey, Place, key_of
-from .schemas import Form
+from .schemas import Form, wrong_kind
 
 
 class _Call(NamedTuple):
@@ -170,7 +170,7 @@ class Calls:
         for name, required in self._kinds[call.function].items():
             kind = call.kinds.get(name)
             if kind not in (None, ANY, required):
-                yield _wrong_kind(name, kind, required)
+                yield wrong_kind(name, kind, [required])
             if caller is not None and name in references:
                 self._kinds[caller].setdefault(references[name], required)
 
@@ -197,12 +197,5 @@ class Calls:
         for message in self.function(key).attribute_proto:
             required, kind = self._kinds[key].get(message.name), kind_of(message)
             if required is not None and required != kind:
-                fault = _wrong_kind(message.name, kind, required)
+                fault = wrong_kind(message.name, kind, [required])
                 raise ModelError(f"function '{key[0]}::{key[1]}' {fault}")
-
-
-def _wrong_kind(name: str, kind: int, required: int) -> str:
-    return (
-        f"has an attribute '{name}' of kind {name_of_kind(kind)}, which takes"
-        f" {name_of_kind(required)}"
-    )

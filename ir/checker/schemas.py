@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,9 +78,7 @@ class Form:
         for name, kind in kinds.items():
             allowed = self.kinds.get(name)
             if allowed is not None and kind not in allowed and kind != ANY:
-                names = " or ".join(sorted(map(name_of_kind, allowed)))
-                actual = name_of_kind(kind)
-                yield f"has an attribute '{name}' of kind {actual}, which takes {names}"
+                yield wrong_kind(name, kind, allowed)
         for name in self.required:
             if name not in kinds:
                 graph = "graph " if _GRAPH in self.kinds[name] else ""
@@ -105,6 +103,12 @@ class Form:
         if exact:
             count = f"{least}" if least == most else f"{least} to {most}"
         yield f"has {len(names)} {what}; {self.op_type} {verb} {count} at opset {self.version}"
+
+
+def wrong_kind(name: str, kind: int, allowed: Iterable[int]) -> str:
+    """The fault of an attribute of another kind than the allowed ones."""
+    names = " or ".join(sorted(map(name_of_kind, allowed)))
+    return f"has an attribute '{name}' of kind {name_of_kind(kind)}, which takes {names}"
 
 
 class Forms:

@@ -16,7 +16,7 @@ import onnx
 import onnx.external_data_helper
 import onnx.numpy_helper
 
-from ..attributes import PLAIN
+from ..attributes import PLAIN, graphs_in
 from ..errors import LoadError
 from ..file_reader import TWO_GB, open_regular
 from ..kinds import takes
@@ -61,9 +61,7 @@ def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorPr
             for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
                 if sparse.HasField("values"):
                     yield from (sparse.values, sparse.indices)
-            if attribute.HasField("g"):
-                yield from _tensors_of_graph(attribute.g)
-            for graph in attribute.graphs:
+            for graph in graphs_in(attribute):
                 yield from _tensors_of_graph(graph)
 
 
@@ -77,14 +75,10 @@ def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
 def external_within_bodies(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
     """The external tensors in the bodies of nodes."""
     nodes = itertools.chain(proto.graph.node, *(function.node for function in proto.functions))
-    holders = (n for n in nodes if any(_holds_graph(attribute) for attribute in n.attribute))
+    holders = (node for node in nodes if any(map(graphs_in, node.attribute)))
     return [
         t for t in _tensors_of_nodes(holders) if onnx.external_data_helper.uses_external_data(t)
     ]
-
-
-def _holds_graph(attribute: onnx.AttributeProto) -> bool:
-    return attribute.type not in PLAIN and bool(attribute.HasField("g") or attribute.graphs)
 
 
 @takes(proto=onnx.ModelProto)

@@ -7,6 +7,7 @@ import onnx
 from ..model import FunctionName
 from .protobuf.opset_imports import Imports, are_plain
 from .protobuf.unknown_fields import copy_unknown, has_unknown
+from .raw_data_splicing import copy_without
 
 _APART = ("input", "output", "node", "value_info")
 """The fields of a function that its graph holds."""
@@ -14,23 +15,14 @@ _APART = ("input", "output", "node", "value_info")
 _NAMED = ("name", "domain", "opset_import")
 """The other fields that most functions have."""
 
-_REST = [field for field in onnx.FunctionProto.DESCRIPTOR.fields if field.name not in _APART]
-_TEXTS = tuple(field.name for field in _REST if not field.is_repeated)
-_LISTS = tuple(field.name for field in _REST if field.is_repeated)
-_RARE_TEXTS = tuple(name for name in _TEXTS if name not in _NAMED)
-_RARE_LISTS = tuple(name for name in _LISTS if name not in _NAMED)
+_RARE = [f for f in onnx.FunctionProto.DESCRIPTOR.fields if f.name not in (*_APART, *_NAMED)]
+_RARE_TEXTS = tuple(field.name for field in _RARE if not field.is_repeated)
+_RARE_LISTS = tuple(field.name for field in _RARE if field.is_repeated)
 
 
 def model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
     """The header of a model: all fields but graphs, functions and training."""
-    header = onnx.ModelProto()
-    for field, value in proto.ListFields():
-        if field.name in ("graph", "functions", "training_info"):
-            continue
-        if isinstance(value, int | str):
-            setattr(header, field.name, value)
-        else:
-            getattr(header, field.name).extend(value)
+    header = copy_without(proto, ("graph", "functions", "training_info"))
     copy_unknown(proto, header)
     return header
 
@@ -42,13 +34,7 @@ def function_header(
     field but imports beside."""
     if _has_only_a_name(proto) and are_plain(imports):
         return FunctionName(proto.domain, proto.name)
-    header = onnx.FunctionProto()
-    for name in _TEXTS:
-        if proto.HasField(name):
-            setattr(header, name, getattr(proto, name))
-    for name in _LISTS:
-        if entries := getattr(proto, name):
-            getattr(header, name).extend(entries)
+    header = copy_without(proto, _APART)
     copy_unknown(proto, header)
     return header
 

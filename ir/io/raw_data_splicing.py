@@ -96,14 +96,11 @@ class Withheld:
             inner = encoded[:at] + _RAW_DATA + varint(count)
             length = len(inner) + count + len(rest)
             front = content[end:begin] + _INITIALIZER + varint(length) + inner
-            pieces += [_piece(front), self._elements(token), _piece(rest)]
+            pieces += [_piece(front), self._tensors[token].raw_data, _piece(rest)]
             size += len(front) + count + len(rest)
             end = begin + len(_INITIALIZER + delimit(encoded))
         last = content[end:]
         return [*pieces, _piece(last)], size + len(last)
-
-    def _elements(self, token: bytes) -> Callable[[], bytes]:
-        return self._tensors[token].raw_data
 
 
 def _bare(tensor: Tensor) -> onnx.TensorProto | None:

@@ -304,14 +304,7 @@ class _Writer:
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names
         op = node._op
-        if op.extra is None:
-            proto.op_type = op.op_type
-            if op.domain:
-                proto.domain = op.domain
-            if op.overload:
-                proto.overload = op.overload
-        else:
-            op.fill(proto)
+        op.fill(proto)
         proto.input.extend([names[v] if v is not None else "" for v in node._inputs])
         proto.output.extend([names[v] if v is not None else "" for v in node._outputs])
         if node.name:
@@ -334,10 +327,7 @@ class _Writer:
                     self.write(graph, attribute.graphs.add())
 
     def write_value_infos(
-        self,
-        graph: Graph,
-        proto: onnx.GraphProto | onnx.FunctionProto,
-        listed: Collection[Value],
+        self, graph: Graph, proto: onnx.GraphProto | onnx.FunctionProto, listed: Collection[Value]
     ) -> None:
         declared = {*graph.inputs, *graph.outputs, *listed} if graph.value_infos else set()
         for entry in graph.value_infos:

@@ -3,6 +3,8 @@ empty or has another size than the channels, and where images have other axes th
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,37 +48,24 @@ class LRN(OpRun):
         return ((x / (bias + (alpha / size) * squares) ** beta).astype(x.dtype),)
 
 
-class GlobalAveragePool(OpRun):
-    """GlobalAveragePool."""
+def _global_pool(name: str, pool: Callable[..., Any]) -> type[OpRun]:
+    """The operator that makes one element of each image."""
 
-    def _run(self, x: Array) -> tuple[Array, ...]:
-        return (np.mean(x, axis=_image(x), keepdims=True).astype(x.dtype),)
+    def run(self: OpRun, x: Array, **options: Any) -> tuple[Array, ...]:
+        return (pool(x, axis=tuple(range(2, x.ndim)), **options).astype(x.dtype),)
 
-
-class GlobalMaxPool(OpRun):
-    """GlobalMaxPool."""
-
-    def _run(self, x: Array) -> tuple[Array, ...]:
-        return (np.max(x, axis=_image(x), keepdims=True),)
+    return type(name, (OpRun,), {"_run": run})
 
 
-class GlobalLpPool(OpRun):
-    """GlobalLpPool."""
-
-    def _run(self, x: Array, *, p: int) -> tuple[Array, ...]:
-        total = np.sum(np.abs(x) ** p, axis=_image(x), keepdims=True)
-        return ((total ** (1 / p)).astype(x.dtype),)
-
-
-def _image(x: Array) -> tuple[int, ...]:
-    return tuple(range(2, x.ndim))
+def _norm(x: Array, axis: tuple[int, ...], p: int) -> Array:
+    return np.asarray(np.sum(np.abs(x) ** p, axis=axis, keepdims=True) ** (1 / p))
 
 
 BATCH_OPERATORS: tuple[type[OpRun], ...] = (
     Col2Im,
     ConvTranspose,
     LRN,
-    GlobalAveragePool,
-    GlobalMaxPool,
-    GlobalLpPool,
+    _global_pool("GlobalAveragePool", functools.partial(np.mean, keepdims=True)),
+    _global_pool("GlobalMaxPool", functools.partial(np.max, keepdims=True)),
+    _global_pool("GlobalLpPool", _norm),
 )

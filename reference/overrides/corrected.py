@@ -15,30 +15,22 @@ from ..bodies import Array
 from ..errors import EvaluationError
 
 
-def _require_divisor(op_type: str, dividend: Array, divisor: Array) -> None:
-    """Refuse an integer division by zero, on which runtimes fail.
+class _Dividing:
+    """An integer has no quotient or remainder by zero, where onnx.reference has one; runtimes
+    fail."""
 
-    Raises:
-        EvaluationError: an element is divided by zero.
-    """
-    if divisor.dtype.kind in "iu" and dividend.size and not divisor.all():
-        raise EvaluationError(f"{op_type} divides an integer by zero")
-
-
-class Div(_Div):
-    """Div: an integer has no quotient by zero, where onnx.reference has one."""
-
-    def _run(self, a: Array, b: Array) -> tuple[Array, ...]:
-        _require_divisor("Div", a, b)
-        return tuple(super()._run(a, b))  # type: ignore[no-untyped-call]
+    def _run(self, a: Array, b: Array, **options: Any) -> Any:
+        if b.dtype.kind in "iu" and a.size and not b.all():
+            raise EvaluationError(f"{type(self).__name__} divides an integer by zero")
+        return super()._run(a, b, **options)  # type: ignore[misc]
 
 
-class Mod(_Mod):
-    """Mod: an integer has no remainder by zero, where onnx.reference has one."""
+class Div(_Dividing, _Div):
+    """Div."""
 
-    def _run(self, a: Array, b: Array, fmod: int | None = None) -> tuple[Array, ...]:
-        _require_divisor("Mod", a, b)
-        return tuple(super()._run(a, b, fmod=fmod))  # type: ignore[no-untyped-call]
+
+class Mod(_Dividing, _Mod):  # type: ignore[misc]
+    """Mod."""
 
 
 class Expand(OpRun):

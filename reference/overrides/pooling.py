@@ -141,13 +141,7 @@ def _axes(sizes: Sequence[int], options: dict[str, Any]) -> list[_Axis]:
 
 
 def _axis(
-    size: int,
-    kernel: int,
-    stride: int,
-    dilation: int,
-    pads: tuple[int, int],
-    mode: str,
-    ceil: bool,
+    size: int, kernel: int, stride: int, dilation: int, pads: tuple[int, int], mode: str, ceil: bool
 ) -> _Axis:
     (head, tail), reach = pads, (kernel - 1) * dilation + 1
     if mode in ("SAME_UPPER", "SAME_LOWER"):

@@ -37,11 +37,8 @@ class OptionalGetElement(_MayBeNone):
         return (value,)
 
 
-class Identity(_MayBeNone):
+class Identity(Optional):
     """Identity, of an empty optional too. Values are never changed in place: no copy."""
-
-    def _run(self, value: Any = None) -> tuple[Any, ...]:
-        return (value,)
 
 
 class SequenceInsert(OpRun):
