@@ -11,7 +11,7 @@ from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import whole_number
 from ...facts.reason import Message
-from ...ir import Node, Value
+from ...ir import Node, Value, normal_domain
 
 _POSITION_UNKNOWN = Message("position-unknown", "its position depends on {cause}")
 _UNKNOWN_FROM = Message("structure-unknown", "its {structure} comes from {node}: {cause}")
@@ -211,11 +211,9 @@ def _kinds_by_operator(value: Value) -> frozenset[str]:
     node = value.producer
     if node is None or node.graph is None:
         return _ALL_KINDS
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    version = node.graph.root.opset(domain)
-    if not version or not onnx.defs.has(node.op_type, domain):
-        return _ALL_KINDS
+    domain = normal_domain(node.domain)
     try:
+        version = node.graph.root.opset(domain) or 0
         schema = onnx.defs.get_schema(node.op_type, version, domain)
     except onnx.defs.SchemaError:
         return _ALL_KINDS

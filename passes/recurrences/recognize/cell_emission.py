@@ -50,7 +50,6 @@ class _Emission:
         self.size = of.width(cell.hidden.argument)
         self.options = self.recurrence.trips.options
         self.biases: list[list[tuple[float, Monomial]]] = []
-        self._flats: dict[Value, Value] = {}
 
     def run(self) -> Replacement:
         """Emit the operator and its replacements of states.
@@ -250,10 +249,7 @@ class _Emission:
         """Reshape the outside value of a loop-invariant value to a vector."""
         if len(self.of.shape(value)) == 1:
             return outside
-        if value not in self._flats:
-            shape = self.emit.vector((-1,), "k")
-            self._flats[value] = self.emit.add("Reshape", [outside, shape], value.name)
-        return self._flats[value]
+        return self.emit.once("Reshape", [outside, self.emit.vector((-1,), "k")], value.name)
 
     def _element(self, free: Free) -> Block:
         """An addend as a vector as wide as the state."""

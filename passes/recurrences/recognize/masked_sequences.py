@@ -84,11 +84,6 @@ class Packing:
         self._counts = counts
 
     @lazy_property
-    def _live_counts(self) -> Value:
-        """The number of live elements up to each iteration."""
-        return self._emit.running_sum(self._counts, "reached")
-
-    @lazy_property
     def _all(self) -> Value:
         """The number of live elements in each row, [batch, 1]."""
         return self._emit.reduce("ReduceSum", self._counts, (0,), "lengths")
@@ -120,13 +115,9 @@ class Packing:
         return self._gather(source, order)
 
     def every(self, hidden: Value, initial: Value) -> Value:
-        """Emit the states after each iteration, [trips, batch, elements].
-
-        Args:
-            hidden: the states after each step.
-            initial: the state before the first step, [1, batch, elements].
-        """
-        return self._gather(self._emit.concat([initial, hidden], 0, "rows"), self._live_counts)
+        """Emit the states after each iteration, [trips, batch, elements], from those of steps."""
+        counts = self._emit.running_sum(self._counts, "reached")
+        return self._gather(self._emit.concat([initial, hidden], 0, "rows"), counts)
 
     def last(self, final: Value, initial: Value) -> Value:
         """Emit the state after the last iteration, [1, batch, elements], from the last step's."""

@@ -155,38 +155,43 @@ class AllTrips(Batcher):
     def _solve_all(self) -> None:
         """Solve the states, in the order of their dependences."""
         graph = DependenceGraph(self.loop_view, (), self._enter_known_states()).graph
-        positions = {state: index for index, state in enumerate(self.loop_view.states)}
-        places = {node: index for index, node in enumerate(self.loop_view.body.nodes())}
+        nodes = self.loop_view.body.nodes()
         # Tarjan's algorithm finds a component after those that depend on it.
         for members in reversed(list(nx.strongly_connected_components(graph))):
-            states = [vertex for vertex in members if isinstance(vertex, State)]
-            nodes = [vertex for vertex in members if isinstance(vertex, Node)]
+            states = tuple([state for state in self.loop_view.states if state in members])
             if not states or states[0].argument in self.operands:
                 continue
-            (first, *others) = sorted(states, key=positions.__getitem__)
-            if len(members) > 1 or graph.has_edge(first, first):
-                nodes.sort(key=places.__getitem__)
-                self._solve((first, *others), tuple(nodes))
+            if len(members) > 1 or graph.has_edge(states[0], states[0]):
+                own = tuple([node for node in nodes if node in members])
+                self._solve(Recurrence(states, own, self))
             else:
-                self.compute(first)
+                self.compute(states[0])
 
     def _enter_known_states(self) -> list[State]:
         """Enter and return invariant states and induction variables."""
         states = []
         for state in self.loop_view.states:
+            values = None if is_invariant(state) else counter(state, self.loop_view, self.feeding)
             if is_invariant(state):
                 self.enter_invariant(state)
-                states.append(state)
-                continue
-            values = counter(state, self.loop_view, self.feeding)
-            if values is not None:
+            elif values is not None:
                 self.enter_state(state, *values)
-                states.append(state)
+            else:
+                continue
+            states.append(state)
         return states
 
-    def _solve(self, states: tuple[State, ...], nodes: tuple[Node, ...]) -> None:
+    def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""
-        replacement = self._raise(Recurrence(states, nodes, self))
+        reasons: list[str] = []
+        for raiser in self._raisers:
+            replacement = raiser(recurrence)
+            if isinstance(replacement, Replacement):
+                break
+            reasons.append(replacement)
+        else:
+            names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
+            raise Unbatchable(f"carries {names}, which no operator computes: {'; '.join(reasons)}")
         self.replacements.append(replacement)
         self._finals.update(replacement.final)
         for value, state in replacement.aliases.items():
@@ -217,16 +222,6 @@ class AllTrips(Batcher):
             every = self.emit.squeeze(every, old, value.name) if old else every
             every = self.emit.unsqueeze(every, new, value.name) if new else every
         return Operand(every, True, other.without_content())
-
-    def _raise(self, recurrence: Recurrence) -> Replacement:
-        names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
-        reasons: list[str] = []
-        for raiser in self._raisers:
-            outcome = raiser(recurrence)
-            if isinstance(outcome, Replacement):
-                return outcome
-            reasons.append(outcome)
-        raise Unbatchable(f"carries {names}, which no operator computes: {'; '.join(reasons)}")
 
     # Values --------------------------------------------------------------------------------------
 
