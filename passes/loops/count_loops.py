@@ -62,7 +62,7 @@ class CountLoops(Pass):
         for graph, node in inside_out(model.graphs(), "Loop"):
             plan = _plan(node, inference)
             if plan is not None:
-                _Counting(graph, node, Builder(graph, folder.fold)).write(plan)
+                _Counting(graph, node, Builder(graph, folder.fold)).write(*plan)
                 context.rewritten(self, node, node.path, _COUNTED())
                 changed = True
         return changed
@@ -82,11 +82,8 @@ class _Exit(NamedTuple):
     wide: bool
 
 
-class _Plan(NamedTuple):
-    """The exits of a Loop, and `start` for an initial condition that compares more."""
-
-    ends: Sequence[_Exit]
-    start: Value | None
+_Plan = tuple[Sequence[_Exit], Value | None]
+"""The exits of a Loop, and its initial condition if that compares more."""
 
 
 def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
@@ -109,7 +106,7 @@ def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
     opset = body.root.opset()
     sayable = all(takes(op, 0, _INT64, opset) for op in ("Min", "Max"))
     pays = fits and sayable and _pays(loop, reader)
-    return _Plan(ends, None if complete else start) if pays else None
+    return (ends, None if complete else start) if pays else None
 
 
 def _pays(loop: Node, reader: ConditionReader) -> bool:
@@ -151,17 +148,17 @@ class _Counting:
         self.constants: dict[int, Value] = {}
         self.bounds: dict[tuple[Value, bool], Value] = {}
 
-    def write(self, plan: _Plan) -> None:
+    def write(self, ends: Sequence[_Exit], start: Value | None) -> None:
         """Make the trip count the only exit of the Loop."""
-        body, trips = self.loop.body("body"), [self._trips(end) for end in plan.ends]
+        body, trips = self.loop.body("body"), [self._trips(end) for end in ends]
         most = self.loop.input(0)
-        narrow = any(not end.wide for end in plan.ends)
+        narrow = any(not end.wide for end in ends)
         if most is not None and not (narrow and (integer(most) or 0) >= _ENDLESS):
             trips.insert(0, most)
         trips = list(dict.fromkeys(trips))
         least = trips[0] if len(trips) == 1 else self.emit.add("Min", trips, "trips")
         self.graph.set_input(self.loop, 0, least)
-        if plan.start is None:
+        if start is None:
             holds = self.graph.add_initializer("holds", condition_tensor(body, True))
             self.graph.set_input(self.loop, 1, holds)
         infos = list(body.output_infos)

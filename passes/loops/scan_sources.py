@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Fold, Graph, Value
+from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
 from ..scans.layout import move_axis
 from ..vectorize.affine_reads import Selection
@@ -26,7 +27,6 @@ class ScanSources:
         self.loop_view = loop_view
         self.values: list[Value] = []
         self.backward: list[bool] = []
-        self._numbers: Value | None = None
 
     def add(self, selection: Selection, rank: int, whole: bool) -> None:
         """Scan the elements of a selection.
@@ -50,7 +50,7 @@ class ScanSources:
     def add_numbers(self) -> None:
         """Scan the iteration numbers, of the rank that the body declares."""
         assert self.loop_view.iteration is not None
-        numbers, rank = self._iota(), len(self.loop_view.iteration.shape or ())
+        numbers, rank = self._iota, len(self.loop_view.iteration.shape or ())
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "numbers")
         self.values.append(numbers)
@@ -60,14 +60,13 @@ class ScanSources:
         """The positions of the elements along the axis; backward from the last one."""
         start = selection.start.value
         if selection.step == -1 or not start:
-            return self._iota()
+            return self._iota
         offset = self.emit.constant(np.array(start, np.int64), "start")
-        return self.emit.add("Add", [self._iota(), offset], "places")
+        return self.emit.add("Add", [self._iota, offset], "places")
 
+    @lazy_property
     def _iota(self) -> Value:
-        if self._numbers is None:
-            assert self.loop_view.maximum is not None
-            zero, one = (self.emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
-            count = self.emit.scalar(self.loop_view.maximum, "trips")
-            self._numbers = self.emit.add("Range", [zero, count, one], "numbers")
-        return self._numbers
+        assert self.loop_view.maximum is not None
+        zero, one = (self.emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
+        count = self.emit.scalar(self.loop_view.maximum, "trips")
+        return self.emit.add("Range", [zero, count, one], "numbers")

@@ -281,15 +281,17 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
     scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
     facts = plan.rows.shapes.input_facts[-len(scan.scan_inputs) :]
     apart = ["Squeeze", "Split"] if several else ["Squeeze"]
-    for value, fact, inner in zip(
-        scan.scan_inputs, facts, scan.body.inputs[len(scan.states) :], strict=True
-    ):
-        why = unsayable(apart, fact.elem_type, opset, "Scan")
-        if why is not None and scan.body.is_used(inner):
-            return f"its scan input '{value.name}' {why}"
     together = ["Unsqueeze", "Concat"] if several else ["Unsqueeze"]
-    for index, output in plan.used_outputs.items():
-        why = unsayable(together, plan.rows.shapes.element(index).elem_type, opset, "Scan")
+    inputs = zip(scan.scan_inputs, facts, scan.body.inputs[len(scan.states) :], strict=True)
+    parts = [
+        *(("input", v, apart, fact) for v, fact, inner in inputs if scan.body.is_used(inner)),
+        *(
+            ("output", v, together, plan.rows.shapes.element(index))
+            for index, v in plan.used_outputs.items()
+        ),
+    ]
+    for what, value, operators, fact in parts:
+        why = unsayable(operators, fact.elem_type, opset, "Scan")
         if why is not None:
-            return f"its scan output '{output.name}' {why}"
+            return f"its scan {what} '{value.name}' {why}"
     return None

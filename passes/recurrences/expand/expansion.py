@@ -157,17 +157,15 @@ class Expansion:
         assert value is not None
         return value
 
-    def part(self, index: int, number: int) -> Value:
-        """The part of an input for a direction, along its first axis."""
+    def part(self, index: int, number: int, axis: int = 0) -> Value:
+        """The part of an input for a direction."""
         if index not in self._parts:
-            self._parts[index] = self._apart(self.input(index), 0)
+            value, count = self.input(index), len(self.directions)
+            labels = [f"{value.name}_{direction}" for direction in range(count)]
+            parts = self.emit.split(value, [1] * count, axis, labels) if count > 1 else [value]
+            squeezed = [self.emit.squeeze(part, axis, f"{part.name}_part") for part in parts]
+            self._parts[index] = squeezed
         return self._parts[index][number]
-
-    def _apart(self, value: Value, axis: int) -> list[Value]:
-        count, name = len(self.directions), value.name
-        labels = [f"{name}_{number}" for number in range(count)]
-        parts = self.emit.split(value, [1] * count, axis, labels) if count > 1 else [value]
-        return [self.emit.squeeze(part, axis, f"{part.name}_part") for part in parts]
 
     def initial(self, number: int, whole: bool) -> list[Value]:
         """The initial states of a direction.
@@ -176,16 +174,13 @@ class Expansion:
             number: the index of the direction.
             whole: emit all rows; otherwise one row of zeros stands for all.
         """
-        states = []
-        for index in self.layer.states:
-            if self.layer.node.input(index) is None:
-                states.append(self.zeros((self.layer.hidden,), whole))
-                continue
-            if index not in self._parts:
-                axis = 1 if self.layer.batch_first else 0
-                self._parts[index] = self._apart(self.input(index), axis)
-            states.append(self._parts[index][number])
-        return states
+        node, axis = self.layer.node, 1 if self.layer.batch_first else 0
+        return [
+            self.zeros((self.layer.hidden,), whole)
+            if node.input(index) is None
+            else self.part(index, number, axis)
+            for index in self.layer.states
+        ]
 
     def zeros(self, sizes: tuple[int, ...], whole: bool) -> Value:
         """Emit zeros with rows as the first axis: all rows if `whole`, else one."""
