@@ -8,8 +8,6 @@ where the term has it.
 
 from . import attribute_to_input as attribute_to_input
 from . import axes as axes
-from . import casts as casts
-from . import comparisons as comparisons
 from . import gather as gather
-from . import min_max as min_max
 from . import resize as resize
+from . import rewrites as rewrites

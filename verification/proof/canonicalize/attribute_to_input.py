@@ -169,6 +169,16 @@ def number_like(terms: Terms, x: Term, number: float) -> Term | None:
         return terms.constant(np.array(number).astype(dtype))
 
 
+@canonical_form("Clip")
+def clip(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Clip: bounds as inputs of the type of the data (11)."""
+    x = args[0]
+    if head.opset >= 11 or x is None or not x.fact.elem_type:
+        return None
+    bounds = [number_like(terms, x, head.attribute(name)) for name in ("min", "max")]
+    return [terms.op("Clip", 11, x, *bounds)]
+
+
 @canonical_form("Dropout")
 def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Dropout in inference: its input, whatever the ratio (7). Its mask is true everywhere (12)."""

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 
 from ....facts.types import INTEGER_BITS
+from ....ir import Tensor
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 
@@ -41,25 +42,32 @@ def there_and_back(
 ) -> Sequence[Term | None] | None:
     """Drop a cast to a type that holds all numbers, and back."""
     (x,) = args
-    below = None if x is None or not x.is_op("Cast") else x.args[0]
-    if below is None or x is None or below.fact.elem_type != head.attribute("to"):
-        return None
-    return [below] if holds(below.fact.elem_type, x.fact.elem_type) else None
+    below = None if x is None else _narrow(x)
+    return [below] if below is not None and below.fact.elem_type == head.attribute("to") else None
 
 
-@canonical_form("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+@canonical_form("Equal", "Less", "LessOrEqual")
 def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Compare numbers in the narrow type if a wide type holds all of them. Integers compare with a
-    whole number as they do in floats that hold it and its neighbours, since rounding keeps the
-    order."""
-    one, other = args
-    assert one is not None and other is not None
-    below = _narrow(one) or _narrow(other)
+    small whole number as they do in floats that hold it and its neighbors: if x > c then
+    x >= c + 1, and that holds after rounding, since c + 1 is exact; if x <= c, too."""
+    operands = [arg for arg in args if arg is not None]
+    below = next((term.args[0] for term in operands if term.is_op("Cast")), None)
     if below is None:
-        integers = _with_whole_number(terms, one, other)
-        return None if integers is None else terms.apply(head, integers)
-    pair = tuple([in_type(terms, term, below.fact.elem_type) for term in (one, other)])
+        return None
+    narrow, wide = below.fact.elem_type, operands[0].fact.elem_type
+    if not holds(narrow, wide):
+        tensors = [tensor for tensor in map(terms.tensor, operands) if tensor is not None]
+        if not tensors or narrow not in _BITS or wide not in _WHOLE_IN:
+            return None
+        if not all(_is_less(tensor, 1 << _WHOLE_IN[wide]) for tensor in tensors):
+            return None
+    pair = tuple([_in_type(terms, term, narrow) for term in operands])
     return None if None in pair else terms.apply(head, pair)
+
+
+def _is_less(tensor: Tensor, most: int) -> bool:
+    return tensor.is_readable and bool((abs(tensor.numpy()) < most).all())
 
 
 def _narrow(term: Term) -> Term | None:
@@ -70,31 +78,14 @@ def _narrow(term: Term) -> Term | None:
     return below
 
 
-def _with_whole_number(terms: Terms, one: Term, other: Term) -> tuple[Term, Term] | None:
-    """Integers and a whole number that are compared as floats. If x > c then x >= c + 1, and that
-    holds after rounding, since c + 1 is exact; if x <= c, too."""
-    for term, number in ((one, other), (other, one)):
-        below = term.args[0] if term.is_op("Cast") else None
-        bits = _WHOLE_IN.get(term.fact.elem_type)
-        if below is None or bits is None or below.fact.elem_type not in _BITS:
-            continue
-        whole = _whole_number(terms, number, below.fact.elem_type, 1 << bits)
-        if whole is not None:
-            return (below, whole) if term is one else (whole, below)
-    return None
-
-
-def _whole_number(terms: Terms, number: Term, elem_type: int, most: int) -> Term | None:
-    """Constant of small whole numbers, as integers of a type that holds them."""
-    tensor = terms.tensor(number)
-    if tensor is None or not tensor.is_readable or not (abs(tensor.numpy()) < most).all():
-        return None
-    return in_type(terms, number, elem_type)
-
-
 def in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
-    """Term before a cast from a type; None if it has another type."""
+    """Term before a cast from a type that is narrower; None if it has another type."""
     below = _narrow(term)
+    return None if below is None and term.is_op("Cast") else _in_type(terms, term, elem_type)
+
+
+def _in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
+    below = term.args[0] if term.is_op("Cast") else None
     if below is not None:
         return below if below.fact.elem_type == elem_type else None
     tensor = terms.tensor(term)

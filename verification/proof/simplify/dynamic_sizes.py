@@ -8,9 +8,9 @@ from ....facts.fact import FOLLOWED, Fact, Shape, element, vector
 from ....facts.polynomial import Dimension
 from ..arithmetic.exact_integers import is_one_integer
 from ..arithmetic.trip_counts import at_least, not_negative
+from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
-from .leading_axes import broadcast
 
 
 @rule("Max", constants=True)

@@ -16,23 +16,6 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, late_rule
 
 
-def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """Shape that shapes broadcast to (ONNX, "Broadcasting in ONNX"). None if that depends on
-    unknown sizes."""
-    if any(shape is None for shape in shapes):
-        return None
-    ranked = [shape for shape in shapes if shape is not None]
-    rank = max(map(len, ranked), default=0)
-    result = []
-    for axis in range(-rank, 0):
-        dims = {shape[axis] for shape in ranked if len(shape) >= -axis}
-        long = [dim for dim in dims if dim.value != 1]
-        if len(long) > 1:
-            return None
-        result.append(long[0] if long else next(iter(dims)))
-    return tuple(result)
-
-
 @late_rule(*sorted(ELEMENTWISE))
 def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite an operator that broadcasts to operands without leading unit axes."""

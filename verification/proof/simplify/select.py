@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..canonicalize.rewrites import covers
+from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
 from .dynamic_sizes import select_count
-from .leading_axes import broadcast
 
 
 @rule("Where", constants=True)
@@ -90,17 +91,13 @@ def connective(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
     """Rewrite And(x, true), And(x, false), And(x, x), and the same of Or."""
     x, y = args
     assert x is not None and y is not None
-    shape = broadcast([x.fact.shape, y.fact.shape])
-    if shape is None:
-        return None
-    neutral = head.name == "And"
     for one, other in ((x, y), (y, x)):
         tensor = terms.tensor(one)
-        uniform = None if tensor is None or not tensor.size else np.unique(tensor.numpy())
-        if uniform is not None and len(uniform) == 1:
-            result = other if bool(uniform[0]) is neutral else one
-            if result.fact.shape == shape:
-                return [result]
-    if x is y:
-        return [x]
-    return None
+        uniform = np.unique([] if tensor is None else tensor.numpy())
+        if len(uniform) == 1:
+            kept, dropped = (
+                (other, one) if bool(uniform[0]) is (head.name == "And") else (one, other)
+            )
+            if covers(kept, dropped):
+                return [kept]
+    return [x] if x is y else None

@@ -7,10 +7,10 @@ of a runtime's kernel (`exact_operators.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....facts.fact import UNKNOWN, Fact
+from ....facts.fact import UNKNOWN, Fact, Shape
 from ....ir import Node
 from ....ops import described
 from ....ops.axes import AxisMap
@@ -20,6 +20,23 @@ from .term_manager import Terms
 
 ELEMENTWISE = frozenset([name for name, rules in described().items() if rules.elementwise])
 """Operators that broadcast their inputs and work element by element."""
+
+
+def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
+    """Shape that shapes broadcast to (ONNX, "Broadcasting in ONNX"). None if that depends on
+    unknown sizes."""
+    if any(shape is None for shape in shapes):
+        return None
+    ranked = [shape for shape in shapes if shape is not None]
+    rank = max(map(len, ranked), default=0)
+    result = []
+    for axis in range(-rank, 0):
+        dims = {shape[axis] for shape in ranked if len(shape) >= -axis}
+        long = [dim for dim in dims if dim.value != 1]
+        if len(long) > 1:
+            return None
+        result.append(long[0] if long else next(iter(dims)))
+    return tuple(result)
 
 
 def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:

@@ -19,7 +19,7 @@ from ....facts.bounds import Known
 from ....facts.fact import PRIVATE, UNKNOWN, Fact, Shape, content_from, element
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
-from ....ir import Array, Tensor, normal_domain
+from ....ir import Array, Operator, Tensor, normal_domain
 from ....limits import limit
 from ....ops import rules_of
 from .budget import MANY, Budget, OpenError
@@ -282,9 +282,11 @@ class Terms:
         shape = [size or 0 for size in sizes]
         return self.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
 
-    def op(self, op_type: str, like: Head, *args: Term | None, **attributes: Any) -> Term:
-        """First output of an operator of the default domain, at the opsets of another head."""
-        return _first(self.apply(self.heads.like(op_type, like, **attributes), args))
+    def op(self, op_type: str, like: Head | int, *args: Term | None, **attributes: Any) -> Term:
+        """First output of an operator of the default domain, at an opset or that of a head."""
+        imports = {"": like} if isinstance(like, int) else like.imports
+        op = Operator.make(op_type, **attributes)
+        return _first(self.apply(self.heads.of(op, imports), args))
 
     def with_attributes(self, head: Head, *args: Term | None, **changed: Any) -> Term:
         """First output of a head with other attributes."""
@@ -347,8 +349,7 @@ class Terms:
     def _rewrite(self, head: Head, args: Args, count: int) -> Results:
         if head.axes_of_first and speaks_of_no_axis(head, args):
             return self.raw(head, args, [UNKNOWN] * count)
-        form = CANONICAL_FORMS.get(head.name)
-        if form is not None:
+        for form in CANONICAL_FORMS.get(head.name, ()):
             results = form(self, head, args, count)
             if results is not None:
                 self.used.add(head.name)
@@ -470,16 +471,15 @@ CanonicalForm = Callable[["Terms", "Head", "Args", int], "Sequence[Term | None] 
 """Function of the terms, a head, its arguments and the number of outputs. It returns the
 outputs, or None if the head is in canonical form."""
 
-CANONICAL_FORMS: dict[str, CanonicalForm] = {}
+CANONICAL_FORMS: dict[str, list[CanonicalForm]] = {}
 
 
 def canonical_form(*names: str) -> Callable[[CanonicalForm], CanonicalForm]:
-    """Register a function as the canonical form of operators of the default domain."""
+    """Register a function as a canonical form of operators of the default domain."""
 
     def register(function: CanonicalForm) -> CanonicalForm:
         for name in names:
-            assert name not in CANONICAL_FORMS, name
-            CANONICAL_FORMS[name] = function
+            CANONICAL_FORMS.setdefault(name, []).append(function)
         return function
 
     return register

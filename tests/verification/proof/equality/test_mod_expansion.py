@@ -21,7 +21,7 @@ def remainder(kind="int64", said="", shape="n"):
 @pytest.mark.parametrize("kind", ["int32", "int64", "uint64"])
 def test_a_remainder_is_what_it_is_made_of(kind, said, shape):
     before = remainder(kind, said, shape)
-    for opset in (8, 9):
+    for opset in (9,) if shape == "3, n" else (8, 9):
         after = sl.convert_version(before, opset)
         proof = prove(before, after)
         assert proof.proved, str(proof)

@@ -5,7 +5,8 @@ import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.facts.polynomial import Dimension
 from straightline.reference import run
-from straightline.verification.proof.simplify.leading_axes import broadcast, ones_in_front
+from straightline.verification.proof.simplify.leading_axes import ones_in_front
+from straightline.verification.proof.terms.axis_maps import broadcast
 
 TEXT = """g (float[n, 2, 3] x, float[2, 3] w, float[3] v, float[3, 4] m) => (float[n, %s] z)
     <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}> { %s }"""

@@ -1,0 +1,208 @@
+"""Table of rewrite rules, as data: what models without an operator or a type compute in its place.
+
+A rule is a pattern, what it becomes, and a condition. A name in a pattern stands for any term, the
+same one wherever it occurs, and None for an absent input; operands of commutative operators match
+in both orders. All operators here work element by element, so that a rule holds if it does for
+numbers, and keeps the shape: an operand that it drops is as large as one that stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import onnx
+
+from ....facts.types import INTEGER_BITS
+from ..terms.axis_maps import broadcast
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, canonical_form
+from .casts import in_type
+
+Bindings = dict[str, Term]
+"""Terms that the names of a pattern stand for."""
+
+_T = onnx.TensorProto
+_FLOATS = frozenset([_T.FLOAT16, _T.FLOAT, _T.DOUBLE])
+_BUILT_AT = 20
+"""Opset that has all operators of the table."""
+
+
+class Rewrite(NamedTuple):
+    """Rewrite rule."""
+
+    before: ast.Call
+    after: ast.expr
+    condition: Callable[[Terms, Bindings], bool]
+
+
+def pattern(text: str) -> Any:
+    """Pattern from its text."""
+    return ast.parse(text, mode="eval").body
+
+
+def _anything(terms: Terms, bound: Bindings) -> bool:
+    return True
+
+
+def _integers(terms: Terms, bound: Bindings) -> bool:
+    return all(term.fact.elem_type in INTEGER_BITS for term in bound.values())
+
+
+def _bounds(terms: Terms, bound: Bindings) -> bool:
+    """Bounds of Clip are scalars (operator specification)."""
+    bounds = [term for name, term in bound.items() if name != "x"]
+    return _integers(terms, bound) and all(term.fact.shape == () for term in bounds)
+
+
+def _floats(terms: Terms, bound: Bindings) -> bool:
+    return bound["x"].fact.elem_type in _FLOATS
+
+
+def _in_order(terms: Terms, bound: Bindings) -> bool:
+    """The integers that are chosen are compared in a type that is as wide or narrower."""
+    x, z, a, b = (bound[name] for name in "xzab")
+    narrow = x.fact.elem_type
+    return _integers(terms, bound) and all(
+        one is other or one is in_type(terms, other, narrow) for one, other in ((x, a), (z, b))
+    )
+
+
+def _halves(terms: Terms, bound: Bindings) -> bool:
+    """The halves of a 64-bit integer, quotient and remainder, are exact as doubles."""
+    units = terms.numbers(bound["u"]) or []
+    return len(units) == 1 and 1 << 11 <= units[0] <= 1 << 53
+
+
+def _zero(terms: Terms, bound: Bindings) -> bool:
+    return _integers(terms, bound) and terms.numbers(bound["zero"]) == [0]
+
+
+_REST = "Sub(x, Mul(Div(x, z), z))"
+_HIGH, _LOW = "Cast(Div({0}, u), to=11)", "Cast(Sub({0}, Mul(Div({0}, u), u)), to=11)"
+_PARTS = [half.format(number) for number in "xz" for half in (_HIGH, _LOW)]
+
+_TABLE = [
+    ("Greater(x, z)", "Less(z, x)", _anything),
+    ("GreaterOrEqual(x, z)", "LessOrEqual(z, x)", _anything),
+    ("Or(Less(x, z), Equal(x, z))", "LessOrEqual(x, z)", _anything),
+    ("Not(Or(Or(Less(x, z), Less(z, x)), Or(IsNaN(x), IsNaN(z))))", "Equal(x, z)", _floats),
+    (
+        # High halves decide, or where they are equal, low halves: quotients round toward 0.
+        "Or(Less({0}, {2}), And(Not(Less({2}, {0})), Less({1}, {3})))".format(*_PARTS),
+        "Less(x, z)",
+        _halves,
+    ),
+    ("Where(Less(x, z), a, b)", "Min(a, b)", _in_order),
+    ("Where(Less(x, z), b, a)", "Max(b, a)", _in_order),
+    ("Where(LessOrEqual(x, z), a, b)", "Min(a, b)", _in_order),
+    ("Where(LessOrEqual(x, z), b, a)", "Max(b, a)", _in_order),
+    ("Where(Not(c), x, z)", "Where(c, z, x)", _anything),
+    (
+        # A remainder that differs in sign from the divisor; Div rounds toward 0.
+        f"Where(And(Xor(Less({_REST}, zero), Less(z, zero)), Not(Equal({_REST}, zero))),"
+        f" Add({_REST}, z), {_REST})",
+        "Mod(x, z)",
+        _zero,
+    ),
+    ("Clip(x, low)", "Max(x, low)", _bounds),
+    ("Clip(x, low, high)", "Min(Max(x, low), high)", _bounds),
+    ("Clip(x, None, high)", "Min(x, high)", _bounds),
+    ("Max(x)", "x", _anything),
+    ("Min(x)", "x", _anything),
+    ("Max(x, x)", "x", _integers),
+    ("Min(x, x)", "x", _integers),
+]
+
+REWRITES: dict[str, list[Rewrite]] = {}
+"""Rules by the head to which they apply."""
+
+for _before, _after, _condition in _TABLE:
+    _rule = Rewrite(pattern(_before), pattern(_after), _condition)
+    REWRITES.setdefault(_before.partition("(")[0], []).append(_rule)
+REWRITES["choose"] = REWRITES["Where"]
+
+
+@canonical_form(*REWRITES)
+def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Apply the first rule of the table that matches. Only between scalars is a choice by one
+    boolean a Where: it broadcasts nothing."""
+    if head.op is None and any(arg is None or arg.fact.shape != () for arg in args):
+        return None
+    for rewrite in REWRITES[head.name]:
+        for bound in matches(rewrite.before, head, args):
+            if rewrite.condition(terms, bound) and _keeps_shape(rewrite.after, bound):
+                return [build(terms, rewrite.after, bound)]
+    return None
+
+
+_ALSO = {"choose": "Where"}
+_COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Xor", "Equal"})
+
+
+def matches(expression: ast.Call, head: Head, args: Args) -> list[Bindings]:
+    """Ways in which a pattern matches a head on arguments."""
+    return _matches(expression, head, args, {})
+
+
+def _matches(expression: ast.Call, head: Head, args: Args, bound: Bindings) -> list[Bindings]:
+    name = expression.func.id  # type: ignore[attr-defined]
+    if name not in (head.name, _ALSO.get(head.name)) or len(args) != len(expression.args):
+        return []
+    written = _attributes(expression).items()
+    if head.attribute("broadcast") or any(head.attribute(key) != n for key, n in written):
+        return []
+    results = []
+    for operands in (args, args[::-1]) if name in _COMMUTATIVE else (args,):
+        ways = [bound]
+        for inner, arg in zip(expression.args, operands, strict=True):
+            ways = [more for way in ways for more in _matches_operand(inner, arg, way)]
+        results += ways
+    return results
+
+
+def _matches_operand(inner: ast.expr, term: Term | None, bound: Bindings) -> list[Bindings]:
+    if term is None or isinstance(inner, ast.Constant):
+        return [bound] if term is None and isinstance(inner, ast.Constant) else []
+    if isinstance(inner, ast.Name):
+        return [{**bound, inner.id: term}] if bound.get(inner.id, term) is term else []
+    assert isinstance(inner, ast.Call)
+    return _matches(inner, term.head, term.args, bound)
+
+
+def _attributes(expression: ast.Call) -> dict[str, int]:
+    return {str(word.arg): ast.literal_eval(word.value) for word in expression.keywords}
+
+
+def _keeps_shape(after: ast.expr, bound: Bindings) -> bool:
+    """Test whether each operand that is dropped is as large as one that stays."""
+    names = {node.id for node in ast.walk(after) if isinstance(node, ast.Name)} & bound.keys()
+    return all(any(covers(bound[name], term) for name in names) for term in bound.values())
+
+
+def covers(kept: Term, dropped: Term) -> bool:
+    """Test whether a term that is broadcast with another one certainly keeps its shape."""
+    shape, other = kept.fact.shape, dropped.fact.shape
+    if kept is dropped or other == ():
+        return True
+    return shape is not None and broadcast([shape, other]) == shape
+
+
+def build(terms: Terms, expression: ast.expr, bound: Bindings) -> Term:
+    """Term of a pattern."""
+    if isinstance(expression, ast.Name):
+        return bound[expression.id]
+    assert isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
+    operands = [build(terms, operand, bound) for operand in expression.args]
+    return terms.op(expression.func.id, _BUILT_AT, *operands, **_attributes(expression))
+
+
+@canonical_form("Max", "Min")
+def of_two(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Nest Min and Max of several integers."""
+    operands = [arg for arg in args if arg is not None]
+    if len(operands) < 3 or any(arg.fact.elem_type not in INTEGER_BITS for arg in operands):
+        return None
+    return [functools.reduce(lambda one, other: terms.op(head.name, head, one, other), operands)]
