@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import onnx
 
 from ....facts.types import INTEGER_BITS
-from ..terms.axis_maps import broadcast
+from ..terms.axis_maps import covers
+from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 from .casts import in_type
@@ -62,7 +63,7 @@ def _floats(terms: Terms, bound: Bindings) -> bool:
 
 
 def _in_order(terms: Terms, bound: Bindings) -> bool:
-    """The integers that are chosen are compared in a type that is as wide or narrower."""
+    """Integers are compared in their own type, or one that is narrower."""
     x, z, a, b = (bound[name] for name in "xzab")
     narrow = x.fact.elem_type
     return _integers(terms, bound) and all(
@@ -139,7 +140,6 @@ def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 
 
 _ALSO = {"choose": "Where"}
-_COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Xor", "Equal"})
 
 
 def matches(expression: ast.Call, head: Head, args: Args) -> list[Bindings]:
@@ -151,11 +151,11 @@ def _matches(expression: ast.Call, head: Head, args: Args, bound: Bindings) -> l
     name = expression.func.id  # type: ignore[attr-defined]
     if name not in (head.name, _ALSO.get(head.name)) or len(args) != len(expression.args):
         return []
-    written = _attributes(expression).items()
-    if head.attribute("broadcast") or any(head.attribute(key) != n for key, n in written):
+    attributes = _attributes(expression).items()
+    if head.attribute("broadcast") or any(head.attribute(key) != n for key, n in attributes):
         return []
     results = []
-    for operands in (args, args[::-1]) if name in _COMMUTATIVE else (args,):
+    for operands in (args, args[::-1]) if name in COMMUTATIVE else (args,):
         ways = [bound]
         for inner, arg in zip(expression.args, operands, strict=True):
             ways = [more for way in ways for more in _matches_operand(inner, arg, way)]
@@ -180,14 +180,6 @@ def _keeps_shape(after: ast.expr, bound: Bindings) -> bool:
     """Test whether each operand that is dropped is as large as one that stays."""
     names = {node.id for node in ast.walk(after) if isinstance(node, ast.Name)} & bound.keys()
     return all(any(covers(bound[name], term) for name in names) for term in bound.values())
-
-
-def covers(kept: Term, dropped: Term) -> bool:
-    """Test whether a term that is broadcast with another one certainly keeps its shape."""
-    shape, other = kept.fact.shape, dropped.fact.shape
-    if kept is dropped or other == ():
-        return True
-    return shape is not None and broadcast([shape, other]) == shape
 
 
 def build(terms: Terms, expression: ast.expr, bound: Bindings) -> Term:

@@ -1,31 +1,19 @@
 """Commutativity: operators of two operands that may be swapped.
 
-Sums and products of floats commute (IEEE 754; which of two NaN results is not compared). Less of
-two numbers is Greater of the swapped ones.
+Sums and products of floats commute (IEEE 754; which of two NaN results is not compared).
 """
 
 from __future__ import annotations
 
+from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Pair, Term
-
-COMMUTATIVE = frozenset(
-    {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
-)
-"""Commutative operators. Max and Min of floats are not: 0 and -0."""
-
-OPPOSITE = {
-    "Less": "Greater",
-    "Greater": "Less",
-    "LessOrEqual": "GreaterOrEqual",
-    "GreaterOrEqual": "LessOrEqual",
-}
 
 
 def swap_operands(one: Term, other: Term) -> list[Pair] | None:
     """Pairs of swapped operands that must be equal; None if a swap does not help."""
     if len(one.args) != 2 or len(other.args) != 2 or one.head.attribute("broadcast"):
         return None
-    if OPPOSITE.get(one.head.name) != other.head.name and not _swap_helps(one, other):
+    if not _swap_helps(one, other):
         return None
     if other.head.attribute("broadcast"):
         return None

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..canonicalize.rewrites import covers
-from ..terms.axis_maps import broadcast
+from ..terms.axis_maps import broadcast, covers
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
 from .dynamic_sizes import select_count
@@ -95,9 +94,8 @@ def connective(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
         tensor = terms.tensor(one)
         uniform = np.unique([] if tensor is None else tensor.numpy())
         if len(uniform) == 1:
-            kept, dropped = (
-                (other, one) if bool(uniform[0]) is (head.name == "And") else (one, other)
-            )
-            if covers(kept, dropped):
-                return [kept]
+            neutral = bool(uniform[0]) is (head.name == "And")
+            result, dropped = (other, one) if neutral else (one, other)
+            if covers(result, dropped):
+                return [result]
     return [x] if x is y else None

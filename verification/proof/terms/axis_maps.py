@@ -15,7 +15,7 @@ from ....ir import Node
 from ....ops import described
 from ....ops.axes import AxisMap
 from ....ops.axis_map import axis_map_of, canonical_of
-from .term import Args, Head, speaks_of_no_axis
+from .term import Args, Head, Term, speaks_of_no_axis
 from .term_manager import Terms
 
 ELEMENTWISE = frozenset([name for name, rules in described().items() if rules.elementwise])
@@ -37,6 +37,14 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
             return None
         result.append(long[0] if long else next(iter(dims)))
     return tuple(result)
+
+
+def covers(one: Term, other: Term) -> bool:
+    """Test whether a term certainly keeps its shape if it is broadcast with another one."""
+    shape, small = one.fact.shape, other.fact.shape
+    if one is other or small == ():
+        return True
+    return shape is not None and broadcast([shape, small]) == shape
 
 
 def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:

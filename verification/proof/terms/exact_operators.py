@@ -20,6 +20,11 @@ from .term import Term
 
 _WHOLE = frozenset([onnx.TensorProto.BOOL, onnx.TensorProto.STRING, *INTEGER_BITS])
 
+COMMUTATIVE = frozenset(
+    {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
+)
+"""Commutative operators. Max and Min of floats are not: 0 and -0."""
+
 OF_ROWS = "of some rows gives the same bits as of all rows"
 FOLDED = "of constants gives the same bits in the runtime"
 """Assumptions about an operator that rounds in between."""

@@ -283,7 +283,7 @@ class Terms:
         return self.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
 
     def op(self, op_type: str, like: Head | int, *args: Term | None, **attributes: Any) -> Term:
-        """First output of an operator of the default domain, at an opset or that of a head."""
+        """First output of an operator of the default domain at some opset."""
         imports = {"": like} if isinstance(like, int) else like.imports
         op = Operator.make(op_type, **attributes)
         return _first(self.apply(self.heads.of(op, imports), args))
