@@ -17,8 +17,10 @@ WORKERS_TIMEOUT = 60  # seconds in which a worker that died is replaced, on a bu
 class _Lost:
     """The result of a call that none came of."""
 
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
+    def __init__(self, result: Any) -> None:
+        self.error: BaseException = RuntimeError("the call was cancelled")
+        if isinstance(result, tuple) and len(result) > 1 and isinstance(result[1], BaseException):
+            self.error = result[1]
 
 
 @contextlib.contextmanager
@@ -66,8 +68,7 @@ def _register() -> None:
             while self._continue:
                 async for future, result in self.waiting_futures:
                     promise, callback = self._results.pop(future), self._callbacks.pop(future)
-                    lost = future.status != "finished"
-                    answer = _Lost(_error_of(result)) if lost else result
+                    answer = result if future.status == "finished" else _Lost(result)
                     promise.set_result(answer)
                     callback(answer)
                 await asyncio.sleep(0.01)
@@ -78,10 +79,3 @@ def _register() -> None:
             return super().retrieve_result_callback(out)
 
     joblib.register_parallel_backend(NAME, Backend)
-
-
-def _error_of(result: Any) -> BaseException:
-    """Return the error of a call without a result."""
-    if isinstance(result, tuple) and len(result) > 1 and isinstance(result[1], BaseException):
-        return result[1]
-    return RuntimeError("the call was cancelled")

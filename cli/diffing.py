@@ -76,15 +76,10 @@ def _blocks(differences: Differences) -> Iterator[Block]:
             yield Table((what, "A", "B"), _rows(changed))
     remaining = [row for row in differences.control_flow if row.after != "0"]
     removed = [row for row in differences.control_flow if row.after == "0"]
-    yield Line(_control_flow(remaining, removed))
+    counts = [f"{row.before} {row.name} in A, {row.after} in B" for row in remaining]
+    none = "none is left in B" if removed else "none"
+    yield Line(f"control flow: {', '.join(counts) or none}")
 
 
 def _rows(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
     return [(row.name, row.before or "-", row.after or "-") for row in changes]
-
-
-def _control_flow(remaining: Sequence[Change], removed: Sequence[Change]) -> str:
-    if not remaining:
-        return "control flow: none is left in B" if removed else "control flow: none"
-    counts = ", ".join(f"{row.before} {row.name} in A, {row.after} in B" for row in remaining)
-    return f"control flow: {counts}"

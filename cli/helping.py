@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -28,7 +28,8 @@ def show_help(command: Any, context: Any) -> None:
         _section(out, title, ((_names(param), _help(param)) for param in params))
     commands = getattr(command, "commands", {})
     if commands:
-        rows = ((name, _first_paragraph(each.help or "")) for name, each in commands.items())
+        texts = {name: (each.help or "").split("\n\n")[0] for name, each in commands.items()}
+        rows = ((name, " ".join(text.split())) for name, text in texts.items())
         _section(out, "Commands", rows)
     if command.epilog:
         out.print(Text(command.epilog))
@@ -48,25 +49,15 @@ def _panels(params: Iterable[Any]) -> dict[str, list[Any]]:
 
 def _section(out: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
     out.print(Text(title, "bold"))
-    out.print(Padding(_stacked(rows) if out.width < NARROW else _columns(rows), (0, 0, 1, 2)))
-
-
-def _columns(rows: Iterable[tuple[str, str]]) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(width=_NAMES, overflow="fold", style="cyan")
     grid.add_column(overflow="fold", ratio=1)
+    stacked: list[RenderableType] = []
     for names, text in rows:
         grid.add_row(Text(names), Text(text))
-    return grid
-
-
-def _stacked(rows: Iterable[tuple[str, str]]) -> RenderableType:
-    def lines() -> Iterator[RenderableType]:
-        for names, text in rows:
-            yield Text(names, "cyan", overflow="fold")
-            yield Padding(Text(text, overflow="fold"), (0, 0, 0, 4))
-
-    return Group(*lines())
+        stacked.append(Text(names, "cyan", overflow="fold"))
+        stacked.append(Padding(Text(text, overflow="fold"), (0, 0, 0, 4)))
+    out.print(Padding(Group(*stacked) if out.width < NARROW else grid, (0, 0, 1, 2)))
 
 
 def _names(param: Any) -> str:
@@ -82,7 +73,3 @@ def _help(param: Any) -> str:
     if param.param_type_name == "option" and param.required:
         text += " Required."
     return text
-
-
-def _first_paragraph(text: str) -> str:
-    return " ".join(text.split("\n\n", maxsplit=1)[0].split())

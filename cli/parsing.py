@@ -34,23 +34,6 @@ class Given:
         return self.text
 
 
-@dataclasses.dataclass(frozen=True)
-class ArrayFile:
-    """A file that holds the value of an input."""
-
-    path: Path
-
-    def read(self) -> Any:
-        """Read the array.
-
-        Raises:
-            FeedError: it cannot be read, or holds no single array.
-        """
-        from ..runtimes.feeds import read_array
-
-        return read_array(self.path)
-
-
 def model_path(text: str) -> Path:
     """Return the place of a model: `-` is a standard stream, and `./-` a file of that name."""
     path = Path(text)
@@ -58,10 +41,10 @@ def model_path(text: str) -> Path:
 
 
 def assignment(text: str) -> Given:
-    """Parse --set: JSON, `@` and a file, or text where it is neither."""
+    """Parse --set: JSON, `@` and the file of an array, or text where it is neither."""
     name, value = _parts(text, "n=3 or x=@file.npy")
     if value.startswith("@") and len(value) > 1:
-        return Given(name, ArrayFile(Path(value[1:])), text)
+        return Given(name, Path(value[1:]), text)
     try:
         return Given(name, json.loads(value), text)
     except json.JSONDecodeError:
@@ -80,15 +63,20 @@ def shape(text: str) -> Given:
         raise typer.BadParameter(f"{text}: write numbers and '?'") from error
 
 
-def dimension(text: str) -> Given:
-    """Parse --dim: the size of a named dimension."""
-    return _number(text, "T=6", "a size")
+def _named_number(what: str, example: str) -> Callable[[str], Given]:
+    """Return a parser of names with a whole number, such as --dim and --assume-max."""
+
+    def read(text: str) -> Given:
+        name, value = _parts(text, example)
+        if not re.fullmatch(r"\d{1,18}", value.strip(), re.ASCII):
+            raise typer.BadParameter(f"{text}: write {what}, as in {example}")
+        return Given(name, int(value), text)
+
+    return read
 
 
-def maximum(text: str) -> Given:
-    """Parse --assume-max: the most trips of a Loop."""
-    return _number(text, "loop=64", "a number of trips")
-
+dimension = _named_number("a size", "T=6")
+maximum = _named_number("a number of trips", "loop=64")
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -176,22 +164,18 @@ def contents(uses: Iterable[Given] | None) -> dict[str, Any]:
     Raises:
         FeedError: a file cannot be read.
     """
-    values = {}
-    for one in uses or ():
-        values[one.name] = one.content.read() if isinstance(one.content, ArrayFile) else one.content
+    values = {one.name: one.content for one in uses or ()}
+    for name, content in values.items():
+        if isinstance(content, Path):
+            from ..runtimes.feeds import read_array
+
+            values[name] = read_array(content)
     return values
 
 
 def files_in(uses: Sequence[Given] | None) -> list[Path]:
     """Return the files of values."""
-    return [one.content.path for one in uses or () if isinstance(one.content, ArrayFile)]
-
-
-def _number(text: str, example: str, what: str) -> Given:
-    name, value = _parts(text, example)
-    if not re.fullmatch(r"\d{1,18}", value.strip(), re.ASCII):
-        raise typer.BadParameter(f"{text}: write {what}, as in {example}")
-    return Given(name, int(value), text)
+    return [one.content for one in uses or () if isinstance(one.content, Path)]
 
 
 def _parts(text: str, example: str) -> tuple[str, str]:

@@ -57,7 +57,13 @@ def directed(options: Mapping[str, Any]) -> Iterator[None]:
     _require_apart(options)
     with contextlib.ExitStack() as stack:
         if options.get("target") == STREAM:
-            _require_no_terminal()
+            if sys.stdout.isatty():
+                from ..ir import SaveError
+
+                raise SaveError(
+                    "cannot write to standard output: it is a terminal; send it to a pipe or a"
+                    " file, or name one"
+                )
             token = _product.set(sys.stdout)
             stack.callback(_product.reset, token)
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
@@ -78,16 +84,6 @@ def _require_apart(options: Mapping[str, Any]) -> None:
         )
     if options.get("before") == STREAM == options.get("after"):
         raise typer.BadParameter("A and B cannot both come from standard input; name a file")
-
-
-def _require_no_terminal() -> None:
-    from ..ir import SaveError
-
-    if sys.stdout.isatty():
-        raise SaveError(
-            "cannot write to standard output: it is a terminal; send it to a pipe or a file, or"
-            " name one"
-        )
 
 
 def read_model(source: Path, most: int | None = None) -> ModelFile:

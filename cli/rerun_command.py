@@ -17,7 +17,8 @@ def command_again(context: typer.Context, options: Sequence[str]) -> str:
     An option that names an input takes the place of the one that was given for the same input.
     """
     new = list(_pairs(options))
-    words = [pair for pair in _given(context) if not any(_same(pair, other) for other in new)]
+    subjects = set(map(_subject, new))
+    words = [pair for pair in _given(context) if _subject(pair) not in subjects]
     names = [context.find_root().info_name or "straightline", context.info_name or ""]
     return shlex.join(part for pair in ((*names,), *words, *new) for part in pair)
 
@@ -31,26 +32,20 @@ def _pairs(options: Sequence[str]) -> Iterator[tuple[str, ...]]:
         del rest[: 1 + valued]
 
 
-def _same(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether two options name one thing."""
-    about = [pair[1].partition("=")[0] if len(pair) > 1 else "" for pair in (one, other)]
-    return one[0] == other[0] and about[0] == about[1]
+def _subject(pair: Sequence[str]) -> tuple[str, str]:
+    """Return an option without its value, but with the name that begins it."""
+    return pair[0], pair[1].partition("=")[0] if len(pair) > 1 else ""
 
 
 def _given(context: typer.Context) -> Iterator[tuple[str, ...]]:
-    """Yield the words of the user, arguments first."""
+    """Yield the words of the user that decide the result, arguments first."""
     for kind in ("argument", "option"):
         for parameter in context.command.params:
-            if parameter.param_type_name == kind and _is_repeated(context, parameter):
-                yield from _as_written(parameter, context.params[parameter.name])
-
-
-def _is_repeated(context: typer.Context, parameter: Any) -> bool:
-    """Return whether the user wrote a parameter that decides the result."""
-    if getattr(parameter, "rich_help_panel", None) == WATCHING:
-        return False
-    source = context.get_parameter_source(parameter.name)
-    return source is not None and source.name == "COMMANDLINE"
+            source = context.get_parameter_source(parameter.name or "")
+            is_written = source is not None and source.name == "COMMANDLINE"
+            is_watching = getattr(parameter, "rich_help_panel", None) == WATCHING
+            if parameter.param_type_name == kind and is_written and not is_watching:
+                yield from _as_written(parameter, context.params[parameter.name or ""])
 
 
 def _as_written(parameter: Any, value: Any) -> Iterator[tuple[str, ...]]:

@@ -87,11 +87,11 @@ class FitTarget(Pass):
         before = list(context.remarks.entries)
         had = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
         changed = run_passes(self.ways[0], model, context, repeat=False)
-        best, fit_run = _Fit(self, model, context.meter.added_nodes).fit(), context
+        best, fit_run = self._fit(model, context.meter.added_nodes), context
         if original is not None and any(n.bodies or n.op_type not in had for n in best.untaken):
             for way in self.ways[1:]:
                 trial = try_passes(way, load(original), context, repeat=False)
-                fitted = _Fit(self, trial.model, trial.context.meter.added_nodes).fit()
+                fitted = self._fit(trial.model, trial.context.meter.added_nodes)
                 if len(fitted.untaken) < len(best.untaken):
                     best, fit_run = fitted, trial.context
                 if not best.untaken:
@@ -107,6 +107,70 @@ class FitTarget(Pass):
         changed |= self._finish(model, context)
         best.tell(self, model, context)
         return changed or best.changed
+
+    def _fit(self, model: Model, added: int) -> FitResult:
+        """Fit a model in the opset that leaves least, the first of equals."""
+        before, best, least, stuck = model.opset(), None, 0, None
+        if model.training_info:
+            return self._as_it_is(model)
+        for opset in self._opsets(model):
+            try:
+                fitted = self._fit_in(opset, model, added)
+            except ConversionError as error:
+                if self.request.opset is not None:
+                    raise
+                stuck = stuck or error
+                continue
+            shared = shared_outputs(fitted.model) if self.target.own_outputs else ()
+            lacking = len(fitted.untaken) + len(list(shared))
+            if best is None or lacking < least:
+                best, least = fitted, lacking
+            if not least:
+                break
+        if best is None:
+            return FitResult(model, before, Legality(self.target, model).unsupported(), stuck=stuck)
+        return best
+
+    def _as_it_is(self, model: Model) -> FitResult:
+        """Return a model with training information, which names its values, as it is."""
+        untaken, opset = Legality(self.target, model).unsupported(), model.opset()
+        stays = "the model has training information, and stays as it is for that"
+        stuck = None if opset in self.target.opsets else ConversionError(stays)
+        return FitResult(
+            model, opset, {n: f"{why}; {stays}" for n, why in untaken.items()}, stuck=stuck
+        )
+
+    def _opsets(self, model: Model) -> Iterator[int]:
+        """Yield opsets to end in, the most promising first."""
+        if self.request.opset is not None:
+            yield self.request.opset
+            return
+        own = model.opset()  # 0 where it has none of ONNX's operators
+        nearest = self.target.opsets.nearest(own) if own else own
+        yield nearest
+        preferred = self.target.preferred_opset
+        if own and preferred is not None and preferred != nearest:
+            yield preferred
+
+    def _fit_in(self, opset: int, model: Model, added: int) -> FitResult:
+        """Convert the model to an opset, and replace operators that the target lacks."""
+        before = model.opset()
+        is_taken = not (self.target.own_outputs and any(shared_outputs(model)))
+        if opset == before and is_taken and not Legality(self.target, model).unsupported():
+            return FitResult(model, before, {})
+        copy, straightened, changes = model, tuple[Remark, ...](), ""
+        if opset == before:
+            copy = load(model)
+        else:
+            options = self.request.of_conversion(opset)
+            converted = Conversion(Rewrite(model, options)).convert_to(opset)
+            copy, straightened = converted.model, converted.straightened
+            counts = converted.differences.to_dict()["changed"]
+            changes = "".join(f", {op} {count}" for op, count in counts.items())
+            changes = f"; changed: {changes[2:]}" if changes else ""
+        budget = Budget(Meter(added), self.max_nodes)
+        replaced, untaken = legalize(copy, self.target, budget)
+        return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
 
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions and names as the target wants them."""
@@ -208,91 +272,6 @@ class FitResult:
         for op_type, path, why in places:
             reason = _UNREAD_OPSET(why, target=target.name, opsets=str(target.opsets))
             context.remarks.add(Remark(pass_.name, op_type, path, "kept", reason))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Fit:
-    """The fit of one model, which may be changed itself.
-
-    Attributes:
-        pass_: the pass.
-        model: the model.
-        added: the number of nodes added so far.
-    """
-
-    pass_: FitTarget
-    model: Model
-    added: int
-
-    @property
-    def target(self) -> Target:
-        return self.pass_.target
-
-    def fit(self) -> FitResult:
-        """Fit the model in the opset that leaves least, the first of equals."""
-        before, best, least, stuck = self.model.opset(), None, 0, None
-        if self.model.training_info:
-            return self._as_it_is()
-        for opset in self._opsets():
-            try:
-                fitted = self._in(opset)
-            except ConversionError as error:
-                if self.pass_.request.opset is not None:
-                    raise
-                stuck = stuck or error
-                continue
-            shared = shared_outputs(fitted.model) if self.target.own_outputs else ()
-            lacking = len(fitted.untaken) + len(list(shared))
-            if best is None or lacking < least:
-                best, least = fitted, lacking
-            if not least:
-                break
-        if best is None:
-            return FitResult(
-                self.model, before, Legality(self.target, self.model).unsupported(), stuck=stuck
-            )
-        return best
-
-    def _as_it_is(self) -> FitResult:
-        """Return a model with training information, which names its values, as it is."""
-        untaken, opset = Legality(self.target, self.model).unsupported(), self.model.opset()
-        stays = "the model has training information, and stays as it is for that"
-        stuck = None if opset in self.target.opsets else ConversionError(stays)
-        return FitResult(
-            self.model, opset, {n: f"{why}; {stays}" for n, why in untaken.items()}, stuck=stuck
-        )
-
-    def _opsets(self) -> Iterator[int]:
-        """Yield opsets to end in, the most promising first."""
-        if self.pass_.request.opset is not None:
-            yield self.pass_.request.opset
-            return
-        own = self.model.opset()  # 0 where it has none of ONNX's operators
-        nearest = self.target.opsets.nearest(own) if own else own
-        yield nearest
-        preferred = self.target.preferred_opset
-        if own and preferred is not None and preferred != nearest:
-            yield preferred
-
-    def _in(self, opset: int) -> FitResult:
-        """Convert the model to an opset, and replace operators that the target lacks."""
-        before = self.model.opset()
-        is_taken = not (self.target.own_outputs and any(shared_outputs(self.model)))
-        if opset == before and is_taken and not Legality(self.target, self.model).unsupported():
-            return FitResult(self.model, before, {})
-        copy, straightened, changes = self.model, tuple[Remark, ...](), ""
-        if opset == before:
-            copy = load(self.model)
-        else:
-            options = self.pass_.request.of_conversion(opset)
-            converted = Conversion(Rewrite(self.model, options)).convert_to(opset)
-            copy, straightened = converted.model, converted.straightened
-            counts = converted.differences.to_dict()["changed"]
-            changes = "".join(f", {op} {count}" for op, count in counts.items())
-            changes = f"; changed: {changes[2:]}" if changes else ""
-        budget = Budget(Meter(self.added), self.pass_.max_nodes)
-        replaced, untaken = legalize(copy, self.target, budget)
-        return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
 
 
 def fitting(passes: str | Pipeline | None, target: Target, request: RewriteOptions) -> Pipeline:

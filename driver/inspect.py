@@ -185,7 +185,8 @@ def _inspected(rewriting: Rewrite) -> Inspection:
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []
     for (node, path, decider, op), root in zip(marked, roots, strict=True):
-        outcome, reason, remaining = log.outcome(op, remaining_copies[op])
+        remaining = remaining_copies[op]
+        outcome, reason = log.outcome(op, remaining)
         brief = reason
         if outcome == "kept":
             reason = advice.reason(places[op], with_call(reason, root, calls))
@@ -267,15 +268,15 @@ class _Log(RemarkLog):
         elif node is not None and remark.action == "kept":
             self._why.setdefault(node.op.origin, {})[remark.pass_name] = remark.reason
 
-    def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, Reason, int]:
-        """Return the outcome of a construct, its reason, and the number of remaining copies."""
+    def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, Reason]:
+        """Return the outcome of a construct and its reason."""
         if remaining:
             reasons = self._why.get(op, {}).values()
-            return "kept", Reason.rank(reasons or [NO_PASS(operator=op.qualname)]), remaining
+            return "kept", Reason.rank(reasons or [NO_PASS(operator=op.qualname)])
         if op in self._done:
             first = Reason.of(next(iter(self._done[op])))
-            return "rewritten", first.replaced(self._rewrites(op)), 0
-        return "removed", _REMOVED(), 0
+            return "rewritten", first.replaced(self._rewrites(op))
+        return "removed", _REMOVED()
 
     def copies(self, op: Operator, remaining: int) -> str:
         """Return how many copies of a construct are left, and what became of the others."""

@@ -150,13 +150,12 @@ def _pipeline(passes: Passes, options: Mapping[str, Any]) -> Pipeline:
         raise PassOptionError(
             f"option '{min(options)}' is given beside pass objects; give it to the pass itself"
         )
-    return passes if isinstance(passes, Pipeline) else Pipeline(_pass_objects(passes))
-
-
-def _pass_objects(passes: Any) -> list[Pass]:
+    if isinstance(passes, Pipeline):
+        return passes
     # A sequence of onnx_ir's passes is iterable, and is a pass.
     single = isinstance(passes, Pass) or _is_foreign(passes) or not isinstance(passes, Iterable)
-    return [_pass_object(item) for item in ([passes] if single else passes)]
+    items: Any = [passes] if single else passes
+    return Pipeline([_pass_object(item) for item in items])
 
 
 def _pass_object(item: Any) -> Pass:

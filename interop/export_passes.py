@@ -95,7 +95,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         mine = exchange.from_onnx_ir(model)
         rewriting = Rewrite(mine, self.options)
         bound = rewriting.bind(mine)
-        fixed = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
+        fixed: dict[str, Any] = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
         assume_maxima(mine, self.options.assume_max)
         result = self.pipeline.apply(mine)
         self.remarks = result.remarks
@@ -105,24 +105,15 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
             return onnx_ir.passes.PassResult(model, False)
         rebuilt = exchange.to_onnx_ir(mine)
         if self.verification is not None:
-            _compare(model, rebuilt, fixed, self.verification)
+            from ..verification import compare
+
+            protos = to_proto(model), to_proto(rebuilt)
+            verdict = compare(*protos, self.verification, base_dir=base_dir_of(model), **fixed)
+            if verdict.differs:
+                raise MismatchError(verdict, "")
+            require_compared(verdict, "the rewrite", self.verification.prove is True)
         move_content(model, rebuilt)
         return onnx_ir.passes.PassResult(model, True)
 
     def __repr__(self) -> str:
         return f"StraightlinePass({self.pipeline})"
-
-
-def _compare(
-    before: onnx_ir.Model,
-    after: onnx_ir.Model,
-    fixed: Mapping[str, Any],
-    options: VerifyOptions,
-) -> None:
-    from ..verification import compare
-
-    folder = base_dir_of(before)
-    verdict = compare(to_proto(before), to_proto(after), options, base_dir=folder, **fixed)
-    if verdict.differs:
-        raise MismatchError(verdict, "")
-    require_compared(verdict, "the rewrite", options.prove is True)

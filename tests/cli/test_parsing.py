@@ -8,7 +8,7 @@ import pytest
 import typer
 from onnx import numpy_helper
 from straightline.cli import parsing
-from straightline.cli.parsing import ArrayFile, contents, files_in
+from straightline.cli.parsing import contents, files_in
 from straightline.ir import Error
 
 
@@ -46,7 +46,7 @@ FILES = {
 def test_values_in_files(file, tmp_path):
     FILES[file](tmp_path / file)
     given = parsing.assignment(f"x=@{tmp_path / file}")
-    assert given.content == ArrayFile(tmp_path / file) and files_in([given]) == [tmp_path / file]
+    assert given.content == tmp_path / file and files_in([given]) == [tmp_path / file]
     found = contents([given])["x"]
     assert found.dtype == X.dtype and np.array_equal(found, X)
 
