@@ -14,9 +14,10 @@ import onnx
 
 from ..facts.fact import is_named
 from ..facts.polynomial import Dimension, product
-from ..ir import Graph, Model, Node, Value, captured_by
+from ..ir import Graph, Model, Value
 from ..limits import limit
 from .shapes.inference import ShapeInference
+from .shapes.single_node_model import reads_of
 
 _MOST_NODES = limit("memory_nodes")
 
@@ -97,7 +98,7 @@ class _Walk:
                 for monomial in {m for value in outputs for m in sizes[value]} | inside.keys():
                     now = alive[monomial] + inside[monomial]
                     peak[monomial] = max(peak[monomial], now)
-            read = _read(node)
+            read = set(reads_of(node))
             for value in {*read, *outputs}:
                 readers[value] -= value in read
                 if value in sizes and readers[value] <= 0:
@@ -105,7 +106,7 @@ class _Walk:
         return peak
 
     def _readers(self, graph: Graph) -> Counter[Value]:
-        readers = Counter(value for node in graph.nodes() for value in _read(node))
+        readers = Counter(value for node in graph.nodes() for value in reads_of(node))
         readers.update(graph.outputs)
         return readers
 
@@ -121,8 +122,3 @@ class _Walk:
             self.whole = False
             return _Terms()
         return _Terms(size.terms)
-
-
-def _read(node: Node) -> set[Value]:
-    """The values that a node and its bodies read."""
-    return {value for value in (*node.inputs, *captured_by(node)) if value is not None}

@@ -37,6 +37,9 @@ class CallResults:
         folder: computes the nodes.
         inference: returns facts about sizes, on demand.
         memory: results for functions that do not change.
+
+    Attributes:
+        computed: the results of calls by function and arguments.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class CallResults:
         self._inference = inference
         memory = Memory() if memory is None or not folder.model.settled else memory
         self._bound, self._following = memory.bound, memory.following
-        self._computed: dict[Hashable, dict[Value, Tensor]] = {}
+        self.computed: dict[Hashable, dict[Value, Tensor]] = {}
         self._budget = 0
 
     def of(self, call: Node, outputs: Collection[Value]) -> dict[Value, Tensor]:
@@ -143,18 +146,6 @@ class CallResults:
         self._budget -= 1
         return self._budget >= 0 and current().may_work(STEP, place)
 
-    def forget(self) -> None:
-        """Drop the results of calls, where none will have the same arguments again."""
-        self._computed.clear()
-
-    def once(
-        self, key: Hashable, compute: Callable[[], dict[Value, Tensor]]
-    ) -> dict[Value, Tensor]:
-        """Cache the results of calls with equal arguments."""
-        if key not in self._computed:
-            self._computed[key] = compute()
-        return self._computed[key]
-
 
 class _Call:
     """The evaluation of one call.
@@ -203,7 +194,10 @@ class _Call:
             tuple([None if t is None else content_key(t) or t for t in tensors]),
             tuple(map(fact_key, self._facts)) if sizes else None,
         )
-        return self._all.once(key, lambda: self._compute(nodes, values, sizes))
+        cache = self._all.computed
+        if key not in cache:
+            cache[key] = self._compute(nodes, values, sizes)
+        return cache[key]
 
     def _asks_sizes(self, node: Node) -> bool:
         return rules_of(node.op).reads_sizes_only or node.op.function_key in self._all.functions

@@ -38,16 +38,8 @@ class Trip:
     elem_types: tuple[int, ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Prediction:
-    """The iterations to unroll, or the obstacle."""
-
-    trips: tuple[Trip, ...] = ()
-    obstacle: str | None = None
-
-
-def predict(speculation: Speculation, loop: Node, most: int) -> Prediction:
-    """The trips that a Loop may make.
+def predict(speculation: Speculation, loop: Node, most: int) -> list[Trip] | str:
+    """The trips that a Loop may make, to unroll, or the obstacle.
 
     Args:
         speculation: runs the body on facts.
@@ -61,8 +53,8 @@ def predict(speculation: Speculation, loop: Node, most: int) -> Prediction:
                 break
         prophet.check_scan_outputs()
     except _Obstacle as obstacle:
-        return Prediction(obstacle=str(obstacle))
-    return Prediction(tuple(prophet.trips))
+        return str(obstacle)
+    return prophet.trips
 
 
 class _Obstacle(Exception):

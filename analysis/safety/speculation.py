@@ -138,7 +138,7 @@ class Speculation:
             Hazard: it may fail, and the original might not run it.
         """
         latest = self._latest.get(node)
-        if latest is not None and (certain or not latest[2]) and _all_alike(inputs, latest[0]):
+        if latest is not None and (certain or not latest[2]) and all(map(alike, inputs, latest[0])):
             return latest[1]
         function = self.functions.get(node.op.function_key)
         if function is not None:
@@ -186,10 +186,6 @@ class Speculation:
         else:
             return ""
         return f"calls functions {more} to look into"
-
-
-def _all_alike(ones: Sequence[Known], others: Sequence[Known]) -> bool:
-    return all(alike(one, other) for one, other in zip(ones, others, strict=True))
 
 
 def _symbols(values: Sequence[Known]) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import onnx
 
-from ...facts.bounds import known
+from ...facts.bounds import known, same_content
 from ...facts.fact import UNKNOWN, Fact
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
@@ -31,30 +31,23 @@ def enter_body(inference: Inference, value: Value) -> None:
     body = value.owner
     assert body is not None and body.holder is not None
     node = body.holder
-    if node.op.references:
+    if node.op.references or not node.is_op("Loop", "Scan", "SequenceMap"):
         facts = [of_type_only(inference.symbols.fact(v.type)) for v in body.inputs]
-    elif node.is_op("Loop"):
-        facts = _loop_inputs(inference, node)
-    elif node.is_op("Scan"):
-        facts = scan_inputs(inference, node)
     elif node.is_op("SequenceMap"):
         facts = [_element_of(inference, value) for value in node.inputs]
     else:
-        facts = [of_type_only(inference.symbols.fact(v.type)) for v in body.inputs]
+        facts = (_loop_inputs if node.is_op("Loop") else scan_inputs)(inference, node)
     for parameter, fact in zip(body.inputs, facts, strict=True):
         inference.enter(parameter, fact)
 
 
 def leave_bodies(inference: Inference, node: Node) -> list[Fact]:
     """The facts of the outputs of a node with bodies."""
-    if node.op.references:
-        return [UNKNOWN] * len(node.outputs)
-    if node.is_op("If"):
+    if node.is_op("If") and not node.op.references:
         return _if_outputs(inference, node)
-    body = node.body("body") if "body" in node.bodies else None
-    if body is None:
+    if node.op.references or "body" not in node.bodies:
         return [UNKNOWN] * len(node.outputs)
-    results = [inference.fact(value).without_content() for value in body.outputs]
+    results = [inference.fact(value).without_content() for value in node.body("body").outputs]
     if node.is_op("Loop"):
         states = len(node.inputs) - 2
         initial = [fact_of(inference, value) for value in node.inputs[2:]]
@@ -133,15 +126,7 @@ def _if_outputs(inference: Inference, node: Node) -> list[Fact]:
     facts = []
     for one, other in zip(*branches, strict=False):
         joined = Slot(inference.symbols).join(one, other)
-        if one.content is not None and other.content is not None and _equal(one, other):
+        if one.content is not None and same_content(one, other):
             joined = Fact(joined.elem_type, joined.shape, one.content)
         facts.append(joined)
     return facts
-
-
-def _equal(one: Fact, other: Fact) -> bool:
-    assert one.content is not None and other.content is not None
-    if one.content.shape != other.content.shape:
-        return False
-    pairs = zip(one.content.reshape(-1), other.content.reshape(-1), strict=True)
-    return all(a is not None and a == b for a, b in pairs)

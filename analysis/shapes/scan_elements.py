@@ -44,7 +44,6 @@ class InferredElements:
         self.loop = loop
         self.model = model
         self._inference = inference
-        self._body: Body | None = None
 
     def of(self, index: int) -> ScanElement | None:
         """Return the type of an element; None where not even its element type is known.
@@ -56,7 +55,7 @@ class InferredElements:
         if declared.elem_type and is_static(declared):
             return ScanElement(declared.elem_type, tuple(d.dim_value for d in declared.shape.dim))
         try:
-            dtype, shape = self._reference_body().element(index, captured=self._captured)
+            dtype, shape = self._reference_body.element(index, captured=self._captured)
         except EvaluationError:
             return None
         return ScanElement(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape)
@@ -77,11 +76,10 @@ class InferredElements:
                 types_[f"i{index}"] = type_
         return types_
 
+    @lazy_property
     def _reference_body(self) -> Body:
-        if self._body is None:
-            proto = single_node_model(self.loop, self.model)
-            graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
-            opsets = {o.domain: o.version for o in proto.opset_import}
-            input_count = len(self.loop.body("body").inputs)
-            self._body = Body(types.SimpleNamespace(proto_=graph), opsets, input_count)
-        return self._body
+        proto = single_node_model(self.loop, self.model)
+        graph = next(a.g for a in proto.graph.node[-1].attribute if a.name == "body")
+        opsets = {o.domain: o.version for o in proto.opset_import}
+        input_count = len(self.loop.body("body").inputs)
+        return Body(types.SimpleNamespace(proto_=graph), opsets, input_count)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...ir import Node, Tensor, Value
 from ...ir.lazy import lazy_property
 from ..constants.call_results import CallResults
 from ..constants.dependence import CallReads, Query
+from ..constants.equal import are_equal
 from ..constants.evaluation import ConstructEvaluator, construct_evaluator, is_call
 from ..constants.folding import Folder
 from ..constants.provenance import origins
@@ -130,7 +129,7 @@ class ConditionSlice:
             elements.update(results)
         carried = {v: new.constant or elements[new] for v, new in self._updates.items()}
         self.settled = not self._counts and all(
-            _is_same(tensor, self._carried[v]) for v, tensor in carried.items()
+            are_equal(tensor, self._carried[v]) for v, tensor in carried.items()
         )
         self._carried = carried
         condition = self.target
@@ -164,12 +163,5 @@ class ConditionSlice:
             v: tensor for v, tensor in elements.items() if tensor is not None and reads(tensor)
         }
         results = self._calls.inside(node, outputs, arguments, lambda: self._around, 1)
-        self._calls.forget()
+        self._calls.computed.clear()  # no call will have these arguments again
         return results if results.keys() == outputs else None
-
-
-def _is_same(one: Tensor, other: Tensor) -> bool:
-    if one is other:
-        return True
-    a, b = one.numpy(), other.numpy()
-    return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b))

@@ -15,7 +15,7 @@ from ...ir import Node, Value
 from ..constants.folding import Folder
 from ..constants.provenance import origins
 from .condition_slice import ConditionSlice
-from .trip_count import AbsentCond, whole_number
+from .trip_count import AbsentCond, TripCount, whole_number
 
 NO_MAXIMUM = 1 << 31
 """The least trip count that counts as none: exporters write the largest integer for no maximum."""
@@ -34,16 +34,7 @@ class Part(NamedTuple):
     holds: bool
 
 
-class Maximum(NamedTuple):
-    """The bound of a trip count, or the reason why there is none. `exceeded` where a part of the
-    condition still holds after the limit."""
-
-    trips: int | None
-    reason: str = ""
-    exceeded: bool = False
-
-
-def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "keep") -> Maximum:
+def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "keep") -> TripCount:
     """Bound the trip count of a Loop.
 
     Args:
@@ -68,13 +59,13 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
                 bounds.append(trips)
             exceeded |= trips is not None and trips > limit
     if bounds:
-        return Maximum(min(bounds))
+        return TripCount(min(bounds))
     if exceeded:
-        return Maximum(None, f"it may make more than {limit} trips", exceeded)
+        return TripCount(None, f"it may make more than {limit} trips", exceeded)
     if operand is not None and operand.constant is None:
-        return Maximum(None, MAXIMUM_UNKNOWN(origins(operand)))
+        return TripCount(None, MAXIMUM_UNKNOWN(origins(operand)))
     ways = [why for why in reasons if not why.arguments.get("by_data")]
-    return Maximum(None, PART_UNKNOWN(ways[0]) if ways else UNBOUNDED())
+    return TripCount(None, PART_UNKNOWN(ways[0]) if ways else UNBOUNDED())
 
 
 def parts(condition: Value) -> Iterator[Part]:

@@ -22,17 +22,16 @@ from typing import ClassVar
 import numpy as np
 import onnx
 
-from ...analysis.constants.folding import Folder
 from ...analysis.constants.provenance import origins
-from ...analysis.safety.predication import Prediction, Trip, predict
+from ...analysis.safety.predication import Trip, predict
 from ...analysis.safety.select_legality import without_select
 from ...analysis.safety.speculation import Speculation
-from ...analysis.trips.body_inputs import condition_tensor, iteration_number
 from ...analysis.trips.trip_bound import MAXIMUM_UNKNOWN, maximum
 from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
+from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
 from ...ops.randomness import find_random
 from ..base import Pass
@@ -41,7 +40,7 @@ from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, unstackable_output
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
-from ..utils.traversal import inside_out
+from .unroll_loops import LoopRewriter, TripInputs
 
 _DECIDED = Message(
     "trip-count-known", "constants decide its trips, {trips}; unroll-loops unrolls it"
@@ -75,36 +74,29 @@ class PredicateLoops(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Loops before the ones around them."""
-        predicator = _Predicator(self, model, context)
-        changes = [predicator.visit(*place) for place in inside_out(model.graphs(), "Loop")]
-        return any(changes)
+        budget = Budget(context.meter, self.max_nodes, self.max_trips)
+        return _Predicator(self, model, context, budget).run()
 
 
-class _Predicator:
-    def __init__(self, options: PredicateLoops, model: Model, context: PassContext) -> None:
-        self.options = options
-        self.model = model
-        self.context = context
-        self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
-        self.folder = Folder(model)
-        self.speculation = Speculation(context.inference(model), model.functions)
+class _Predicator(LoopRewriter[PredicateLoops]):
+    @lazy_property
+    def speculation(self) -> Speculation:
+        """The test for bodies that may fail in an iteration that is not live."""
+        return Speculation(self.context.inference(self.model), self.model.functions)
 
-    def visit(self, graph: Graph, loop: Node) -> bool:
-        """Rewrite one Loop, or add a remark with the obstacle."""
-        reason = self.obstacle(loop)
+    def rewrite(self, graph: Graph, loop: Node) -> str | None:
+        most = self.obstacle(loop) or self.maximum(loop)
+        if isinstance(most, str):
+            return most
+        template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
+        reason = self.budget.refuses_trips(most, _cost(loop, template, most), maximum=True)
+        trips = predict(self.speculation, loop, most) if reason is None else reason
+        if isinstance(trips, str):
+            return trips
+        reason = _unstackable(graph, loop, trips)
         if reason is None:
-            most, reason = self.maximum(loop)
-        if reason is None:
-            template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
-            reason = self.budget.refuses_trips(most, _cost(loop, template, most), maximum=True)
-            if reason is None:
-                prediction = predict(self.speculation, loop, most)
-                reason = prediction.obstacle or _unstackable(graph, loop, prediction)
-                if reason is None:
-                    self.predicate(graph, loop, template, prediction)
-                    return True
-        self.context.kept(self.options, loop, reason)
-        return False
+            self.predicate(graph, loop, template, trips)
+        return reason
 
     def obstacle(self, loop: Node) -> str | None:
         """The obstacle to predication that lies outside of the body; None without one."""
@@ -123,24 +115,23 @@ class _Predicator:
             return _RANDOM(node=str(random))
         return externally_named(loop)
 
-    def maximum(self, loop: Node) -> tuple[int, str | None]:
+    def maximum(self, loop: Node) -> int | str:
         """The maximum trip count of a Loop, or the reason why nothing bounds it."""
         count = loop.input(0)
         if count is not None and count.constant is None:  # it may end the Loop before the condition
-            return 0, MAXIMUM_UNKNOWN(origins(count))
+            return MAXIMUM_UNKNOWN(origins(count))
         limit = self.budget.most_trips()
         bound = maximum(loop, self.folder, limit, self.options.absent_cond)
-        if bound.trips is not None:
-            reason = "it makes no iterations" if bound.trips < 1 else None
-            return bound.trips, reason
+        if bound.count is not None:
+            return bound.count if bound.count > 0 else "it makes no iterations"
         more = f", more than {self.budget.exceeded_limit(limit)}" if bound.exceeded else ""
-        return 0, bound.reason + more
+        return bound.reason + more
 
     def predicate(
-        self, graph: Graph, loop: Node, template: Template, prediction: Prediction
+        self, graph: Graph, loop: Node, template: Template, trips: Sequence[Trip]
     ) -> None:
         """Replace the Loop by a copy of the body for each possible iteration."""
-        path, before, trips = loop.path, len(graph), prediction.trips
+        path, before = loop.path, len(graph)
         writer = _TripWriter(graph, loop, template, Builder(graph, self.folder.fold))
         if not trips[0].certain:
             start = loop.input(1)
@@ -152,7 +143,7 @@ class _Predicator:
         pairs = zip(loop.outputs, writer.outputs(), strict=False)
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
-        writer.drop_unused()
+        writer.inputs.drop_unused()
         self.context.rewritten(self.options, loop, path, _PREDICATED(trips=len(trips)))
         self.budget.spend(len(graph) - before + 1)
 
@@ -174,8 +165,7 @@ class _TripWriter:
         self.carried: list[Value | None] = list(loop.inputs[2:])
         self.flags: list[Value | None] = []
         self.columns: list[list[Value]] = [[] for _ in self.body.outputs[len(loop.inputs) - 1 :]]
-        holds = condition_tensor(self.body, True)
-        self._condition = graph.add_initializer(self.body.inputs[1].name, holds)
+        self.inputs = TripInputs(graph, self.body)
 
     def go_on_if(self, condition: Value, shape: Shape | None, label: str) -> None:
         """Narrow the live flag of the next iteration by a condition."""
@@ -185,12 +175,8 @@ class _TripWriter:
 
     def write_trip(self, number: int, trip: Trip, last: bool) -> None:
         """Emit one iteration, and select its outputs where it is live."""
-        index = self.graph.add_initializer(
-            f"{self.body.inputs[0].name}_{number}", iteration_number(self.body, number)
-        )
-        results = self.template.instantiate([index, self._condition, *self.carried], f"_{number}")
-        if not self.graph.is_used(index) and index not in results:
-            self.graph.remove_initializer(index)
+        arguments = [self.inputs.iteration(number), self.inputs.condition, *self.carried]
+        results = self.template.instantiate(arguments, f"_{number}")
         states = len(self.carried)
         new = results[1 : 1 + states]
         self.flags.append(self.live)
@@ -249,15 +235,10 @@ class _TripWriter:
         )
         return emitter.add("ReduceSum", [numbers], "count", keepdims=1)
 
-    def drop_unused(self) -> None:
-        """Remove the condition that the copies receive, if none reads it."""
-        if not self.graph.is_used(self._condition):
-            self.graph.remove_initializer(self._condition)
 
-
-def _unstackable(graph: Graph, loop: Node, prediction: Prediction) -> str | None:
-    cut = not all(trip.certain for trip in prediction.trips)
-    return unstackable_output(graph, loop, len(prediction.trips), ["Slice"] if cut else ())
+def _unstackable(graph: Graph, loop: Node, trips: Sequence[Trip]) -> str | None:
+    cut = not all(trip.certain for trip in trips)
+    return unstackable_output(graph, loop, len(trips), ["Slice"] if cut else ())
 
 
 def _cost(loop: Node, template: Template, trips: int) -> int:

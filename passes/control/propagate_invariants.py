@@ -16,8 +16,7 @@ import dataclasses
 from collections.abc import Collection, Iterator
 from typing import ClassVar
 
-import numpy as np
-
+from ...analysis.constants.equal import are_equal
 from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.trip_count import always_holds, skip_identities
 from ...analysis.trips.zero_trips import declare_elements
@@ -185,17 +184,8 @@ def _forward_call(graph: Graph, call: Node, function: Function) -> bool:
 def _equal_constants(one: Value, other: Value) -> bool:
     a, b = one.constant, other.constant
     assert a is not None and b is not None
-    if a is b:
-        return True
-    if a.elem_type != b.elem_type or a.dims != b.dims or a.size > _MAX_COMPARED:
-        return False
-    if not (a.is_readable and b.is_readable):
-        return False
-    array, other_array = a.numpy(), b.numpy()
-    if array.dtype == object:
-        return bool(np.array_equal(array, other_array))
-    # Bytes, because -0.0 equals 0.0 and NaN does not equal itself.
-    return array.tobytes() == other_array.tobytes()
+    small = a.size <= _MAX_COMPARED and a.is_readable and b.is_readable
+    return a is b or (small and are_equal(a, b))
 
 
 _MAX_COMPARED = 1 << 16

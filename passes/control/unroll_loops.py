@@ -9,9 +9,10 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from ...analysis.constants.folding import Folder
 from ...analysis.trips.body_inputs import condition_tensor, declared_shape, shaped_number
@@ -61,56 +62,66 @@ class UnrollLoops(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Loops before the ones around them."""
-        unroller = _LoopUnroller(self, model, context)
-        changes = [unroller.visit(*place) for place in inside_out(model.graphs(), "Loop")]
-        return any(changes)
+        budget = Budget(context.meter, self.max_nodes, self.max_trips)
+        return _LoopUnroller(self, model, context, budget).run()
 
 
-class _LoopUnroller:
-    def __init__(self, options: UnrollLoops, model: Model, context: PassContext) -> None:
+Options = TypeVar("Options", bound=Pass)
+
+
+class LoopRewriter(abc.ABC, Generic[Options]):
+    """Rewriter of the Loops of a model, inner ones first, by copies of their bodies."""
+
+    def __init__(
+        self, options: Options, model: Model, context: PassContext, budget: Budget
+    ) -> None:
         self.options = options
         self.model = model
         self.context = context
-        self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
+        self.budget = budget
         self.folder = Folder(model)
 
+    def run(self) -> bool:
+        """Visit every Loop, and return whether one was rewritten."""
+        changes = [self.visit(*place) for place in inside_out(self.model.graphs(), "Loop")]
+        return any(changes)
+
     def visit(self, graph: Graph, loop: Node) -> bool:
-        """Unroll one Loop, or add a remark with the obstacle."""
-        obstacle = self.obstacle(loop)
+        """Rewrite one Loop, or add a remark with the obstacle."""
+        obstacle = self.rewrite(graph, loop)
+        if obstacle is not None:
+            self.context.kept(self.options, loop, obstacle)
+        return obstacle is None
+
+    @abc.abstractmethod
+    def rewrite(self, graph: Graph, loop: Node) -> str | None:
+        """Rewrite one Loop, or return the obstacle."""
+
+
+class _LoopUnroller(LoopRewriter[UnrollLoops]):
+    def rewrite(self, graph: Graph, loop: Node) -> str | None:
+        obstacle = caller_attribute(loop) or random_body(loop, self.model.functions)
+        obstacle = obstacle or externally_named(loop)
+        if obstacle is not None:
+            return obstacle
+        body, scanned = loop.body("body"), _scan_outputs(loop)
+        template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
+        most = self.budget.most_trips(template.cost(2) - template.cost(1) + scanned)
+        trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
+        if trips.count is None:
+            more = f", more than {self.budget.exceeded_limit(most)}" if trips.exceeded else ""
+            return trips.reason + more
+        cost = template.cost(trips.count) + scanned * (trips.count + 1)
+        obstacle = self.budget.refuses_trips(trips.count, cost)
+        if obstacle is None and self.options.costs != "none":
+            obstacle = refuses_copies(body, trips.count, scanned)
+        obstacle = obstacle or self.unwritable_output(graph, loop, trips.count)
         if obstacle is None:
-            template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
-            each = template.cost(2) - template.cost(1) + _scan_outputs(loop)
-            most = self.budget.most_trips(each)
-            trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
-            obstacle = trips.reason
-            if trips.exceeded:
-                obstacle += f", more than {self.budget.exceeded_limit(most)}"
-            if trips.count is not None:
-                cost = template.cost(trips.count) + _scan_outputs(loop) * (trips.count + 1)
-                obstacle = self.budget.refuses_trips(trips.count, cost)
-                if obstacle is None and self.options.costs != "none":
-                    obstacle = refuses_copies(loop.body("body"), trips.count, _scan_outputs(loop))
-                if obstacle is None:
-                    obstacle = self.unwritable_output(graph, loop, trips.count)
-                if obstacle is None:
-                    self.unroll(graph, loop, template, trips.count)
-                    self.visit_exposed(graph, template.holders)
-                    return True
-        self.context.kept(self.options, loop, obstacle)
-        return False
-
-    def visit_exposed(self, graph: Graph, holders: Sequence[Node]) -> None:
-        """Unroll the copied inner Loops: their trip counts may be constant only now."""
-        for node in holders:
-            if node.is_op("Loop"):
-                self.visit(graph, node)
-
-    def obstacle(self, loop: Node) -> str | None:
-        """The obstacle to unrolling at any trip count; None without one."""
-        reason = caller_attribute(loop)
-        if reason is not None:
-            return reason
-        return random_body(loop, self.model.functions) or externally_named(loop)
+            self.unroll(graph, loop, template, trips.count)
+            for node in template.holders:
+                if node.is_op("Loop"):  # its trip count may be constant only now
+                    self.visit(graph, node)
+        return obstacle
 
     def unwritable_output(self, graph: Graph, loop: Node, trips: int) -> str | None:
         """The obstacle to an output without the Loop; None without one."""
@@ -130,7 +141,7 @@ class _LoopUnroller:
     def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
         """Replace the Loop by `trips` copies of the body."""
         path, body = loop.path, loop.body("body")
-        inputs = _TripInputs(graph, body)
+        inputs = TripInputs(graph, body)
         states = len(loop.inputs) - 2
         carried: Sequence[Value | None] = loop.inputs[2:]
         scanned: list[list[Value]] = [[] for _ in body.outputs[1 + states :]]
@@ -143,7 +154,7 @@ class _LoopUnroller:
             carried = results[1 : 1 + states]
             for column, value in zip(scanned, results[1 + states :], strict=True):
                 column.append(template.place(value))
-            self.report(path, trip, trips)
+            self.context.instrumentation.report_step(f"unrolling {path}", trip, trips)
         final = [template.place(value) if value is not None else None for value in carried]
         outputs = [*final, *self.stack(graph, loop, scanned)]
         pairs = zip(loop.outputs, outputs, strict=False)
@@ -155,9 +166,6 @@ class _LoopUnroller:
         for node, where in template.resolved.items():
             self.context.rewritten(self.options, node, where, _DECIDED())
         self.budget.spend(template.added + sum(len(column) for column in scanned))
-
-    def report(self, path: str, trip: int, trips: int) -> None:
-        self.context.instrumentation.report_step(f"unrolling {path}", trip, trips)
 
     def stack(
         self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]
@@ -186,7 +194,7 @@ def _scan_outputs(loop: Node) -> int:
     return len(loop.body("body").outputs) - (len(loop.inputs) - 1)
 
 
-class _TripInputs:
+class TripInputs:
     """The iteration numbers and the condition that the copies of a body read."""
 
     def __init__(self, graph: Graph, body: Graph) -> None:

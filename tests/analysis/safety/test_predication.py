@@ -25,9 +25,13 @@ def predicted(
     return predict(Speculation(ShapeInference(model), model.functions), loop, most)
 
 
-def certain(prediction):
-    assert prediction.obstacle is None
-    return [trip.certain for trip in prediction.trips]
+def obstacle_of(trips):
+    return trips if isinstance(trips, str) else None
+
+
+def certain(trips):
+    assert obstacle_of(trips) is None
+    return [trip.certain for trip in trips]
 
 
 def flagged(start, following, most=4):
@@ -45,13 +49,13 @@ def flagged(start, following, most=4):
 def test_a_condition_that_constants_decide_for_a_while():
     found = flagged("yes", "q")
     assert certain(found) == [True, True, False, False]
-    assert [trip.goes_on for trip in found.trips] == [True, False, False, False]
+    assert [trip.goes_on for trip in found] == [True, False, False, False]
 
 
 def test_a_first_trip_that_is_not_certain():
     found = flagged("q", "q")
     assert certain(found) == [False] * 4
-    assert [trip.goes_on for trip in found.trips] == [True, False, False, False]
+    assert [trip.goes_on for trip in found] == [True, False, False, False]
 
 
 def test_without_a_first_condition_the_first_trip_is_made():
@@ -70,7 +74,7 @@ def test_trips_end_where_the_condition_is_false_for_certain():
     [("d = Identity (q)", True), ("d = Identity (q1)", True), ("d = Identity (qn)", False)],
 )
 def test_a_condition_of_one_element(condition, fits):
-    obstacle = predicted(condition, "q").obstacle
+    obstacle = obstacle_of(predicted(condition, "q"))
     if fits:
         assert obstacle is None
     else:
@@ -78,7 +82,7 @@ def test_a_condition_of_one_element(condition, fits):
 
 
 def test_the_last_condition_is_not_looked_at():
-    assert predicted("d = Identity (qn)", "q", most=1).obstacle is None
+    assert obstacle_of(predicted("d = Identity (qn)", "q", most=1)) is None
 
 
 def test_a_body_that_may_fail_once_the_loop_has_ended():
@@ -86,28 +90,30 @@ def test_a_body_that_may_fail_once_the_loop_has_ended():
         "n = Shape (x) m = Cast <to = 7> (a) v = Div (n, m) w = Cast <to = 1> (v) r = Add (a, w)"
     )
     found = predicted("d = Identity (q)", "yes", fails)
-    assert "its body cannot run when the Loop has ended" in found.obstacle
-    assert "may be zero" in found.obstacle
-    assert predicted("d = Identity (q)", "yes", fails, most=1).obstacle is None
+    assert "its body cannot run when the Loop has ended" in obstacle_of(found)
+    assert "may be zero" in obstacle_of(found)
+    assert obstacle_of(predicted("d = Identity (q)", "yes", fails, most=1)) is None
 
 
 def test_carried_values_that_no_select_can_choose_from():
     found = predicted("d = Identity (q)", "q", "r = Concat <axis = 0> (a, a)")
-    assert found.obstacle.startswith("its carried value 'a' ")
+    assert obstacle_of(found).startswith("its carried value 'a' ")
 
 
 def test_rows_that_differ():
     found = predicted(
         "d = Identity (q)", "yes", "r = Neg (a) s = Identity (k)", outputs="y, z", results="r, s"
     )
-    assert found.obstacle is None
+    assert obstacle_of(found) is None
 
 
 def test_rows_of_no_trips_need_a_declared_shape_in_numbers():
     def obstacle(rows, declared):
-        return predicted(
-            "d = Identity (q)", "q", f"r = Neg (a) {rows}", outputs="y, z", results=f"r, {declared}"
-        ).obstacle
+        rows = f"r = Neg (a) {rows}"
+        results = f"r, {declared}"
+        return obstacle_of(
+            predicted("d = Identity (q)", "q", rows, outputs="y, z", results=results)
+        )
 
     assert obstacle("s = Neg (a)", "float[2] s") is None
     assert "does not declare the shape [2]" in obstacle("s = Neg (a)", "s")
@@ -116,7 +122,5 @@ def test_rows_of_no_trips_need_a_declared_shape_in_numbers():
 
 
 def test_rows_that_nobody_reads_may_be_anything():
-    assert (
-        predicted("d = Identity (q)", "q", "r = Neg (a) s = NonZero (a)", results="r, s").obstacle
-        is None
-    )
+    found = predicted("d = Identity (q)", "q", "r = Neg (a) s = NonZero (a)", results="r, s")
+    assert obstacle_of(found) is None

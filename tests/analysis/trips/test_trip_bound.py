@@ -5,6 +5,7 @@ from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.trips.trip_bound import maximum, parts
+from straightline.analysis.trips.trip_count import TripCount
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
     g (float x, int64 n) => (float y)
@@ -43,19 +44,19 @@ def loop_of(given, go):
 )
 def test_the_least_bound_counts(given, go, most):
     loop, folder = loop_of(given, go)
-    assert maximum(loop, folder, 100).trips == most
+    assert maximum(loop, folder, 100).count == most
 
 
 def test_without_an_initial_condition_the_reading_decides():
     loop, folder = loop_of("seven, , x, zero", "go = And (open, few)")
-    assert maximum(loop, folder, 100, "honour").trips == 5
+    assert maximum(loop, folder, 100, "honour").count == 5
 
 
 def test_a_bound_beyond_the_limit_is_none():
     loop, folder = loop_of("huge, yes, x, zero", "go = And (open, few)")
     found = maximum(loop, folder, 3)
-    assert found == (None, "it may make more than 3 trips", True)
-    assert maximum(loop, folder, 5).trips == 5
+    assert found == TripCount(None, "it may make more than 3 trips", True)
+    assert maximum(loop, folder, 5).count == 5
 
 
 def test_parts():
