@@ -69,7 +69,9 @@ class _Hoister:
         hazards = {} if certain else self.speculation.survey(candidates)
         view = body.view()
         staying = downstream(view, hazards) if hazards else set()
-        moving = _with_producers([n for n in candidates if n not in staying], body)
+        worth = [n for n in candidates if n not in staying and not n.is_op(*_FREE)]
+        needed = upstream(view, worth) if worth else set()
+        moving = [node for node in candidates if node in needed]
         if hazards:
             first = next(iter(hazards.values()))
             self.context.noted(self.options, node, _STAYS(first.why, node=str(first.node)))
@@ -80,8 +82,7 @@ class _Hoister:
             self.context.noted(self.options, node, doubt)
             return False
         _move(moving, body, graph, certain)
-        count = len([n for n in moving if not n.is_op(*_FREE)])
-        what = _ONE_HOISTED() if count == 1 else _HOISTED(nodes=count)
+        what = _ONE_HOISTED() if len(worth) == 1 else _HOISTED(nodes=len(worth))
         self.context.rewritten(self.options, node, node.path, what)
         return True
 
@@ -97,19 +98,11 @@ class _Hoister:
 
     def _is_pinned(self, node: Node) -> bool:
         """Test for a node that must stay: random, named externally, or of a foreign domain."""
-        external = any(value is not None and value.pinned for value in node.outputs)
-        functions = self.model.functions
-        own = node.op.function_key in functions
+        if any(value is not None and value.pinned for value in node.outputs):
+            return True
         # Operators of other domains may have side effects.
-        foreign = bool(normal_domain(node.domain)) and not own
-        return external or foreign or find_random_in(node, functions) is not None
-
-
-def _with_producers(nodes: Sequence[Node], body: Graph) -> list[Node]:
-    """The nodes worth a move, and the nodes that they depend on."""
-    worth = [node for node in nodes if not node.is_op(*_FREE)]
-    needed = upstream(body.view(), worth) if worth else set()
-    return [node for node in nodes if node in needed]
+        foreign = normal_domain(node.domain) and node.op.function_key not in self.model.functions
+        return bool(foreign) or find_random_in(node, self.model.functions) is not None
 
 
 def _move(nodes: Sequence[Node], body: Graph, graph: Graph, certain: bool) -> None:

@@ -132,26 +132,20 @@ class _LoopsToScans(OtherForm[_Plan]):
             for read in element_reads(loop_view, self.inference)
             if self._is_scannable(read, trips, opset)
         ]
-        certain, numbered = self.is_certain(loop_view.node), _is_numbered(loop_view, reads)
-        return self._with_guard(_Plan(loop_view, trips, reads, numbered, certain, ()), opset)
-
-    def _with_guard(self, plan: _Plan, opset: int) -> _Plan | str:
-        node, loop_view = plan.loop_view.node, plan.loop_view
-        whole = all(self.is_whole(read.selection, plan.trips) for read in plan.reads)
-        if (plan.numbered or not plan.reads or not whole) and opset < 11:
+        numbered, empty = _is_numbered(loop_view, reads), list[ScanElement]()
+        whole = all(self.is_whole(read.selection, trips) for read in reads)
+        if (numbered or not reads or not whole) and opset < 11:
             return _NO_RANGE()
-        if plan.certain:
-            return plan
-        if not self.guard:
+        certain, first = self.is_certain(loop_view.node), len(loop_view.states)
+        if not certain and not self.guard:
             return _MAY_BE_EMPTY()
-        first = 1 + len(loop_view.states)
-        elements = ScanElements(node, self.model, self.inference)
-        count = len(node.outputs) - len(loop_view.states)
-        empty = [elements.of(first + index) for index in range(count)]
-        for output, row in zip(loop_view.scan_outputs, empty, strict=False):
+        elements = ScanElements(loop_view.node, self.model, self.inference)
+        for index in range(first, first if certain else len(loop_view.node.outputs)):
+            row = elements.of(1 + index)
             if row is None:
-                return in_doubt(output.result)
-        return dataclasses.replace(plan, empty=[row for row in empty if row is not None])
+                return in_doubt(loop_view.scan_outputs[index - first].result)
+            empty.append(row)
+        return _Plan(loop_view, trips, reads, numbered, certain, empty)
 
     def _unscannable(self, loop_view: LoopView, opset: int) -> str | None:
         """The obstacle to a Loop's states and outputs in a Scan; None without one."""

@@ -149,11 +149,9 @@ class _ScansToLoops(OtherForm[_Plan]):
         if plan.length is not None:
             return emitter.constant(np.array(plan.length, np.int64), "trips")
         first = plan.loop_view.scan_inputs[0]
-        axis = self._axis(first)
         shape = emitter.add("Shape", [first.source], f"{first.source.name}_shape")
-        return emitter.add(
-            "Gather", [shape, emitter.constant(np.array(axis, np.int64), "axis")], "trips"
-        )
+        axis = emitter.constant(np.array(self._axis(first), np.int64), "axis")
+        return emitter.add("Gather", [shape, axis], "trips")
 
     def _axis(self, scanned: ScanInput) -> int:
         shape = self.inference.fact(scanned.source).shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import onnx
@@ -63,12 +64,15 @@ def _shared_obstacle(
 ) -> str | None:
     """The obstacle that all Scans share; None without one."""
     source, target = versions
-    changing = next(_changing(roots, versions), None)
-    if changing is not None:
-        return (
-            f"{changing} is another operator in opset {target} than in opset {source}, and an"
-            f" opset holds for a whole model; use 'straightline convert --opset {target}'"
-        )
+    graphs = [graph for root in roots for graph in root.graph.walk()]
+    for node in itertools.chain.from_iterable(graph.unordered_nodes() for graph in graphs):
+        if node.domain in ("", "ai.onnx") and not node.is_op("Scan"):
+            one, other = (_since(node.op_type, version) for version in versions)
+            if one is None or one != other:
+                return (
+                    f"{node} is another operator in opset {target} than in opset {source}, and an"
+                    f" opset holds for a whole model; use 'straightline convert --opset {target}'"
+                )
     if any(reasons):
         return "another Scan cannot be converted, and an opset holds for a whole model"
     return None
@@ -99,17 +103,6 @@ def scans_inside_out(roots: Iterable[Root]) -> Iterator[tuple[Graph, Node]]:
     """Yield every Scan with its graph, inner ones first."""
     for root in roots:
         yield from inside_out(root.graph.walk(), "Scan")
-
-
-def _changing(roots: Iterable[Root], versions: tuple[int, int]) -> Iterator[Node]:
-    """The nodes besides Scans whose operator differs between the opsets."""
-    for root in roots:
-        for graph in root.graph.walk():
-            for node in graph.unordered_nodes():
-                if node.domain in ("", "ai.onnx") and not node.is_op("Scan"):
-                    one, other = (_since(node.op_type, version) for version in versions)
-                    if one is None or one != other:
-                        yield node
 
 
 def _since(op_type: str, version: int) -> int | None:

@@ -142,14 +142,12 @@ class _Lowering:
         self.budget.spend(sum(parts.cost for parts in self._parts if parts.is_emitted))
         for graph in reversed(list(self.model.graphs())):
             for node in reversed(graph.nodes_of(*_RULES)):
-                if self._is_lowered(node) and not graph.is_needed(node):
+                stays = node.is_op("Identity") and node.output() not in self.structures.contents
+                if not stays and not graph.is_needed(node):
                     path = node.path
                     graph.remove(node)
                     self.changed = True
                     self.context.rewritten(self.options, node, path, _UNUSED())
-
-    def _is_lowered(self, node: Node) -> bool:
-        return not node.is_op("Identity") or node.outputs[0] in self.structures.contents
 
     def report(self) -> None:
         """Add a remark for each sequence operator that stays."""

@@ -95,9 +95,9 @@ class Expander:
         """Expand a node, or add a remark with the obstacle."""
         path, of = node.path, self.expansion(node)
         reason = of if isinstance(of, str) else self.not_straight(of)
-        if isinstance(of, str) or not (reason is None or self.may_be_scanned(of)):
-            assert reason is not None
-            self.context.kept(self.options, node, reason)
+        straight = self.options.straight or isinstance(of, str) or of.emit.opset < OLDEST_SCAN
+        if isinstance(of, str) or (straight and reason is not None):
+            self.context.kept(self.options, node, str(reason))
             return False
         before = len(graph)
         if reason is None:
@@ -121,10 +121,6 @@ class Expander:
             return f"it {why}"
         except RewriteError as error:
             return str(error)
-
-    def may_be_scanned(self, of: Expansion) -> bool:
-        """Test whether a Scan may run the steps."""
-        return not self.options.straight and of.emit.opset >= OLDEST_SCAN
 
     def not_straight(self, of: Expansion) -> str | None:
         """The obstacle to unrolled steps; None without one."""

@@ -111,16 +111,14 @@ _WHOLE = (
     *(_TYPES.UINT8, _TYPES.UINT16, _TYPES.UINT32, _TYPES.UINT64),
 )
 
-_MOVED = (
+_OF_FIRST = (
     *("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Expand", "Flatten", "Tile"),
-    *("Slice", "Gather", "GatherElements", "GatherND", "Split"),
+    *("Slice", "Gather", "GatherElements", "GatherND", "Split", "Cast", "Neg", "Abs", "Relu"),
 )
-_OF_FIRST = (*_MOVED, "Cast")
 _FIRST_DATA = {"Where": 1}
 _BOUNDED = ("Sigmoid", "Tanh", "Softmax", "HardSigmoid", "Softsign", "Sin", "Cos")
 _RULES: dict[str, Callable[[Magnitudes], float]] = {
-    **dict.fromkeys((*_MOVED, "Cast", "Neg", "Abs", "Relu"), lambda magnitudes: magnitudes[0]),
-    **dict.fromkeys(("Concat", "Max", "Min", "Where"), max),
+    **dict.fromkeys((*_OF_FIRST, "Concat", "Max", "Min", "Where"), max),
     **dict.fromkeys(("Add", "Sub", "Sum"), sum),
     **dict.fromkeys(("Mul", "MatMul"), math.prod),
     **dict.fromkeys(_BOUNDED, lambda magnitudes: 1.0),

@@ -38,15 +38,9 @@ class _Step:
         if not plain or layer.length != 1 or node.input(LENGTHS) is not None or of.transposed:
             raise Unfit(f"goes through {node}, which is not one plain step")
         (self.functions,) = layer.functions
-        self.hidden = self._sum(HIDDEN)
+        self.hidden = of.result(required_input(node, HIDDEN))
         self.inputs = of.weight(required_input(node, WEIGHTS), 1).transpose()
         self.recurrent = of.weight(required_input(node, RECURRENT), 1).transpose()
-
-    def _sum(self, index: int) -> Sum:
-        row = self.of.row(required_input(self.node, index))
-        if len(row) != 1:
-            raise Unfit("is joined of several parts")
-        return row[0][0]
 
     def input_part(self, gate: int) -> Sum:
         """The input's part of a gate, with its bias."""
@@ -100,7 +94,7 @@ class _Step:
     def lstm(self) -> list[Sum]:
         """The hidden state and the cell."""
         gate, function, last = self.functions
-        cell = self._sum(CELL)
+        cell = self.of.result(required_input(self.node, CELL))
         into, out, forget, candidate = (
             self.input_part(index) + self.recurrent_part(index, self.hidden) for index in range(4)
         )

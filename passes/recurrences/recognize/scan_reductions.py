@@ -73,7 +73,8 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
     trips.require_room(recurrence.nodes[-1], fact)
-    sums = kind == "Add" and _has_cumsum(fact.elem_type, emit.opset)
+    summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
+    sums = kind == "Add" and summed
     if sums and trips.options.costs != "none" and fact.elem_type in _FLOATS:
         return _sums(recurrence, _emit_terms(recurrence, kind, terms, fact))
     first = emit.unsqueeze(trips.feeding.same(state.initial).value, 0, "first")
@@ -153,10 +154,6 @@ def _replace_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) 
 
 def _describe(what: str, exact: bool) -> str:
     return what if exact else f"{what}, up to rounding"
-
-
-def _has_cumsum(elem_type: int, opset: int) -> bool:
-    return elem_type in _COMMON and takes("CumSum", 0, elem_type, opset)
 
 
 # Terms -------------------------------------------------------------------------------------------
