@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -312,12 +312,17 @@ def _densify(message: onnx.SparseTensorProto, base_dir: Path | None) -> Array:
         size = math.prod(message.dims) * values.dtype.itemsize
         if size > _LARGEST_DENSE:
             raise ValueError(f"its {size} bytes are too many to be written out")
-        dense = np.zeros(tuple(message.dims), values.dtype)
-        if indices.ndim == 2:
-            dense[tuple(indices.T)] = values
-        else:
-            dense.reshape(-1)[indices] = values
+        return dense(values, indices, message.dims)
     except (IndexError, ValueError) as error:
         name = message.values.name
         raise LoadError(f"sparse tensor '{name}' does not fit its shape: {error}") from error
-    return dense
+
+
+def dense(values: Array, indices: Array, dims: Sequence[int]) -> Array:
+    """The tensor of a sparse one; indices are linear ``[n]`` or ``[n, rank]``."""
+    array = np.zeros(tuple(dims), values.dtype)
+    if indices.ndim == 2:
+        array[tuple(indices.T)] = values
+    else:
+        array.reshape(-1)[indices] = values
+    return array

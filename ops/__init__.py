@@ -14,7 +14,6 @@ from . import normalization as normalization
 from . import products as products
 from . import quantization as quantization
 from . import randomness as randomness
-from . import recurrent as recurrent
 from . import reductions as reductions
 from . import reshaping as reshaping
 from . import sequences as sequences

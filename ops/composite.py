@@ -1,4 +1,4 @@
-"""Operators with a cost estimate only: those with a function body, and wrappers of tensors."""
+"""Operators with a cost estimate only: layers, those with a function body, wrappers of tensors."""
 
 from __future__ import annotations
 
@@ -55,3 +55,17 @@ class Wrapper(OperatorRules):
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(EACH * (1 + elements(arrays)))
+
+
+@describes("LSTM", "GRU", "RNN")
+class Recurrent(OperatorRules):
+    """LSTM, GRU and RNN: one step after the other."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        states = float(arrays[2].size) / max(1, arrays[2].shape[1])
+        return float(states * math.prod((*arrays[0].shape, 1, 1)[:2]))
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        """Each step is a matrix product and the calls around it."""
+        steps, batch = (*arrays[0].shape, 1, 1)[:2]
+        return float(steps * (200_000 + 4 * (elements(arrays[1:3]) + EACH * 4) * batch))

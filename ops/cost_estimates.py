@@ -38,22 +38,10 @@ def places(node: Node, image: Any) -> float:
     return math.prod(sides) * math.prod(map(float, image.shape[:2]))
 
 
-def window(node: Node) -> float:
-    """The number of elements in a window of a pool."""
-    return math.prod(map(float, node.attribute("kernel_shape", [1])))
-
-
 def convolution(node: Node, image: Any, kernel: Any, each: float) -> float:
     """Steps for each element of a kernel at each place of each image."""
     channels = max(1, image.shape[1]) if image.ndim > 1 else 1
     return float(each * places(node, image) / channels * kernel.size)
-
-
-def recurrence(arrays: Sequence[Any]) -> float:
-    """Steps for each step of a recurrent layer: a matrix product and the calls around it."""
-    steps, batch = (*arrays[0].shape, 1, 1)[:2]
-    weights = elements(arrays[1:3])
-    return float(steps * (200_000 + 4 * (weights + EACH * 4) * batch))
 
 
 def matching(pattern: str, texts: Any) -> float:

@@ -8,14 +8,13 @@ out follows from their bodies, and what a body is handed from the node around it
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import onnx
 import onnx.defs
 
 from ..ir import Node, Operator, Value, normal_domain
-from .versions import VersionOf, version_of_root
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
 """A body of each operator whose outputs are those of the node, but for so many at the front."""
@@ -25,6 +24,17 @@ _TYPED_BY_ATTRIBUTES = ("Cast", "ConstantOfShape")
 _NEWEST = 2**31 - 1
 _HANDED_BY_LOOP = (onnx.TensorProto.INT64, onnx.TensorProto.BOOL)
 """The types of the iteration number and the condition."""
+
+
+VersionOf = Callable[[Node], int]
+"""The version of its own domain in which a node is written; on the way to another one not all are
+in the same."""
+
+
+def version_of_root(node: Node) -> int:
+    """The version that a node's model or function imports."""
+    assert node.graph is not None
+    return node.graph.root.opset(node.domain)
 
 
 class ElementTypes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -14,7 +15,6 @@ from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Symbols, content_
 from ..facts.magnitudes import Magnitudes
 from ..facts.polynomial import Dimension, product
 from ..ir import Node
-from ..ir.lazy import lazy_property
 from .rules import Shapes, rules_of
 
 
@@ -53,42 +53,33 @@ def content_of(
         return None
     if content is None or content.size > MAX_CONTENT:
         return None
-    checker = _Held(node, inputs, elem_type, magnitudes or Magnitudes())
-    return content_from(np.frompyfunc(checker.of, 1, 1)(content))
+    magnitudes = magnitudes or Magnitudes()
+    certain = functools.cache(lambda: _certain(node, inputs, elem_type))
 
-
-class _Held:
-    """Test for elements that a type holds for all sizes: others may have wrapped."""
-
-    def __init__(
-        self, node: Node, inputs: Sequence[Fact], elem_type: int, magnitudes: Magnitudes
-    ) -> None:
-        self._node, self._inputs = node, inputs
-        self._elem_type = elem_type
-        self._magnitudes = magnitudes
-
-    def of(self, element: Any) -> Any:
-        """An element; None (not known) where it may be another one."""
-        if self._elem_type == onnx.TensorProto.BOOL:
+    def held(element: Any) -> Any:
+        """An element that the type holds for all sizes; None for others, which may have wrapped."""
+        if elem_type == onnx.TensorProto.BOOL:
             return element if isinstance(element, bool) else None
         if not isinstance(element, Dimension):
             return None
-        if element.value is None and element in self._certain:
+        if element.value is None and element in certain():
             return element
-        return element if self._magnitudes.hold(element, self._elem_type) else None
+        return element if magnitudes.hold(element, elem_type) else None
 
-    @lazy_property
-    def _certain(self) -> Collection[Any]:
-        """Elements of this type among the inputs, and sizes that the node reads."""
-        if self._node.is_op("Shape", "Size"):
-            sizes = self._inputs[0].shape or ()
-            return {*sizes, product(sizes)}
-        return {
-            element
-            for fact in self._inputs
-            if fact.content is not None and fact.elem_type == self._elem_type
-            for element in fact.content.reshape(-1)
-        }
+    return content_from(np.frompyfunc(held, 1, 1)(content))
+
+
+def _certain(node: Node, inputs: Sequence[Fact], elem_type: int) -> Collection[Any]:
+    """Elements of a type among the inputs, and sizes that the node reads."""
+    if node.is_op("Shape", "Size"):
+        sizes = inputs[0].shape or ()
+        return {*sizes, product(sizes)}
+    return {
+        element
+        for fact in inputs
+        if fact.content is not None and fact.elem_type == elem_type
+        for element in fact.content.reshape(-1)
+    }
 
 
 def with_counts(node: Node, inputs: Sequence[Fact], outputs: list[Fact]) -> list[Fact]:

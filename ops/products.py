@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import string
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from .axis_map import PassesAxes
 from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
-from .merge_batch_axis import joined, parted
+from .merge_batch_axis import by_rows
 from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import OperatorRules, Shapes, describes
 
@@ -119,16 +118,14 @@ def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int
 
 def _matrix(batch: Batch, index: int, rank: int, is_left: bool) -> Value:
     operand, own = batch.require(index), batch.rank(index)
-    value, name = operand.value, f"{operand.value.name}_matrix"
-    if is_left and not operand.batched:
-        # onnxruntime stretches no left operand to no trips.
-        operand = dataclasses.replace(operand, value=batch.spread(index), batched=True)
-        value = operand.value
-    first = 1 if operand.batched else 0
+    name, batched = f"{operand.value.name}_matrix", is_left or operand.batched
+    # onnxruntime stretches no left operand to no trips.
+    value = batch.spread(index) if is_left else operand.value
+    first = int(batched)
     if own == 1:
         value = batch.emit.unsqueeze(value, first if is_left else first + 1, name)
         own = 2
-    if operand.batched and own < rank:
+    if batched and own < rank:
         value = batch.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
     return value
 
@@ -218,8 +215,7 @@ class Gemm(OperatorRules):
         turned = batch.node.attribute("transA", 0)
         if batch.varies(1) or batch.varies(2) or turned or not for_columns:
             return [self._product(batch)]
-        (rows,) = batch.same([joined(batch, 0), batch.fixed(1), batch.fixed(2)])
-        return [parted(batch, rows)]
+        return by_rows(batch, (0,))
 
     def _product(self, batch: Batch) -> Value:
         operands = [batch.spread(0), batch.require(1).value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from .agreement import is_integer
 from .axes import ONE
 from .axis_map import Rowwise
 from .batching import Batch, Unbatchable
-from .cost_estimates import EACH, SLID, convolution, places, window
+from .cost_estimates import EACH, SLID, convolution, places
 from .dynamic_shape_batching import axis_size, numbered
 from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
@@ -107,7 +108,8 @@ class LpPool(Rowwise):
     """LpPool."""
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        return SLID * places(node, arrays[0]) * window(node)
+        window = math.prod(map(float, node.attribute("kernel_shape", [1])))
+        return SLID * places(node, arrays[0]) * window
 
 
 @describes("RoiAlign")

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Array, Body, BoundBody
+from .bodies import Array, Body, BoundBody, scan_row
 from .control_flow import ControlFlow
 from .errors import EvaluationError
 from .scan_8 import scan_8
-from .scanning import scan_row
 
 
 class Scan(ControlFlow):

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Array, BoundBody, empty
+from .bodies import Array, BoundBody, empty, scan_row
 from .errors import EvaluationError
-from .scanning import scan_row
 
 
 def scan_8(

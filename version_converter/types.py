@@ -16,9 +16,8 @@ from ..facts.polynomial import Dimension
 from ..facts.types import agreed
 from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
 from ..ir.lazy import lazy_property
-from ..ops.element_types import ElementTypes
+from ..ops.element_types import ElementTypes, version_of_root
 from ..ops.schemas import tensor_text, type_text
-from ..ops.versions import version_of_root
 from .absent import calls_in
 
 

@@ -16,7 +16,7 @@ from ...facts.types import completed
 from ...ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
 from ...limits import allowed, current, limit
-from ...ops.versions import VersionOf, version_of_root
+from ...ops.element_types import VersionOf, version_of_root
 from .body_transfer import enter_body, leave_bodies
 from .call_transfer import Attributes, CallFacts
 from .node_transfer import NodeFacts

@@ -27,8 +27,6 @@ from ..functions import function_key
 from ..loop import BreakingLoop, Loop
 from ..overrides.batches import BATCH_OPERATORS
 from ..overrides.corrected import CORRECTED_OPERATORS
-from ..overrides.flattening import Flatten
-from ..overrides.gathering import GATHERING_OPERATORS
 from ..overrides.grid_sample import GridSample
 from ..overrides.old_opsets import OLDER_OPERATORS
 from ..overrides.padding import Pad
@@ -224,13 +222,11 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     tensors: list[type[OpRun]] = [
         *BATCH_OPERATORS,
         *CORRECTED_OPERATORS,
-        *GATHERING_OPERATORS,
         *POOLING_OPERATORS,
         *RECURRENT_OPERATORS,
         Pad,
         GridSample,
         Slice,
-        Flatten,
     ]
     return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
 

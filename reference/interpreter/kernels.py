@@ -15,6 +15,7 @@ from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, Spars
 
 from ...ir.onnx_errors import ends_inference
 from ...ir.places import FunctionKey, normal_domain
+from ...ir.tensor import dense
 from ..bodies import Array, captured_names, label, subgraphs
 from ..calls import Call
 from ..element_types import ElementTypes
@@ -329,14 +330,6 @@ def _normalize(value: Any, dtype: Any) -> Any:
     if array.dtype.kind in "SU":
         return array.astype(object)
     return array if dtype is None or array.dtype == dtype else array.astype(dtype)
-
-
-def dense(values: Array, indices: Array, shape: Sequence[int]) -> Array:
-    """The tensor a sparse tensor stands for; indices are linear ``[n]`` or ``[n, rank]``."""
-    result = np.zeros(tuple(shape), dtype=values.dtype)
-    where = (np.unravel_index(indices, tuple(shape)),) if indices.ndim == 1 else (indices.T,)
-    result[tuple(where[0])] = values
-    return result
 
 
 def _elem_type(value: Array) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,6 +167,41 @@ class StringNormalizer(OpRun):
         return (result.reshape(1, -1) if x.ndim == 2 else result,)
 
 
+class Flatten(OpRun):
+    """Flatten, all versions: a matrix of the axes before one and those behind it, of what is empty,
+    too."""
+
+    def _run(self, x: Array, axis: int = 1) -> tuple[Array, ...]:
+        before, behind = x.shape[:axis], x.shape[axis:]
+        return (x.reshape(math.prod(before), math.prod(behind)),)
+
+
+class GatherND(OpRun):
+    """GatherND: tuples of indices into the axes behind the batch, which may be empty."""
+
+    def _run(self, data: Array, indices: Array, batch_dims: int = 0) -> tuple[Array, ...]:
+        batch, count = indices.shape[:batch_dims], indices.shape[-1]
+        rows, places = math.prod(batch), indices.shape[batch_dims:-1]
+        flat = data.reshape((rows, *data.shape[batch_dims:]))
+        tuples = indices.reshape((rows, math.prod(places), count))
+        row = np.arange(rows)[:, np.newaxis]
+        places_of_rows = (row, *np.moveaxis(tuples, -1, 0))
+        slices = flat[places_of_rows]
+        return (slices.reshape((*batch, *places, *data.shape[batch_dims + count :])),)
+
+
+class GatherElements(OpRun):
+    """GatherElements: along the other axes an element is taken from where its index stands.
+
+    The indices may reach along a part of an axis only.
+    """
+
+    def _run(self, data: Array, indices: Array, axis: int) -> tuple[Array, ...]:
+        places: list[Array] = list(np.indices(indices.shape, sparse=True))
+        places[axis] = indices
+        return (data[tuple(places)],)
+
+
 CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Div,
     Mod,
@@ -177,4 +213,7 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     LayerNormalization,
     ReduceLogSumExp,
     StringNormalizer,
+    Flatten,
+    GatherND,
+    GatherElements,
 )

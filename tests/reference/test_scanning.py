@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from straightline.reference.bodies import scan_row
 from straightline.reference.errors import EvaluationError
-from straightline.reference.scanning import scan_row
 
 
 class Run:
