@@ -106,7 +106,7 @@ class FitTarget(Pass):
         self._keep_constants(model, context)
         changed |= self._finish(model, context)
         best.tell(self, model, context)
-        return changed or best.changed
+        return changed
 
     def _fit(self, model: Model, added: int) -> FitResult:
         """Fit a model in the opset that leaves least, the first of equals."""
@@ -242,11 +242,6 @@ class FitResult:
     straightened: Sequence[Remark] = ()
     stuck: ConversionError | None = None
     changes: str = ""
-
-    @property
-    def changed(self) -> bool:
-        """Test whether the fit changed anything."""
-        return bool(self.replaced) or self.model.opset() != self.opset
 
     def tell(self, pass_: FitTarget, model: Model, context: PassContext) -> None:
         """Add remarks on what was done and what the target does not take."""

@@ -125,11 +125,6 @@ class RewriteOptions:
         is_default = self.passes is None and not self.selects
         return dataclasses.replace(self, selects=True) if is_default else None
 
-    @property
-    def conversion_opset(self) -> int | None:
-        """The opset to convert to after the passes; a target is fitted by a pass."""
-        return self.opset if self.target is None else None
-
     def of_conversion(self, opset: int) -> RewriteOptions:
         """Return the options of a conversion alone, done in the same way."""
         carry: dict[str, Any] = {"ir_version": self.ir_version, "rewrite": self.rewrite}

@@ -233,6 +233,10 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome, without the model, in types that JSON has."""
+        target = None
+        if self.target is not None:
+            untaken = [remark.to_dict() for remark in self.untaken]
+            target = {"name": self.target.name, "takes_all": not untaken, "left": untaken}
         return {
             "changed": self.changed,
             "nodes": self.nodes._asdict(),
@@ -243,7 +247,7 @@ class Outcome:
             "seconds": self.seconds,
             "passes": [dataclasses.asdict(timing) for timing in self.timings],
             "left": [remark.to_dict() for remark in self.left],
-            "target": self._target(),
+            "target": target,
             "hints": [hint.to_dict() for hint in self.hints],
             "verification": None if self.verdict is None else self.verdict.to_dict(),
         }
@@ -304,13 +308,6 @@ class Outcome:
                 yield f"{what}: {listed}"
             if not changes:
                 yield "no node changed"
-
-    def _target(self) -> dict[str, Any] | None:
-        """Return the target in types that JSON has."""
-        if self.target is None:
-            return None
-        untaken = [remark.to_dict() for remark in self.untaken]
-        return {"name": self.target.name, "takes_all": not untaken, "left": untaken}
 
     def __str__(self) -> str:
         return as_text(self.blocks())

@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
-from ..ir import Array, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
+from ..ir import Array, Model, ModelSource, Tensor, Value, no_input, to_proto
 
 Values = Mapping[str, Any]
 
@@ -225,7 +225,16 @@ def _fix_symbols(model: Model, symbols: Sizes) -> None:
             for entry in graph.value_infos
         ]
     for value in model.graph.inputs:
-        _check_default(model.graph, value)
+        default, shape = model.graph.initializers.get(value), value.shape
+        if default is None or shape is None:
+            continue
+        pairs = zip(shape, default.dims, strict=False)
+        fits = len(shape) == len(default.dims)
+        if not fits or any(isinstance(d, int) and d >= 0 and d != n for d, n in pairs):
+            raise BindingError(
+                f"input '{value.name}' has a default of shape {list(default.dims)}, which the shape"
+                " set contradicts"
+            )
 
 
 def _sized(info: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:
@@ -252,17 +261,3 @@ def _tensors(type_: onnx.TypeProto) -> Iterator[Any]:
         yield from _tensors(getattr(type_, kind).elem_type)
     elif kind in ("tensor_type", "sparse_tensor_type"):
         yield getattr(type_, kind)
-
-
-def _check_default(graph: Graph, value: Value) -> None:
-    """Check that the default of an input fits its declaration."""
-    default, shape = graph.initializers.get(value), value.shape
-    if default is None or shape is None:
-        return
-    pairs = zip(shape, default.dims, strict=False)
-    fits = len(shape) == len(default.dims)
-    if not fits or any(isinstance(d, int) and d >= 0 and d != n for d, n in pairs):
-        raise BindingError(
-            f"input '{value.name}' has a default of shape {list(default.dims)}, which the shape"
-            " set contradicts"
-        )

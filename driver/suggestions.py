@@ -225,11 +225,7 @@ def advise(
 
 
 class _Evidence:
-    """Evidence of trials.
-
-    Args:
-        residual: the constructs that the rewrite left.
-    """
+    """Evidence of trials on the constructs that a rewrite left."""
 
     def __init__(self, residual: Collection[Key]) -> None:
         self.residual = residual
@@ -307,13 +303,7 @@ def named(key: Key) -> str:
 
 
 class _Trials:
-    """Rewrites on copies, each way once.
-
-    Args:
-        rewriting: what was asked for.
-        residual: how many constructs the rewrite left.
-        on_progress: told of what is tried.
-    """
+    """Rewrites on copies, each way once; `residual` constructs were left without."""
 
     def __init__(self, rewriting: Rewrite, residual: int, on_progress: OnProgress) -> None:
         self.rewriting = rewriting

@@ -16,7 +16,7 @@ from ..verification.runs.options import Verify, VerifyOptions
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import left_over
 from .result import Outcome
-from .rewrite import Rewrite, RewriteResult
+from .rewrite import Rewrite
 from .specialize import Values
 from .suggestions import Advice, advise, corrected
 from .trip_bounds import Maxima
@@ -49,7 +49,14 @@ def transform_model(
             from ..verification import with_sample_shapes
 
             with_sample_shapes(rewriting.original, verification, options.values)
-        rewritten, converted = _rewritten(rewriting, on_progress)
+        converted: ConversionResult | None = None
+        if options.opset is None or options.target is not None:  # a pass fits the target
+            rewritten = rewriting.run(partial(on_progress, "rewriting"))
+        else:
+            from .convert import Conversion
+
+            converted = Conversion(rewriting, on_progress).run()
+            rewritten = converted.rewritten
         if options.strict:
             require_all_rewritten(rewritten.result.remarks)
         residual, advice = [], Advice()
@@ -65,17 +72,6 @@ def transform_model(
         assert outcome.verdict is not None
         require_compared(outcome.verdict, what, options.strict or verification.prove is True)
         return outcome
-
-
-def _rewritten(
-    rewriting: Rewrite, on_progress: OnProgress
-) -> tuple[RewriteResult, ConversionResult | None]:
-    if rewriting.options.conversion_opset is None:
-        return rewriting.run(partial(on_progress, "rewriting")), None
-    from .convert import Conversion
-
-    converted = Conversion(rewriting, on_progress).run()
-    return converted.rewritten, converted
 
 
 def transform(

@@ -13,7 +13,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from .table import LIMITS, allowed
 
@@ -53,14 +53,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-class Helper(Protocol):
-    """A resource that a governor closes when its work ends."""
-
-    def close(self) -> None:
-        """End it."""
-
-
-_Helper = TypeVar("_Helper", bound=Helper)
+_Helper = TypeVar("_Helper")
 
 
 class Governor:
@@ -86,7 +79,7 @@ class Governor:
         self.held = 0
         self.computed = 0
         self.refused: dict[str, tuple[object, int]] = {}
-        self._helpers: dict[type, Helper] = {}
+        self._helpers: dict[Any, Any] = {}
 
     def may_work(self, steps: float, place: object) -> bool:
         """Count steps at a place; False beyond the limit."""
@@ -139,8 +132,9 @@ class Governor:
     def helper(self, kind: Callable[[], _Helper]) -> _Helper:
         """The one helper of a kind, which is closed when this work is over."""
         if kind not in self._helpers:
-            self._helpers[kind] = kind()  # type: ignore[index]
-        return self._helpers[kind]  # type: ignore[index, return-value]
+            self._helpers[kind] = kind()
+        helper: _Helper = self._helpers[kind]
+        return helper
 
     def close(self) -> None:
         """End what has helped."""
