@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -146,6 +146,13 @@ def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front."""
     require(-rank <= axis < rank, f"axis {axis} does not exist for rank {rank}")
     return axis % rank
+
+
+def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
+    """Axes counted from the front, none of them twice: runtimes disagree on such a list."""
+    places = [axis_of(axis, rank) for axis in axes]
+    require(len(set(places)) == len(places), "an axis stands twice")
+    return places
 
 
 def same(one: Dimension, other: Dimension | int, what: str) -> None:

@@ -12,7 +12,7 @@ from ..facts.attribute_or_input import listed_numbers
 from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Symbols, content_from, integers
 from ..facts.polynomial import Dimension, product
-from ..facts.safety_context import Premises, at_least, axis_of, require, shown
+from ..facts.safety_context import Premises, at_least, axis_of, distinct_axes, require, shown
 from ..ir import Node, Value
 from .agreement import fits, have_both_zeros, is_integer
 from .axes import positions, reduced
@@ -50,9 +50,7 @@ class Reduction(PassesAxes):
     def prove_safe(self, premises: Premises) -> None:
         axes = premises.axes(1)
         if axes:
-            rank = len(premises.shape(0))
-            places = {axis_of(axis, rank) for axis in axes}
-            require(len(places) == len(axes), "an axis stands twice")
+            distinct_axes(axes, len(premises.shape(0)))
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Ordinary numbers, and as many of them as no sum overflows with on the way."""

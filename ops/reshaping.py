@@ -11,7 +11,7 @@ from ..facts.attribute_or_input import listed_numbers
 from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
 from ..facts.polynomial import Dimension, product
-from ..facts.safety_context import Premises, at_least, axis_of, broadcast, require, same
+from ..facts.safety_context import Premises, at_least, broadcast, distinct_axes, require, same
 from ..ir import Node, Value
 from .axes import ONE, AxisMap, positions, stretched
 from .axis_map import Named, PassesAxes, Rowwise
@@ -238,8 +238,8 @@ class Squeeze(PassesAxes, Moving):
     def prove_safe(self, premises: Premises) -> None:
         axes = premises.axes(1)
         shape = premises.shape(0) if axes else ()
-        for axis in axes or ():
-            same(shape[axis_of(axis, len(shape))], 1, "a squeezed axis")
+        for axis in distinct_axes(axes or (), len(shape)):
+            same(shape[axis], 1, "a squeezed axis")
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {"axes" if node.input(1) is None else 1: listed_numbers(node, inputs, "axes", 1)}
@@ -286,9 +286,7 @@ class Unsqueeze(Moving):
     def prove_safe(self, premises: Premises) -> None:
         axes = premises.axes(1)
         require(axes is not None, "its axes are absent")
-        rank = len(premises.shape(0)) + len(axes or ())
-        places = {axis_of(axis, rank) for axis in axes or ()}
-        require(len(places) == len(axes or ()), "an axis stands twice in its axes")
+        distinct_axes(axes or (), len(premises.shape(0)) + len(axes or ()))
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         axes = listed_numbers(node, inputs, "axes", 1)

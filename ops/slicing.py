@@ -13,7 +13,16 @@ from ..facts.attribute_or_input import listed, listed_numbers
 from ..facts.bounds import Bounds, Known, join
 from ..facts.fact import Content, Fact, Symbols, integers
 from ..facts.polynomial import Dimension
-from ..facts.safety_context import Premises, Unproven, at_least, axis_of, require, same, shown
+from ..facts.safety_context import (
+    Premises,
+    Unproven,
+    at_least,
+    axis_of,
+    distinct_axes,
+    require,
+    same,
+    shown,
+)
 from ..ir import Node, Value
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
@@ -203,8 +212,8 @@ class Slice(PassesAxes, Moving):
         rank = len(premises.shape(0))
         count, axes = _count(premises, "starts", 1), premises.axes(3)
         require(_count(premises, "ends", 2) == count, "its bounds differ in number")
-        places = [axis_of(axis, rank) for axis in (range(count) if axes is None else axes)]
-        require(len(set(places)) == len(places) == count, "its axes do not fit its bounds")
+        places = distinct_axes(range(count) if axes is None else axes, rank)
+        require(len(places) == count, "its axes do not fit its bounds")
         if premises.has(4):
             steps = premises.numbers(4)
             fit = steps.shape == (count,) and bool(steps.all())
@@ -334,8 +343,7 @@ class Pad(PassesAxes):
             raise Unproven("its pads are absent")
         require(min(pads, default=0) >= 0, "it cuts off elements")
         listed = range(len(shape)) if axes_operand is None else axes_operand
-        axes = [axis_of(axis, len(shape)) for axis in listed]
-        require(len(set(axes)) == len(axes), "an axis stands twice")
+        axes = distinct_axes(listed, len(shape))
         require(len(pads) == 2 * len(axes), "its pads do not fit the rank")
         for axis, *ends in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
             if mode == b"edge" and any(ends):

@@ -232,7 +232,7 @@ def test_bounds_of_a_slice_fit_its_axes():
     for more, reason in (
         ((one, two), "its bounds differ in number"),
         ((two, two, numbers([0])), "its axes do not fit its bounds"),
-        ((two, two, numbers([0, -2])), "its axes do not fit its bounds"),
+        ((two, two, numbers([0, -2])), "an axis stands twice"),
         ((one, one, numbers([2])), "axis 2 does not exist for rank 2"),
         ((one, one, numbers([0]), numbers([0])), "its steps do not fit its bounds"),
         ((one, one, numbers([0]), numbers([1, 1])), "its steps do not fit its bounds"),

@@ -238,3 +238,11 @@ def test_the_rank_of_an_operand_may_be_open():
 def test_a_later_version_takes_what_an_earlier_one_does():
     old, new = (model(AXES % ("", "int64 a = {0}", "", "a"), opset) for opset in (13, 21))
     assert prove(old, new).proved and not prove(new, old).proved
+
+
+@pytest.mark.parametrize("axes", ["{1, 1}", "{1, -2}"])
+def test_an_axis_that_is_squeezed_twice_stays_open(axes):
+    """onnxruntime drops it once, numpy and the reference fail."""
+    text = "g (float[3, 1, 2] x) => (float[3, 2] y) <int64[%s] a = %s> { y = Squeeze (x, a) }"
+    assert_open(text % (1, "{1}"), text % (2, axes))
+    assert_proved(text % (2, axes), text % (2, axes))
