@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -277,92 +276,31 @@ def _try_variables(
         loop.execution.tries -= 1
 
 
-class _Form(NamedTuple):
-    """Form of a state.
-
-    Attributes:
-        counted: whether its initial value is one known integer.
-        step: growth on each iteration; None for a true state.
-        open: axes whose sizes vary; None for all of the shape.
-    """
-
-    counted: bool
-    step: int | None
-    open: tuple[int, ...] | None
-
-
 def _iteration(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Iteration:
-    """States, condition and outputs of one iteration. Forms of states that an earlier run of the
-    loop found are tried first, so that a nest of loops takes no more than one run of a body for
-    each loop around it."""
+    """States, condition and outputs of one iteration. The growth of states in an earlier run of the
+    loop is tried first, so that a nest of loops takes no more than one run of a body for each loop
+    around it."""
     loop.execution.terms.budget.step(_RUN * level * level)
     loop.execution.guards = (*around, _guard(loop, level, index))
-    forms = loop.execution.forms.get(loop.place)
-    iteration = None if forms is None else _as_before(loop, level, index, forms)
-    if iteration is None:
-        iteration = _fixpoint(loop, level, index)
-    return iteration
+    return _fixpoint(loop, level, index, loop.execution.growth.get(loop.place, {}))
 
 
-def _as_before(
-    loop: Recurrence, level: int, index: Dimension, forms: Sequence[_Form]
-) -> Iteration | None:
-    """Iteration over states of known forms; None if the states have others."""
-    if len(forms) != len(loop.inits):
-        return None
-    states = []
-    for k, (init, form) in enumerate(zip(loop.inits, forms, strict=True)):
-        if form.counted is not _is_integer(init.fact):
-            return None
-        if form.step is not None:
-            moved = form.step and _number(loop, element(init.fact) + index * form.step, init)
-            states.append(moved or init)
-        else:
-            states.append(_variable(loop, level, k, _weaken(loop, init.fact, k, form.open)))
-    loop.execution.forget(loop.start)
-    again, outputs = loop.trip(index, states)
-    for k, (state, form) in enumerate(zip(states, forms, strict=True)):
-        update = outputs[k]
-        if update is None:
-            return None
-        if form.step is not None:
-            if update is not _next(loop, state, index):
-                return None
-        elif _wider(loop, state.fact, update.fact, k) or not _is_needed(loop, k, update, form.open):
-            return None
-    return states, again, outputs
+def _fixpoint(
+    loop: Recurrence, level: int, index: Dimension, earlier: Mapping[int, int]
+) -> Iteration:
+    """Iteration over states whose facts are a fixpoint.
 
-
-def _is_integer(fact: Fact) -> bool:
-    return fact.content is not None and isinstance(element(fact), Dimension)
-
-
-def _weaken(loop: Recurrence, fact: Fact, k: int, axes: tuple[int, ...] | None) -> Fact:
-    """Fact of a state: that of its initial value, but for some axes."""
-    fact = dataclasses.replace(fact.without_content(), count=None)
-    if axes == () or fact.other is not None:
-        return fact if axes == () else Fact()
-    if axes is None or fact.shape is None or axes[-1] >= len(fact.shape):
-        return Fact(fact.elem_type)
-    shape = [_any_size(loop, k, n) if n in axes else dim for n, dim in enumerate(fact.shape)]
-    return Fact(fact.elem_type, tuple(shape))
-
-
-def _is_needed(loop: Recurrence, k: int, update: Term, axes: tuple[int, ...] | None) -> bool:
-    """Test whether a state needs a weaker fact than its initial value."""
-    first, after = loop.inits[k].fact.shape, update.fact.shape
-    if axes == ():
-        return True
-    if axes is None or first is None or after is None or len(first) != len(after):
-        return axes is None and (first is None or after is None or len(first) != len(after))
-    return all(first[axis] != after[axis] for axis in axes)
-
-
-def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
-    """Iteration over states whose facts are a fixpoint."""
+    Args:
+        loop: the loop.
+        level: number of loops around it.
+        index: symbol of the iteration number.
+        earlier: growth of states in an earlier run of it.
+    """
     count, execution = len(loop.inits), loop.execution
     facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
-    closed: dict[int, Term | None] = {}
+    seeds = [(k, _closed_form(loop, k, step, index)) for k, step in earlier.items() if k < count]
+    closed: dict[int, Term | None] = {k: form for k, form in seeds if form is not None}
+    growth = {k: earlier[k] for k in closed}
     for _ in range(MOST_ROUNDS):
         states = [closed.get(k) or _variable(loop, level, k, fact) for k, fact in enumerate(facts)]
         execution.forget(loop.start)
@@ -372,16 +310,18 @@ def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
             update = outputs[k]
             if update is None:
                 raise OpenError(f"{loop.place} computes no value for a state")
-            if k in closed and closed[k] is not None:
+            if closed.get(k) is not None:
                 if update is not _next(loop, states[k], index):
+                    if earlier:
+                        return _fixpoint(loop, level, index, {})
                     closed[k], facts[k], changed = None, facts[k].without_content(), True
                 continue
-            form = None if k in closed else _closed_form(loop, k, states[k], update, index)
-            if form is not None:
-                closed[k], changed = form, True
-                continue
             if k not in closed:
-                closed[k] = None
+                step = _growth(loop.inits[k], states[k], update)
+                closed[k] = None if step is None else _closed_form(loop, k, step, index)
+                if step is not None and closed[k] is not None:
+                    growth[k], changed = step, True
+                    continue
                 if facts[k].content is not None:
                     facts[k], changed = facts[k].without_content(), True
                     continue
@@ -389,24 +329,9 @@ def _fixpoint(loop: Recurrence, level: int, index: Dimension) -> Iteration:
             if wider is not None:
                 facts[k], changed = wider, True
         if not changed:
-            execution.forms[loop.place] = [
-                _form(loop, k, closed.get(k), fact, index) for k, fact in enumerate(facts)
-            ]
+            execution.growth[loop.place] = {k: n for k, n in growth.items() if closed[k]}
             return states, again, outputs
     raise OpenError(f"{loop.place}: the shapes of its states have no fixpoint")
-
-
-def _form(loop: Recurrence, k: int, closed: Term | None, fact: Fact, index: Dimension) -> _Form:
-    init = loop.inits[k].fact
-    counted = _is_integer(init)
-    if closed is not None:
-        step = 0 if closed is loop.inits[k] else (element(closed.fact) - element(init)).terms
-        (symbol,) = index.symbols
-        return _Form(counted, step if isinstance(step, int) else step.get((symbol,), 0), ())
-    if fact.shape is None or init.shape is None or len(fact.shape) != len(init.shape):
-        return _Form(counted, None, () if fact.shape is init.shape is None else None)
-    pairs = enumerate(zip(fact.shape, init.shape, strict=True))
-    return _Form(counted, None, tuple([axis for axis, (a, b) in pairs if a != b]))
 
 
 def _variable(loop: Recurrence, level: int, k: int, fact: Fact) -> Term:
@@ -425,21 +350,24 @@ def _hypothesis(fact: Fact, tag: str, k: int) -> Fact:
     return dataclasses.replace(fact.without_content(), count=None)
 
 
-def _closed_form(
-    loop: Recurrence, k: int, state: Term, update: Term, index: Dimension
-) -> Term | None:
-    """Closed form of a state over the iteration number; None for a true state."""
-    init = loop.inits[k]
+def _growth(init: Term, state: Term, update: Term) -> int | None:
+    """Number that each iteration adds to a state; None for a true state."""
     if update is state:
-        return init
+        return 0
     before, after, first = (element(term.fact) for term in (state, update, init))
-    numbers = (before, after, first)
-    if any(not isinstance(number, Dimension) for number in numbers):
+    if any(not isinstance(number, Dimension) for number in (before, after, first)):
         return None
-    step = after - before
-    if step.value is None or update.fact.shape != init.fact.shape:
-        return None
-    form = first + index * step.value
+    step: int | None = (after - before).value
+    return step if update.fact.shape == init.fact.shape else None
+
+
+def _closed_form(loop: Recurrence, k: int, step: int, index: Dimension) -> Term | None:
+    """Closed form of a state over the iteration number; None if it has none."""
+    init = loop.inits[k]
+    first = element(init.fact) if init.fact.content is not None else None
+    if not step or not isinstance(first, Dimension):
+        return None if step else init
+    form = first + index * step
     if not loop.execution.terms.symbols.magnitudes.hold(form, init.fact.elem_type):
         return None  # it may wrap
     return _number(loop, form, init)

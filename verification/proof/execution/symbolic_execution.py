@@ -62,7 +62,7 @@ class Execution:
         guards: conditions and loops around the current node.
         log: nodes that may fail.
         tries: number of loops around the current node that are compared with earlier ones.
-        forms: forms of the states of loops, by node.
+        growth: numbers that iterations add to states of loops, by node.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Execution:
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
         self.tries = 0
-        self.forms: dict[str, Sequence[Any]] = {}
+        self.growth: dict[str, dict[int, int]] = {}
         self.folded: set[tuple[Head, Args]] = set()
         self.guards: Guards = ()
         self.log: Log = []
