@@ -50,11 +50,6 @@ def loses_nan(op_type: str, functions: Sequence[Function]) -> bool:
     return op_type != "RNN" or any(kind in _LOSING_NAN for kind, *_ in functions)
 
 
-def is_supported(kind: str) -> bool:
-    """Test whether the operators support an activation."""
-    return kind in PARAMETERS
-
-
 def attributes_of(op_type: str, functions: Sequence[Function]) -> dict[str, Any]:
     """The attributes for activations; empty for the operator's defaults."""
     names = tuple(kind for kind, *_ in functions)

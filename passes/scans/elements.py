@@ -101,11 +101,8 @@ class Rows:
             return emitter.concat(extended[0][:: -1 if backward else 1], axis, label)
         sample = next(row[0] for row in extended if row)
         padded = [[*row, *self._zeros(emitter, index, len(row), sample)] for row in extended]
-        one = len(rows) == 1
-        parts = [
-            emitter.concat(row, 1, label if one else f"{label}_{number}")
-            for number, row in enumerate(padded)
-        ]
+        labels = row_labels(label, len(rows))
+        parts = [emitter.concat(row, 1, own) for row, own in zip(padded, labels, strict=True)]
         return emitter.concat(parts, 0, label)
 
     def _zeros(self, emitter: Builder, index: int, length: int, sample: Value) -> list[Value]:
@@ -119,6 +116,11 @@ class Rows:
         zero = emitter.constant(zeros_of(self.shapes, index, ()), "zero")
         like = emitter.add("Shape", [sample], f"{sample.name}_shape")
         return [emitter.add("Expand", [zero, like], f"{sample.name}_zeros")] * count
+
+
+def row_labels(label: str, count: int) -> list[str]:
+    """The labels of the rows of a value."""
+    return [label] if count == 1 else [f"{label}_{number}" for number in range(count)]
 
 
 def element_shape(shapes: ScanShapes, index: int) -> tuple[int, ...] | None:

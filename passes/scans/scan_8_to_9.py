@@ -42,7 +42,6 @@ from .padding import Padding, iota, plan_padding
 from .shapes import ScanShapes
 
 _FROM, _TO = 8, 9
-_IF = Operator("If")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +219,7 @@ class _Rows:
         condition = emitter.add("Cast", [length], f"{length.name}_holds", to=onnx.TensorProto.BOOL)
         choice = add_holder(
             graph,
-            _IF,
+            Operator("If"),
             {},
             ["then_branch", "else_branch"],
             [condition],

@@ -34,7 +34,7 @@ from ..utils.cost_model import refuses_copies
 from ..utils.costs import Costs
 from ..utils.legality import externally_named, random_body
 from ..utils.traversal import inside_out
-from .elements import Rows, element_shape, zeros_of
+from .elements import Rows, element_shape, row_labels, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans
 from .shapes import ScanShapes
@@ -210,13 +210,8 @@ def _final_states(
     results: list[Value | None] = [None] * len(old_states)
     for index, old in enumerate(old_states):
         if old is not None and emitter.graph.is_used(old):
-            labels = [
-                f"{old.name}_{number}" if finals[1:] else old.name for number in range(len(finals))
-            ]
-            rows = [
-                emitter.unsqueeze(row[index], 0, label)
-                for label, row in zip(labels, finals, strict=True)
-            ]
+            labels = zip(finals, row_labels(old.name, len(finals)), strict=True)
+            rows = [emitter.unsqueeze(row[index], 0, label) for row, label in labels]
             results[index] = emitter.concat(rows, 0, old.name)
     return results
 

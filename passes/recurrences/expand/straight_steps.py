@@ -54,21 +54,20 @@ class UnrolledSteps:
 
     def direction(self, direction: Direction, by_rows: Value) -> tuple[list[Value], list[Value]]:
         """Emit the hidden states of all steps, in input order, and the last states."""
-        states = self.of.initial(
-            direction.number, whole=not self.steps or self.fixed_ends is not None
-        )
+        whole = not self.steps or self.fixed_ends is not None
+        states = self.of.initial(direction.number, whole)
         if not self.steps:
             return [], states
         template = direction.template(self.of.graph, self.of.fold)
         projections, hidden = self.projections(direction, by_rows), list[Value]()
+        name = f"_{direction.number}" if len(self.of.directions) > 1 else ""
         for step in range(self.steps)[:: -1 if direction.backward else 1]:
             self.report(step)
-            if self.live_rows(step) is not False:
-                suffix = (
-                    f"_{step}" if len(self.of.directions) == 1 else f"_{direction.number}_{step}"
-                )
-                new = template.instantiate([*states, projections[step], *direction.weights], suffix)
-                states = self.select(step, new, states)
+            alive = self.live_rows(step)
+            if alive is not False:
+                inputs = [*states, projections[step], *direction.weights]
+                new = template.instantiate(inputs, f"{name}_{step}")
+                states = new if alive is True else self.select(alive, new, states)
             hidden.append(states[0])
         return hidden[::-1] if direction.backward else hidden, states
 
@@ -132,13 +131,10 @@ class UnrolledSteps:
         labels = [f"alive_{step}" for step in range(self.steps)]
         return self.emit.split(self.live, [1] * self.steps, 1, labels)
 
-    def select(self, step: int, new: list[Value], old: list[Value]) -> list[Value]:
+    def select(self, alive: Value, new: list[Value], old: list[Value]) -> list[Value]:
         """Select the states after a step: new ones in live rows."""
-        column = self.live_rows(step)
-        if isinstance(column, bool):
-            return new
         return [
-            self.emit.add("Where", [column, one, other], f"{one.name}_chosen")
+            self.emit.add("Where", [alive, one, other], f"{one.name}_chosen")
             for one, other in zip(new, old, strict=True)
         ]
 

@@ -40,7 +40,7 @@ class _Emission:
         self.of = of
         self.cell = cell
         self.recurrence = of.recurrence
-        self.emit = self.recurrence.emit
+        self.emit = self.recurrence.trips.emit
         fact = self.recurrence.fact(cell.hidden.argument)
         if fact.elem_type not in _TYPES:
             raise Unfit("is of an element type for which onnxruntime has no such operator")

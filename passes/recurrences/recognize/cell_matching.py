@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...vectorize.loop_view import State
-from ..functions import LINEAR, OVERFLOWING, Function, is_supported
+from ..functions import LINEAR, OVERFLOWING, PARAMETERS, Function
 from ..weights import Unfit
 from .affine import Affine, affine, describe, require_affine
 from .polynomials import Activation, Atoms, Monomial, Product, StateAtom, Sum, number
@@ -57,7 +57,7 @@ def find_cell(of: Interpretation) -> Cell:
     else:
         raise Unfit("is carried with more than one other, as no cell is")
     for kind, *_ in cell.functions:
-        if not is_supported(kind):
+        if kind not in PARAMETERS:
             raise Unfit(f"is a {cell.op_type} with the activation {kind}, which it has not")
         if kind == OVERFLOWING:
             raise Unfit(

@@ -21,8 +21,6 @@ _DEEPEST = 12
 Monomial = tuple[int, ...]
 """A product of atoms, by sorted numbers; the empty one is 1."""
 
-Columns = tuple[int, int]
-
 
 class StateAtom(NamedTuple):
     """A loop-carried state at the start of an iteration."""
@@ -41,7 +39,7 @@ class Free(NamedTuple):
 
     value: Value
     width: int
-    columns: Columns | None = None
+    columns: tuple[int, int] | None = None
 
 
 class Product(NamedTuple):

@@ -12,7 +12,6 @@ from ....facts.fact import Fact
 from ....ir import Node, Value, captured_by
 from ....ir.lazy import lazy_property
 from ....ops.batching import Operand, Unbatchable
-from ....ops.builder import Builder
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
 from ...vectorize.dependence_graph import DependenceGraph
@@ -58,11 +57,6 @@ class Recurrence:
     states: tuple[State, ...]
     nodes: tuple[Node, ...]
     trips: AllTrips
-
-    @property
-    def emit(self) -> Builder:
-        """The builder of the graph that replaces the Loop or Scan."""
-        return self.trips.emit
 
     def fact(self, value: Value) -> Fact:
         """The fact of a value of the body in one iteration."""

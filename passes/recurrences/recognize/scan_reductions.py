@@ -68,7 +68,7 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     if isinstance(accumulation, str):
         return f"it is no accumulation: {accumulation}"
     kind, terms = accumulation
-    (state,), emit, trips = recurrence.states, recurrence.emit, recurrence.trips
+    (state,), emit, trips = recurrence.states, recurrence.trips.emit, recurrence.trips
     fact = recurrence.fact(state.initial).without_content()
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
@@ -125,7 +125,7 @@ def _sums(recurrence: Recurrence, rows: Value) -> Replacement:
 
     One node for an initial state of 0, else two.
     """
-    (state,), emit = recurrence.states, recurrence.emit
+    (state,), emit = recurrence.states, recurrence.trips.emit
     sums = emit.running_sum(rows, state.result.name)
     total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
     initial = state.initial.constant
@@ -145,7 +145,7 @@ def _is_small(fact: Fact) -> bool:
 
 def _replace_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Replacement:
     """Replace all values of a state, from rows with the initial one first."""
-    (state,), feeding, emit = recurrence.states, recurrence.trips.feeding, recurrence.emit
+    (state,), feeding, emit = recurrence.states, recurrence.trips.feeding, recurrence.trips.emit
     every = feeding.cut(joined, [1], [np.iinfo(np.int64).max], [0])
     last = emit.add("Gather", [joined, feeding.trips], "last", axis=0)
     final = emit.squeeze(last, 0, state.result.name)
@@ -198,7 +198,7 @@ def _is_every_read(recurrence: Recurrence) -> bool:
 
 def _emit_terms(recurrence: Recurrence, kind: str, terms: Terms, fact: Fact) -> Value:
     """Emit the terms of every iteration, in the shape of the state, iterations first."""
-    emit, rows = recurrence.emit, []
+    emit, rows = recurrence.trips.emit, []
     for value, subtracted in terms:
         row = _broadcast(recurrence, recurrence.trips.operand(value), fact)
         rows.append(emit.add("Neg", [row], f"{value.name}_less") if subtracted else row)
@@ -207,7 +207,7 @@ def _emit_terms(recurrence: Recurrence, kind: str, terms: Terms, fact: Fact) -> 
 
 def _broadcast(recurrence: Recurrence, operand: Operand, fact: Fact) -> Value:
     """Broadcast a batched value to the shape of the state."""
-    emit, feeding, shape = recurrence.emit, recurrence.trips.feeding, operand.fact.shape
+    emit, feeding, shape = recurrence.trips.emit, recurrence.trips.feeding, operand.fact.shape
     if shape is None or fact.shape is None:
         raise Unbatchable(f"adds '{operand.value.name}', whose rank is not known")
     if operand.batched and shape == fact.shape:

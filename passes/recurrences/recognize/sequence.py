@@ -33,7 +33,7 @@ class Sequence3:
     def __init__(self, of: Interpretation, hidden: State) -> None:
         self.of = of
         self.recurrence = of.recurrence
-        self.emit = of.recurrence.emit
+        self.emit = of.recurrence.trips.emit
         self.trips = of.recurrence.trips.feeding.trips
         self.hidden = hidden
         self.backward = False

@@ -18,9 +18,6 @@ from .column_sums import Row
 from .rules import RULES
 from .symbolic_cell import Interpretation
 
-_MATRIX = 2
-"""The rank of a matrix."""
-
 _Reader = Callable[[Value, int], Operand]
 """The batched elements of a value along an axis."""
 
@@ -218,7 +215,7 @@ class _Operands(Interpretation):
     def _is_flattened(self, before: Value, joined: Value) -> bool:
         """Test whether two values differ in the last axis only, and one was flattened."""
         one, flat, other = (self.of.shape(value) for value in (before, joined, self.source))
-        if len(flat) != _MATRIX or len(one) != len(other):
+        if len(flat) != 2 or len(one) != len(other):
             return False
         return one[:-1] == other[:-1] and flat[-1] == one[-1] and flat[-1].value is not None
 

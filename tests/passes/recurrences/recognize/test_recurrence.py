@@ -52,7 +52,9 @@ def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
     def raiser(recurrence):
         (state,) = recurrence.states
         value = recurrence.trips.feeding.same(state.initial).value
-        return Replacement("an operator", True, {state: recurrence.emit.unsqueeze(value, 0, "all")})
+        return Replacement(
+            "an operator", True, {state: recurrence.trips.emit.unsqueeze(value, 0, "all")}
+        )
 
     loop_view = read(node)
     trips = AllTrips(loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser])
