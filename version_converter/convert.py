@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-
-import onnx
 
 from ..ir import MAX_OPSET, Model
 from ..ir.kinds import takes
 from ..passes import Progress
 from ..passes.cleanup.eliminate_dead_nodes import sweep, unread
+from ..reference.signature import all_nodes
 from .engine import Engine
 from .errors import ConversionError
 from .ir_version import set_ir_version
@@ -70,20 +68,12 @@ def _check_training(model: Model, target: int) -> None:
     """Refuse training graphs, which stay as they are, where an operator changes its meaning."""
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):
-            for node in _nodes_of(graph.node):
+            for node in all_nodes(graph.node):
                 if node.domain in ("", "ai.onnx") and changes(node.op_type, model.opset(), target):
                     raise ConversionError(
                         f"{node.op_type} '{node.name}' of the training information is not the same"
                         f" in opset {target}; training graphs are not converted"
                     )
-
-
-def _nodes_of(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.NodeProto]:
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                yield from _nodes_of(graph.node)
 
 
 def _carry(model: Model, source: int, target: int, progress: Progress | None) -> None:

@@ -7,7 +7,7 @@ import onnx
 
 from ..ir import Value
 from .node_draft import NodeDraft
-from .snippets import length_of, numbers_below, reshape_with_zeros
+from .snippets import axis_length, length_of, numbers_below, reshape_with_zeros
 
 _END = np.iinfo(np.int64).max
 
@@ -42,7 +42,7 @@ def tuples_of_elements(draft: NodeDraft, axis: int, rank: int) -> Value:
     columns = []
     for place in range(rank):
         if place == axis:
-            part = from_the_front(draft, indices, _length(draft, axis))
+            part = from_the_front(draft, indices, axis_length(draft, axis))
         elif grid is not None:
             part = draft.const(grid[place], "numbers")
         else:
@@ -57,14 +57,6 @@ def numbers_along(draft: NodeDraft, shape: Value, axis: int, rank: int) -> Value
     """The numbers 0, 1, ... of one axis of a shape, which broadcast to that."""
     numbers = numbers_below(draft, length_of(draft, shape, axis, rank=1))
     return numbers if axis == rank - 1 else draft.unsqueeze(numbers, range(1, rank - axis))
-
-
-def _length(draft: NodeDraft, axis: int) -> Value:
-    """The length of an axis of input 0, constant where it is known."""
-    length = draft.length(axis)
-    if length is not None:
-        return draft.const(np.array(length), "length")
-    return length_of(draft, draft.emit("Shape", [draft.input(0)], "shape"), axis)
 
 
 def from_the_front(draft: NodeDraft, indices: Value, length: Value) -> Value:

@@ -34,7 +34,7 @@ class NodeDraft:
 
     An adapter edits `op_type`, `attributes` and `inputs` and returns None, or adds other nodes with
     `emit` and returns the values that replace the node's outputs. It refuses before it adds any
-    node.
+    node. What `required_...` asks for and does not know is a refusal.
 
     Attributes:
         node: the node as it is.
@@ -160,11 +160,7 @@ class NodeDraft:
         return None if tensor is None else tensor.numpy()
 
     def required_constant(self, index: int, what: str) -> Array:
-        """The elements of an input.
-
-        Raises:
-            Refused: they are not known before run time.
-        """
+        """The elements of an input, known before run time."""
         array = self.constant(index)
         if array is None:
             value = self.input(index)
@@ -189,11 +185,7 @@ class NodeDraft:
         return self.types.rank(self.input(index))
 
     def required_rank(self, why: str, index: int = 0) -> int:
-        """The rank of an input.
-
-        Raises:
-            Refused: it is not known.
-        """
+        """The rank of an input."""
         rank = self.rank(index)
         if rank is None:
             self.refuse(
@@ -246,19 +238,11 @@ class NodeDraft:
         return self.types.elem_type(self.input(index))
 
     def required_dtype(self, index: int, why: str) -> np.dtype[Any]:
-        """The element type of an input for numpy.
-
-        Raises:
-            Refused: it is not known.
-        """
+        """The element type of an input for numpy."""
         return onnx.helper.tensor_dtype_to_np_dtype(self.required_elem_type(index, why))
 
     def required_elem_type(self, index: int, why: str) -> int:
-        """The element type of an input.
-
-        Raises:
-            Refused: it is not known.
-        """
+        """The element type of an input."""
         elem_type = self.elem_type(index)
         if elem_type is None:
             self.refuse(

@@ -46,7 +46,7 @@ BODY_MENDS: dict[str, Callable[[onnx.FunctionProto], None]] = {}
 """By operator: the correction of its function in onnx."""
 
 INEXACT_BODIES: set[str] = set()
-"""Operators whose function in onnx is less accurate, or differs."""
+"""Operators that are never replaced by their function in onnx: it is less accurate, or differs."""
 
 
 def upgrade(
@@ -115,11 +115,6 @@ def added_values(version: int, *op_types: str, attribute: str, values: Sequence[
 def harmless(*op_types: str, attribute: str) -> None:
     """Register an attribute that older versions do not need."""
     HARMLESS.update((op_type, attribute) for op_type in op_types)
-
-
-def inexact_body(*op_types: str) -> None:
-    """Register operators that are never replaced by their function in onnx."""
-    INEXACT_BODIES.update(op_types)
 
 
 def expand_longer_form(draft: NodeDraft) -> Outcome:

@@ -71,6 +71,14 @@ def length_of(draft: NodeDraft, shape: Value, axis: int, rank: int = 0) -> Value
     return draft.emit("Gather", [shape, place], "length", axis=0)
 
 
+def axis_length(draft: NodeDraft, axis: int, rank: int = 0) -> Value:
+    """The length of an axis of input 0, of rank 0 or 1, constant where it is known."""
+    length = draft.length(axis)
+    if length is not None:
+        return draft.const(np.full((1,) * rank, length, np.int64), "length")
+    return length_of(draft, draft.emit("Shape", [draft.data], "shape"), axis, rank)
+
+
 def numbers_below(draft: NodeDraft, length: Value) -> Value:
     """The numbers 0, 1, ... below a length of rank 1, for opsets without Range."""
     one = Tensor(array=np.ones(1, np.int64)).message()

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, inexact_body
+from ..registry import INEXACT_BODIES, Outcome, downgrade
 
 # It gives 1 where the number drawn is greater than the probability.
-inexact_body("Bernoulli")
+INEXACT_BODIES.add("Bernoulli")
 
 
 @downgrade(15, "Bernoulli")

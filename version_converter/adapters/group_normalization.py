@@ -10,11 +10,11 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, inexact_body, upgrade
+from ..registry import INEXACT_BODIES, Outcome, downgrade, upgrade
 from ..snippets import mean_and_deviations, with_epsilon
 
 # It subtracts the square of the mean from the mean of the squares.
-inexact_body("GroupNormalization")
+INEXACT_BODIES.add("GroupNormalization")
 
 
 @upgrade(21, "GroupNormalization")

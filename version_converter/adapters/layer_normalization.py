@@ -8,10 +8,10 @@ from __future__ import annotations
 import onnx
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, inexact_body
+from ..registry import INEXACT_BODIES, Outcome, downgrade
 from ..snippets import mean_and_deviations, require_unidirectional, with_epsilon
 
-inexact_body("LayerNormalization")
+INEXACT_BODIES.add("LayerNormalization")
 
 
 @downgrade(17, "LayerNormalization")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, inexact_body, upgrade
+from ..registry import INEXACT_BODIES, Outcome, downgrade, upgrade
 from ..snippets import mean_and_deviations
 
 _LEAST = 1e-9
 """Summand of the deviation, which avoids a division by zero."""
 
 # It subtracts the square of the mean from the mean of the squares.
-inexact_body("MeanVarianceNormalization")
+INEXACT_BODIES.add("MeanVarianceNormalization")
 
 
 @upgrade(13, "MeanVarianceNormalization")

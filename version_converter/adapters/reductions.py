@@ -21,7 +21,7 @@ from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import OTHERS, ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, inexact_body, longer_form
+from ..registry import INEXACT_BODIES, Outcome, downgrade, longer_form
 from ..via_wider_type import Detour, compute_via
 
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
@@ -39,7 +39,7 @@ _ON_ELEMENTS = {
 }
 
 # Its exponentials overflow, where runtimes subtract the maximum first.
-inexact_body("ReduceLogSumExp")
+INEXACT_BODIES.add("ReduceLogSumExp")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
 _T = onnx.TensorProto
 compute_via(12, "ReduceMax", "ReduceMin", row=Detour((_T.UINT8,), _T.INT32))

@@ -10,10 +10,10 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, inexact_body
+from ..registry import INEXACT_BODIES, Outcome, downgrade
 from ..snippets import require_unidirectional, with_epsilon
 
-inexact_body("RMSNormalization")
+INEXACT_BODIES.add("RMSNormalization")
 
 
 @downgrade(23, "RMSNormalization")

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..registry import inexact_body
+from ..registry import INEXACT_BODIES
 
 # log (exp (x) + 1) overflows, and is 0 where little is added to 1.
-inexact_body("Softplus")
+INEXACT_BODIES.add("Softplus")

@@ -17,7 +17,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form
-from ..snippets import halves, length_of, pick
+from ..snippets import axis_length, halves, pick
 from ..via_wider_type import WORDS, Detour, compute_via
 
 _DOUBLE = onnx.TensorProto.DOUBLE
@@ -94,8 +94,10 @@ def _ranked(draft: NodeDraft, data: Value, keys: Sequence[Value]) -> list[Value]
     """
     places: Value | None = None
     for key in reversed(keys):
-        moved_key = key if places is None else _along(draft, key, places)
-        count = draft.input(1) if key is keys[0] else _length(draft, data)
+        moved_key, count = key if places is None else _along(draft, key, places), draft.input(1)
+        if key is not keys[0]:
+            axis = draft.required_axis(draft.attribute("axis"), "the length of an axis")
+            count = axis_length(draft, axis, rank=1)
         _, order = _largest(draft, moved_key, count)
         places = order if places is None else _along(draft, places, order)
     assert places is not None
@@ -111,15 +113,6 @@ def _along(draft: NodeDraft, data: Value, places: Value) -> Value:
     return draft.emit("GatherElements", [data, places], "values", axis=axis)
 
 
-def _length(draft: NodeDraft, data: Value) -> Value:
-    """The length of the axis, as an input of TopK."""
-    axis = draft.required_axis(draft.attribute("axis"), "the length of an axis")
-    length = draft.length(axis)
-    if length is not None:
-        return draft.ints([length], "all")
-    return length_of(draft, draft.emit("Shape", [data], "shape"), axis, rank=1)
-
-
 @longer_form(10, "TopK")
 def sort_all(draft: NodeDraft) -> Outcome:
     """Below opset 10: a constant `k` of the whole length, then a Slice."""
@@ -130,15 +123,10 @@ def sort_all(draft: NodeDraft) -> Outcome:
     if draft.shape(1) not in (None, [], [1]):
         draft.refuse("its count must be one number")
     if length == 0:  # all of which TopK does not take in opset 9
-        indices = draft.emit("Cast", [draft.input(0)], "indices", to=onnx.TensorProto.INT64)
-        return [draft.emit("Identity", [draft.input(0)], "values"), indices]
+        indices = draft.emit("Cast", [draft.data], "indices", to=onnx.TensorProto.INT64)
+        return [draft.emit("Identity", [draft.data], "values"), indices]
     axes = draft.ints([axis], "axis")
-    sorted_all = draft.emit_all(
-        "TopK",
-        [draft.input(0), draft.ints([length], "all")],
-        ["values", "indices"],
-        attributes=draft.attributes,
-    )
+    sorted_all = _largest(draft, draft.data, draft.ints([length], "all"))
     count = draft.emit("Reshape", [draft.input(1), draft.ints([1], "one")], "count")
     return [
         draft.emit("Slice", [value, draft.ints([0], "start"), count, axes]) for value in sorted_all
