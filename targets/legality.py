@@ -94,14 +94,11 @@ class Legality:
         spans = (self.target.operators or {}).get(name)
         if spans is not None:
             text += f" of opset {opset}, only of {' and '.join(map(str, spans))}"
-        elif name in self.target.lacks and len(self.target.lacks[name]) and not self._lacks(name):
-            text += f" of opset {opset}"
+        elif self.target.lacks.get(name):
+            first, last = self.target.opsets
+            if any(self.target.lists(name, other) for other in range(first, last + 1)):
+                text += f" of opset {opset}"
         return text
-
-    def _lacks(self, name: str) -> bool:
-        """Test whether the target lacks an operator in every opset that it reads."""
-        first, last = self.target.opsets
-        return not any(self.target.lists(name, opset) for opset in range(first, last + 1))
 
     def _misfits(self, node: Node, form: Form) -> Iterator[str]:
         """The differences of a node from a supported form."""

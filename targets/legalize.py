@@ -39,7 +39,7 @@ from ..version_converter.engine import Form as Decomposition
 from ..version_converter.errors import Refused
 from ..version_converter.registry import LONGER_FORMS
 from ..version_converter.schemas import OLDEST, REVIEWED, first_opset
-from ..version_converter.subgraph_extraction import Cut, Gap
+from ..version_converter.subgraph_extraction import Cut, Gap, identity_source
 from .body_templates import BodyTemplate, Form, OpaqueConstants, form_of
 from .decompositions import DECOMPOSITIONS
 from .legality import Legality, name_of
@@ -93,19 +93,15 @@ def legalize(
         behind = isolate_outputs(model, constants) if target.own_outputs else []
         replaced += _identity_outputs(behind)
         # Where an Identity became a constant again, the next one stays, supported or not.
-        places = {at for at, value in enumerate(model.graph.outputs) if _copied(value) in behind}
+        places = {
+            at for at, value in enumerate(model.graph.outputs) if identity_source(value) in behind
+        }
         within = ("Identity",) if places and places <= positions else ()
         more, unsupported = _Legalizer(model, target, budget, within).run()
         replaced += more
         positions |= places
         if not (target.own_outputs and any(shared_outputs(model, constants))):
             return replaced, unsupported
-
-
-def _copied(value: Value) -> Value | None:
-    """The input of an Identity; None for another producer."""
-    node = value.producer
-    return node.input(0) if node is not None and node.is_op("Identity") else None
 
 
 def _identity_outputs(values: Iterable[Value]) -> Iterator[Replacement]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
-from ..ir import Model, Node
+from ..ir import Model
 
 _NUMBERED = re.compile(r"(.+)_\d+")
 
@@ -20,17 +21,9 @@ def name_nodes(model: Model) -> int:
     kinds = {node.op_type for node in nodes if not node.name}
     if not any(match[1] in kinds for match in map(_NUMBERED.fullmatch, names) if match):
         return 0
-    unnamed = [node for node in nodes if not node.name]
-    _number(unnamed, names)
-    return len(unnamed)
-
-
-def _number(nodes: list[Node], names: set[str]) -> None:
-    """Name nodes after their operators, with unique numbers."""
-    number = 0
-    for node in nodes:
-        while f"{node.op_type}_{number}" in names:
-            number += 1
-        node.name = f"{node.op_type}_{number}"
+    unnamed, numbers = [node for node in nodes if not node.name], itertools.count()
+    for node in unnamed:
+        labels = (f"{node.op_type}_{number}" for number in numbers)
+        node.name = next(label for label in labels if label not in names)
         names.add(node.name)
-        number += 1
+    return len(unnamed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import Graph, Model, Node, Operator, Value
+from ..ir import Model, Node, Operator, Value
 
 
 def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
@@ -12,7 +12,8 @@ def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
     for value in dict.fromkeys(model.graph.outputs):
         node = value.producer
         is_one_of_several = node is not None and len(node.outputs) > 1
-        if is_one_of_several or (constants and _is_constant(model.graph, value)):
+        is_constant = value in model.graph.initializers and value not in model.graph.inputs
+        if is_one_of_several or (constants and is_constant):
             yield value
 
 
@@ -21,10 +22,6 @@ def forwarded_inputs(model: Model) -> list[Value]:
     one name."""
     inputs = set(model.graph.inputs)
     return [value for value in dict.fromkeys(model.graph.outputs) if value in inputs]
-
-
-def _is_constant(graph: Graph, value: Value) -> bool:
-    return value in graph.initializers and value not in graph.inputs
 
 
 def isolate_outputs(model: Model, constants: bool = True) -> list[Value]:

@@ -43,7 +43,7 @@ def expansions(
     opset, data = node.graph.root.opset(), node.input(0)
     straight = ExpandRecurrences(straight=True, max_nodes=budget.max_nodes)
     if data is not None and _length(node, data, types) is None:
-        yield _refusing(LENGTH_UNKNOWN(origins(data, sizes=True)))
+        yield functools.partial(_refuse, LENGTH_UNKNOWN(origins(data, sizes=True)))
     else:
         yield apart(straight)
         if opset < _SAYS_ALL:
@@ -62,11 +62,8 @@ def _length(node: Node, data: Value, types: Types) -> int | None:
     return None if shape is None or len(shape) <= axis else shape[axis]
 
 
-def _refusing(reason: str) -> Callable[[Model], None]:
-    def way(scratch: Model) -> None:
-        raise Refused(reason)
-
-    return way
+def _refuse(reason: str, _: Model) -> None:
+    raise Refused(reason)
 
 
 def _apart(

@@ -20,8 +20,11 @@ class AbsentInputs:
         self.always: set[Value] = set()
         self.sometimes: set[Value] = set()
         calls = {root: list(calls_in(root, model)) for root in model.roots()}
-        if any(_leaves_out(model, call) for each in calls.values() for call in each):
-            self._find(model, calls)
+        for call in (call for each in calls.values() for call in each):
+            count = len(model.functions[call.op.function_key].graph.inputs)
+            if None in call.inputs or len(call.inputs) < count:
+                self._find(model, calls)
+                break
 
     def _find(self, model: Model, calls: dict[Model | Function, list[Node]]) -> None:
         """Follow absent inputs through the calls, callers first."""
@@ -46,8 +49,3 @@ def calls_in(root: Model | Function, model: Model) -> Iterator[Node]:
         for node in graph.unordered_nodes():
             if node.op.function_key in model.functions:
                 yield node
-
-
-def _leaves_out(model: Model, call: Node) -> bool:
-    count = len(model.functions[call.op.function_key].graph.inputs)
-    return None in call.inputs or len(call.inputs) < count

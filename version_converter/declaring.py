@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import onnx
 
-from ..ir import Graph, Node, Value
+from ..ir import Node, Value
 from .types import Types
 
 
@@ -15,14 +15,10 @@ def declare_results(nodes: Iterable[Node], types: Types) -> None:
     """Complete the declared types of all outputs of the nodes' bodies."""
     for node in nodes:
         for body in node.graphs():
-            _declare(body, types)
-
-
-def _declare(body: Graph, types: Types) -> None:
-    slots = zip(body.outputs, body.output_infos, strict=True)
-    infos = [_completed(value, info, types) for value, info in slots]
-    if any(new is not old for new, old in zip(infos, body.output_infos, strict=True)):
-        body.set_outputs(body.outputs, infos)
+            slots = zip(body.outputs, body.output_infos, strict=True)
+            infos = [_completed(value, info, types) for value, info in slots]
+            if any(new is not old for new, old in zip(infos, body.output_infos, strict=True)):
+                body.set_outputs(body.outputs, infos)
 
 
 def _completed(value: Value, info: onnx.ValueInfoProto, types: Types) -> onnx.ValueInfoProto:

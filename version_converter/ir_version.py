@@ -159,12 +159,9 @@ def _choose(model: Model, source: int, target: int, request: int | None) -> None
             f"IR version {version} does not fit: this model needs {least} ({why}), and the newest"
             f" known is {NEWEST}"
         )
-    if version != model.ir_version:
-        _set_version(model, version)
-
-
-def _set_version(model: Model, version: int) -> None:
     before = model.ir_version
+    if version == before:
+        return
     model.header.ir_version = version
     if version < _OVERRIDES:
         _list_among_inputs(model)

@@ -93,12 +93,15 @@ def _axes(draft: NodeDraft) -> Iterator[Axis]:
     for axis, (before, factor) in enumerate(zip(shape, factors, strict=True)):
         if factor in ((1,) if by_scales else (SAME_LENGTH, before)):
             continue
-        length = _pixels(draft, axis, before)
-        scale = np.float32(factor) if by_scales else np.float32(factor) / np.float32(length)
-        after = int(np.float32(length) * scale) if by_scales else factor
+        if before is None:
+            draft.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
+        if not before:
+            draft.refuse(f"there are no pixels along axis {axis}")
+        scale = np.float32(factor) if by_scales else np.float32(factor) / np.float32(before)
+        after = int(np.float32(before) * scale) if by_scales else factor
         if after > _LONGEST:
             draft.refuse(f"{after} pixels are too many to be written out")
-        yield Axis(axis, length, after, scale)
+        yield Axis(axis, before, after, scale)
 
 
 SAME_LENGTH = -1
@@ -151,14 +154,6 @@ def check_names(draft: NodeDraft) -> None:
     for name, names in (("mode", _MODES), ("nearest_mode", _ROUNDING)):
         if draft.text(name) not in names:
             draft.refuse(f"there is no {name} '{draft.text(name)}'")
-
-
-def _pixels(draft: NodeDraft, axis: int, length: int | None) -> int:
-    if length is None:
-        draft.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
-    if not length:
-        draft.refuse(f"there are no pixels along axis {axis}")
-    return length
 
 
 def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:

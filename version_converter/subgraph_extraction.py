@@ -61,7 +61,7 @@ class Gap:
         """
         copies = Template(body, self.graph).instantiate(arguments)
         outside = set(arguments)
-        results = [value if value in outside else _identity_source(value) for value in copies]
+        results = [v if v in outside else identity_source(v) or v for v in copies]
         for old, new in zip(self.results, results, strict=True):
             if old.producer is not None and old.producer.bodies:
                 old.info = None  # what was declared for an If spoke of both branches
@@ -105,18 +105,15 @@ class Cut(Gap):
         self.scratch.opset_imports = dict(graph.root.opset_imports)
         self._constants = constants
         self.outside = {value: self._stand_in(value) for value in self.reads}
-        self._copy_nodes()
-        self._calls = calls
-        for key in self._calls.reachable_from(self.scratch.graph):
-            self.scratch.functions[key] = copy_function(model.functions[key])
-
-    def _copy_nodes(self) -> None:
         values = dict(self.outside)
         for node in self.nodes:
             copy_node(node, self.scratch.graph, values)
         copies = [values[value] for value in self.results]
         infos = [v.info or onnx.ValueInfoProto(name=v.name) for v in copies]
         self.scratch.graph.set_outputs(copies, infos)
+        self._calls = calls
+        for key in self._calls.reachable_from(self.scratch.graph):
+            self.scratch.functions[key] = copy_function(model.functions[key])
 
     def _stand_in(self, value: Value) -> Value:
         tensor = decided_tensor(value, self._types, self._constants)
@@ -187,11 +184,10 @@ def decided_tensor(value: Value, types: Types, constants: Constants) -> Tensor |
     return constants.tensor(value) or types.decided(value)
 
 
-def _identity_source(value: Value) -> Value:
-    """The input of the Identity that named an output; else the value itself."""
+def identity_source(value: Value) -> Value | None:
+    """The input of the Identity that computes a value; None for another producer."""
     node = value.producer
-    copied = node.input(0) if node is not None and node.is_op("Identity") else None
-    return value if copied is None else copied
+    return node.input(0) if node is not None and node.is_op("Identity") else None
 
 
 def drop_unread(values: Collection[Value], others: Collection[Operator] = ()) -> None:

@@ -94,7 +94,8 @@ class _Unblocker:
         roots: list[Model | Function] = [*self.calls.callees_first(), self.model]
         for root in roots:
             for graph in reversed(list(root.graph.walk())):
-                if graph in self.seeds and _stands(graph) and self._rewrite_graph(graph):
+                stands = graph.holder is None or graph.holder.stands
+                if graph in self.seeds and stands and self._rewrite_graph(graph):
                     self._blame_holders(graph)
         for key in live - live_functions(self.model):
             del self.model.functions[key]
@@ -207,11 +208,6 @@ class _Unblocker:
             why = self.reasons.get(place, self.of_operator.get(remark.op_type))
             reason = remark.reason if why is None else f"{remark.reason}, because {why}"
             self.remarks.append(dataclasses.replace(remark, reason=reason))
-
-
-def _stands(graph: Graph) -> bool:
-    """Test whether the holder of a graph still exists."""
-    return graph.holder is None or graph.holder.stands
 
 
 def _prefix(graph: Graph) -> str:

@@ -82,7 +82,7 @@ CASES = [
         "float[1, 6, 2, 2] x",
     ),
     (
-        "there is no mode 'odd'",
+        "'mode' = 'odd' does not exist",
         'y = DepthToSpace <blocksize = 2, mode = "odd"> (x)',
         11,
         10,

@@ -15,10 +15,7 @@ from ..registry import Outcome, downgrade
 @downgrade(11, "DepthToSpace")
 def transpose_blocks(draft: NodeDraft) -> Outcome:
     """Opset 10: one order only; the other one is a Transpose of blocks."""
-    mode = draft.text("mode")
-    if mode not in ("DCR", "CRD"):
-        draft.refuse(f"there is no mode '{mode}'")
-    if mode == "DCR":
+    if draft.text("mode") != "CRD":
         return None
     shape, size = draft.shape(), draft.attribute("blocksize")
     if shape is None or len(shape) != 4 or None in shape[1:]:

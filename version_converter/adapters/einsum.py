@@ -18,7 +18,8 @@ def convert_to_matmul(draft: NodeDraft) -> Outcome:
     """Below opset 12: a MatMul, where one label at most is summed over."""
     terms, output = _parsed(draft)
     stretched = _stretched(draft, terms, output)
-    others = _others(terms, output)
+    # For each input, the labels of the output and of the other inputs.
+    others = ["".join(terms[:i] + terms[i + 1 :]) + output for i in range(len(terms))]
     values = [
         _summed(draft, draft.required(index), term, besides)
         for index, (term, besides) in enumerate(zip(terms, others, strict=True))
@@ -111,11 +112,6 @@ def _as_long(
     before, behind = (draft.ints([1] * count, "ones") for count in counts)
     sizes = draft.emit("Concat", [before, size, behind], "sizes", axis=0)
     return draft.emit("Expand", [values[index], sizes], "stretched")
-
-
-def _others(terms: list[str], output: str) -> list[str]:
-    """For each input, the labels of the output and of the other inputs."""
-    return ["".join(terms[:i] + terms[i + 1 :]) + output for i in range(len(terms))]
 
 
 def _summed(draft: NodeDraft, value: Value, term: str, others: str) -> Value:

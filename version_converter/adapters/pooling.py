@@ -74,10 +74,8 @@ def pool_dilated_windows(draft: NodeDraft) -> Outcome:
     if mean and padded and not draft.attribute("count_include_pad"):
         draft.refuse("a mean over dilated windows without their padding is not written out")
     if padded:
-        pads = [
-            [0, 0, *(getattr(window, side) for window in per_axis)] for side in ("start", "end")
-        ]
-        data = draft.emit("Pad", [data, draft.ints([*pads[0], *pads[1]], "pads")], "padded")
+        pads = [0, 0, *(w.start for w in per_axis), 0, 0, *(w.end for w in per_axis)]
+        data = draft.emit("Pad", [data, draft.ints(pads, "pads")], "padded")
     draft.drop("count_include_pad")
     return gather_windows(draft, data, [window.places() + window.start for window in per_axis])
 

@@ -183,10 +183,8 @@ def _distance(draft: NodeDraft, step: _Step, first: Value, end: Value) -> Value:
 
 def _number(draft: NodeDraft, index: int, place: int, label: str) -> Value:
     """One number of an input."""
-    value = draft.input(index)
-    if draft.elem_type(index) != _INT64:
-        value = draft.emit("Cast", [value], to=_INT64)
-    return draft.emit("Gather", [value, draft.ints([place], "place")], label, axis=0)
+    numbers, number = as_int64(draft, index), draft.ints([place], "place")
+    return draft.emit("Gather", [numbers, number], label, axis=0)
 
 
 def _bound(

@@ -45,10 +45,10 @@ def choose_by_gathering(draft: NodeDraft) -> Outcome:
     else:
         offset = _offset(draft, draft.const(np.array(size), "size"))
         picked = draft.emit("Add", [offset, draft.const(places, "places")], "picked")
-    full = [
-        value if draft.types.shape(value) == dims else _expanded(draft, value, dims)
-        for value in draft.inputs[1:]
-    ]
+    full = list(draft.inputs[1:])
+    for index, value in enumerate(full):
+        if draft.types.shape(value) != dims:
+            full[index] = draft.emit("Expand", [value, draft.ints(dims, "shape")], "full")
     return [draft.emit("Gather", [_end_to_end(draft, full, len(dims)), picked], axis=0)]
 
 
@@ -74,10 +74,6 @@ def _offset(draft: NodeDraft, size: Value) -> Value:
     """The offset from an element of the first tensor to the chosen one."""
     number = draft.emit("Cast", [draft.emit("Not", [draft.input(0)])], to=onnx.TensorProto.INT64)
     return draft.emit("Mul", [number, size], "offset")
-
-
-def _expanded(draft: NodeDraft, value: Value | None, dims: list[int]) -> Value:
-    return draft.emit("Expand", [value, draft.ints(dims, "shape")], "full")
 
 
 def _end_to_end(draft: NodeDraft, values: Sequence[Value | None], rank: int) -> Value:
