@@ -19,7 +19,7 @@ from .axes import AxisMap, positions
 from .batching import Batch, Unbatchable
 from .merge_batch_axis import by_rows
 from .ranks import RankAnswer, rank_of_first
-from .rules import OperatorRules, rules_of
+from .rules import OperatorRules, RankOfFirst, rules_of
 
 Named = Mapping["str | int", "int | Sequence[int] | None"]
 """Axes that attributes, by name, and inputs, by position, name; None where they are not known."""
@@ -160,7 +160,7 @@ def _like(value: int | Sequence[int] | None, numbers: Sequence[int]) -> Any:
     return numbers[0] if isinstance(value, int) else numbers
 
 
-class Rowwise(OperatorRules):
+class Rowwise(RankOfFirst):
     """Takes each of a batch of rows, such as images, by itself.
 
     Which kernel the runtime chooses may depend on how many there are: for all trips at once the
@@ -177,6 +177,3 @@ class Rowwise(OperatorRules):
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         return by_rows(batch, self.batches)
-
-    def rank(self, node: Node, output: int) -> RankAnswer:
-        return super().rank(node, output) if output else rank_of_first(node)

@@ -11,6 +11,7 @@ from .batching import DIFFERING, Batch, Unbatchable
 from .dynamic_shape_batching import counted
 from .partial_windows import Short, repeated, where_short
 from .ragged import PAST_THE_END, window
+from .ranks import written_axes
 
 _INT64 = onnx.TensorProto.INT64
 BATCH_DIMS = 12
@@ -154,14 +155,8 @@ def _must_be_there(batch: Batch, axis: int) -> bool:
     result, body = batch.node.output(), batch.node.graph
     assert body is not None
     return all(
-        isinstance(user, Node) and user.is_op("Squeeze") and axis in _dropped(user, batch.rank(0))
+        isinstance(user, Node)
+        and user.is_op("Squeeze")
+        and axis in [a % batch.rank(0) for a in written_axes(user) or ()]
         for user in body.users(result)
     )
-
-
-def _dropped(node: Node, rank: int) -> list[int]:
-    """The axes that Squeeze names."""
-    axes, axes_input = node.attribute("axes"), node.input(1)
-    if axes is None and axes_input is not None and axes_input.constant is not None:
-        axes = axes_input.constant.numpy().reshape(-1).tolist()
-    return [axis % rank for axis in axes or ()]

@@ -24,10 +24,12 @@ from .rules import (
     ONE_NUMBER,
     SCALAR,
     VECTOR,
+    Growing,
     KeepsShape,
     OperandRanks,
     OperatorRules,
     Shapes,
+    SizedByVector,
     Total,
     describes,
 )
@@ -146,7 +148,7 @@ class Range(OperatorRules):
 
 
 @describes("OneHot")
-class OneHot(PassesAxes):
+class OneHot(PassesAxes, Growing):
     """OneHot, from opset 9 on: indices out of range give a row that is off."""
 
     names_axes_of_first: ClassVar[bool] = False
@@ -155,7 +157,6 @@ class OneHot(PassesAxes):
     axis: ClassVar[int | None] = -1
     new_axes: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER, 2: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def prove_safe(self, premises: Premises) -> None:
         rank = len(premises.shape(0))
@@ -169,9 +170,6 @@ class OneHot(PassesAxes):
         """Its values are copied, and its indices whole."""
         wide = [array.astype(np.float64) for array in arrays[:2]]
         return all(bool((array == np.trunc(array)).all()) for array in wide)
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return times(arrays[0], arrays[1])
 
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         (new,) = axes
@@ -240,11 +238,8 @@ class MelWeightMatrix(OperatorRules):
 
 
 @describes("AffineGrid")
-class AffineGrid(OperatorRules):
+class AffineGrid(SizedByVector):
     """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return 3 * size_of(arrays[1])

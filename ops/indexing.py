@@ -27,19 +27,19 @@ from .rules import (
     Moving,
     OperandRanks,
     OperatorRules,
+    RankOfFirst,
     Shapes,
+    SizedByVector,
     Total,
     describes,
 )
 
 
 @describes("Compress")
-class Compress(PassesAxes, Moving):
+class Compress(PassesAxes, SizedByVector, Moving):
     """Compress, from opset 9 on."""
 
     steered_by: ClassVar[tuple[int, ...] | None] = ()
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     why_unbatchable: ClassVar[str] = "takes elements off any axis"
 
@@ -188,7 +188,7 @@ class GatherND(Moving):
         _prove_tuples(premises)
 
 
-class Scattering(OperatorRules):
+class Scattering(RankOfFirst):
     """Operator that writes updates into a copy of data.
 
     A reduction (from opset 16 on) combines them.
@@ -213,9 +213,6 @@ class Scattering(OperatorRules):
         if node.attribute("reduction", b"none") != b"none":
             return [None]
         return [join(inputs[0].bounds, inputs[2].bounds)]
-
-    def rank(self, node: Node, output: int) -> RankAnswer:
-        return rank_of_first(node)
 
 
 @describes("ScatterElements", "Scatter")

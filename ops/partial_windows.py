@@ -47,7 +47,8 @@ def _of_user(user: Node | Graph, batch: Batch, axis: int, length: int) -> Short:
     if (one is part) == (other is part):
         return Short.RUNS
     second = other is part
-    sizes = _sizes(one if second else other)
+    constant = getattr(one if second else other, "constant", None)
+    sizes = [] if constant is None else list(constant.dims)
     if user.is_op("MatMul"):
         # The axes that are multiplied are never repeated.
         at = axis - max(rank - 2, 0) if second else axis - (rank - 1)
@@ -56,12 +57,6 @@ def _of_user(user: Node | Graph, batch: Batch, axis: int, length: int) -> Short:
     place = axis - rank
     repeats = len(sizes) >= -place and sizes[place] == length
     return Short.REPEATS if repeats else Short.RUNS
-
-
-def _sizes(value: Value | None) -> list[int]:
-    """The shape of a constant; none for others."""
-    constant = None if value is None else value.constant
-    return [] if constant is None else list(constant.dims)
 
 
 def repeated(batch: Batch, start: Value, steps: Value, axis: int) -> Value:

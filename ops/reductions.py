@@ -20,21 +20,18 @@ from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .ragged import counted_elements, filled, reduced_away
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
-from .rules import ONE_NUMBER, VECTOR, KeepsShape, OperandRanks, Shapes, describes
+from .rules import ONE_NUMBER, KeepsShape, OperandRanks, Shapes, SizedByVector, describes
 from .schema_queries import formal_inputs
 
 
 @describes("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
 @describes("ReduceMax", "ReduceMin", roundings=0)
-class Reduction(PassesAxes):
+class Reduction(PassesAxes, SizedByVector):
     """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
 
     For all trips at once onnxruntime may add floats up in another order, as it has a kernel for
     each arrangement of the axes: a sum along the first axis of a matrix is one of those.
     """
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
@@ -213,13 +210,11 @@ class ArgExtreme(PassesAxes):
 
 
 @describes("TopK")
-class TopK(PassesAxes):
+class TopK(PassesAxes, SizedByVector):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
 
     roundings: ClassVar[int | None] = 0
     axis: ClassVar[int | None] = -1
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [None, _position(inputs, node.attribute("axis", -1))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,9 +17,19 @@ from .axes import ONE, AxisMap, positions, stretched
 from .axis_map import Named, PassesAxes, Rowwise
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
-from .output_growth import times
 from .ranks import RankAnswer, RankOf, length_of, rank_of_first, rank_without, written_axes
-from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Shapes, Total, describes
+from .rules import (
+    ONE_NUMBER,
+    Growing,
+    KeepsShape,
+    Moving,
+    OperandRanks,
+    RankOfFirst,
+    Shapes,
+    SizedByVector,
+    Total,
+    describes,
+)
 
 
 @describes("Identity")
@@ -105,12 +115,9 @@ class Flatten(Moving):
 
 
 @describes("Reshape")
-class Reshape(Moving):
+class Reshape(SizedByVector, Moving):
     """Reshape: from opset 5 on an input holds the new shape, in which 0 copies an axis unless
     allowzero (from opset 14 on) says otherwise, and -1 stands for the rest."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         target = vector(inputs[1]) if len(inputs) > 1 else None
@@ -215,11 +222,8 @@ def _checked(premises: Premises, target: Sequence[Dimension], source: Shape) -> 
 
 
 @describes("Squeeze")
-class Squeeze(PassesAxes, Moving):
+class Squeeze(PassesAxes, SizedByVector, Moving):
     """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
@@ -308,11 +312,8 @@ class Unsqueeze(Moving):
 
 
 @describes("Expand")
-class Expand(Moving):
+class Expand(Growing, Moving):
     """Expand, from opset 8 on: data and new shape broadcast in both directions."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, target = inputs[0].dims, vector(inputs[1])
@@ -328,9 +329,6 @@ class Expand(Moving):
         for dim in target:
             at_least(dim, 0, "an axis of the new shape")
         broadcast([premises.shape(0), target])
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return times(arrays[0], arrays[1])
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         target, count = batch.fixed(1), batch.length(1).value
@@ -348,11 +346,8 @@ class Expand(Moving):
 
 
 @describes("Tile")
-class Tile(Moving):
+class Tile(Growing, RankOfFirst, Moving):
     """Tile: from opset 6 on an input holds the repeats, one for each axis."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         repeats = vector(inputs[1])
@@ -366,9 +361,6 @@ class Tile(Moving):
         require(len(repeats) == len(premises.shape(0)), f"{premises.name(1)} may not fit the rank")
         require(all(count >= 0 for count in repeats), f"{premises.name(1)} holds a negative number")
 
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return times(arrays[0], arrays[1])
-
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         repeats = vector(inputs[1])
         if not repeats or repeats[axis] != 1:
@@ -381,6 +373,3 @@ class Tile(Moving):
         assert repeats is not None
         repeats = batch.emit.concat([batch.vector(1), repeats], 0, batch.label("_repeats"))
         return batch.same([batch.require(0).value, repeats])
-
-    def rank(self, node: Node, output: int) -> RankAnswer:
-        return rank_of_first(node)

@@ -20,6 +20,7 @@ from .agreement import are_ordinary, are_usual
 from .axes import AxisMap
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .cost_estimates import EACH, FEW, elements
+from .output_growth import times
 from .ranks import RankAnswer, rank_of_first
 
 OLDEST_OPSET = 9
@@ -247,7 +248,28 @@ class Total(OperatorRules):
         """There is nothing to prove."""
 
 
-class KeepsShape(OperatorRules):
+class RankOfFirst(OperatorRules):
+    """Rules of an operator whose first output has the rank of the first input."""
+
+    def rank(self, node: Node, output: int) -> RankAnswer:
+        return super().rank(node, output) if output else rank_of_first(node)
+
+
+class SizedByVector(OperatorRules):
+    """Rules of an operator whose second input is a vector of sizes, axes or factors."""
+
+    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
+    sized_by: ClassVar[tuple[int, ...]] = (1,)
+
+
+class Growing(SizedByVector):
+    """Rules of an operator that makes axes grow by factors, or to sizes."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return times(arrays[0], arrays[1])
+
+
+class KeepsShape(RankOfFirst):
     """Rules of an operator whose first output has the shape of the first input."""
 
     sized_like: ClassVar[tuple[int, ...] | None] = (0,)
@@ -255,9 +277,6 @@ class KeepsShape(OperatorRules):
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """The shape of the first input."""
         return [inputs[0].shape]
-
-    def rank(self, node: Node, output: int) -> RankAnswer:
-        return super().rank(node, output) if output else rank_of_first(node)
 
 
 class Moving(OperatorRules):

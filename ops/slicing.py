@@ -28,8 +28,17 @@ from .axes import AxisMap
 from .axis_map import Named, PassesAxes
 from .batching import Batch
 from .gather_batching import moving_slice
-from .output_growth import times
-from .rules import ONE_NUMBER, VECTOR, KeepsShape, Moving, OperandRanks, Shapes, describes
+from .rules import (
+    ONE_NUMBER,
+    VECTOR,
+    Growing,
+    KeepsShape,
+    Moving,
+    OperandRanks,
+    Shapes,
+    SizedByVector,
+    describes,
+)
 
 
 @describes("Concat")
@@ -71,11 +80,9 @@ class Concat(PassesAxes):
 
 
 @describes("Split")
-class Split(PassesAxes, Moving):
+class Split(PassesAxes, SizedByVector, Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
 
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
     axis: ClassVar[int | None] = 0
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
@@ -357,15 +364,10 @@ class Pad(PassesAxes):
 
 
 @describes("CenterCropPad")
-class CenterCropPad(PassesAxes):
+class CenterCropPad(PassesAxes, Growing):
     """CenterCropPad, from opset 18 on."""
 
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return times(arrays[0], arrays[1])
 
     def prove_safe(self, premises: Premises) -> None:
         rank, sizes = len(premises.shape(0)), premises.numbers(1)

@@ -21,7 +21,17 @@ from .dynamic_shape_batching import axis_size, numbered
 from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
 from .ranks import RankAnswer, length_of, rank_of_first
-from .rules import SCALAR, VECTOR, OperandRanks, OperatorRules, Shapes, describes
+from .rules import (
+    SCALAR,
+    VECTOR,
+    Growing,
+    OperandRanks,
+    OperatorRules,
+    RankOfFirst,
+    Shapes,
+    SizedByVector,
+    describes,
+)
 
 
 def _prove_fits(
@@ -201,11 +211,8 @@ class GlobalPool(Rowwise):
 
 
 @describes("Upsample")
-class Upsample(OperatorRules):
+class Upsample(SizedByVector, RankOfFirst):
     """Upsample, up to opset 9: in opset 9 an input holds the scales."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Test that no integers are interpolated, whose rounding is open."""
@@ -214,9 +221,6 @@ class Upsample(OperatorRules):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return times(arrays[0], arrays[1] if len(arrays) > 1 else node.attribute("scales", 1))
-
-    def rank(self, node: Node, output: int) -> RankAnswer:
-        return rank_of_first(node)
 
 
 @describes("Resize")
@@ -242,15 +246,12 @@ class Resize(Upsample):
                 raise Unbatchable("may resize the batch")
         elif batch.operand(3) is not None:
             others[2] = _sizes_of_all(batch)
-        elif not _keeps_batch(batch):
-            raise Unbatchable("may resize the batch")
+        else:
+            scales = batch.require(2).value.constant
+            if scales is None or not scales.is_readable or not bool(scales.numpy()[:1] == 1):
+                raise Unbatchable("may resize the batch")
         (images,) = batch.same([joined(batch, 0), *others])
         return [parted(batch, images)]
-
-
-def _keeps_batch(batch: Batch) -> bool:
-    scales = batch.require(2).value.constant
-    return scales is not None and scales.is_readable and bool(scales.numpy()[:1] == 1)
 
 
 def _sizes_of_all(batch: Batch) -> Value:
@@ -266,14 +267,11 @@ def _sizes_of_all(batch: Batch) -> Value:
 
 
 @describes("Col2Im")
-class Col2Im(Rowwise):
+class Col2Im(Rowwise, Growing):
     """Col2Im, from opset 18 on."""
 
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1, 2)
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return times(arrays[0], arrays[1])
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(10_000 * arrays[0].size + EACH * self.growth(node, arrays))

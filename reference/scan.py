@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ class Scan(ControlFlow):
         context: Any = None,
         attributes: Any = None,
         num_scan_inputs: int = 0,
-        directions: Sequence[int] | None = None,
         **options: Any,
     ) -> tuple[Any, ...]:
         body = self.bodies["body"]
@@ -30,7 +28,7 @@ class Scan(ControlFlow):
         if self.opsets.get("", 9) < 9:
             lengths, *rest = inputs
             states, scanned = self._split(body, rest, num_scan_inputs)
-            flags = self._flags(directions, num_scan_inputs, "directions")
+            flags = self._flags(options, "directions", num_scan_inputs)
             return scan_8(run, lengths, states, scanned, flags)
         states, scanned = self._split(body, list(inputs), num_scan_inputs)
         return self._scan_9(run, states, scanned, options)
@@ -60,12 +58,8 @@ class Scan(ControlFlow):
     ) -> tuple[Any, ...]:
         outputs = run.body.output_count - len(states)
         in_axes = self._axes(options, "scan_input_axes", [s.ndim for s in scanned])
-        in_flags = self._flags(
-            options.get("scan_input_directions"), len(scanned), "scan_input_directions"
-        )
-        out_flags = self._flags(
-            options.get("scan_output_directions"), outputs, "scan_output_directions"
-        )
+        in_flags = self._flags(options, "scan_input_directions", len(scanned))
+        out_flags = self._flags(options, "scan_output_directions", outputs)
         rows = [np.moveaxis(s, axis, 0) for s, axis in zip(scanned, in_axes, strict=True)]
         lengths = {len(row) for row in rows}
         if len(lengths) > 1:
@@ -98,9 +92,9 @@ class Scan(ControlFlow):
                 )
         return list(axes)
 
-    def _flags(self, values: Sequence[int] | None, count: int, name: str) -> list[bool]:
+    def _flags(self, options: dict[str, Any], name: str, count: int) -> list[bool]:
         """A directions attribute: one flag each, true for backward."""
-        values = values or [0] * count
+        values = options.get(name) or [0] * count
         if len(values) != count or not set(values) <= {0, 1}:
             raise EvaluationError(f"{name} must hold {count} entries, each 0 or 1: {list(values)}")
         return [bool(value) for value in values]

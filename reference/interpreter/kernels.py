@@ -185,37 +185,25 @@ def _function_kernel(
     environment: Environment,
     defaults: Sequence[onnx.AttributeProto] = (),
 ) -> Kernel:
+    """The kernel of a call. Functions that call each other twice make as many calls as 2 to the
+    power of their depth, so the evaluator of a body is made once for calls with the same
+    attributes."""
     if len(node.input) > len(function.input) or len(node.output) > len(function.output):
         raise EvaluationError(
             f"{label(node)}: the function has {len(function.input)} inputs and "
             f"{len(function.output)} outputs, the call more"
         )
-    body = _body(node, function, environment, defaults)
-    return Call(label(node), list(function.input), len(node.output), body)
-
-
-def _body(
-    node: onnx.NodeProto,
-    function: onnx.FunctionProto,
-    environment: Environment,
-    defaults: Sequence[onnx.AttributeProto],
-) -> Callable[[], Any]:
-    """The evaluator of a function's body, made when it is called for. Functions that call each
-    other twice make as many calls as 2 to the power of their depth, so it is made once for calls
-    with the same attributes."""
-    key = function_key(function)
-    attributes = [*defaults, *node.attribute]
+    key, attributes = function_key(function), [*defaults, *node.attribute]
     inner = replace(environment, opsets=_imports(function))
     body = functools.cache(lambda: environment.run_graph(specialize(function, attributes), inner))
     if environment.functions.get(key) is not function:
         body()  # of an operator's own definition: it ends soon
-        return body
+        return Call(label(node), list(function.input), len(node.output), body)
     texts = tuple(a.SerializeToString(deterministic=True) for a in attributes)
-    call_key = (key, texts, id(environment.operators))
-    if call_key not in environment.bodies:
-        environment.bodies[call_key] = body
+    shared = environment.bodies.setdefault((key, texts, id(environment.operators)), body)
+    if shared is body:
         environment.waiting.append(body)
-    return environment.bodies[call_key]
+    return Call(label(node), list(function.input), len(node.output), shared)
 
 
 def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment) -> Kernel:
