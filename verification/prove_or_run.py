@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..display import OnProgress, silent
@@ -16,8 +16,11 @@ from .runs.options import RuntimeChoice, VerifyOptions
 from .runs.verdict import Verdict
 
 if TYPE_CHECKING:
+    import onnx
+
     from ..facts.named_dimensions import Dims, Shapes
     from ..runtimes.feeds import Given
+    from ..runtimes.source import Source
     from ..runtimes.workers import Workers
     from .proof import Proof
     from .runs.sample_shapes import SampleShapes
@@ -191,14 +194,26 @@ def compare(
         proof, verdict = None, None
         if options.prove is not False:
             on_progress("verifying", "proof", 0, 0)
-            pair = _Pair(before, after, base_dir)
-            proof = pair.same() if not (options.asks_for_runs or bound) else None
+            from ..runtimes.source import Source
+            from .proof import prove as decide
+
+            sources = [Source(model, base_dir) for model in (before, after)]
+            protos = [source.proto for source in sources]
+            is_brief = options.prove == "only"
+            proof = _same(after, protos) if not (options.asks_for_runs or bound) else None
             if proof is None:
-                proof = pair.proof(bound, shapes, brief=options.prove == "only", loaded=loaded)
+                subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
+                subject |= {"brief": is_brief, "loaded": loaded, "messages": protos}
+                proof = decide(before, after, **subject)
             _log.info("the proof is %s: %s", proof.status, proof.reason)
-            if options.prove == "only":
-                verdict = pair.verdict(proof)
-            elif not options.asks_for_runs and pair.is_enough(proof):
+            if is_brief:
+                verdict = _without_runs(proof, sources)
+            elif (
+                proof.proved
+                and not options.asks_for_runs
+                # A proof does not cover faults that ONNX's checker reports.
+                and (proof.reason == _SAME or not sources[1].fault)
+            ):
                 verdict = Verdict("equal", PROVED, proof=proof)
         if verdict is None:
             from .runs.verify import run
@@ -211,81 +226,33 @@ def compare(
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
 
 
-class _Pair:
-    """Two models for a proof, each serialized once.
+def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None:
+    """The proof of an unchanged model; None for others. A loaded model is well formed."""
+    from .proof import Proof
 
-    Args:
-        before: the original.
-        after: the rewrite.
-        base_dir: the folder of the external data of models given in memory.
+    start = time.perf_counter()
+    if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
+        return None
+    size = protos[0].ByteSize()
+    if size != protos[1].ByteSize() or size > _LARGE or external_tensors(protos[0]):
+        return None
+    one, other = (proto.SerializeToString(deterministic=True) for proto in protos)
+    return Proof("proved", _SAME, seconds=time.perf_counter() - start) if one == other else None
+
+
+def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
+    """The verdict of a proof alone: nothing is run.
+
+    A rewrite is invalid only if its original was valid: some models run that the checker refuses.
     """
-
-    def __init__(self, before: ModelSource, after: ModelSource, base_dir: BaseDir) -> None:
-        from ..runtimes.source import Source
-
-        self._before, self._after = before, after
-        self._base_dir = base_dir
-        self._sources = Source(before, base_dir), Source(after, base_dir)
-
-    def same(self) -> Proof | None:
-        """Return the proof of an unchanged model; None for others. A loaded model is well
-        formed."""
-        start = time.perf_counter()
-        after = self._after
-        if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
-            return None
-        old, new = (source.proto for source in self._sources)
-        size = old.ByteSize()
-        if size != new.ByteSize() or size > _LARGE or external_tensors(old):
-            return None
-        old_bytes, new_bytes = (m.SerializeToString(deterministic=True) for m in (old, new))
-        if old_bytes != new_bytes:
-            return None
-        from .proof import Proof
-
-        return Proof("proved", _SAME, seconds=time.perf_counter() - start)
-
-    def proof(
-        self,
-        bound: Mapping[str, Any] | None,
-        shapes: Shapes | None,
-        *,
-        brief: bool,
-        loaded: bool,
-    ) -> Proof:
-        """Return the proof; options as in `verification.proof.prove`."""
-        from .proof import prove as decide
-
-        return decide(
-            self._before,
-            self._after,
-            bound=bound,
-            shapes=shapes,
-            base_dir=self._base_dir,
-            brief=brief,
-            loaded=loaded,
-            messages=[source.proto for source in self._sources],
-        )
-
-    def verdict(self, proof: Proof) -> Verdict:
-        """Return the verdict of a proof alone: nothing is run.
-
-        A rewrite is invalid only if its original was valid: some models run that the checker
-        refuses.
-        """
-        if proof.status == "refuted":
-            return Verdict("different", proof.reason, proof=proof)
-        before, after = self._sources
-        fault = "" if proof.reason == _SAME else after.fault
-        if fault and not before.fault:
-            return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
-        if proof.proved:
-            return Verdict("equal", PROVED, proof=proof)
-        return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
-
-    def is_enough(self, proof: Proof) -> bool:
-        """Test whether a proof suffices: it does not cover faults that ONNX's checker reports."""
-        return proof.proved and (proof.reason == _SAME or not self._sources[1].fault)
+    if proof.status == "refuted":
+        return Verdict("different", proof.reason, proof=proof)
+    fault = "" if proof.reason == _SAME else sources[1].fault
+    if fault and not sources[0].fault:
+        return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
+    if proof.proved:
+        return Verdict("equal", PROVED, proof=proof)
+    return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
 
 
 def with_sample_shapes(

@@ -309,16 +309,14 @@ def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
     """Check that an input can be generated, where `total` is its bytes with those before."""
     text = type_text(proto)
     if _innermost(proto).elem_type == TensorProto.UNDEFINED:
-        raise DrawError(
-            f"input '{name}' of type '{text}' cannot be drawn; give inputs with"
-            f" {by('--inputs FILE.npz')}"
-        )
-    if total > _LARGEST:
+        fault = " cannot be drawn"
+    elif total > _LARGEST:
         with_ = "" if total == _bytes(proto) else ", with the inputs before it,"
-        raise DrawError(
-            f"input '{name}' of type '{text}'{with_} is too large to be drawn; give inputs with"
-            f" {by('--inputs FILE.npz')}"
-        )
+        fault = f"{with_} is too large to be drawn"
+    else:
+        return
+    inputs = by("--inputs FILE.npz")
+    raise DrawError(f"input '{name}' of type '{text}'{fault}; give inputs with {inputs}")
 
 
 def _bytes(proto: onnx.TypeProto) -> int:

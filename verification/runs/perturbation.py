@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -42,57 +43,48 @@ def nudge(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
     except Exception as error:  # noqa: BLE001 - C++ lets out anything
         _ = reason(error)
         return None
-    Nudging(seed).graph(copy.graph)
+    _nudge_graph(copy.graph, seed, itertools.count(1))
     return copy
 
 
-class Nudging:
-    """Perturbation of one model.
+def _nudge_graph(graph: onnx.GraphProto, seed: int, numbers: Iterator[int]) -> None:
+    """Perturb a graph and the bodies of its nodes."""
+    infos = (*graph.value_info, *graph.output)
+    types = {info.name: info.type.tensor_type.elem_type for info in infos}
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        fields = node.attribute
+        bodies = [
+            *(a.g for a in fields if a.HasField("g")),
+            *(g for a in fields for g in a.graphs),
+        ]
+        for body in bodies:
+            _nudge_graph(body, seed, numbers)
+        nodes.append(node)
+        rules = rules_of(Operator(node.op_type, domain=node.domain))
+        if bodies or rules.fixed_roundings() == 0:
+            continue
+        for place, name in enumerate(node.output):
+            if types.get(name) in _EPSILONS:
+                nodes.extend(_moved(node, place, types[name], seed, next(numbers)))
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies)
 
-    Args:
-        seed: of the random factors.
-    """
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._count = 0
-
-    def graph(self, graph: onnx.GraphProto) -> None:
-        """Perturb a graph and the bodies of its nodes."""
-        infos = (*graph.value_info, *graph.output)
-        types = {info.name: info.type.tensor_type.elem_type for info in infos}
-        nodes: list[onnx.NodeProto] = []
-        for node in graph.node:
-            fields = node.attribute
-            bodies = [
-                *(a.g for a in fields if a.HasField("g")),
-                *(g for a in fields for g in a.graphs),
-            ]
-            for body in bodies:
-                self.graph(body)
-            nodes.append(node)
-            rules = rules_of(Operator(node.op_type, domain=node.domain))
-            if bodies or rules.fixed_roundings() == 0:
-                continue
-            for place, name in enumerate(node.output):
-                if types.get(name) in _EPSILONS:
-                    nodes.extend(self._moved(node, place, types[name]))
-        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
-        del graph.node[:]
-        graph.node.extend(copies)
-
-    def _moved(self, node: onnx.NodeProto, place: int, elem_type: int) -> Iterator[onnx.NodeProto]:
-        """Yield nodes that multiply an output by a random factor next to 1."""
-        self._count += 1
-        name, label = node.output[place], f"straightline_nudged_{self._count}"
-        node.output[place] = label
-        dtype = helper.tensor_dtype_to_np_dtype(elem_type)
-        for part, number in (("epsilon", _EPSILONS[elem_type]), ("one", 1.0)):
-            value = numpy_helper.from_array(np.array(number, dtype))
-            yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
-        seed = float(self._seed * 1000 + self._count)
-        outputs = [f"{label}_drawn"]
-        yield helper.make_node("RandomUniformLike", [label], outputs, low=-1.0, high=1.0, seed=seed)
-        yield helper.make_node("Mul", [f"{label}_drawn", f"{label}_epsilon"], [f"{label}_by"])
-        yield helper.make_node("Add", [f"{label}_by", f"{label}_one"], [f"{label}_factor"])
-        yield helper.make_node("Mul", [label, f"{label}_factor"], [name])
+def _moved(
+    node: onnx.NodeProto, place: int, elem_type: int, seed: int, number: int
+) -> Iterator[onnx.NodeProto]:
+    """Yield nodes that multiply an output by a random factor next to 1."""
+    name, label = node.output[place], f"straightline_nudged_{number}"
+    node.output[place] = label
+    dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+    for part, factor in (("epsilon", _EPSILONS[elem_type]), ("one", 1.0)):
+        value = numpy_helper.from_array(np.array(factor, dtype))
+        yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
+    start = float(seed * 1000 + number)
+    outputs = [f"{label}_drawn"]
+    yield helper.make_node("RandomUniformLike", [label], outputs, low=-1.0, high=1.0, seed=start)
+    yield helper.make_node("Mul", [f"{label}_drawn", f"{label}_epsilon"], [f"{label}_by"])
+    yield helper.make_node("Add", [f"{label}_by", f"{label}_one"], [f"{label}_factor"])
+    yield helper.make_node("Mul", [label, f"{label}_factor"], [name])

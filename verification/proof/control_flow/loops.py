@@ -168,14 +168,7 @@ class EmptyScanOutputs:
         Raises:
             OpenError: runtimes may differ.
         """
-        elem_type, sizes = self._declaration(1 + k)
-        if not all(sizes or ()):
-            self._require_no_number(1 + k, sizes)
-        return Fact(elem_type, tuple(map(Dimension.constant, sizes or ())))
-
-    def _declaration(self, index: int) -> tuple[int, list[int] | None]:
-        """Element type and sizes, 0 where unknown; None if the rank is unknown."""
-        step, types = self._step, self._execution.element_types
+        index, step, types = 1 + k, self._step, self._execution.element_types
         reader = reader_of(step.bodies["body"])
         inferred = None if types is None else types.of(step.node, index)
         try:
@@ -186,21 +179,18 @@ class EmptyScanOutputs:
             elem_type = self._in_body[index].elem_type
         if not elem_type:
             raise OpenError(f"{label(step.node)}: its type is unknown if there is no iteration")
-        if inferred is None or not inferred.HasField("shape"):
-            return elem_type, None
-        return elem_type, [dim.dim_value for dim in inferred.shape.dim]
-
-    def _require_no_number(self, index: int, sizes: list[int] | None) -> None:
-        """Require that sizes without a number are known to have none."""
-        shape = self._in_body[index].shape
-        same_rank = shape is not None and len(shape) == len(sizes or ())
-        if not same_rank or any(
-            not number and dim.value for number, dim in zip(sizes or (), shape or (), strict=True)
+        sizes = [] if inferred is None else [dim.dim_value for dim in inferred.shape.dim]
+        shape = () if all(sizes) else self._in_body[index].shape
+        if not all(sizes) and (
+            shape is None
+            or len(shape) != len(sizes)
+            or any(not number and dim.value for number, dim in zip(sizes, shape, strict=True))
         ):
             raise OpenError(
-                f"{label(self._step.node)}: without an iteration runtimes may give its scan output"
+                f"{label(step.node)}: without an iteration runtimes may give its scan output"
                 " other sizes"
             )
+        return Fact(elem_type, tuple(map(Dimension.constant, sizes)))
 
     @lazy_property
     def _in_body(self) -> list[Fact]:
