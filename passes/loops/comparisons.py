@@ -103,9 +103,7 @@ class ConditionReader:
     def is_exact(self, test: Comparison, before: bool) -> bool:
         """Test for a comparison without overflow, and without rounding but that of a 32-bit bound.
 
-        Args:
-            test: the comparison.
-            before: true if the initial condition compares the start.
+        `before` is true if the initial condition compares the start.
         """
         counter, near = test.counter, _is_small(test.bound)
         first = 0 if counter.start is None else integer(counter.start)
@@ -115,7 +113,7 @@ class ConditionReader:
         if self.is_wide(test):
             if counter.step != 1 or first is None or not small:
                 return False
-            if not near and self._is_narrow(counter):
+            if not near and counter.start is not None and self._elem_type(counter.start) == _INT32:
                 return False  # wraps before the bound
             return near or (not test.rounded and first >= 0 and first + test.shift() >= 0)
         return True
@@ -124,11 +122,10 @@ class ConditionReader:
         """Test for a bound or counter that is no int32, so that int64 may overflow."""
         start = comparison.counter.start
         values = [comparison.bound] if start is None else [comparison.bound, start]
-        return any(self.inference.fact(v).elem_type != _INT32 for v in values)
+        return any(self._elem_type(value) != _INT32 for value in values)
 
-    def _is_narrow(self, counter: Counter) -> bool:
-        start = counter.start
-        return start is not None and self.inference.fact(start).elem_type == _INT32
+    def _elem_type(self, value: Value) -> int:
+        return self.inference.fact(value).elem_type
 
     def _counter(self, value: Value) -> Counter | None:
         added = self._addition(value)
@@ -196,7 +193,7 @@ class ConditionReader:
             source, to = value.producer.inputs[0], value.producer.op.attributes["to"].i
             if source is None:
                 break
-            if to not in _WIDER.get(self.inference.fact(source).elem_type or 0, ()):
+            if to not in _WIDER.get(self._elem_type(source), ()):
                 break
             rounded |= to == _FLOAT
             value = skip_identities(source)

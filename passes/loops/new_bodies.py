@@ -27,14 +27,9 @@ def add_input(body: Graph, like: Value, inference: ShapeInference) -> Value:
 
 
 def all_labels(node: Node, results: Sequence[Value], suffix: str = "") -> list[str]:
-    """Labels for all outputs of a new Loop or Scan.
+    """Labels for all outputs of a new Loop or Scan, from the original's.
 
     Also for outputs that the original omits: onnxruntime rejects some nodes that omit one.
-
-    Args:
-        node: the original.
-        results: the body's outputs for them.
-        suffix: appended to the labels of its outputs.
     """
     outputs = [*node.outputs, *[None] * (len(results) - len(node.outputs))]
     return [

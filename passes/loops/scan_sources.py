@@ -29,13 +29,7 @@ class ScanSources:
         self.backward: list[bool] = []
 
     def add(self, selection: Selection, rank: int, whole: bool) -> None:
-        """Scan the elements of a selection.
-
-        Args:
-            selection: the elements.
-            rank: the rank of their source.
-            whole: true for all elements along the axis.
-        """
+        """Scan the elements of a selection; `whole` if they are all along the axis."""
         source, axis = selection.source, selection.axis
         tensor = self.loop_view.body.initializers.get(source)
         if tensor is not None:

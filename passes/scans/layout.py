@@ -60,12 +60,7 @@ class ScanLayout:
 
 
 def read_scan(node: Node, version: int) -> ScanLayout:
-    """Read the layout of a Scan without an obstacle of `unreadable`.
-
-    Args:
-        node: the Scan.
-        version: the opset of its model: 8, or any later one.
-    """
+    """Read the layout of a Scan that is not `unreadable`."""
     first = 1 if version == 8 else 0
     count = node.attribute("num_scan_inputs", 0)
     inputs = tuple(value for value in node.inputs[first:] if value is not None)
@@ -112,13 +107,10 @@ def add_holder(
     """Add a node whose graphs `Graph.add_body` adds later.
 
     Args:
-        graph: the graph of the new node.
+        graph, name: the graph and the label of the new node.
         like: the source of operator type, domain, doc string and metadata.
-        attributes: its attributes apart from the graphs.
-        bodies: the names of the attributes that hold graphs.
-        inputs: its operands.
-        outputs: the labels of its outputs.
-        name: its own label.
+        attributes, bodies: its other attributes, and the names of those that hold graphs.
+        inputs, outputs: its operands, and the labels of its outputs.
     """
     kind = onnx.AttributeProto.GRAPH
     messages = [attribute_message(key, value) for key, value in attributes.items()]

@@ -173,8 +173,7 @@ class _Rows:
         """The results of a row in the order of the Scan's outputs; None where one is omitted.
 
         Args:
-            graph: the graph of the new nodes.
-            inputs: initial states and scan inputs, without the batch axis.
+            graph, inputs: the graph of the new nodes, and states and scan inputs without the batch.
             length: that of the row, int64 of shape [1]; None for a full row.
         """
         if length is None or self.padding is None:

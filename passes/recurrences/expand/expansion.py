@@ -94,9 +94,9 @@ class Direction:
             values.update(zip(peepholes, parts, strict=True))
         return [values[name] for name in names]
 
-    def template(self, into: Graph, fold: Fold | None) -> Template:
+    def template(self, into: Graph) -> Template:
         """The template of its step."""
-        return Template(self.step, into, fold=fold, keep_infos=False)
+        return Template(self.step, into, fold=self.expansion.fold, keep_infos=False)
 
 
 class Expansion:
@@ -168,12 +168,7 @@ class Expansion:
         return self._parts[index][number]
 
     def initial(self, number: int, whole: bool) -> list[Value]:
-        """The initial states of a direction.
-
-        Args:
-            number: the index of the direction.
-            whole: emit all rows; otherwise one row of zeros stands for all.
-        """
+        """The initial states of a direction; unless `whole`, one row of zeros stands for all."""
         node, axis = self.layer.node, 1 if self.layer.batch_first else 0
         return [
             self.zeros((self.layer.hidden,), whole)

@@ -96,7 +96,7 @@ class _StepScan:
         """Emit the states after a step, and its output."""
         count, emit = len(self.of.layer.states), Builder(body)
         old, projection = inputs[:count], inputs[-1]
-        template = self.direction.template(body, self.of.fold)
+        template = self.direction.template(body)
         new = visible = template.instantiate([*old, projection, *self.weights])
         if self.ends is not None:
             alive = emit.add("Less", [inputs[count], self.ends], "alive")

@@ -58,7 +58,7 @@ class UnrolledSteps:
         states = self.of.initial(direction.number, whole)
         if not self.steps:
             return [], states
-        template = direction.template(self.of.graph, self.of.fold)
+        template = direction.template(self.of.graph)
         projections, hidden = self.projections(direction, by_rows), list[Value]()
         name = f"_{direction.number}" if len(self.of.directions) > 1 else ""
         for step in range(self.steps)[:: -1 if direction.backward else 1]:

@@ -75,8 +75,7 @@ class Packing:
 
     Args:
         emit: the builder of the nodes.
-        counts: 1 for live iterations, else 0: [trips, batch, 1] of int64, with one element at
-            least.
+        counts: 1 for live iterations, else 0: int64, [trips, batch, 1], of one element at least.
     """
 
     def __init__(self, emit: Builder, counts: Value) -> None:

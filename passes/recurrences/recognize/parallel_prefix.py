@@ -32,10 +32,8 @@ def parallel_prefix(
     """Emit the reduction of each prefix of rows by an associative operator.
 
     Args:
-        emit: the builder of the nodes.
-        op: the operator on two rows, the earlier one first.
-        rows: the rows along the first axis, at least one.
-        row: the fact of one row.
+        emit, op: the builder of the nodes, and the operator on two rows, the earlier one first.
+        rows, row: the rows along the first axis, at least one, and the fact of one.
         most: the maximum number of rows; None if known only at run time. Then a Loop runs the few
             steps.
         straight: emit steps for all lengths instead of a Loop.
