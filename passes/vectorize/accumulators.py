@@ -80,7 +80,7 @@ def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | 
         return Write(state, node, others[0])
     if node.is_op("ScatterND", "ScatterElements") and _replaces(node):
         index, element = others
-        test = injective.is_injective if node.is_op("ScatterND") else injective.is_distinct
+        test = injective.is_injective if node.is_op("ScatterND") else injective.is_one_number
         return Write(state, node, element, index) if test(index) else None
     return None
 
@@ -189,7 +189,7 @@ def _is_whole(write: Write, index: Fact, element: Fact, feeding: Feeding) -> boo
     if element.shape is None or not feeding.is_number(index):
         return False
     buffer = feeding.same(write.state.initial).fact.shape
-    return buffer == (feeding.trip_dimension(), *element.shape[inner:])
+    return buffer == (feeding.trip_dimension, *element.shape[inner:])
 
 
 def _concat_all(

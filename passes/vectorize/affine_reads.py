@@ -24,14 +24,6 @@ class Index:
     start: Dimension
     step: int
 
-    def plus(self, number: Dimension) -> Index:
-        """Add a number."""
-        return Index(self.start + number, self.step)
-
-    def negate(self) -> Index:
-        """Change the sign."""
-        return Index(-self.start, -self.step)
-
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
@@ -99,24 +91,20 @@ _ONE_ELEMENT = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
 
 def _transfer(node: Node, indices: dict[Value, Index], inference: ShapeInference) -> Index | None:
     """The transfer function of a node on induction variables; None for other outputs."""
-    if node.is_op(*_ONE_ELEMENT):
-        return indices.get(node.inputs[0]) if node.inputs[0] is not None else None
-    if node.is_op("Neg"):
-        index = indices.get(node.inputs[0]) if node.inputs[0] is not None else None
-        return None if index is None else index.negate()
-    if not node.is_op("Add", "Sub"):
+    first = node.inputs[0] if node.inputs else None
+    if node.is_op(*_ONE_ELEMENT, "Neg"):
+        index = None if first is None else indices.get(first)
+        return Index(-index.start, -index.step) if index and node.is_op("Neg") else index
+    second = node.inputs[1] if node.is_op("Add", "Sub") else None
+    if first is None or second is None or (first in indices) == (second in indices):
         return None
-    one, other = node.inputs
-    if one is None or other is None:
-        return None
-    if other in indices and one not in indices:
-        index = indices[other] if node.is_op("Add") else indices[other].negate()
-        number = element(inference.fact(one))
-        return index.plus(number) if isinstance(number, Dimension) else None
-    number = element(inference.fact(other)) if one in indices and other not in indices else None
+    sign = 1 if node.is_op("Add") else -1
+    number = element(inference.fact(second if first in indices else first))
     if not isinstance(number, Dimension):
         return None
-    return indices[one].plus(number if node.is_op("Add") else -number)
+    if first in indices:
+        return Index(indices[first].start + number * sign, indices[first].step)
+    return Index(number + indices[second].start * sign, indices[second].step * sign)
 
 
 class _Reader:

@@ -22,6 +22,7 @@ from ...ops.builder import Builder, RewriteError
 from ...ops.outputs import content_of
 from ...ops.ragged import padded
 from ...ops.randomness import find_random_in
+from ..scans.layout import move_axis
 from .accumulators import Write, final_value
 from .batched_inputs import Feeding
 from .dependence_graph import Vertex
@@ -100,12 +101,7 @@ class NodeBatcher(abc.ABC):
 
     def every(self, value: Value) -> Value:
         """The batched value, repeated if it is loop-invariant."""
-        operand = self.operand(value)
-        if operand.batched:
-            return operand.value
-        if operand.fact.shape is None:
-            raise Unbatchable(f"gives '{value.name}', whose rank is not known")
-        return spread(operand.value, len(operand.fact.shape), self.feeding.trips, self.emit)
+        return self.feeding.every(self.operand(value), value.name, self.emit)
 
     def compute_node(self, node: Node) -> None:
         """Compute a node for all iterations.
@@ -297,12 +293,12 @@ class Batcher(NodeBatcher):
         certain: bool,
         holder_rule: HolderRule,
     ) -> None:
-        extent = Extent(feeding.number, feeding.most_dimension(), certain)
+        extent = Extent(feeding.number, feeding.most_dimension, certain)
         super().__init__(feeding, feeding.emit, extent)
         self.loop_view = loop_view
         self._trip_by_trip = trip_by_trip
         self._holder_rule = holder_rule
-        self._trips = feeding.trip_dimension()
+        self._trips = feeding.trip_dimension
         self.operands = feeding.body_operands()
         self._values: dict[State, Value] = {}
         self._collected: dict[State, Value] = {}
@@ -392,8 +388,7 @@ class Batcher(NodeBatcher):
         if stacked.backward:
             value = self.feeding.reverse(value)
         rank = len(operand.fact.shape)
-        axis = stacked.axis % (rank + 1)
-        perm = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]
+        perm = move_axis(rank + 1, 0, stacked.axis % (rank + 1))
         return self.emit.transpose(value, perm, f"{stacked.result.name}_stacked")
 
     def _empty_axes(self, value: Value, axes: list[int]) -> Value:

@@ -7,12 +7,14 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.ranks import Ranks
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
 from ...facts.polynomial import Dimension
-from ...ir import Array, Graph, Model, Node, Value, captured_by
+from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, spread
 from ...ops.builder import Builder, Room
+from ..scans.layout import move_axis
 from .loop_view import LoopView, ScanInput
 from .memory import IterationMemory, MemoryBounds
 
@@ -20,19 +22,6 @@ OLDEST_OPSET = 11
 """The first opset with Range and negative axes."""
 
 _FROM_THE_END = np.iinfo(np.int64).min
-
-
-def around(node: Node) -> list[Value]:
-    """The outside values that a Loop or Scan reads, each once."""
-    operands = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
-    return list(dict.fromkeys(operands))
-
-
-def room_beside(body: Graph) -> Room:
-    """The memory limit of the scratch graph of a batched body."""
-    room = Room(0)
-    room.admit(100 + sum(len(graph) for graph in body.walk()))
-    return room
 
 
 _ONE = (Dimension.constant(1),)
@@ -75,7 +64,9 @@ class Feeding:
         assert graph is not None
         scratch = Model(onnx.ModelProto(ir_version=max(inference.model.ir_version, 4)))
         scratch.opset_imports = dict(graph.root.opset_imports)
-        self.emit = Builder(scratch.graph, room=room_beside(loop_view.body))
+        room = Room(0)
+        room.admit(100 + sum(len(graph) for graph in loop_view.body.walk()))
+        self.emit = Builder(scratch.graph, room=room)
         if self.emit.opset < OLDEST_OPSET:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}
@@ -124,7 +115,7 @@ class Feeding:
         """
         if dim.value is not None:
             return self.integers(dim.value)
-        for value in around(self.loop_view.node):
+        for value in reads_of(self.loop_view.node):
             shape = self.same(value).fact.shape or ()
             if dim in shape:
                 sizes = self.emit.add("Shape", [self.same(value).value], "sizes")
@@ -145,7 +136,7 @@ class Feeding:
         if loop_view.maximum is None:
             return self._length(loop_view.scan_inputs)
         count = self._vector(loop_view.maximum)
-        most = self.most_dimension()
+        most = self.most_dimension
         if most is None or most.less(0) is not False:
             count = self._at_least_none(count)
         if loop_view.start is None or self._starts:
@@ -194,10 +185,6 @@ class Feeding:
             raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
         return shape
 
-    @lazy_property
-    def _most_trips(self) -> int | None:
-        return self.most_trips()
-
     def require_room(self, what: str, fact: Fact) -> None:
         """Check the size of a batched value.
 
@@ -208,16 +195,15 @@ class Feeding:
         Raises:
             Unbatchable: a value over the limit.
         """
-        self.memory.require(what, fact, self._most_trips)
+        self.memory.require(what, fact, self.most_trips)
 
+    @property
     def most_trips(self) -> int | None:
         """The maximum trip count; None if known only at run time."""
-        if self.loop_view.maximum is None:
-            first = self.loop_view.scan_inputs[0]
-            return first.count(self._shape(first)).value
-        maximum = decided(self.same(self.loop_view.maximum).fact)
-        return None if maximum is None or maximum.size != 1 else max(int(maximum.item()), 0)
+        most = None if self.most_dimension is None else self.most_dimension.value
+        return None if most is None else max(most, 0)
 
+    @lazy_property
     def most_dimension(self) -> Dimension | None:
         """The maximum trip count, with symbols for sizes."""
         if self.loop_view.maximum is None:
@@ -226,13 +212,10 @@ class Feeding:
         most = element(self.same(self.loop_view.maximum).fact)
         return most if isinstance(most, Dimension) else None
 
+    @lazy_property
     def trip_dimension(self) -> Dimension | None:
         """The exact trip count; None if unknown."""
-        return self._trip_dimension
-
-    @lazy_property
-    def _trip_dimension(self) -> Dimension | None:
-        start, most = self.loop_view.start, self.most_dimension()
+        start, most = self.loop_view.start, self.most_dimension
         if most is None or most.less(0) is not False:
             return None
         return most if start is None or self._starts else None
@@ -313,15 +296,12 @@ class Feeding:
             raise Unbatchable("takes parts of a tensor of sizes that only run time tells")
         shape = self.integers(-1, size, *(number or 0 for number in sizes))
         pieces = self.emit.add("Reshape", [rows, shape], rows.name)
-        perm = [0, *range(2, axis + 2), 1, *range(axis + 2, len(rest) + 2)]
-        return self.emit.transpose(pieces, perm, rows.name)
+        return self.emit.transpose(pieces, move_axis(len(rest) + 2, 1, axis + 1), rows.name)
 
     def rows(self, source: Operand, axis: int, label: str) -> Value:
         """Move an axis of a value to the front."""
         rank = len(source.fact.shape or ())
-        axis %= rank
-        perm = [axis, *(other for other in range(rank) if other != axis)]
-        return self.emit.transpose(source.value, perm, label)
+        return self.emit.transpose(source.value, move_axis(rank, axis % rank, 0), label)
 
     def reverse(self, value: Value) -> Value:
         """Reverse the first axis of a value; a second reversal restores the value."""
@@ -337,15 +317,16 @@ class Feeding:
 
     # Batched values ------------------------------------------------------------------------------
 
-    def every(self, operand: Operand, what: str) -> Value:
+    def every(self, operand: Operand, what: str, emit: Builder | None = None) -> Value:
         """The batched value of an operand, repeated if it is loop-invariant.
 
         Args:
             operand: the operand.
             what: its name in errors.
+            emit: the builder of a body inside, if any.
         """
         if operand.batched:
             return operand.value
         if operand.fact.shape is None:
             raise Unbatchable(f"gives '{what}', whose rank is not known")
-        return spread(operand.value, len(operand.fact.shape), self.trips, self.emit)
+        return spread(operand.value, len(operand.fact.shape), self.trips, emit or self.emit)

@@ -31,7 +31,7 @@ class InjectiveIndices:
     def __init__(self, loop_view: LoopView, feeding: Feeding, certain: bool) -> None:
         self._loop_view = loop_view
         self._feeding = feeding
-        self._extent = Extent(feeding.number, feeding.most_dimension(), certain)
+        self._extent = Extent(feeding.number, feeding.most_dimension, certain)
         self._states = {state.argument: state for state in loop_view.states}
         self._moving: dict[Value, Index] | None = None
 
@@ -42,13 +42,13 @@ class InjectiveIndices:
         iteration.
         """
         body = self._loop_view.body
-        while not self._is_one_number(value):
+        while not self.is_one_number(value):
             node = value.producer
             if node is None or node.graph is not body:
                 return False
             if node.is_op("Concat"):
                 return self._joins_last(node) and any(
-                    v is not None and self._is_one_number(v) and self._is_there(v)
+                    v is not None and self.is_one_number(v) and self._is_there(v)
                     for v in node.inputs
                 )
             source = node.input(0)
@@ -58,10 +58,6 @@ class InjectiveIndices:
                 return False
             value = source
         return self._is_there(value)
-
-    def is_distinct(self, value: Value) -> bool:
-        """Test for equal elements that are distinct in every iteration."""
-        return self._is_one_number(value)
 
     def _is_there(self, value: Value) -> bool:
         """Test for a nonempty last axis."""
@@ -77,7 +73,8 @@ class InjectiveIndices:
         one, other = (self._feeding.inference.fact(v).shape for v in (source, value))
         return bool(one and other) and one[-1] == other[-1]  # type: ignore[index]
 
-    def _is_one_number(self, value: Value) -> bool:
+    def is_one_number(self, value: Value) -> bool:
+        """Test for equal elements that are distinct in every iteration."""
         body = self._loop_view.body
         while not self._is_moving(value):
             node = value.producer

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, is_named
 from ...facts.polynomial import Dimension, product
-from ...ir import Value, captured_by
+from ...ir import Value
 from ...limits import limit
 from ...ops.batching import Unbatchable
 from .loop_view import LoopView
@@ -92,23 +94,19 @@ class IterationMemory:
     def _largest_output(self) -> int:
         """The bytes of an iteration's largest scan output."""
         around = self._loop_view.around
-        sizes = [
-            bytes_of(self._inference.fact(one.result))
+        return self._largest(
+            one.result
             for one in self._loop_view.scan_outputs
             if one.output is not None and around.is_used(one.output)
-        ]
-        return max([0, *(size.value for size in sizes if size is not None and size.value)])
+        )
 
     def enough(self) -> int:
         """The limit that allows each value of the body."""
-        sizes = [
-            bytes_of(self._inference.fact(value))
-            for graph in self._loop_view.body.walk()
-            for node in graph.nodes()
-            for value in node.outputs
-            if value is not None
-        ]
-        return max([0, *(size.value for size in sizes if size is not None and size.value)])
+        nodes = (node for graph in self._loop_view.body.walk() for node in graph.nodes())
+        return self._largest(value for node in nodes for value in node.outputs)
+
+    def _largest(self, values: Iterable[Value | None]) -> int:
+        return max([size.value or 0 for size in self._sizes(values)], default=0)
 
     def growth(self, iterations: Dimension | None) -> str | None:
         """Describe how memory grows with unknown sizes, for a remark.
@@ -121,21 +119,17 @@ class IterationMemory:
         rows = [row for row in self._open if is_named(row)]
         if not rows or iterations is None or not is_named(iterations):
             return None
-        every = max([row * iterations for row in rows], key=_degree)
-        term = max(every.terms, key=len, default=())
-        if not term or any(_grows_as(size, term) for size in self._sizes_around()):
+        products = [row * iterations for row in rows]
+        every = max(products, key=lambda size: max(map(len, size.terms), default=0))
+        term, node = max(every.terms, key=len, default=()), self._loop_view.node
+        around = [*reads_of(node), *node.outputs]
+        if not term or any(_grows_as(size, term) for size in self._sizes(around)):
             return None
         return f"values of all of them take {every} bytes"
 
-    def _sizes_around(self) -> list[Dimension]:
-        node = self._loop_view.node
-        values: list[Value | None] = [*node.inputs, *captured_by(node), *node.outputs]
+    def _sizes(self, values: Iterable[Value | None]) -> list[Dimension]:
         sizes = [bytes_of(self._inference.fact(value)) for value in values if value is not None]
         return [size for size in sizes if size is not None]
-
-
-def _degree(size: Dimension) -> int:
-    return max(map(len, size.terms), default=0)
 
 
 def _grows_as(size: Dimension, term: tuple[str, ...]) -> bool:

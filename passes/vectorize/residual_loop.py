@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
 from ...ir import Node, Operator, Value, captured_by, copy_node, empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration
-from .batched_inputs import Feeding, around
+from .batched_inputs import Feeding
 from .induction_variables import iteration_like
 from .loop_view import LoopView, ScanInput, ScanOutput, State
 
@@ -99,7 +100,7 @@ def label_of(output: State | ScanOutput) -> str:
 
 def _symbols_around(loop_view: LoopView, feeding: Feeding) -> set[str]:
     """The symbols of loop-invariant sizes."""
-    shapes = [feeding.inference.fact(v).shape or () for v in around(loop_view.node)]
+    shapes = [feeding.inference.fact(v).shape or () for v in reads_of(loop_view.node)]
     return {symbol for shape in shapes for dim in shape for symbol in dim.symbols}
 
 
@@ -198,11 +199,11 @@ class ResidualPlan:
 
 def rebuild(plan: ResidualPlan) -> Node:
     """Emit the residual loop in the scratch graph, and replace the placeholders."""
-    return (_Loop if plan.loop_view.iteration is not None else _Scan)(plan).make()
+    return _LoopBuilder(plan).make()
 
 
 class _LoopBuilder:
-    """The shared builder of a residual Loop or Scan."""
+    """The builder of a residual Loop, which reads rows by its number, or Scan, which scans them."""
 
     def __init__(self, plan: ResidualPlan) -> None:
         self.plan = plan
@@ -214,10 +215,10 @@ class _LoopBuilder:
         self.values: dict[Value, Value] = {}
 
     def make(self) -> Node:
-        node = self.holder()
+        node = self._holder()
         self.body = self.graph.add_body(node, "body", empty_header(self.loop_view.body.header.name))
         self.emit = Builder(self.body)
-        self.enter()
+        self._add_inputs()
         self._copy()
         self._set_outputs()
         for old, new in zip(self._outputs(), node.outputs, strict=True):
@@ -225,37 +226,50 @@ class _LoopBuilder:
                 self.graph.replace_uses(old, new)
         return node
 
-    def holder(self) -> Node:
+    def _holder(self) -> Node:
         """The node without its body."""
-        raise NotImplementedError
+        plan, node, counts = self.plan, self.loop_view.node, list[Value | None]()
+        attributes: dict[str, int | list[int]] = {}
+        rows: list[Value] = []
+        same = self.feeding.same
+        if self.loop_view.maximum is not None:
+            start = self.loop_view.start
+            maximum = same(self.loop_view.maximum).value
+            counts = [maximum, None if start is None else same(start).value]
+        else:
+            attributes = _scan_attributes(plan)
+            rows = [same(one.source).value for one in plan.scan_inputs]
+            rows += [plan.operands[value].value for value in plan.boundary]
+        inputs = [*counts, *(same(state.initial).value for state in plan.states), *rows]
+        # Labels of unused outputs too: onnxruntime rejects some Scans that omit one.
+        labels = [label_of(state) for state in plan.states]
+        labels += [value.name for value in self.extra_outputs]
+        return add_holder(self.graph, node.op, attributes, ["body"], inputs, labels, node.name)
 
-    def enter(self) -> None:
+    def _add_inputs(self) -> None:
         """Add the inputs of the body."""
-        raise NotImplementedError
+        loop_view, plan = self.loop_view, self.plan
+        inputs = [v for v in (loop_view.iteration, loop_view.condition) if v is not None]
+        inputs += [state.argument for state in plan.states]
+        if loop_view.iteration is None:
+            inputs += [one.argument for one in plan.scan_inputs]
+        for value in inputs:
+            self.values[value] = self.body.add_input(value.name, value.info)
+        for value in plan.boundary if loop_view.iteration is None else ():
+            fact = self.feeding.inference.fact(value)
+            info = declaration(value.name, fact.type_proto(private=False))
+            self.values[value] = self.body.add_input(value.name, info)
 
-    def row(self, value: Value) -> Value:
-        """A value of the boundary in one iteration."""
-        raise NotImplementedError
+    @lazy_property
+    def _number(self) -> Value:
+        """The number of the iteration, a scalar."""
+        assert self.loop_view.iteration is not None
+        number = self.values[self.loop_view.iteration]
+        return self.emit.scalar(number, "number") if number.shape else number
 
     def _outputs(self) -> list[Value | None]:
         finals = self.plan.residual.finals
         return [*(finals.get(state) for state in self.plan.states), *self.extra_outputs]
-
-    def labels(self) -> list[str]:
-        """The labels of all outputs.
-
-        Also of unused ones: onnxruntime rejects some Scans that omit one.
-        """
-        states = [label_of(state) for state in self.plan.states]
-        return [*states, *(value.name for value in self.extra_outputs)]
-
-    def initial(self) -> list[Value]:
-        """The initial states."""
-        return [self.feeding.same(state.initial).value for state in self.plan.states]
-
-    def enter_as(self, value: Value) -> None:
-        """Copy an input of the body."""
-        self.values[value] = self.body.add_input(value.name, value.info)
 
     def _copy(self) -> None:
         for node in self.plan.nodes:
@@ -281,11 +295,9 @@ class _LoopBuilder:
         operand = self.plan.operands.get(value)
         if operand is None:
             return self.feeding.same(value).value
-        return self.row(value) if operand.batched else operand.value
-
-    def condition(self) -> list[Value]:
-        """The first outputs of the body: the condition of a Loop."""
-        return []
+        if not operand.batched:
+            return operand.value
+        return self.emit.add("Gather", [operand.value, self._number], value.name, axis=0)
 
     def _set_outputs(self) -> None:
         residual, body = self.plan.residual, self.loop_view.body
@@ -301,7 +313,8 @@ class _LoopBuilder:
         results: list[Value] = []
         for value in (*values, *residual.rows):
             results.append(own_output(self._in_body(value), results, self.emit))
-        first = self.condition()
+        condition = self.loop_view.condition
+        first = [] if condition is None else [self.values[condition]]
         self.body.set_outputs(
             [*first, *results], [*(declaration(v.name, v.type) for v in first), *types]
         )
@@ -317,78 +330,19 @@ def own_output(value: Value, others: Sequence[Value], emit: Builder) -> Value:
     return emit.add("Identity", [value], value.name)
 
 
-class _Loop(_LoopBuilder):
-    """The builder of a Loop, which reads rows by the iteration number."""
-
-    def holder(self) -> Node:
-        loop_view, same = self.loop_view, self.feeding.same
-        assert loop_view.maximum is not None
-        start = loop_view.start
-        inputs = [same(loop_view.maximum).value, None if start is None else same(start).value]
-        node = loop_view.node
-        return add_holder(
-            self.graph, node.op, {}, ["body"], [*inputs, *self.initial()], self.labels(), node.name
-        )
-
-    @lazy_property
-    def number(self) -> Value:
-        """The number of the iteration, a scalar."""
-        assert self.loop_view.iteration is not None
-        number = self.values[self.loop_view.iteration]
-        return self.emit.scalar(number, "number") if number.shape else number
-
-    def enter(self) -> None:
-        loop_view = self.loop_view
-        assert loop_view.iteration is not None and loop_view.condition is not None
-        self.enter_as(loop_view.iteration)
-        self.enter_as(loop_view.condition)
-        for state in self.plan.states:
-            self.enter_as(state.argument)
-
-    def row(self, value: Value) -> Value:
-        rows = self.plan.operands[value].value
-        return self.emit.add("Gather", [rows, self.number], value.name, axis=0)
-
-    def condition(self) -> list[Value]:
-        assert self.loop_view.condition is not None
-        return [self.values[self.loop_view.condition]]
-
-
-class _Scan(_LoopBuilder):
-    """The builder of a Scan, which scans the rows."""
-
-    def holder(self) -> Node:
-        plan, node = self.plan, self.loop_view.node
-        scanned, stacked = plan.scan_inputs, list(plan.residual.scan_outputs)
-        more, rows = [0] * len(plan.boundary), [0] * len(plan.residual.rows)
-        attributes: dict[str, int | list[int]] = {
-            "num_scan_inputs": len(scanned) + len(more),
-            "scan_input_axes": [*(one.axis for one in scanned), *more],
-            "scan_input_directions": [*(int(one.backward) for one in scanned), *more],
-            "scan_output_axes": [*(one.axis for one in stacked), *rows],
-            "scan_output_directions": [*(int(one.backward) for one in stacked), *rows],
-        }
-        present = {
-            name: numbers
-            for name, numbers in attributes.items()
-            if isinstance(numbers, int) or any(numbers)
-        }
-        inputs = [
-            *self.initial(),
-            *(self.feeding.same(one.source).value for one in scanned),
-            *(plan.operands[value].value for value in plan.boundary),
-        ]
-        return add_holder(self.graph, node.op, present, ["body"], inputs, self.labels(), node.name)
-
-    def enter(self) -> None:
-        for state in self.plan.states:
-            self.enter_as(state.argument)
-        for one in self.plan.scan_inputs:
-            self.enter_as(one.argument)
-        for value in self.plan.boundary:
-            fact = self.feeding.inference.fact(value)
-            info = declaration(value.name, fact.type_proto(private=False))
-            self.values[value] = self.body.add_input(value.name, info)
-
-    def row(self, value: Value) -> Value:
-        raise AssertionError(f"{value} is scanned, so it is an input of the body")
+def _scan_attributes(plan: ResidualPlan) -> dict[str, int | list[int]]:
+    """The attributes of a residual Scan, without lists of zeros."""
+    scanned, stacked = plan.scan_inputs, list(plan.residual.scan_outputs)
+    more, rows = [0] * len(plan.boundary), [0] * len(plan.residual.rows)
+    attributes: dict[str, int | list[int]] = {
+        "num_scan_inputs": len(scanned) + len(more),
+        "scan_input_axes": [*(one.axis for one in scanned), *more],
+        "scan_input_directions": [*(int(one.backward) for one in scanned), *more],
+        "scan_output_axes": [*(one.axis for one in stacked), *rows],
+        "scan_output_directions": [*(int(one.backward) for one in stacked), *rows],
+    }
+    return {
+        name: numbers
+        for name, numbers in attributes.items()
+        if isinstance(numbers, int) or any(numbers)
+    }

@@ -74,7 +74,7 @@ def propagate_facts(feeding: Feeding, results: Sequence[Value | None]) -> dict[V
     Returns:
         the facts of these values, also those that miss only the trip count.
     """
-    inference, trips = feeding.inference, feeding.trip_dimension()
+    inference, trips = feeding.inference, feeding.trip_dimension
     facts = {}
     for new, fact in zip(results, _facts(feeding, trips), strict=False):
         if new is None or fact is None:

@@ -62,7 +62,7 @@ class Vectorization:
         self._inference = inference
         facts_of = Speculation(inference, inference.model.functions).outside
         self.feeding = Feeding(loop_view, inference, memory)
-        most = self.feeding.most_dimension() if loop_view.node.is_op("SequenceMap") else None
+        most = self.feeding.most_dimension if loop_view.node.is_op("SequenceMap") else None
         certain = most is not None and most.less(1) is False
         self._certain = certain or runs_certainly(loop_view.node, facts_of)
         self.residual = ResidualOutputs(loop_view, self.feeding, self._certain)
@@ -212,7 +212,7 @@ class Vectorization:
 
     def _record_facts(self, copies: Sequence[Value | None], rows: Sequence[Value]) -> None:
         """Record the facts of the rows that the residual loop reads."""
-        trips = self.feeding.trip_dimension() or self._inference.symbols.fresh()
+        trips = self.feeding.trip_dimension or self._inference.symbols.fresh()
         for new, value in zip(copies, rows, strict=True):
             fact = self.batcher.operands[value].fact
             if new is not None and is_settled(fact):

@@ -79,7 +79,7 @@ class VectorizeLoops(Pass):
                 if vectorization.distribution.inside
                 else ""
             )
-            growth = memory.growth(vectorization.feeding.most_dimension())
+            growth = memory.growth(vectorization.feeding.most_dimension)
             loop = vectorization.splice(graph)
             if graph.holder is None:
                 context.analyses.facts |= vectorization.facts

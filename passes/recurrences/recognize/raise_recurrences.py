@@ -92,7 +92,7 @@ class RaiseRecurrences(RaiseOptions, Pass):
             context.kept(self, node, _NO_CELL(str(reason)))
             return False
         what = " and ".join(raised.what for raised in trips.replacements)
-        most, size = trips.feeding.most_trips(), len(trips.emit.graph)
+        most, size = trips.feeding.most_trips, len(trips.emit.graph)
         if self.straight and most is not None and size >= most * len(loop_view.body):
             context.kept(self, node, _NO_SHORTER(recurrence=what))
             return False

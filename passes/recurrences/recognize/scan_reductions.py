@@ -92,7 +92,7 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
                 f"it is a running {kind}, which no operator gives, and steps of doubling distance"
                 f" pay for states of at most {_MOST_BYTES} bytes"
             )
-        most = trips.feeding.most_trips()
+        most = trips.feeding.most_trips
         most = None if most is None else most + 1
         joined = parallel_prefix(emit, Operator(kind), rows, fact, most, trips.options.straight)
         return _replace_all(recurrence, joined, f"{kind} in steps of doubling distance", exact)
