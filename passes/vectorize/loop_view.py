@@ -112,12 +112,13 @@ class LoopView:
 
 def read(node: Node) -> LoopView | str:
     """The view of a Loop or Scan, or the obstacle to it."""
-    reason = caller_attribute(node)
-    if reason is not None:
-        return reason
-    if any(value is not None and value.pinned for value in node.outputs):
-        return _OUTPUT_NAMED()
-    return _read_loop(node) if node.is_op("Loop") else _read_scan(node)
+    return unreadable_node(node) or (_read_loop if node.is_op("Loop") else _read_scan)(node)
+
+
+def unreadable_node(node: Node) -> str | None:
+    """The obstacle to any view of a node; None without one."""
+    pinned = any(value is not None and value.pinned for value in node.outputs)
+    return caller_attribute(node) or (_OUTPUT_NAMED() if pinned else None)
 
 
 def _read_loop(node: Node) -> LoopView | str:
@@ -153,7 +154,10 @@ def _read_scan(node: Node) -> LoopView | str:
     if reason is not None:
         return reason
     layout = read_scan(node, 9)
-    body, count = layout.body, len(layout.states)
+    count = len(layout.states)
+    arguments, results = layout.body.inputs[count:], layout.body.outputs[count:]
+    scanned = layout.input_axes, layout.input_backward
+    stacked = layout.output_axes, layout.output_backward
     states = _states(node, 0, 0, 0, count)
     if states is None:
         return _STATE_ABSENT()
@@ -164,24 +168,8 @@ def _read_scan(node: Node) -> LoopView | str:
         None,
         None,
         states,
-        tuple(
-            map(
-                ScanInput,
-                layout.scan_inputs,
-                body.inputs[count:],
-                layout.input_axes,
-                layout.input_backward,
-            )
-        ),
-        tuple(
-            map(
-                ScanOutput,
-                body.outputs[count:],
-                layout.scan_outputs,
-                layout.output_axes,
-                layout.output_backward,
-            )
-        ),
+        tuple(map(ScanInput, layout.scan_inputs, arguments, *scanned)),
+        tuple(map(ScanOutput, results, layout.scan_outputs, *stacked)),
     )
 
 

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 import onnx
 
 from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
-from ...ir import Graph, Node, Value, captured_by, empty_header
+from ...ir import Graph, Node, Value, empty_header
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
-from ..scans.layout import add_holder, declaration
+from ..scans.layout import add_holder, declaration, move_axis
 from .batch_interpreter import NodeBatcher
 from .if_conversion import compute_call, compute_choice
 from .loop_view import LoopView, ScanInput, ScanOutput, read
@@ -76,22 +77,21 @@ def compute_nested(node: Node, around: NodeBatcher) -> None:
     if node.is_op("If"):
         _compute_if(node, around)
         return
-    read_values = [value for value in (*node.inputs, *captured_by(node)) if value is not None]
-    if not any(around.operand(value).batched for value in read_values):
+    if not any(around.operand(value).batched for value in reads_of(node)):
         raise Unbatchable(f"holds {node}, which is the same on every trip but cannot leave it")
     loop_view = read(node) if node.is_op("Loop", "Scan") else "there is no batching rule for it"
     if isinstance(loop_view, str):
         raise Unbatchable(f"holds {node}, but {loop_view}")
-    (_compute_loop if node.is_op("Loop") else _compute_scan)(loop_view, around)
+    _compute_loop(loop_view, around)
 
 
-def _info(value: Value, fact: Fact, batched: bool) -> onnx.ValueInfoProto:
+def _info(value: Value, fact: Fact, batched: bool, verb: str = "carries") -> onnx.ValueInfoProto:
     """The declaration of a value of a body with the outer batch axis first."""
     if not batched:
         return declaration(value.name, value.type)
     shape = None if fact.shape is None else [None, *(dim.value for dim in fact.shape)]
     if not fact.elem_type or shape is None:
-        raise Unbatchable(f"carries '{value.name}', whose rank is not known")
+        raise Unbatchable(f"{verb} '{value.name}', whose rank is not known")
     return declaration(value.name, onnx.helper.make_tensor_type_proto(fact.elem_type, shape))
 
 
@@ -100,13 +100,7 @@ def _result_infos(values: Sequence[Value], around: NodeBatcher) -> list[onnx.Val
 
     They have all known sizes, because a Loop without iterations reads the sizes there.
     """
-    infos = []
-    for value in values:
-        fact = around.fact(value)
-        if not fact.elem_type or fact.shape is None:
-            raise Unbatchable(f"gives '{value.name}', whose rank is not known")
-        infos.append(_info(value, fact, True))
-    return infos
+    return [_info(value, around.fact(value), True, "gives") for value in values]
 
 
 def _compute_if(node: Node, around: NodeBatcher) -> None:
@@ -135,54 +129,54 @@ def _enter_outputs(
             around.operands[value] = Operand(result, True, fact)
 
 
-def _states(loop_view: LoopView, around: NodeBatcher) -> list[Value]:
-    return [around.every(state.initial) for state in loop_view.states]
-
-
-def _results(loop_view: LoopView) -> list[Value]:
-    """The body's outputs: states, then used scan outputs."""
-    return [
-        *(state.result for state in loop_view.states),
-        *(one.result for one in _used_outputs(loop_view)),
-    ]
-
-
 def _used_outputs(loop_view: LoopView) -> list[ScanOutput]:
     return [one for one in loop_view.scan_outputs if one.output is not None]
 
 
-def _labels(loop_view: LoopView) -> list[str]:
-    states = [state.result.name for state in loop_view.states]
-    return [*states, *(one.result.name for one in _used_outputs(loop_view))]
-
-
 def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
+    """Compute an inner Loop or Scan."""
     node, graph = loop_view.node, around.emit.graph
-    assert loop_view.maximum is not None
-    counts = [loop_view.maximum, loop_view.start]
+    counts = [loop_view.maximum, loop_view.start] if node.is_op("Loop") else []
     limits = [None if value is None else around.operand(value) for value in counts]
     if any(limit is not None and limit.batched for limit in limits):
         raise Unbatchable(f"holds {node}, which makes more trips at one time than at another")
+    sources = [around.operand(one.source) for one in loop_view.scan_inputs]
     inputs = [None if limit is None else limit.value for limit in limits]
-    inputs += _states(loop_view, around)
-    inner = add_holder(graph, node.op, {}, ["body"], inputs, _labels(loop_view), node.name)
-    body = _Body(around, loop_view.body, _add_body(inner, loop_view, graph))
-    assert loop_view.iteration is not None and loop_view.condition is not None
-    body.enter(loop_view.iteration, False)
-    body.enter(loop_view.condition, False)
+    inputs += [around.every(state.initial) for state in loop_view.states]
+    inputs += [source.value for source in sources]
+    used = _used_outputs(loop_view)
+    values = [*(state.result for state in loop_view.states), *(one.result for one in used)]
+    attributes = _scan_attributes(loop_view, sources) if node.is_op("Scan") else {}
+    labels = [value.name for value in values]
+    inner = add_holder(graph, node.op, attributes, ["body"], inputs, labels, node.name)
+    header = empty_header(loop_view.body.header.name)
+    body = _Body(around, loop_view.body, graph.add_body(inner, "body", header))
+    for value in (loop_view.iteration, loop_view.condition):
+        if value is not None:
+            body.enter(value, False)
     for state in loop_view.states:
         body.enter(state.argument, True)
-    results, values = body.run(_results(loop_view)), _results(loop_view)
-    condition = body.operands[loop_view.condition].value
+    for one, source in zip(loop_view.scan_inputs, sources, strict=True):
+        body.enter(one.argument, source.batched)
+    results, condition = body.run(values), loop_view.condition
+    first = [] if condition is None else [body.operands[condition].value]
     body.graph.set_outputs(
-        [condition, *results],
-        [declaration(condition.name, condition.type), *_result_infos(values, around)],
+        [*first, *results],
+        [*(declaration(v.name, v.type) for v in first), *_result_infos(values, around)],
     )
     _enter_all(loop_view, inner, around)
 
 
-def _add_body(inner: Node, loop_view: LoopView, graph: Graph) -> Graph:
-    return graph.add_body(inner, "body", empty_header(loop_view.body.header.name))
+def _scan_attributes(loop_view: LoopView, sources: Sequence[Operand]) -> dict[str, int | list[int]]:
+    scanned, stacked = loop_view.scan_inputs, _used_outputs(loop_view)
+    attributes: dict[str, int | list[int]] = {
+        "num_scan_inputs": len(sources),
+        "scan_input_axes": [_axis(*pair) for pair in zip(scanned, sources, strict=True)],
+        "scan_input_directions": [int(one.backward) for one in scanned],
+    }
+    if stacked:
+        attributes["scan_output_directions"] = [int(one.backward) for one in stacked]
+    return attributes
 
 
 def _enter_all(loop_view: LoopView, inner: Node, around: NodeBatcher) -> None:
@@ -196,8 +190,7 @@ def _enter_all(loop_view: LoopView, inner: Node, around: NodeBatcher) -> None:
     for one, output in zip(_used_outputs(loop_view), inner.outputs[count:], strict=True):
         assert output is not None and one.output is not None
         rank = len(around.fact(one.result).shape or ())
-        axis = one.axis % (rank + 1)
-        perm = [1, *range(2, 2 + axis), 0, *range(2 + axis, rank + 2)]
+        perm = move_axis(rank + 2, 0, 1 + one.axis % (rank + 1))
         rows = around.emit.transpose(output, perm, one.result.name)
         if inner.is_op("Loop") and not runs_certainly(loop_view.node, around.known):
             rows = _with_trips(rows, rank, around)
@@ -212,33 +205,6 @@ def _with_trips(rows: Value, rank: int, around: NodeBatcher) -> Value:
     sizes = around.emit.vector((0,) * (rank + 1), "kept")
     shape = around.emit.concat([around.feeding.trips, sizes], 0, "rows_shape")
     return around.emit.add("Reshape", [rows, shape], rows.name)
-
-
-def _compute_scan(loop_view: LoopView, around: NodeBatcher) -> None:
-    node, graph = loop_view.node, around.emit.graph
-    sources = [around.operand(one.source) for one in loop_view.scan_inputs]
-    stacked = _used_outputs(loop_view)
-    attributes: dict[str, int | list[int]] = {
-        "num_scan_inputs": len(sources),
-        "scan_input_axes": [
-            _axis(one, source) for one, source in zip(loop_view.scan_inputs, sources, strict=True)
-        ],
-        "scan_input_directions": [int(one.backward) for one in loop_view.scan_inputs],
-        "scan_output_directions": [int(one.backward) for one in stacked],
-    }
-    if not stacked:
-        del attributes["scan_output_directions"]
-    inputs = [*_states(loop_view, around), *(source.value for source in sources)]
-    labels = _labels(loop_view)
-    inner = add_holder(graph, node.op, attributes, ["body"], inputs, labels, node.name)
-    body = _Body(around, loop_view.body, _add_body(inner, loop_view, graph))
-    for state in loop_view.states:
-        body.enter(state.argument, True)
-    for one, source in zip(loop_view.scan_inputs, sources, strict=True):
-        body.enter(one.argument, source.batched)
-    results, values = body.run(_results(loop_view)), _results(loop_view)
-    body.graph.set_outputs(results, _result_infos(values, around))
-    _enter_all(loop_view, inner, around)
 
 
 def _axis(scanned: ScanInput, source: Operand) -> int:

@@ -13,9 +13,8 @@ from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
-from ..utils.legality import caller_attribute
 from ..utils.replace_all_uses import replace_value
-from .loop_view import LoopView, ScanInput, ScanOutput
+from .loop_view import LoopView, ScanInput, ScanOutput, unreadable_node
 
 _SHAPES_DIFFER = Message(
     "element-shapes-differ", "the elements of its sequence '{sequence}' may differ in shape"
@@ -24,14 +23,12 @@ _SHAPES_DIFFER = Message(
 
 def read_map(node: Node, inference: ShapeInference) -> LoopView | str:
     """The loop view of a SequenceMap, or the obstacle to it."""
-    reason = caller_attribute(node)
+    reason = unreadable_node(node)
     if reason is not None:
         return reason
     body = node.body("body")
     if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
         return "the inputs and outputs of its body are not as many as its own"
-    if any(value is not None and value.pinned for value in node.outputs):
-        return "an output of it is named from outside the data flow"
     scanned, same = [], []
     for value, argument in zip(node.inputs, body.inputs, strict=True):
         if value is None:
