@@ -135,9 +135,8 @@ def _pad_of_attributes(terms: Terms, head: Head, args: Args) -> Sequence[Term | 
     value = number_like(terms, x, head.attribute("value", 0))
     if value is None:
         return None
-    pad = terms.heads.of(Operator.make("Pad", mode=head.text("mode")), {"": _PADS_ARE_INPUT})
     pads = terms.constant(np.array(head.attribute("pads"), np.int64))
-    return terms.apply(pad, (x, pads, value))
+    return [terms.op("Pad", _PADS_ARE_INPUT, x, pads, value, mode=head.text("mode"))]
 
 
 def _of_all_axes(

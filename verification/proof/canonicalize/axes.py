@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....facts.polynomial import product
-from ....ir import Operator
 from ....ops.axes import REDUCTIONS
 from ..terms.term import Args, Head, Term, rank_of
 from ..terms.term_manager import Terms, canonical_form, rule
@@ -30,14 +29,15 @@ _NOT_PART_OF_INPUT = {"OneHot": 1}
 def one_axis(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Count an axis from the front if the rank is known: -1 is the last one (since 11)."""
     changed = axis_from_front(head, args)
-    return None if changed is None else terms.apply(_with(terms, head, changed), args, count)
+    if changed is None:
+        return None
+    return terms.apply(terms.heads.with_attributes(head, axis=changed), args, count)
 
 
 @canonical_form("Scatter")
 def scatter(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Rename Scatter (before 11) to ScatterElements."""
-    newer = terms.heads.of(Operator.make("ScatterElements", axis=head.attribute("axis")), {"": 11})
-    return terms.apply(newer, args, count)
+    return [terms.op("ScatterElements", 11, *args, axis=head.attribute("axis"))]
 
 
 def axis_from_front(head: Head, args: Args) -> int | None:
@@ -47,10 +47,6 @@ def axis_from_front(head: Head, args: Args) -> int | None:
         return None
     rank += _NOT_PART_OF_INPUT.get(head.name, 0)
     return axis + rank if -rank <= axis < 0 else None
-
-
-def _with(terms: Terms, head: Head, axis: int) -> Head:
-    return terms.heads.with_attributes(head, axis=axis)
 
 
 _AXES_ARE_INPUT = {**dict.fromkeys(REDUCTIONS, 18), "ReduceSum": 13}
@@ -74,8 +70,8 @@ def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term
     if not axes and head.attribute("noop_with_empty_axes"):
         return _over_none(terms, head, x)
     attributes: dict[str, Any] = {"axes": axes} if axes else {}
-    op = Operator.make(head.name, keepdims=head.attribute("keepdims"), **attributes)
-    return terms.apply(terms.heads.of(op, {"": since - 1}), (x,))
+    keepdims = head.attribute("keepdims")
+    return [terms.op(head.name, since - 1, x, keepdims=keepdims, **attributes)]
 
 
 def _over_none(terms: Terms, head: Head, x: Term | None) -> Sequence[Term | None] | None:
@@ -124,5 +120,4 @@ def softmax(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
 
 
 def _along(terms: Terms, head: Head, x: Term, axis: int) -> Term:
-    newest = terms.heads.of(head.op.with_attributes(()), {"": _ALONG_ONE_AXIS})  # type: ignore[union-attr]
-    return terms.with_attributes(newest, x, axis=axis)
+    return terms.op(head.name, _ALONG_ONE_AXIS, x, axis=axis)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....ir import Operator
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 from .attribute_to_input import moved
@@ -18,8 +17,7 @@ def upsample(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
         return terms.apply(*newer)
     if len(args) != 2:
         return None  # experimental form of opset 1
-    newest = terms.heads.of(Operator.make("Resize", mode=head.text("mode")), {"": 10})
-    return terms.apply(newest, args)
+    return [terms.op("Resize", 10, *args, mode=head.text("mode"))]
 
 
 @canonical_form("Resize")
@@ -34,13 +32,8 @@ def resize(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
     mode = head.text("mode")
     if mode == "nearest" and not _whole(terms, scales):
         return None
-    op = Operator.make(
-        "Resize",
-        mode=mode,
-        coordinate_transformation_mode="asymmetric",
-        nearest_mode="floor",
-    )
-    return terms.apply(terms.heads.of(op, {"": 13}), (x, None, scales))
+    positions = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    return [terms.op("Resize", 13, x, None, scales, mode=mode, **positions)]
 
 
 def _is_empty(terms: Terms, position: int, arg: Term | None) -> bool:

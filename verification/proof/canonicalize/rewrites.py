@@ -20,7 +20,7 @@ from ..terms.axis_maps import covers
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
-from .casts import in_type
+from .casts import SIGNED, in_type
 
 Bindings = dict[str, Term]
 """Terms that the names of a pattern stand for."""
@@ -52,6 +52,10 @@ def _integers(terms: Terms, bound: Bindings) -> bool:
     return all(term.fact.elem_type in INTEGER_BITS for term in bound.values())
 
 
+def _unsigned(terms: Terms, bound: Bindings) -> bool:
+    return _integers(terms, bound) and bound["x"].fact.elem_type not in SIGNED
+
+
 def _bounds(terms: Terms, bound: Bindings) -> bool:
     """Bounds of Clip are scalars (operator specification)."""
     bounds = [term for name, term in bound.items() if name != "x"]
@@ -81,7 +85,18 @@ def _zero(terms: Terms, bound: Bindings) -> bool:
     return _integers(terms, bound) and terms.numbers(bound["zero"]) == [0]
 
 
+def _sign_of_divisor(terms: Terms, bound: Bindings) -> bool:
+    """A test of the sign of a constant divisor is a constant."""
+    divisors, signs = terms.numbers(bound["z"]), terms.numbers(bound["negative"])
+    integers = {name: term for name, term in bound.items() if name != "negative"}
+    same = divisors is not None and signs == [n < 0 for n in divisors]
+    return same and _zero(terms, integers) and covers(bound["z"], bound["negative"])
+
+
 _REST = "Sub(x, Mul(Div(x, z), z))"
+# A remainder that differs in sign from the divisor; Div rounds toward 0.
+_DIFFERS = f"And(Xor(Less({_REST}, zero), {{}}), Not(Equal({_REST}, zero)))"
+_MOD = f"Where({_DIFFERS}, Add({_REST}, z), {_REST})"
 _HIGH, _LOW = "Cast(Div({0}, u), to=11)", "Cast(Sub({0}, Mul(Div({0}, u), u)), to=11)"
 _PARTS = [half.format(number) for number in "xz" for half in (_HIGH, _LOW)]
 
@@ -101,13 +116,10 @@ _TABLE = [
     ("Where(LessOrEqual(x, z), a, b)", "Min(a, b)", _in_order),
     ("Where(LessOrEqual(x, z), b, a)", "Max(b, a)", _in_order),
     ("Where(Not(c), x, z)", "Where(c, z, x)", _anything),
-    (
-        # A remainder that differs in sign from the divisor; Div rounds toward 0.
-        f"Where(And(Xor(Less({_REST}, zero), Less(z, zero)), Not(Equal({_REST}, zero))),"
-        f" Add({_REST}, z), {_REST})",
-        "Mod(x, z)",
-        _zero,
-    ),
+    (_MOD.format("Less(z, zero)"), "Mod(x, z)", _zero),
+    (_MOD.format("negative"), "Mod(x, z)", _sign_of_divisor),
+    ("Mod(x, z, fmod=1)", _REST, _integers),
+    ("Mod(x, z)", _REST, _unsigned),
     ("Clip(x, low)", "Max(x, low)", _bounds),
     ("Clip(x, low, high)", "Min(Max(x, low), high)", _bounds),
     ("Clip(x, None, high)", "Min(x, high)", _bounds),

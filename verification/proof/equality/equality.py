@@ -7,7 +7,6 @@ iterations (`induction.py`).
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Container, Mapping, Sequence
 
 from ....facts.polynomial import Dimension
@@ -18,7 +17,6 @@ from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
 from .commutativity import swap_operands
 from .induction import Induction
-from .mod_expansion import expand_mod
 from .modular_polynomials import ModularPolynomials
 from .prefix_sums import PrefixSums
 from .slice_pushdown import SlicePushdown
@@ -107,7 +105,6 @@ class Comparison:
             self._concats,
             self.induction.stacked,
             swap_operands,
-            functools.partial(expand_mod, terms),
             self._congruent,
         )
 

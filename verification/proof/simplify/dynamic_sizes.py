@@ -31,35 +31,19 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 
 def select_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:
-    """Rewrite Where of an integer and 0 to a trip count. Where(n < 0, 0, n) is Max(n, 0), and
-    Where(c, n, 0) the trip count of a loop with condition c and limit n. None for another choice.
-    """
+    """Rewrite Where(c, n, 0) to the trip count of a loop; None for another choice."""
     shape = x.fact.shape
     if x.fact.elem_type not in FOLLOWED or x.fact.elem_type != y.fact.elem_type:
         return None
     if shape is None or shape != y.fact.shape or any(dim.value != 1 for dim in shape):
         return None
-    if terms.numbers(x) == [0] and _is_negative(terms, condition, y):
-        count = _count(terms, y)
-    elif terms.numbers(y) == [0] and (content := element(x.fact)) is not None:
-        if isinstance(content, bool) or content.less(0) is not False:
-            return None
-        count = terms.trips_if(terms.view(condition, ()), content)
-    else:
+    content = element(x.fact)
+    if terms.numbers(y) != [0] or not isinstance(content, Dimension):
         return None
+    if content.less(0) is not False:
+        return None
+    count = terms.trips_if(terms.view(condition, ()), content)
     return terms.view(terms.sizes([count], x.fact.elem_type), shape)
-
-
-def _is_negative(terms: Terms, condition: Term, number: Term) -> bool:
-    """Test whether a condition compares a number to be below 0."""
-    if condition.head.name == "view" and condition.args[0] is not None:
-        condition = condition.args[0]
-    if not condition.is_op("Less") or terms.numbers(condition.args[1]) != [0]:
-        return False
-    compared = condition.args[0]
-    if compared is None or compared.fact.shape is None:
-        return False
-    return terms.view(compared, ()) is terms.view(number, ())
 
 
 @rule("Range", constants=True)

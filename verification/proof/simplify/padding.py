@@ -12,7 +12,7 @@ import onnx
 
 from ....facts.fact import Fact, Shape, element
 from ....facts.polynomial import Dimension
-from ....ir import Array, Operator, Tensor
+from ....ir import Array, Tensor
 from ..terms.budget import OpenError
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
@@ -33,10 +33,7 @@ def constant_of_shape(terms: Terms, head: Head, args: Args) -> Sequence[Term | N
 
 def fill(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
     """Scalar expanded to a shape that a term determines."""
-    expand = terms.heads.of(Operator("Expand"), {"": 13})
-    result = terms.apply(expand, (terms.constant(scalar), shape))[0]
-    assert result is not None
-    return result
+    return terms.op("Expand", 13, terms.constant(scalar), shape)
 
 
 @rule("NonZero", constants=True)
@@ -49,9 +46,7 @@ def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     if tensor.size != 1 or tensor.numpy().dtype.kind in "OUS" or not tensor.numpy().all():
         return None
     (size,) = x.fact.shape
-    spans = terms.heads.of(Operator("Range"), {"": 11})
-    places = terms.apply(spans, (terms.size(0), terms.size(size), terms.size(1)))[0]
-    assert places is not None
+    places = terms.op("Range", 11, terms.size(0), terms.size(size), terms.size(1))
     return [terms.view(places, (Dimension.constant(1), size))]
 
 
@@ -71,9 +66,7 @@ def padded(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 
 def pad_to(terms: Terms, x: Term, length: Dimension) -> Term:
     """Tensor followed by zeros along its first axis."""
-    result = terms.apply(terms.heads.own("padded"), (x, terms.size(length)))[0]
-    assert result is not None
-    return result
+    return terms.own("padded", x, terms.size(length))
 
 
 def zeros(terms: Terms, elem_type: int, shape: Shape) -> Term:

@@ -129,8 +129,7 @@ def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
         return [terms.view(x, shape)]
     spare = ones_in_front(shape)
     if spare:
-        bare = terms.apply(head, (_without_ones(terms, x), terms.sizes(shape[spare:])))[0]
-        assert bare is not None
+        bare = terms.op("Expand", head, _without_ones(terms, x), terms.sizes(shape[spare:]))
         return [terms.view(bare, shape)]
     x, vector_of_sizes = _without_ones(terms, x), terms.sizes(shape)
     if vector_of_sizes is target and x is args[0]:

@@ -44,9 +44,7 @@ def _is_one(term: Term) -> bool:
 
 def choose(terms: Terms, condition: Term, x: Term, y: Term) -> Term:
     """Choice of x if a scalar holds, else y: the output of If."""
-    result = terms.apply(terms.heads.own("choose"), (condition, x, y))[0]
-    assert result is not None
-    return result
+    return terms.own("choose", condition, x, y)
 
 
 @rule("choose")

@@ -220,9 +220,7 @@ def _places(start: int, end: int, step: int, size: int) -> range:
 
 def backward(terms: Terms, x: Term, axis: int) -> Term:
     """Elements along an axis in reverse order."""
-    result = terms.apply(terms.heads.own("reversed", axis), (x,))[0]
-    assert result is not None
-    return result
+    return terms.own("reversed", x, key=axis)
 
 
 @rule("reversed")

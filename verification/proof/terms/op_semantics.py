@@ -165,7 +165,7 @@ def step(version: int, *op_types: str) -> Callable[[Step], Step]:
     return register
 
 
-def changed(op: Operator, **attributes: Any) -> Operator:
+def with_changes(op: Operator, **attributes: Any) -> Operator:
     """Operator with some attributes set, or removed where the value is None."""
     others = [m for m in op.attributes.values() if m.name not in attributes]
     new = [attribute_message(n, v) for n, v in attributes.items() if v is not None]
@@ -183,13 +183,13 @@ def windows(op: Operator, outputs: int) -> Operator | None:
 @step(9, "BatchNormalization")
 def spatial(op: Operator, outputs: int) -> Operator | None:
     """Refuse spatial = 0, which normalizes each element apart and has no newer form."""
-    return changed(op, spatial=None) if op.attribute("spatial", 1) else None
+    return with_changes(op, spatial=None) if op.attribute("spatial", 1) else None
 
 
 @step(14, "BatchNormalization")
 def inference(op: Operator, outputs: int) -> Operator | None:
     """Map a node with one output to inference mode, which became an attribute."""
-    return changed(op, training_mode=0) if outputs == 1 else None
+    return with_changes(op, training_mode=0) if outputs == 1 else None
 
 
 @step(20, "GridSample")
@@ -197,13 +197,13 @@ def modes(op: Operator, outputs: int) -> Operator | None:
     """Map modes that were named for two dimensions."""
     mode = op.attribute("mode", "bilinear")
     mode = mode.decode() if isinstance(mode, bytes) else mode
-    return changed(op, mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode))
+    return with_changes(op, mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode))
 
 
 @step(16, "RoiAlign")
 def pixels(op: Operator, outputs: int) -> Operator | None:
     """Map the pixel positions that had no name to "output_half_pixel"."""
-    return changed(op, coordinate_transformation_mode="output_half_pixel")
+    return with_changes(op, coordinate_transformation_mode="output_half_pixel")
 
 
 class Meaning(NamedTuple):

@@ -7,6 +7,7 @@ identity and two models of a million nodes are compared by what they share.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, final
@@ -14,14 +15,15 @@ from typing import Any, final
 import onnx
 
 from ....facts.fact import Fact, Shape
-from ....ir import Operator, attribute_message, normal_domain
+from ....ir import Operator, normal_domain
 from ....ir.subgraph_arity import BODIES
 from ....ops import rules_of
 from ....ops.rules import OperandRanks
 from .budget import OpenError
-from .op_semantics import Meaning, has_any_outputs, meaning_of, meaning_of_serialized
+from .op_semantics import Meaning, has_any_outputs, meaning_of, meaning_of_serialized, with_changes
 
 
+@dataclasses.dataclass(slots=True, eq=False, repr=False)
 class Head:
     """Function symbol of a term; one object for each meaning.
 
@@ -42,45 +44,22 @@ class Head:
         operand_ranks: ranks that it takes, by operand.
     """
 
-    __slots__ = (
-        "applications",
-        "axes_of_first",
-        "draws",
-        "elem_types",
-        "imports",
-        "kernels",
-        "key",
-        "name",
-        "numbers",
-        "op",
-        "operand_ranks",
-        "outputs",
-        "parts",
-        "unknown",
+    name: str
+    key: Any = None
+    op: Operator | None = None
+    imports: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    parts: tuple[Term, ...] = ()
+    outputs: int = 0
+    draws: bool | None = None
+    unknown: bool = False
+    numbers: dict[str, int] = dataclasses.field(default_factory=dict)
+    elem_types: dict[Hashable, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    axes_of_first: Sequence[int] = ()
+    operand_ranks: OperandRanks = dataclasses.field(default_factory=dict)
+    applications: dict[Args, list[Term | None]] = dataclasses.field(default_factory=dict)
+    kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = dataclasses.field(
+        default_factory=dict
     )
-
-    def __init__(
-        self,
-        name: str,
-        key: Any = None,
-        op: Operator | None = None,
-        imports: Mapping[str, int] | None = None,
-        parts: tuple[Term, ...] = (),
-    ) -> None:
-        self.name = name
-        self.key = key
-        self.op = op
-        self.imports = imports or {}
-        self.parts = parts
-        self.outputs = 0
-        self.draws: bool | None = None
-        self.unknown = False
-        self.numbers: dict[str, int] = {}
-        self.elem_types: dict[Hashable, tuple[int, ...]] = {}
-        self.axes_of_first: Sequence[int] = ()
-        self.operand_ranks: OperandRanks = {}
-        self.applications: dict[Args, list[Term | None]] = {}
-        self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """Attribute of the operator."""
@@ -153,8 +132,8 @@ class Heads:
         """Head of the same operator with other attributes."""
         if not changed:
             return head
-        operator = with_changes(head, tuple(changed.items()))
-        return self.of(operator, head.imports, head.outputs)
+        assert head.op is not None
+        return self.of(with_changes(head.op, **changed), head.imports, head.outputs)
 
     def like(self, op_type: str, like: Head, **attributes: Any) -> Head:
         """Head of an operator of the default domain, at the opsets of another head."""
@@ -183,15 +162,6 @@ class Heads:
         return head
 
 
-def with_changes(head: Head, changed: tuple[tuple[str, Any], ...]) -> Operator:
-    """Operator of a head with some attributes set, or removed where None."""
-    assert head.op is not None
-    names = {name for name, _ in changed}
-    others = [m for m in head.op.attributes.values() if m.name not in names]
-    new = [attribute_message(n, v) for n, v in changed if v is not None]
-    return head.op.with_attributes([*others, *new])
-
-
 def _serialize(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
     if not attributes:
         return ()
@@ -212,6 +182,7 @@ Args = tuple["Term | None", ...]
 
 
 @final
+@dataclasses.dataclass(slots=True, eq=False, repr=False)
 class Term:
     """Output of a head applied to terms. `Terms` alone builds it; immutable but for its fact.
 
@@ -223,14 +194,11 @@ class Term:
         fact: its type, its shape, and its content if it is a small integer tensor.
     """
 
-    __slots__ = ("args", "fact", "head", "index", "number")
-
-    def __init__(self, head: Head, args: Args, index: int, number: int, fact: Fact) -> None:
-        self.head = head
-        self.args = args
-        self.index = index
-        self.number = number
-        self.fact = fact
+    head: Head
+    args: Args
+    index: int
+    number: int
+    fact: Fact
 
     def is_op(self, *op_types: str) -> bool:
         """Test whether it is an output of one of these operators of the default domain."""

@@ -288,6 +288,10 @@ class Terms:
         op = Operator.make(op_type, **attributes)
         return _first(self.apply(self.heads.of(op, imports), args))
 
+    def own(self, name: str, *args: Term, key: Any = None) -> Term:
+        """First output of a head of the prover's own."""
+        return _first(self.apply(self.heads.own(name, key), args))
+
     def with_attributes(self, head: Head, *args: Term | None, **changed: Any) -> Term:
         """First output of a head with other attributes."""
         return _first(self.apply(self.heads.with_attributes(head, **changed), args))
@@ -300,8 +304,7 @@ class Terms:
 
     def narrow(self, term: Term, axis: int, start: Dimension | int, size: Dimension | int) -> Term:
         """Slice along one axis, all of whose elements exist."""
-        args = (term, self.size(start), self.size(size))
-        return _first(self.apply(self.heads.own("narrow", axis), args))
+        return self.own("narrow", term, self.size(start), self.size(size), key=axis)
 
     def get(self, head: Head, args: Args) -> Term | None:
         """First output of a head on arguments, if it was built before."""

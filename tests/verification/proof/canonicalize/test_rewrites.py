@@ -46,7 +46,7 @@ def special(dtype, divides):
 def variables(row):
     calls = {id(node.func) for node in ast.walk(row.before) if isinstance(node, ast.Call)}
     names = [n for n in ast.walk(row.before) if isinstance(n, ast.Name) and id(n) not in calls]
-    return sorted({node.id for node in names}, key="xzcuabzerolowhigh".find)
+    return sorted({node.id for node in names}, key="xzcuabzerolowhighnegative".find)
 
 
 def plain(terms, node, bound):
@@ -69,10 +69,15 @@ def leaf(terms, name, array):
 
 def options(terms, name, feeds, bound, dtype):
     """What a name may stand for: an input, a constant, what is compared."""
+    if name not in feeds and name == "z":
+        held = [n for n in (2, 3, -3, 7) if np.dtype(dtype).kind != "u" or n > 0]
+        return [terms.constant(np.array(n, dtype)) for n in held]
     if name in "ab":
         compared = bound["x" if name == "a" else "z"]
         wide = terms.op("Cast", 20, compared, to=onnx.TensorProto.INT64)
         return [compared, wide, bound["z" if name == "a" else "x"]]
+    if name == "negative":
+        return [terms.constant(np.array(truth)) for truth in (True, False)]
     if name in ("zero", "u", "low", "high"):
         numbers = [0, 1, 2, 1 << 11, 1 << 32, 1 << 53, 1 << 54]
         held = [n for n in numbers if np.dtype(dtype).kind == "f" or n <= np.iinfo(dtype).max]
@@ -111,7 +116,7 @@ def checked(row):
     divides = "Div" in ast.dump(row.before)
     for dtype in TYPES:
         numbers = special(dtype, divides)
-        inputs = [name for name in names if name in "xzc"]
+        inputs = [n for n in names if n in "xzc" and (n != "z" or "negative" not in names)]
         columns = dict.fromkeys(inputs, numbers)
         if "c" in names:
             columns["c"] = np.array([True, False])

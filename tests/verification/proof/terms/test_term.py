@@ -5,7 +5,8 @@ from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact
 from straightline.ir import Operator
 from straightline.verification.proof.terms.budget import Budget
-from straightline.verification.proof.terms.term import Heads, descendants, with_changes
+from straightline.verification.proof.terms.op_semantics import with_changes
+from straightline.verification.proof.terms.term import Heads, descendants
 from straightline.verification.proof.terms.term_manager import Terms
 
 POOLED = "g (float[1, 1, 8] x) => (float[1, 1, n] z) { z = AveragePool <%s> (x) }"
@@ -62,7 +63,7 @@ def test_attributes_are_changed_and_left_out():
     changed = heads.with_attributes(head, keepdims=1)
     assert changed is heads.of(Operator.make("ReduceSum", noop_with_empty_axes=1), {"": 18})
     assert head.attribute("keepdims") == 0
-    bare = with_changes(head, (("keepdims", None), ("noop_with_empty_axes", None)))
+    bare = with_changes(head.op, keepdims=None, noop_with_empty_axes=None)
     assert not bare.attributes
 
 
