@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -25,12 +25,11 @@ def show_help(command: Any, context: Any) -> None:
     for paragraph in (command.help or "").split("\n\n"):
         out.print(Text(" ".join(paragraph.split())), end="\n\n")
     for title, params in _panels(command.get_params(context)).items():
-        _section(out, title, ((_names(param), _help(param)) for param in params))
+        _section(out, title, {_names(param): param.help or "" for param in params})
     commands = getattr(command, "commands", {})
     if commands:
         texts = {name: (each.help or "").split("\n\n")[0] for name, each in commands.items()}
-        rows = ((name, " ".join(text.split())) for name, text in texts.items())
-        _section(out, "Commands", rows)
+        _section(out, "Commands", texts)
     if command.epilog:
         out.print(Text(command.epilog))
 
@@ -47,13 +46,14 @@ def _panels(params: Iterable[Any]) -> dict[str, list[Any]]:
     return {title: members for title, members in panels.items() if members}
 
 
-def _section(out: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
+def _section(out: Console, title: str, texts: Mapping[str, str]) -> None:
     out.print(Text(title, "bold"))
     grid = Table.grid(padding=(0, 2))
     grid.add_column(width=_NAMES, overflow="fold", style="cyan")
     grid.add_column(overflow="fold", ratio=1)
     stacked: list[RenderableType] = []
-    for names, text in rows:
+    for names, paragraph in texts.items():
+        text = " ".join(paragraph.split())
         grid.add_row(Text(names), Text(text))
         stacked.append(Text(names, "cyan", overflow="fold"))
         stacked.append(Padding(Text(text, overflow="fold"), (0, 0, 0, 4)))
@@ -66,10 +66,3 @@ def _names(param: Any) -> str:
         return str(param.metavar or param.name)
     spelled = sorted([*param.opts, *param.secondary_opts], key=lambda name: name.startswith("--"))
     return ", ".join(spelled) + (f" {param.metavar}" if param.metavar else "")
-
-
-def _help(param: Any) -> str:
-    text = " ".join((param.help or "").split())
-    if param.param_type_name == "option" and param.required:
-        text += " Required."
-    return text

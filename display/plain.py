@@ -6,7 +6,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from .blocks import Block, Cell, Code, Line, Table
+from .blocks import Block, Code, Line, Table
 
 WIDTH = 120
 _LEAST = 20  # columns that the text of the last column always has
@@ -47,22 +47,17 @@ def _lines(block: Block, width: int) -> Iterator[str]:
 
 
 def _table(table: Table, width: int) -> Iterator[str]:
-    rows = [[_cell(cell) for cell in row] for row in table.rows]
-    names = [[[name] for name in table.columns]]
+    head = [[name] for name in table.columns]
+    cells = ([[cell] if isinstance(cell, str) else cell for cell in row] for row in table.rows)
+    rows = [[list(map(visible, cell)) for cell in row] for row in cells]
     widths = [
-        max(len(line) for row in (*names, *rows) for line in row[column] or [""])
-        for column in range(len(table.columns))
+        max(len(line) for cell in column for line in cell or [""])
+        for column in zip(head, *rows, strict=True)
     ]
     before = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
     widths[-1] = min(widths[-1], max(_LEAST, width - before))
-    yield from _row(names[0], widths)
-    yield _GAP.join("-" * width for width in widths)
-    for row in rows:
+    for row in (head, [["-" * width] for width in widths], *rows):
         yield from _row(row, widths)
-
-
-def _cell(cell: Cell) -> list[str]:
-    return [visible(line) for line in ([cell] if isinstance(cell, str) else cell)]
 
 
 def _row(cells: list[list[str]], widths: list[int]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from ..ir import Error, Model, Node, Value
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..limits import limit
-from ..passes import Pass, Pipeline, Remark
+from ..passes import Pass, Pipeline
 from .options import RewriteOptions
 from .rewrite import Rewrite, count_all_nodes
 
@@ -443,10 +443,3 @@ def _compared_with(value: Value) -> Any:
 
 def _sizes(value: Value, size: int) -> list[int]:
     return [dim if isinstance(dim, int) else size for dim in value.shape or ()]
-
-
-def corrected(remarks: Iterable[Remark], advice: Advice) -> list[Remark]:
-    """Return remarks without options that were tried in vain."""
-    return [
-        dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason)) for r in remarks
-    ]

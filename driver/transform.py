@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from .residual import left_over
 from .result import Outcome
 from .rewrite import Rewrite
 from .specialize import Values
-from .suggestions import Advice, advise, corrected
+from .suggestions import Advice, advise
 from .trip_bounds import Maxima
 
 if TYPE_CHECKING:
@@ -64,7 +65,10 @@ def transform_model(
             residual = left_over(rewritten.result, converted is not None)
         if residual and options.hints:
             advice = advise(rewriting, rewritten.model, on_progress)
-            residual = corrected(residual, advice)
+            residual = [
+                dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason))
+                for r in residual
+            ]
         outcome = Outcome.of(rewritten, converted, residual, advice.hints)
         if verification is None:
             return outcome

@@ -76,7 +76,7 @@ def place_of(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> 
         SaveError: the path is no place for a file, is one of `taken`, or has other content than a
             report.
     """
-    return marked_place(path, taken, _MARK, "a report", force)
+    return marked_place(path, taken, _MARK, "report", force)
 
 
 @functools.cache

@@ -107,7 +107,7 @@ def write_svg(
         SaveError: the file cannot be written, is one of `taken`, or has other content than such a
             picture (unless `force` is set).
     """
-    place = marked_place(Path(path), taken, _MARK, "a picture of control flow", force)
+    place = marked_place(Path(path), taken, _MARK, "picture of control flow", force)
     with replacing(place) as (temporary,):
         temporary.write_text(control_flow_svg(model), encoding="utf-8")
 

@@ -13,11 +13,10 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from ..display.package_version import __version__
-from ..ir import Array, BaseDir, Error, ModelSource, SaveError, Tensor, read_bytes
+from ..ir import Array, BaseDir, Error, ModelSource, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
-from ..ir.option_names import by
 from .proof.result import Proof
 
 _FORMAT, _VERSION = "straightline certificate", 1
@@ -150,17 +149,14 @@ def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:
         SaveError: the path cannot be a file, is one of `taken`, or is a file that is no
             certificate.
     """
-    file = place_beside(path, taken)
-    if force or not file.exists() or not file.stat().st_size:
-        return file
-    try:
-        Certificate.read(file)
-    except Error as error:
-        raise SaveError(
-            f"cannot write '{path}': a file that is no certificate is there; name another file, or"
-            f" overwrite it with {by('--force')}"
-        ) from error
-    return file
+
+    def is_own(file: Path) -> bool:
+        try:
+            return bool(Certificate.read(file))
+        except Error:
+            return False
+
+    return place_beside(path, taken, "certificate", is_own, force)
 
 
 def _read(document: dict[str, Any]) -> Certificate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from ..errors import LoadError, SaveError
@@ -113,21 +113,28 @@ def _is_name_of(path: Path, file: Path | None) -> bool:
     return path.samefile(file)
 
 
-def place_beside(path: Path, others: Iterable[Path]) -> Path:
+def place_beside(
+    path: Path, others: Iterable[Path], what: str, is_own: Callable[[Path], bool], force: bool
+) -> Path:
     """Choose the file of another output than a model, without writing.
 
     Args:
         path: as the caller names it.
         others: the other files that are read or written.
+        what: the kind of the output.
+        is_own: tests a file for this kind.
+        force: overwrite also a file of another kind.
 
     Raises:
-        SaveError: the path is no place for a file, or among `others`.
+        SaveError: the path is no place for a file, is among `others`, or has other content.
     """
     file = _place(path)
     if _keys_of_all(others) & _keys(file):
         raise SaveError(
             f"cannot write '{path}': it is read, or the result itself; name another file"
         )
+    if not force and file.exists() and file.stat().st_size and not is_own(file):
+        raise _not_of_kind(path, what)
     return file
 
 
@@ -156,18 +163,18 @@ def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
     except LoadError as error:
         if force:
             return frozenset()
-        raise _not_a_model(path) from error
+        raise _not_of_kind(path, "ONNX model") from error
     # Some other bytes parse by chance; hardly any have an output of a graph.
     if not any(info.name for info in proto.graph.output):
         if force:
             return frozenset()
-        raise _not_a_model(path)
+        raise _not_of_kind(path, "ONNX model")
     return _keys_of_all(files_of(external_tensors(proto), file.parent))
 
 
-def _not_a_model(path: Path) -> SaveError:
+def _not_of_kind(path: Path, what: str) -> SaveError:
     return SaveError(
-        f"cannot write '{path}': a file that is no ONNX model is there; name another file, or"
+        f"cannot write '{path}': a file that is no {what} is there; name another file, or"
         f" overwrite it with {by('--force')}"
     )
 

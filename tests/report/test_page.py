@@ -131,7 +131,7 @@ def test_a_report_is_written_whole_and_replaces_only_a_report(tmp_path):
     assert read(path.read_text(encoding="utf-8"))
     other = tmp_path / "notes.html"
     other.write_text("<p>mine</p>")
-    with pytest.raises(sl.ir.SaveError, match="a file is there that is not a report"):
+    with pytest.raises(sl.ir.SaveError, match="a file that is no report is there"):
         report.write(other, found)
     assert other.read_text() == "<p>mine</p>"
     report.write(other, found, force=True)

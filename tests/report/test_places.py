@@ -6,7 +6,7 @@ from straightline.report.places import marked_place
 
 
 def place(path, taken=(), force=False):
-    return marked_place(path, taken, "a mark", "a page", force)
+    return marked_place(path, taken, "a mark", "page", force)
 
 
 def test_a_new_file_an_empty_one_and_one_with_the_mark(tmp_path):
@@ -21,7 +21,7 @@ def test_a_new_file_an_empty_one_and_one_with_the_mark(tmp_path):
 def test_anything_else_takes_force(tmp_path):
     path = tmp_path / "p.html"
     path.write_text("mine")
-    with pytest.raises(sl.ir.SaveError, match="not a page; name another one, or overwrite"):
+    with pytest.raises(sl.ir.SaveError, match="no page is there; name another file, or overwrite"):
         place(path)
     assert place(path, force=True) == path
 
