@@ -33,7 +33,7 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
 from ..base import Pass
 from ..context import PassContext
-from ..scans.layout import add_holder, output_labels, replace_outputs
+from ..scans.layout import add_holder, replace_outputs
 from ..utils.costs import LEAST_SCANNED, Costs
 from ..vectorize.affine_reads import ElementRead, Selection, element_reads
 from ..vectorize.loop_view import LoopView
@@ -214,19 +214,18 @@ class _LoopsToScans(OtherForm[_Plan]):
     def _add_guard(self, graph: Graph, plan: _Plan) -> Sequence[Value | None]:
         """Emit an If of the Scan and of the Loop's outputs without iterations."""
         loop_view, node = plan.loop_view, plan.loop_view.node
-        labels = output_labels(node, "")
-        present = [index for index, value in enumerate(node.outputs) if value is not None]
+        present = {i: value for i, value in enumerate(node.outputs) if value is not None}
         guard = add_holder(
             graph,
             Operator("If"),
             {},
             ["then_branch", "else_branch"],
             [self._runs(Builder(graph, self.folder.fold), loop_view)],
-            [labels[index] for index in present],
+            [value.name for value in present.values()],
             node.name,
         )
         outputs = iter(guard.outputs)
-        infos = [fact_declaration(node.output(index), self.inference) for index in present]
+        infos = [fact_declaration(value, self.inference) for value in present.values()]
         some = graph.add_body(guard, "then_branch", empty_header("some"))
         scanned = self._add_scan(some, plan, "_scan")
         other = graph.add_body(guard, "else_branch", empty_header("none"))

@@ -259,7 +259,9 @@ class _Lowering:
     def _map_empty(self, graph: Graph, node: Node) -> None:
         """Replace a SequenceMap over an empty sequence by empty sequences."""
         outputs = zip(node.outputs, node.body("body").outputs, strict=True)
-        types = {old: _element_type(old, inner) for old, inner in outputs if old is not None}
+        types = {
+            old: _declared(old) or inner.elem_type for old, inner in outputs if old is not None
+        }
         if not all(types.values()):
             # No SequenceEmpty has the type, but readers may resolve all the same.
             self.structures.contents.update((value, KnownSequence()) for value in types)
@@ -324,10 +326,9 @@ def _require(obstacle: str | None) -> None:
         raise Undecided(obstacle)
 
 
-def _element_type(sequence: Value, element: Value) -> int | None:
-    """The declared element type of a sequence's tensors, else that of the body's output."""
-    declared = sequence.type or onnx.TypeProto()
-    return declared.sequence_type.elem_type.tensor_type.elem_type or element.elem_type
+def _declared(sequence: Value) -> int:
+    """The declared element type of a sequence's tensors; 0 without one."""
+    return (sequence.type or onnx.TypeProto()).sequence_type.elem_type.tensor_type.elem_type
 
 
 def _reader_of_whole(graph: Graph, node: Node) -> str:

@@ -12,7 +12,7 @@ y, h = Scan <num_scan_inputs = 1,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....analysis.safety.speculation import Speculation
@@ -136,13 +136,9 @@ class RaiseRecurrences(RaiseOptions, Pass):
                 for one in loop_view.scan_outputs
             ),
         ]
-        _drop_unread(trips.emit.graph, results)
+        scratch = trips.emit.graph
+        keep_results(scratch, results)
+        for node in scratch.nodes_of("RNN", "GRU", "LSTM"):
+            read = [v if v is not None and scratch.is_used(v) else None for v in node.outputs]
+            scratch.set_node_outputs(node, read)
         return trips, results
-
-
-def _drop_unread(graph: Graph, results: Sequence[Value | None]) -> None:
-    """Drop outputs of operators without a reader."""
-    keep_results(graph, results)
-    for node in graph.nodes_of("RNN", "GRU", "LSTM"):
-        outputs = [v if v is not None and graph.is_used(v) else None for v in node.outputs]
-        graph.set_node_outputs(node, outputs)

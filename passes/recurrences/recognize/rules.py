@@ -76,12 +76,12 @@ def _clip(of: Interpretation, node: Node) -> list[Row]:
         return [of.apply(row, "Relu")]
     if bounds != [0.0, 1.0]:
         raise Unfit(f"holds {node}, whose bounds are not 0 and 1")
-    return [map_parts(row, lambda total: _hard(of, total))]
 
+    def hard(total: Sum) -> Sum:
+        shift = total.terms.get((), 0.0)
+        return of.atoms.of(Activation("HardSigmoid", 1.0, shift, total - number(shift)))
 
-def _hard(of: Interpretation, total: Sum) -> Sum:
-    shift = total.terms.get((), 0.0)
-    return of.atoms.of(Activation("HardSigmoid", 1.0, shift, total - number(shift)))
+    return [map_parts(row, hard)]
 
 
 def _bound(of: Interpretation, node: Node, name: str, index: int) -> float | None:
