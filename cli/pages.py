@@ -28,15 +28,7 @@ def require_page(page: Path | None, files: Iterable[Path], force: bool) -> None:
 def write_page(
     page: Path | None, outcome: Outcome, source: Path, target: Path | None, again: Again
 ) -> None:
-    """Write the page of an outcome, where one is asked for.
-
-    Args:
-        page: where to.
-        outcome: what was made, whether or not it was written.
-        source: where the original came from.
-        target: where the result was written, if it was.
-        again: makes a command of the options of a hint.
-    """
+    """Write the page of an outcome, where one is asked for; `again` spells its hints."""
     if page is None:
         return
     from ..report import of_outcome, write

@@ -127,8 +127,7 @@ class RewriteOptions:
 
     def of_conversion(self, opset: int) -> RewriteOptions:
         """Return the options of a conversion alone, done in the same way."""
-        carry: dict[str, Any] = {"ir_version": self.ir_version, "rewrite": self.rewrite}
-        return RewriteOptions((), opset=opset, **carry)
+        return RewriteOptions((), None, opset, self.ir_version, self.rewrite)
 
     @property
     def limits(self) -> Limits:

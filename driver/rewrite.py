@@ -87,10 +87,10 @@ class Rewrite:
         options = self.options
         if not (options.values or options.shapes or options.dims):
             return {}
-        shapes = {v.name: v.shape for v in model.graph.inputs if v.shape is not None}
         return {
-            name: tuple([dim if isinstance(dim, int) else None for dim in shape])
-            for name, shape in shapes.items()
+            value.name: tuple([dim if isinstance(dim, int) else None for dim in value.shape])
+            for value in model.graph.inputs
+            if value.shape is not None
         }
 
     def check_trust(

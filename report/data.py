@@ -38,20 +38,18 @@ class Side:
         model: its graphs.
         constructs: its control flow.
         more_constructs: the number of constructs without a description.
-        stored: the size of its files in bytes, if any.
     """
 
     name: str
     model: ModelData
     constructs: tuple[ConstructData, ...]
     more_constructs: int
-    stored: int | None = None
 
     @classmethod
-    def of(cls, model: Model, name: str, stored: int | None = None) -> Side:
+    def of(cls, model: Model, name: str) -> Side:
         """Make the side of a model."""
         constructs, more = constructs_of(model)
-        return cls(name, describe(model), tuple(constructs), more, stored)
+        return cls(name, describe(model), tuple(constructs), more)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +166,7 @@ def gather(
         base_dir: the base folder of external data of models in memory.
     """
     models = [m if isinstance(m, Model) else load(m, base_dir) for m in (before, after)]
-    one, other = map(Side.of, models, names, stored)
+    one, other = map(Side.of, models, names)
     memory = peak_memory(models[0]), peak_memory(models[1])
     rows, more = _rows(remarks)
     write = again or " ".join
