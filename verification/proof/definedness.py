@@ -279,7 +279,9 @@ class Definedness:
             self.positive |= positive
             return True
         guards = twin.guards, obligation.guards
-        return bool(guards[0]) and _alike(*guards) and self._is_equal(twin, obligation, guards)
+        kinds = [[(guard.is_loop, guard.holds) for guard in each] for each in guards]
+        alike = bool(guards[0]) and kinds[0] == kinds[1]
+        return alike and self._is_equal(twin, obligation, guards)
 
     def _is_equal(
         self, twin: Obligation, obligation: Obligation, guards: tuple[Guards, Guards]
@@ -349,9 +351,3 @@ def _is_one(term: Term | None) -> bool:
     """Test whether a tensor has one element."""
     shape = None if term is None else term.fact.shape
     return shape is not None and all(dim.value == 1 for dim in shape)
-
-
-def _alike(one: Guards, other: Guards) -> bool:
-    """Test whether guards are of the same kinds, one by one."""
-    kinds = [[(guard.is_loop, guard.holds) for guard in guards] for guards in (one, other)]
-    return kinds[0] == kinds[1]

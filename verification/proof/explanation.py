@@ -51,14 +51,11 @@ def _comparison(one: Term, other: Term) -> str:
         return f"one is {types[0]}, the other {types[1]}"
     if not one.args and not other.args:
         return f"both are {types[0]}"
-    same = "the same operator" if one.head is other.head else _heads(one, other)
-    return f"{same}, {_operands(one, other)}"
-
-
-def _heads(one: Term, other: Term) -> str:
+    heads = "other operators"
     if one.head.name == other.head.name:
-        return "other attributes or another version"
-    return "other operators"
+        same = one.head is other.head
+        heads = "the same operator" if same else "other attributes or another version"
+    return f"{heads}, {_operands(one, other)}"
 
 
 def _operands(one: Term, other: Term) -> str:

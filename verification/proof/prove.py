@@ -203,9 +203,10 @@ class _Question:
             self.sides[1].require_well_formed()
         except ModelError as error:
             return _invalid(str(error), 1)
-        fault = self._fault()
-        if fault:
-            return Proof("open", fault)
+        before, after = map(Signature.of, self.protos)
+        problems = mismatches(before, after, self.bound) or output_mismatches(before, after)
+        if problems:
+            return Proof("open", f"the signatures differ: {'; '.join(problems)}")
         size = sum(map(_node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
         graphs = [graph for proto in self.protos for graph in (proto.graph, *proto.functions)]
@@ -271,13 +272,6 @@ class _Question:
             rule = needed(one, other, users(one, other, compared))
         rules = tuple(sorted(self.used))
         return Proof("open", str(error), rules, first=first, paths=paths, needed=rule)
-
-    def _fault(self) -> str:
-        """Reason against any comparison; empty if there is none."""
-        before, after = map(Signature.of, self.protos)
-        problems = mismatches(before, after, self.bound)
-        problems = problems or output_mismatches(before, after)
-        return f"the signatures differ: {'; '.join(problems)}" if problems else ""
 
     def _all_readings(self) -> dict[str, int]:
         """Comparison in both readings of a Loop without a condition input. The specification

@@ -163,7 +163,12 @@ def _compare_tensors(before: Array, after: Array, tolerance: Tolerance, path: st
             continue
         if largest is None:
             largest = _magnitude(*flat) if is_float(b.dtype) else 0.0
-        wrong, difference = _compare_blocks(b, a, tolerance, largest)
+        if before.dtype.kind == "O":
+            wrong, difference = np.asarray(b != a), Difference()
+        elif is_float(before.dtype):
+            wrong, difference = _compare_floats(b, a, tolerance, largest)
+        else:
+            wrong, difference = _compare_integers(b, a)
         difference = replace(difference, total=b.size)
         if wrong.any():
             first = int(np.argmax(wrong))
@@ -173,24 +178,6 @@ def _compare_tensors(before: Array, after: Array, tolerance: Tolerance, path: st
             difference = replace(difference, kind="values", differing=count, first=place)
         total = combine([total, difference])
     return total
-
-
-def _compare_blocks(
-    before: Array, after: Array, tolerance: Tolerance, largest: float
-) -> tuple[NDArray[np.bool_], Difference]:
-    """The mask of elements that differ too much in two vectors, and the differences.
-
-    Args:
-        before: elements of the original's output.
-        after: those of the rewrite's.
-        tolerance: the tolerance.
-        largest: the largest magnitude of all elements of the output.
-    """
-    if before.dtype.kind == "O":
-        return np.asarray(before != after), Difference()
-    if is_float(before.dtype):
-        return _compare_floats(before, after, tolerance, largest)
-    return _compare_integers(before, after)
 
 
 def _compare_integers(before: Array, after: Array) -> tuple[NDArray[np.bool_], Difference]:

@@ -179,7 +179,9 @@ def recur(loop: Recurrence) -> list[Value]:
             return untouched(loop, outputs) if ended.trips == 0 else recur(ended)
     assert guard is not None
     guard.scan_output = functools.partial(_collect, loop, name, states, again, outputs)
-    _demand_end(loop, guard)
+    if loop.trips is None or (loop.trips.value or 0) > MOST_TRIPS:  # run time alone ends it
+        every = guard.scan_output(terms.constant(np.array(True)))
+        execution.demand(terms.heads.own(ENDS), (every,), loop.step)
     return _results(loop, name, states, again, outputs)
 
 
@@ -205,15 +207,6 @@ def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
         )
         if shape is None or varies:
             loop.execution.demand(terms.heads.own(SAME_SIZES), (output,), loop.step)
-
-
-def _demand_end(loop: Recurrence, guard: Guard) -> None:
-    """Demand that a loop ends if nothing but run time ends it."""
-    terms = loop.execution.terms
-    assert guard.scan_output is not None
-    if loop.trips is None or (loop.trips.value or 0) > MOST_TRIPS:
-        every = guard.scan_output(terms.constant(np.array(True)))
-        loop.execution.demand(terms.heads.own(ENDS), (every,), loop.step)
 
 
 def _collect(
@@ -399,20 +392,16 @@ def _wider(loop: Recurrence, fact: Fact, update: Fact, k: int) -> Fact | None:
     if fact.shape is None or update.shape is None or len(fact.shape) != len(update.shape):
         shape = None
     else:
+        symbols = loop.execution.terms.symbols
         shape = tuple(
             [
-                a if a == b else _any_size(loop, k, axis)
+                a if a == b else symbols.named(f"{PRIVATE}state{loop.tag}.{k}.{axis}")
                 for axis, (a, b) in enumerate(zip(fact.shape, update.shape, strict=True))
             ]
         )
     if (elem_type, shape) == (fact.elem_type, fact.shape):
         return None
     return Fact(elem_type, shape)
-
-
-def _any_size(loop: Recurrence, k: int, axis: int) -> Dimension:
-    """Size of a state that may vary."""
-    return loop.execution.terms.symbols.named(f"{PRIVATE}state{loop.tag}.{k}.{axis}")
 
 
 def _results(
@@ -519,8 +508,13 @@ def _scan_output(
     """Scan output k of a loop. None for a sequence, whose sizes nobody reads if there is no
     iteration."""
     terms = loop.execution.terms
-    certain = k is None or (trips - 1).less(0) is False
-    declared = None if certain else _declared_element(loop, k or 0, output.fact)
+    declared: tuple[int, Shape | None] | None = None
+    if k is not None and (trips - 1).less(0) is not False:
+        try:
+            fact = loop.empty(k)
+            declared = fact.elem_type, fact.shape
+        except OpenError:
+            declared = output.fact.elem_type, None
     head = terms.heads.own("stacked", (name, declared), (output,))
     earlier = terms.get(head, (recurrence,))
     if earlier is not None:
@@ -565,12 +559,3 @@ def _is_a_case(terms: Terms, trips: Dimension) -> bool:
     if name is None or terms.symbols.free(terms.size(trips)):
         return False
     return name in terms.facts.declared or name.startswith(_STEADY)
-
-
-def _declared_element(loop: Recurrence, k: int, fact: Fact) -> tuple[int, Shape | None]:
-    """Type of an element if there is no iteration."""
-    try:
-        element = loop.empty(k)
-    except OpenError:
-        return fact.elem_type, None
-    return element.elem_type, element.shape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import onnx
@@ -11,7 +10,7 @@ from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
 from ....reference.bodies import label
-from ..execution.compile_graph import Program, Step
+from ..execution.compile_graph import Step
 from ..execution.obligations import IS_PART, IS_SIZE, SAME_SIZES, Guard
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..simplify.padding import pad_to, zeros
@@ -67,22 +66,17 @@ def _scan_8(
         columns = zip(*scanned_rows, strict=True)
         return [None if c[0] is None else stack(terms, c, step.head) for c in columns]
     sample = [_inner(s.fact, 1) for s in states] + [_inner(x.fact, 2) for x in scanned]
-    empty = functools.partial(
-        _empty_row, terms, body, sample, len(states), trips_of(scanned[0].fact, 1)
-    )
+    length = trips_of(scanned[0].fact, 1)
+
+    def empty(output: int) -> Fact:
+        if output < len(states):
+            return sample[output]
+        inner = empty_element(terms, body, output, sample=sample, captured={})
+        return Fact(inner.elem_type, (length, *(inner.shape or ())))
+
     if batch.value == 0:
         return [empty_stack(terms, empty(k)) for k in range(len(body.outputs))]
     return recur_over(execution, step, batch, [], lambda index, _: one(index), empty)
-
-
-def _empty_row(
-    terms: Terms, body: Program, sample: list[Fact], states: int, length: Dimension, output: int
-) -> Fact:
-    """Output of an element of an empty batch."""
-    if output < states:
-        return sample[output]
-    inner = empty_element(terms, body, output, sample=sample, captured={})
-    return Fact(inner.elem_type, (length, *(inner.shape or ())))
 
 
 def _of_length(
@@ -231,17 +225,14 @@ class Scan:
 
     def _trip(self, states: Sequence[Value], trip: Dimension) -> list[Value]:
         """Outputs of the body on one iteration; its states must keep their shapes."""
-        results = self.call([*states, *self._rows(trip)])
-        for state, update in zip(states, results, strict=False):
-            require_same(self.execution, self.step, [state, update])
-        return results
-
-    def _rows(self, trip: Dimension) -> list[Term]:
-        """Scan elements of one iteration."""
-        return [
+        elements = [
             row(self.terms, x, axis, self.length - 1 - trip if back else trip)
             for x, axis, back in zip(self.scanned, self.axes, self.backward, strict=True)
         ]
+        results = self.call([*states, *elements])
+        for state, update in zip(states, results, strict=False):
+            require_same(self.execution, self.step, [state, update])
+        return results
 
     def _output(self, k: int, elements: list[list[Value]]) -> Term:
         if not elements:

@@ -99,29 +99,22 @@ class Substitution:
         derived = self._terms.derived
         for symbol in sorted(dim.symbols):
             if symbol in derived and symbol not in self._put:
-                kind, term, size = derived[symbol]
-                inner = None if size is None else self._size(size)
-                self._put[symbol] = self._derive(kind, self.of(term), inner)
+                kind, term, size = derived[symbol]  # as in `Terms.dependent_size`
+                term = self.of(term)
+                if kind == "size":
+                    self._put[symbol] = self._terms.size_of(term)
+                elif size is None:
+                    self._put[symbol] = not_negative(self._terms, term)
+                else:
+                    self._put[symbol] = self._terms.trips_if(term, self._size(size))
             elif symbol in self._terms.axes and symbol not in self._put:
-                self._put[symbol] = self._of_axis(*self._terms.axes[symbol])
+                term, axis = self._terms.axes[symbol]
+                shape = self.of(term).fact.shape or ()
+                fresh = self._terms.symbols.fresh
+                self._put[symbol] = shape[axis] if axis < len(shape) else fresh()
             elif symbol in self._terms.symbols.varying and symbol not in self._put:
                 self._put[symbol] = self._terms.symbols.fresh()
         return dim.replaced(self._put)
-
-    def _derive(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
-        """Size that follows from another term (`Terms.dependent_size`)."""
-        if kind == "size":
-            return self._terms.size_of(term)
-        if size is None:
-            return not_negative(self._terms, term)
-        return self._terms.trips_if(term, size)
-
-    def _of_axis(self, term: Term, axis: int) -> Dimension:
-        """Size of an axis of a term after substitution."""
-        shape = self.of(term).fact.shape
-        if shape is None or axis >= len(shape):
-            return self._terms.symbols.fresh()
-        return shape[axis]
 
 
 def instantiate_iteration(terms: Terms, recurrence: Term, part: Term, index: Dimension) -> Term:

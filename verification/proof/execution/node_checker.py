@@ -70,7 +70,11 @@ def _value_fault(node: onnx.NodeProto, version: int) -> str:
         value = None if least is None else onnx.helper.get_attribute_value(attribute)
         if least is not None and version < least.version and not least.takes(value):
             return f"has {attribute.name} = {value!r}"
-    return "has neither sizes nor their number" if _is_bare_split(node, version) else ""
+    has_number = any(attribute.name == "num_outputs" for attribute in node.attribute)
+    has_sizes = len(node.input) > 1 and bool(node.input[1])
+    if node.op_type == "Split" and version >= 18 and not (has_number or has_sizes):
+        return "has neither sizes nor their number"
+    return ""
 
 
 class _Restriction(NamedTuple):
@@ -89,13 +93,6 @@ _VALUES = {
 
 
 _RESTRICTED = {"Split", *(op_type for op_type, _ in _VALUES)}
-
-
-def _is_bare_split(node: onnx.NodeProto, version: int) -> bool:
-    """Test whether a Split has neither sizes nor `num_outputs` (18 on)."""
-    has_number = any(attribute.name == "num_outputs" for attribute in node.attribute)
-    has_sizes = len(node.input) > 1 and bool(node.input[1])
-    return node.op_type == "Split" and version >= 18 and not (has_number or has_sizes)
 
 
 def require_valid(node: onnx.NodeProto, version: int, elem_types: tuple[int, ...]) -> None:
