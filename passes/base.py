@@ -130,9 +130,6 @@ class Pass(abc.ABC):
                 yield field.name, getattr(self, field.name)
 
     def __str__(self) -> str:
-        changes = [
-            f"{field.name}={getattr(self, field.name)}"
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) != field.default
-        ]
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        changes = [f"{name}={value}" for name, value in self.options() if value != defaults[name]]
         return f"{self.name}{{{','.join(changes)}}}" if changes else self.name

@@ -25,10 +25,8 @@ class EliminateDeadNodes(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Remove them in every graph, users before what they used."""
-        changed = False
-        for root in model.roots():
-            changed |= sweep(root.graph)
-        return changed
+        changes = [sweep(root.graph) for root in model.roots()]
+        return any(changes)
 
     def violation(self, model: Model) -> str | None:
         """Return the nodes and constants that nothing uses."""
@@ -52,13 +50,10 @@ def sweep(graph: Graph, keep: Set[Node | Value] = frozenset()) -> bool:
         keep: nodes and constants that stay.
     """
     changed = _sweep_nodes(graph, keep)
-    inner_changed = False
-    for node in graph.holders():
-        for inner in node.graphs():
-            inner_changed |= sweep(inner, keep)
-    if inner_changed:
+    changes = [sweep(inner, keep) for node in graph.holders() for inner in node.graphs()]
+    if any(changes):
         _sweep_nodes(graph, keep)
-    return _sweep_initializers(graph, keep) or changed or inner_changed
+    return _sweep_initializers(graph, keep) or changed or any(changes)
 
 
 def _sweep_nodes(graph: Graph, keep: Set[Node | Value]) -> bool:

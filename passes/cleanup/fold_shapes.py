@@ -18,11 +18,13 @@ import dataclasses
 from collections.abc import Set
 from typing import ClassVar
 
+import networkx as nx
+
 from ...analysis.constants.evaluation import is_call
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.onnx_inference_cache import Memory
 from ...facts.fact import decided
-from ...ir import Graph, Model, Node, Tensor, Value
+from ...ir import Graph, Model, Node, Tensor, Value, downstream
 from ...ops import OperatorRules, rules_of
 from ..base import Pass
 from ..context import PassContext
@@ -71,36 +73,20 @@ def _asking_sizes(model: Model, memory: Memory) -> Set[str]:
 
 
 def _search_asking(model: Model) -> set[str]:
-    users: dict[str, list[str]] = {}
+    users: nx.DiGraph[str] = nx.DiGraph()
+    users.add_nodes_from(_STARTS)
     for (domain, name, _), function in model.functions.items():
         own = f"{domain}::{name}" if domain else name
         for graph in function.graph.walk():
-            for kind in graph.kinds():
-                users.setdefault(kind, []).append(own)
-    asking, waiting = set(_STARTS), list(_STARTS)
-    while waiting:
-        new = set(users.get(waiting.pop(), ())) - asking
-        asking |= new
-        waiting += new
-    return asking
+            users.add_edges_from((kind, own) for kind in graph.kinds())
+    return downstream(users, _STARTS)
 
 
 def _fold_call(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:
     """Fold outputs of a call; the call stays for readers of the others."""
-    changed = False
-    for value in node.outputs:
-        if value is None or value.pinned or not graph.users(value):
-            continue
-        fact = inference.fact(value)
-        array = decided(fact)
-        if array is not None:
-            constant = graph.add_initializer(value.name, Tensor(array=array))
-            followed.add(constant)
-            graph.replace_uses(value, constant)
-            changed = True
-        elif fact.content is not None:
-            followed.add(value)
-    return changed
+    outputs = [v for v in node.outputs if v is not None and not v.pinned and graph.users(v)]
+    changes = [_fold_value(graph, value, inference, followed) for value in outputs]
+    return any(changes)
 
 
 def _is_followed(node: Node, followed: set[Value]) -> bool:
@@ -111,17 +97,22 @@ def _is_followed(node: Node, followed: set[Value]) -> bool:
 
 def _fold(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:
     value = node.outputs[0]
-    if value is None or value.pinned:
+    if value is None or value.pinned or not _fold_value(graph, value, inference, followed):
         return False
-    fact = inference.fact(value)
-    if fact.content is None:
-        return False
-    array = decided(fact)
-    if array is None:
-        followed.add(value)
-        return False
-    constant = graph.add_initializer(value.name, Tensor(array=array))
-    followed.add(constant)
-    graph.replace_uses(value, constant)
     graph.remove(node)
     return True
+
+
+def _fold_value(
+    graph: Graph, value: Value, inference: ShapeInference, followed: set[Value]
+) -> bool:
+    """Replace the uses of a decided value by a constant; follow one with symbolic elements."""
+    fact = inference.fact(value)
+    array = decided(fact)
+    if array is not None:
+        constant = graph.add_initializer(value.name, Tensor(array=array))
+        followed.add(constant)
+        graph.replace_uses(value, constant)
+    elif fact.content is not None:
+        followed.add(value)
+    return array is not None

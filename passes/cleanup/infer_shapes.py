@@ -28,11 +28,9 @@ class InferShapes(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Infer the facts of every value, and declare them."""
         inference = context.analyses.new_inference(model)
-        for graph in model.graphs():
-            for node in graph.nodes():
-                for value in node.outputs:
-                    if value is not None:
-                        inference.fact(value)
+        nodes = (node for graph in model.graphs() for node in graph.nodes())
+        for value in (value for node in nodes for value in node.outputs if value is not None):
+            inference.fact(value)
         return declare_facts(inference)
 
 

@@ -27,7 +27,5 @@ class MergeConstants(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Compare the small constants of every graph."""
-        changed = False
-        for graph in model.graphs():
-            changed |= merge_constants(graph)
-        return changed
+        changes = [merge_constants(graph) for graph in model.graphs()]
+        return any(changes)

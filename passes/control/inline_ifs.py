@@ -42,10 +42,8 @@ class InlineIfs(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Inline outer Ifs before the Ifs in their branches."""
         folder = Folder(model)
-        changed = False
-        for root in model.roots():
-            changed |= self._visit_graph(root.graph, folder, context)
-        return changed
+        changes = [self._visit_graph(root.graph, folder, context) for root in model.roots()]
+        return any(changes)
 
     def _visit_graph(self, graph: Graph, folder: Folder, context: PassContext) -> bool:
         changed = False
@@ -71,11 +69,9 @@ class InlineIfs(Pass):
             return _CONDITION_UNKNOWN(origins(condition))
         if condition.constant.size != 1:
             return _CONDITION_SIZE(elements=condition.constant.size)
-        reason = caller_attribute(node)
-        if reason is not None:
-            return reason
         branch = _taken_branch(node, condition.constant)
-        return externally_named(node) or unnameable_output(node, branch.outputs)
+        reason = caller_attribute(node) or externally_named(node)
+        return reason or unnameable_output(node, branch.outputs)
 
     def _inline(self, graph: Graph, node: Node, folder: Folder, context: PassContext) -> list[Node]:
         """Inline one If, and return the nodes of its branch that hold graphs."""
@@ -84,10 +80,8 @@ class InlineIfs(Pass):
         assert condition is not None and condition.constant is not None
         branch = _taken_branch(node, condition.constant)
         template = Template(branch, graph, fold=folder.fold)
-        results = template.instantiate([])
-        results_of = {
-            old: v for old, v in zip(node.outputs, results, strict=False) if old is not None
-        }
+        pairs = zip(node.outputs, template.instantiate([]), strict=False)
+        results_of = {old: new for old, new in pairs if old is not None}
         for old in results_of:
             # The If's declaration covers both branches, so it is dropped.
             old.info = None

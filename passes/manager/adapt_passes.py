@@ -70,15 +70,10 @@ class ForeignPass(Pass):
         return True
 
     def _require_signature(self, model: Model, converted: Model) -> None:
-        for what in ("inputs", "outputs"):
-            old, new = ([v.name for v in getattr(m.graph, what)] for m in (model, converted))
-            if what == "outputs":
-                old, new = _output_names(model), _output_names(converted)
+        for what, names_in in (("inputs", "inputs"), ("outputs", "output_infos")):
+            old, new = ([v.name for v in getattr(m.graph, names_in)] for m in (model, converted))
             if old != new:
                 raise RewriteError(f"{self.name} changed the {what}: {old} became {new}")
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def step(foreign: Any, name: str | None = None) -> Pass:
@@ -107,7 +102,7 @@ def step(foreign: Any, name: str | None = None) -> Pass:
 
 def is_foreign(item: Any) -> bool:
     """Test for a pass or rule of another library."""
-    return isinstance(item, onnx_ir.passes.PassBase) or hasattr(item, "apply_to_model")
+    return isinstance(item, onnx_ir.passes.PassBase) or _is_rule(item)
 
 
 def onnxscript_optimizer(**options: Any) -> Pass:
@@ -118,7 +113,7 @@ def onnxscript_optimizer(**options: Any) -> Pass:
 
 
 def _call_of(foreign: Any) -> Callable[[onnx_ir.Model], Any] | None:
-    if hasattr(foreign, "apply_to_model"):
+    if _is_rule(foreign):
         apply: Callable[[onnx_ir.Model], Any] = foreign.apply_to_model
         return apply
     if isinstance(foreign, Sequence) and foreign and all(map(_is_rule, foreign)):
@@ -154,10 +149,6 @@ def _unsupported_part(model: Model) -> str:
         return "training information"
     tensors = (t for graph in model.graphs() for t in graph.initializers.values())
     return "sparse initializers" if any(tensor.is_sparse for tensor in tensors) else ""
-
-
-def _output_names(model: Model) -> list[str]:
-    return [info.name for info in model.graph.output_infos]
 
 
 def _differences(before: Model, after: Model) -> str:

@@ -73,9 +73,6 @@ class Accelerate(Pass):
             " vectorize-loops, raise-recurrences and loops-to-scans to have it"
         )
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class _Trials:
     """The results of pipelines on a model, with common prefixes run once.

@@ -125,9 +125,6 @@ class Repeated(Pass):
         """Run them to a fixed point."""
         return run_passes(self.passes, model, context, repeat=True)
 
-    def __str__(self) -> str:
-        return self.name
-
 
 @dataclasses.dataclass(frozen=True)
 class Selects(Repeated):

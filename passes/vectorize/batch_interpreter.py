@@ -17,7 +17,7 @@ from ...facts.bounds import Known
 from ...facts.fact import Content, Fact
 from ...ir import Node, Value, normal_domain
 from ...ops import rules_of
-from ...ops.batching import Batch, Extent, Operand, Ragged, Unbatchable, spread
+from ...ops.batching import Batch, Extent, Operand, Ragged, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.outputs import content_of
 from ...ops.ragged import padded
@@ -257,13 +257,11 @@ class NodeBatcher(abc.ABC):
 
         Batched, they are empty without iterations, so the node cannot fail.
         """
-        risky = rules_of(node.op).risky_inputs
         results = list(operands)
-        for index in risky:
+        for index in rules_of(node.op).risky_inputs:
             operand = operands[index] if index < len(operands) else None
             if operand is not None and operand.fact.shape is not None:
-                rank = len(operand.fact.shape)
-                repeated = spread(operand.value, rank, self.feeding.trips, self.emit)
+                repeated = self.feeding.every(operand, node.label, self.emit)
                 results[index] = Operand(repeated, True, operand.fact)
         if not any(operand is not None and operand.batched for operand in results):
             raise Unbatchable(f"holds {node}, which must not run where there are no trips")

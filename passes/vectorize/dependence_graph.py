@@ -42,7 +42,7 @@ class DependenceGraph:
         self._independent = frozenset(independent)
         self.graph: nx.DiGraph[Vertex] = nx.DiGraph()
         self.roots = dict.fromkeys(self._find_roots(loop_view))
-        self._include(self.roots)
+        self._include()
 
     def maker(self, value: Value | None) -> Vertex | None:
         """The node or state of the body that computes a value; None for others."""
@@ -63,8 +63,8 @@ class DependenceGraph:
                 if maker is not None:
                     yield maker
 
-    def _include(self, roots: Iterable[Vertex]) -> None:
-        waiting = list(roots)
+    def _include(self) -> None:
+        waiting = list(self.roots)
         self.graph.add_nodes_from(waiting)
         visited = set(waiting)
         while waiting:

@@ -76,7 +76,7 @@ class _InlineBatcher(NodeBatcher):
         return [self.operand(value) for value in graph.outputs]
 
     def compute_node(self, node: Node) -> None:
-        if not self._is_inlined(node):
+        if not node.bodies and node.op.function_key not in self.inference.model.functions:
             self._check_speculation(node)
         super().compute_node(node)
         self._clamped = None
@@ -93,12 +93,9 @@ class _InlineBatcher(NodeBatcher):
             if value is not None:
                 self._known[value] = known_from(fact)
 
-    def _is_inlined(self, node: Node) -> bool:
-        return bool(node.bodies) or node.op.function_key in self.inference.model.functions
-
     def _check_speculation(self, node: Node) -> None:
         """Check that a node may run in all iterations, and record its bounds."""
-        inputs = [Known(UNKNOWN) if value is None else self.known(value) for value in node.inputs]
+        inputs = self._known_inputs(node)
         try:
             results = self.speculation.run_node(node, inputs, certain=self.mask is None)
         except Hazard as hazard:
@@ -108,21 +105,20 @@ class _InlineBatcher(NodeBatcher):
                 ) from hazard
             self._clamped = node
             results = self.speculation.run_node(node, inputs, certain=True)
-        self._known.update(
-            (value, result)
-            for value, result in zip(node.outputs, results, strict=False)
-            if value is not None
-        )
+        pairs = zip(node.outputs, results, strict=False)
+        self._known.update((value, result) for value, result in pairs if value is not None)
 
     def may_run(self, node: Node) -> bool:
         if self.mask is not None or self.extent.certain or node.is_op("Constant", "Identity"):
             return True
-        inputs = [Known(UNKNOWN) if value is None else self.known(value) for value in node.inputs]
         try:
-            self.speculation.run_node(node, inputs, certain=False)
+            self.speculation.run_node(node, self._known_inputs(node), certain=False)
         except Hazard:
             return False
         return True
+
+    def _known_inputs(self, node: Node) -> list[Known]:
+        return [Known(UNKNOWN) if value is None else self.known(value) for value in node.inputs]
 
     # Indices that may be out of range where a branch does not run --------------------------------
 
@@ -193,12 +189,8 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
     branches, results = [node.body(name) for name in _BRANCHES], []
     for branch, mask in zip(branches, _masks(flags, around), strict=True):
         batcher = _InlineBatcher(around, mask)
-        results.append(
-            [
-                (operand, batcher.fact(value))
-                for operand, value in zip(batcher.run(branch), branch.outputs, strict=True)
-            ]
-        )
+        operands = batcher.run(branch)
+        results.append(list(zip(operands, map(batcher.fact, branch.outputs), strict=True)))
     facts = []
     for value, (one, fact), (other, fact_2) in zip(node.outputs, *results, strict=False):
         facts.append(fact.without_content())
@@ -275,11 +267,8 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
         results = batcher.run(bound.graph)
     finally:
         feeding.depth -= 1
-    around.operands.update(
-        (value, result)
-        for value, result in zip(node.outputs, results, strict=False)
-        if value is not None
-    )
+    pairs = zip(node.outputs, results, strict=False)
+    around.operands.update((value, result) for value, result in pairs if value is not None)
     return [batcher.fact(value) for value in bound.graph.outputs]
 
 

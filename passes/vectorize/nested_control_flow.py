@@ -144,8 +144,8 @@ def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
     inputs = [None if limit is None else limit.value for limit in limits]
     inputs += [around.every(state.initial) for state in loop_view.states]
     inputs += [source.value for source in sources]
-    used = _used_outputs(loop_view)
-    values = [*(state.result for state in loop_view.states), *(one.result for one in used)]
+    values = [state.result for state in loop_view.states]
+    values += [one.result for one in _used_outputs(loop_view)]
     attributes = _scan_attributes(loop_view, sources) if node.is_op("Scan") else {}
     labels = [value.name for value in values]
     inner = add_holder(graph, node.op, attributes, ["body"], inputs, labels, node.name)

@@ -203,7 +203,7 @@ def rebuild(plan: ResidualPlan) -> Node:
 
 
 class _LoopBuilder:
-    """The builder of a residual Loop, which reads rows by its number, or Scan, which scans them."""
+    """The builder of a residual Loop, which gathers rows, or Scan, which scans them."""
 
     def __init__(self, plan: ResidualPlan) -> None:
         self.plan = plan
