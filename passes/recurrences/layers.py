@@ -61,11 +61,6 @@ class Layer:
         """The positions of the initial states among the inputs."""
         return (HIDDEN, CELL) if self.node.op_type == "LSTM" else (HIDDEN,)
 
-    @property
-    def peepholes(self) -> Value | None:
-        """The peephole weights of the cell; None without them."""
-        return self.node.input(PEEPHOLES)
-
 
 def required_input(node: Node, index: int) -> Value:
     """An input that must be present.

@@ -50,14 +50,12 @@ class Rows:
         """The initial states of each row."""
         if not self.batched:
             return [list(self.scan.states)]
+        count = len(self.lengths)
         columns = [
-            [emitter.squeeze(part, 0, f"{part.name}_row") for part in self._apart(emitter, state)]
+            [emitter.squeeze(v, 0, f"{v.name}_row") for v in slices(emitter, state, count, 0)]
             for state in self.scan.states
         ]
-        return [[column[row] for column in columns] for row in range(len(self.lengths))]
-
-    def _apart(self, emitter: Builder, value: Value) -> list[Value]:
-        return slices(emitter, value, len(self.lengths), 0)
+        return [[column[row] for column in columns] for row in range(count)]
 
     def elements(self, emitter: Builder) -> list[list[list[Value | None]]]:
         """The elements of the scan inputs, by row and iteration; None without a reader."""
@@ -72,7 +70,8 @@ class Rows:
                 columns.append([[None] * length for length in self.lengths])
                 continue
             if (value, axis) not in forward:
-                rows = self._apart(emitter, value) if self.batched else [value]
+                count = len(self.lengths) if self.batched else 1
+                rows = slices(emitter, value, count, 0)
                 pairs = zip(rows, self.lengths, strict=True)
                 forward[value, axis] = [self._row(emitter, row, axis, n) for row, n in pairs]
             columns.append([row[:: -1 if backward else 1] for row in forward[value, axis]])

@@ -88,7 +88,7 @@ class Direction:
             values = dict(zip(labels, parts, strict=True))
         if "b_new" in names:
             values["b_new"] = self._reset_biases[1]
-        if layer.peepholes is not None:
+        if layer.node.input(PEEPHOLES) is not None:
             peepholes = ("p_in", "p_out", "p_forget")
             parts = of.emit.split(of.part(PEEPHOLES, self.number), [hidden] * 3, 0, peepholes)
             values.update(zip(peepholes, parts, strict=True))

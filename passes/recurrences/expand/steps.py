@@ -19,7 +19,7 @@ from ....ir import Graph, Model, Value
 from ....ops.builder import Builder
 from ...scans.layout import declaration
 from ..functions import Function
-from ..layers import BIAS, Layer
+from ..layers import BIAS, PEEPHOLES, Layer
 from .activations import Activations
 
 
@@ -30,7 +30,7 @@ def weight_names(layer: Layer) -> list[str]:
         names.append("r_new")
     elif layer.node.op_type == "GRU" and layer.node.input(BIAS) is not None:
         names.append("b_new")
-    if layer.peepholes is not None:
+    if layer.node.input(PEEPHOLES) is not None:
         names += ["p_in", "p_out"] if layer.coupled else ["p_in", "p_out", "p_forget"]
     return names
 

@@ -3,7 +3,7 @@
 import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.passes.recurrences.layers import read_layer
+from straightline.passes.recurrences.layers import PEEPHOLES, read_layer
 from straightline.passes.recurrences.weights import Unfit
 
 
@@ -18,7 +18,7 @@ def layer(node, x="float[3, 2, 1] x", r="float[1, 4, 1] r", opset=17):
 def test_what_is_left_out_is_what_onnx_says():
     found = layer("LSTM")
     assert (found.length, found.batch.value, found.hidden, found.gates) == (3, 2, 1, 4)
-    assert found.backward == (False,) and found.clip is None and found.peepholes is None
+    assert found.backward == (False,) and found.clip is None and found.node.input(PEEPHOLES) is None
     assert [[kind for kind, *_ in names] for names in found.functions] == [
         ["Sigmoid", "Tanh", "Tanh"]
     ]
