@@ -59,26 +59,20 @@ def apply_moves(draft: NodeDraft) -> None:
 
 def to_input(draft: NodeDraft, move: Move) -> None:
     """Turn an attribute into an input."""
-    message = draft.attributes.get(move.attribute)
-    if message is not None and message.ref_attr_name:
-        _reference_to_input(draft, move, message)
-        return
-    value = draft.attribute(move.attribute)
-    draft.drop(move.attribute)
-    if value is None or (move.absent is not None and value == move.absent):
-        return
-    draft.set_input(move.position, draft.const(_array(draft, move, value), move.attribute))
-
-
-def _reference_to_input(draft: NodeDraft, move: Move, message: onnx.AttributeProto) -> None:
-    if move.form != "ints" or draft.target < _SELF_REFERENCE:
-        draft.attribute(move.attribute)  # refuses
-    reference = onnx.AttributeProto(
-        name="value_ints", ref_attr_name=message.ref_attr_name, type=onnx.AttributeProto.INTS
-    )
-    draft.drop(move.attribute)
-    value = draft.emit("Constant", [], move.attribute, attributes={"value_ints": reference})
-    draft.set_input(move.position, value)
+    name = move.attribute
+    if name in draft.attributes and move.form == "ints" and draft.target >= _SELF_REFERENCE:
+        reference = onnx.AttributeProto()
+        reference.CopyFrom(draft.attributes[name])
+        reference.name = "value_ints"
+        if reference.ref_attr_name:
+            draft.drop(name)
+            input_ = draft.emit("Constant", [], name, attributes={"value_ints": reference})
+            draft.set_input(move.position, input_)
+            return
+    value = draft.attribute(name)  # refuses another reference
+    draft.drop(name)
+    if value is not None and (move.absent is None or value != move.absent):
+        draft.set_input(move.position, draft.const(_array(draft, move, value), name))
 
 
 def _array(draft: NodeDraft, move: Move, value: Any) -> np.ndarray[Any, Any]:

@@ -70,14 +70,12 @@ class ChosenAxes:
         number = draft.emit("Cast", [self.flags], "number", to=_T.INT64)
         zeros = draft.ints([0] * self.rank, "zeros")
         pads = draft.emit("Concat", [zeros, number], "pads", axis=0)
-        return draft.emit("Pad", [data, pads, self._scalar(neutral, dtype)], "data")
+        end = draft.const(np.array(neutral, dtype), "neutral")
+        return draft.emit("Pad", [data, pads, end], "data")
 
     def _has(self, data: Value, axis: int | None = None) -> bool:
         shape = self.draft.types.shape(data) or [None] * self.rank
         return all(shape if axis is None else [shape[axis]])
-
-    def _scalar(self, number: float, dtype: np.dtype[Any]) -> Value:
-        return self.draft.const(np.array(number, dtype), "neutral")
 
     def spread(self, op_type: str, data: Value, dtype: np.dtype[Any], neutral: float) -> Value:
         """The reduction over the chosen axes in the place of each element."""
@@ -87,9 +85,8 @@ class ChosenAxes:
             if not self._has(data, axis):
                 pads = np.zeros(2 * self.rank, np.int64)
                 pads[self.rank + axis] = 1
-                row = draft.emit(
-                    "Pad", [data, draft.const(pads, "pads"), self._scalar(neutral, dtype)]
-                )
+                end = draft.const(np.array(neutral, dtype), "neutral")
+                row = draft.emit("Pad", [data, draft.const(pads, "pads"), end])
             reduction = draft.along(op_type, row, [axis], "found", keepdims=1)
             chosen = draft.emit("Gather", [self.flags, draft.const(np.array(axis), "axis")], axis=0)
             data = draft.emit("Where", [chosen, reduction, data], "spread")

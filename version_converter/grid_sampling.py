@@ -10,7 +10,7 @@ import onnx
 
 from ..ir import Value
 from .node_draft import NodeDraft
-from .snippets import length_of, pick, polynomial, scalar
+from .snippets import length_of, pick, polynomial, range_below, scalar
 
 _T = onnx.TensorProto
 _FLOATS = (_T.FLOAT, _T.DOUBLE)
@@ -207,6 +207,4 @@ def _images(draft: NodeDraft, shape: Value) -> Value:
     count = (draft.shape() or [None])[0]
     if count is not None:
         return draft.const(np.arange(count).reshape(-1, 1, 1), "images")
-    zero, one = (draft.const(np.array(number), "number") for number in (0, 1))
-    numbers = draft.emit("Range", [zero, length_of(draft, shape, 0), one], "images")
-    return draft.unsqueeze(numbers, [1, 2])
+    return draft.unsqueeze(range_below(draft, length_of(draft, shape, 0), "images"), [1, 2])

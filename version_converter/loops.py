@@ -38,24 +38,17 @@ def counted_loop(
     labels = [*[draft.label("carried") for _ in starts], *[draft.label("all") for _ in collected]]
     loop = draft.graph.add_node(Operator("Loop"), [trip_count, yes, *starts], labels)
     body = draft.graph.add_body(loop, "body", empty_header("trip"))
-    scalars = [
-        onnx.helper.make_tensor_value_info(name, elem_type, [])
-        for name, elem_type in (
-            ("number", onnx.TensorProto.INT64),
-            ("condition", onnx.TensorProto.BOOL),
-            ("going", onnx.TensorProto.BOOL),
-        )
-    ]
-    carried = [
-        [onnx.helper.make_value_info("given", t) for t in types],
-        [onnx.helper.make_value_info("new", t) for t in (*types, *collected)],
-    ]
-    number, condition = (body.add_input(info.name, info) for info in scalars[:2])
-    states = [body.add_input(info.name, info) for info in carried[0]]
+    scalar = onnx.helper.make_tensor_type_proto
+    bool_, int64 = scalar(onnx.TensorProto.BOOL, []), scalar(onnx.TensorProto.INT64, [])
+    info = onnx.helper.make_value_info
+    number = body.add_input("number", info("number", int64))
+    condition = body.add_input("condition", info("condition", bool_))
+    states = [body.add_input("given", info("given", type_)) for type_ in types]
     with _inside(draft, body):
         going = draft.emit("Identity", [condition], "going")
         changed = iterate(body, number, states)
-    body.set_outputs([going, *changed], [scalars[2], *carried[1]])
+    news = [info("new", type_) for type_ in (*types, *collected)]
+    body.set_outputs([going, *changed], [info("going", bool_), *news])
     draft.note(loop)
     return [loop.output(index) for index in range(len(labels))]
 

@@ -72,8 +72,9 @@ class Batch:
             for node in kind.nodes:
                 if isinstance(result, str):
                     refused.append((node, result))
-                else:
-                    converted.append((node, _splice(node, result)))
+                elif node.graph is not None:
+                    copy = Template(result, node.graph, keep_infos=False)
+                    converted.append((node, copy.instantiate(list(node.inputs))))
         return converted, refused
 
     def _convert(self, kinds: list[_Kind]) -> list[tuple[_Kind, Graph | str]]:
@@ -148,11 +149,6 @@ class _Answer:
                 needed.add(self.producers[name])
                 open_ += self.nodes[self.producers[name]].input
         return [self.nodes[index] for index in sorted(needed)], constants
-
-
-def _splice(node: Node, part: Graph) -> list[Value]:
-    assert node.graph is not None
-    return Template(part, node.graph, keep_infos=False).instantiate(list(node.inputs))
 
 
 def _reason(error: OnnxError) -> str:

@@ -10,7 +10,7 @@ Source: operator specification, Resize, `coordinate_transformation_mode`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,10 +46,6 @@ class Taps(NamedTuple):
 
     pixels: Array
     weights: Array | None
-
-
-Places = Callable[[Any, Any], Any]
-"""Positions in the input, in the type of the positions in the output."""
 
 
 def resample(draft: NodeDraft) -> list[Value]:

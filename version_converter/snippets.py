@@ -72,11 +72,17 @@ def length_of(draft: NodeDraft, shape: Value, axis: int, rank: int = 0) -> Value
 
 
 def axis_length(draft: NodeDraft, axis: int, rank: int = 0) -> Value:
-    """The length of an axis of input 0, of rank 0 or 1, constant where it is known."""
+    """The length of an axis of input 0, constant where it is known."""
     length = draft.length(axis)
     if length is not None:
         return draft.const(np.full((1,) * rank, length, np.int64), "length")
     return length_of(draft, draft.emit("Shape", [draft.data], "shape"), axis, rank)
+
+
+def range_below(draft: NodeDraft, length: Value, label: str) -> Value:
+    """The numbers 0, 1, ... below a length of rank 0, by Range."""
+    zero, one = (draft.const(np.array(end), "number") for end in (0, 1))
+    return draft.emit("Range", [zero, length, one], label)
 
 
 def numbers_below(draft: NodeDraft, length: Value) -> Value:

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
-from ..snippets import length_of
+from ..snippets import length_of, range_below
 
 
 @downgrade(14, "Trilu")
@@ -43,18 +43,12 @@ def _known_mask(draft: NodeDraft) -> Value | None:
 
 def _mask(draft: NodeDraft) -> Value:
     shape = draft.emit("Shape", [draft.input(0)], "shape")
-    rows = draft.unsqueeze(_count(draft, shape, -2), [1])
-    columns = _count(draft, shape, -1)
+    numbers = range_below(draft, length_of(draft, shape, -2), "numbers")
+    rows = draft.unsqueeze(numbers, [1])
+    columns = range_below(draft, length_of(draft, shape, -1), "numbers")
     if draft.input(1) is not None:
         # The difference, since a sum with any number may be beyond the largest one.
         columns = draft.emit("Sub", [columns, rows], "distance")
         rows = draft.emit("Reshape", [draft.input(1), draft.ints([], "rank_0")], "k")
     test = "GreaterOrEqual" if draft.attribute("upper") else "LessOrEqual"
     return draft.emit(test, [columns, rows], "mask")
-
-
-def _count(draft: NodeDraft, shape: Value, axis: int) -> Value:
-    """The numbers 0, 1, ... along an axis."""
-    count = length_of(draft, shape, axis)
-    zero, one = draft.const(np.array(0), "zero"), draft.const(np.array(1), "one")
-    return draft.emit("Range", [zero, count, one], "numbers")
