@@ -101,12 +101,13 @@ def _read_all(path: Path, handle: int, size: int, max_bytes: int, option: str) -
 
 def _read_pipe(path: Path, handle: int, max_bytes: int, option: str) -> bytearray:
     try:
-        content = bytearray(_first_block(path, handle))
+        content, block = bytearray(), _first_block(path, handle)
         os.set_blocking(handle, True)
-        while block := os.read(handle, _BLOCK):
+        while block or (block := os.read(handle, _BLOCK)):
             content += block
             if len(content) > max_bytes:
                 raise _too_large(path, max_bytes, option)
+            block = b""
         return content
     finally:
         os.close(handle)

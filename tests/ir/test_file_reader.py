@@ -50,9 +50,12 @@ def written(pipe: Path, content: bytes) -> Iterator[None]:
 
 
 class TestBounds:
+    @pytest.mark.parametrize("size", [100, 100_000])
     @pytest.mark.parametrize("extra", [0, 1])
-    def test_files_and_pipes_up_to_a_size(self, tmp_path: Path, pipe: Path, extra: int) -> None:
-        content = bytes(100_000)
+    def test_files_and_pipes_up_to_a_size(
+        self, tmp_path: Path, pipe: Path, extra: int, size: int
+    ) -> None:
+        content = bytes(size)
         (tmp_path / "file").write_bytes(content)
         for path in (tmp_path / "file", pipe):
             with written(pipe, content) if path == pipe else contextlib.nullcontext():
