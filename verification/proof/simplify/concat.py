@@ -58,10 +58,9 @@ def _side_by_side(terms: Terms, one: Term, two: Term, axis: int) -> Term | None:
     """Two adjacent slices of one tensor as one slice."""
     if one.head.name != "narrow" or one.head is not two.head or one.head.key != axis:
         return None
-    (below, start, size), (other, behind, more) = one.args, two.args
-    assert start is not None and size is not None and behind is not None and more is not None
+    (below, start, size), (other, behind, more) = one.operands, two.operands
     begin, length = element(start.fact), element(size.fact)
-    if below is not other or below is None or begin + length != element(behind.fact):
+    if below is not other or begin + length != element(behind.fact):
         return None
     return terms.narrow(below, axis, begin, length + element(more.fact))
 

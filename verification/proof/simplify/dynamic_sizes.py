@@ -72,8 +72,7 @@ def sizes_of(terms: Terms, shape: Term | None) -> Shape | None:
     if shape is None or shape.fact.shape is None or len(shape.fact.shape) != 1:
         return None
     sizes: list[Dimension] = []
-    for piece in shape.args if shape.is_op("Concat") else (shape,):
-        assert piece is not None
+    for piece in shape.operands if shape.is_op("Concat") else (shape,):
         content = vector(piece.fact)
         if content is not None and None not in content:
             if any(size.less(0) is not False for size in content):

@@ -28,9 +28,7 @@ def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     operands = tuple(
         [None if a is None else terms.view(a, s or ()) for a, s in zip(args, bare, strict=True)]
     )
-    result = terms.apply(head, operands)[0]
-    assert result is not None
-    return [terms.view(result, shape)]
+    return [terms.view(terms.with_attributes(head, *operands), shape)]
 
 
 def _bare(shapes: tuple[Shape | None, ...], args: Args) -> list[Shape | None] | None:
@@ -121,9 +119,7 @@ def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
         matrices = row, terms.op("Transpose", head, matrices[0])
     elif (rows, columns) == (a, b):
         return None
-    bare = terms.apply(head, matrices)[0]
-    assert bare is not None
-    return [terms.view(bare, fact.shape)]
+    return [terms.view(terms.with_attributes(head, *matrices), fact.shape)]
 
 
 def _matrices(shape: Shape) -> Shape:

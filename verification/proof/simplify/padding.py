@@ -14,7 +14,7 @@ from ....facts.fact import Fact, Shape, element
 from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor
 from ..terms.budget import OpenError
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Operands, Term
 from ..terms.term_manager import Terms, rule
 
 
@@ -51,10 +51,9 @@ def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
 
 
 @rule("padded")
-def padded(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+def padded(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     """Drop a padding of no zeros, and make that of no elements all zeros."""
     x, number = args
-    assert x is not None and number is not None
     length, shape = element(number.fact), x.shape
     if shape[0] == length:
         return [x]

@@ -9,7 +9,7 @@ from typing import Any
 from ....facts.fact import Content, Fact, Shape, vector
 from ....facts.polynomial import Dimension
 from ..terms.budget import OpenError
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Operands, Term
 from ..terms.term_manager import Terms, rule
 from .dynamic_sizes import sizes_of
 from .leading_axes import ones_in_front
@@ -22,20 +22,18 @@ def identity(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 
 
 @rule("Cast")
-def cast(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def cast(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Cast(x) to x if x has the type."""
     (x,) = args
-    assert x is not None
     if x.fact.elem_type and x.fact.elem_type == head.attribute("to"):
         return [x]
     return terms.fold(head, args)
 
 
 @rule("CastLike")
-def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def cast_like(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite CastLike(x, y) to a Cast to the type of y."""
     x, y = args
-    assert x is not None and y is not None
     if not y.fact.elem_type:
         return None
     saturate = head.attribute("saturate", 1)
@@ -44,24 +42,21 @@ def cast_like(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 
 
 @rule("Reshape", "Squeeze", "Unsqueeze", "Flatten", constants=True)
-def reshaping(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def reshaping(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite operators that move no element to a view in the output shape."""
-    (x, *_), shape = args, terms.facts_of(head, args)[0].shape
-    assert x is not None
+    x, shape = args[0], terms.facts_of(head, args)[0].shape
     if shape is None or x.fact.other is not None:
         return None
     return [terms.view(x, shape)]
 
 
 @rule("view")
-def view(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+def view(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     """Fuse views, and drop a view in the same shape."""
     x, sizes = args
-    assert x is not None and sizes is not None
     shape = tuple(vector(sizes.fact) or ())
     if x.head is head:
-        x = x.args[0]
-        assert x is not None
+        x = x.operands[0]
     if x.fact.shape == shape:
         return [x]
     tensor = terms.tensor(x)
@@ -84,10 +79,9 @@ def _content(x: Term, shape: Shape) -> Content | None:
 
 
 @rule("Transpose")
-def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def transpose(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Fuse Transposes, and replace movement of unit axes by a view."""
     (x,) = args
-    assert x is not None
     shape = x.fact.shape
     if shape is None:
         return None
@@ -101,8 +95,7 @@ def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
     if below.head.name == "Transpose":
         inner = list(below.head.attribute("perm"))
         order = [inner[axis] for axis in order]
-        assert below.args[0] is not None
-        below = below.args[0]
+        (below,) = below.operands
     if order == sorted(order):
         return [terms.view(below, result_shape)]
     if below is x and order == head.attribute("perm"):
@@ -111,10 +104,9 @@ def transpose(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | N
 
 
 @rule("Expand", constants=True)
-def expand(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def expand(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Expand(x, shape) to x in that shape, else to Expand to the output shape."""
     x, target = args
-    assert x is not None and target is not None
     target_sizes = vector(target.fact)
     if x.fact.shape == () and (target_sizes is None or None in target_sizes):
         sizes = sizes_of(terms, target)

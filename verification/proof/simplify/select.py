@@ -7,17 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..terms.axis_maps import broadcast, covers
-from ..terms.term import Args, Head, Term
+from ..terms.term import Head, Operands, Term
 from ..terms.term_manager import Terms, rule
 from .dynamic_sizes import select_count
 
 
 @rule("Where", constants=True)
-def where(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def where(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Where(true, x, y) and Where(c, x, x) to x, where nothing broadcasts. A choice by one
     boolean is "choose", as for If."""
     condition, x, y = args
-    assert condition is not None and x is not None and y is not None
     shape = broadcast([condition.fact.shape, x.fact.shape, y.fact.shape])
     chosen = x if x is y else _decide(terms, condition, x, y)
     if chosen is not None and shape is not None and chosen.fact.shape == shape:
@@ -48,22 +47,19 @@ def choose(terms: Terms, condition: Term, x: Term, y: Term) -> Term:
 
 
 @rule("choose")
-def choice(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+def choice(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     """Drop a choice that is decided or between equal terms. Inside a branch the same choice has one
     case."""
     condition, x, y = args
-    assert condition is not None and x is not None and y is not None
     if condition.is_op("Not"):
-        (inner,) = condition.args
-        return [choose(terms, inner, y, x)] if inner is not None else [x]
+        return [choose(terms, condition.operands[0], y, x)]
     chosen = x if x is y else _decide(terms, condition, x, y)
     if chosen is not None:
         return [chosen]
     if x.head is head and x.args[0] is condition:
-        x = x.args[1]
+        x = x.operands[1]
     if y.head is head and y.args[0] is condition:
-        y = y.args[2]
-    assert x is not None and y is not None
+        y = y.operands[2]
     if x is y:
         return [x]
     shape = x.fact.shape
@@ -74,20 +70,18 @@ def choice(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 
 
 @rule("Not")
-def negation(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def negation(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Not(Not(x)) to x."""
     (x,) = args
-    assert x is not None
     if x.is_op("Not"):
         return [x.args[0]]
     return terms.fold(head, args)
 
 
 @rule("And", "Or", constants=True)
-def connective(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def connective(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite And(x, true), And(x, false), And(x, x), and the same of Or."""
     x, y = args
-    assert x is not None and y is not None
     for one, other in ((x, y), (y, x)):
         tensor = terms.tensor(one)
         uniform = np.unique([] if tensor is None else tensor.numpy())

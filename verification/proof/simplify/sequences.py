@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import onnx
 
 from ....facts.fact import Fact
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Operands, Term
 from ..terms.term_manager import Terms, rule
 
 _REMEMBERED = 8
@@ -70,10 +70,8 @@ def elements_of(terms: Terms, sequence: Term | None) -> tuple[Term, ...] | None:
 def _unroll(chain: Term) -> tuple[Term, ...]:
     elements = []
     while chain.head.name == "append":
-        before, element = chain.args
-        assert before is not None and element is not None
+        chain, element = chain.operands
         elements.append(element)
-        chain = before
     return tuple(reversed(elements))
 
 
@@ -84,16 +82,12 @@ def empty(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 
 @rule("SequenceConstruct")
-def construct(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def construct(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite SequenceConstruct to a chain."""
-    if not args or any(a is None or not a.fact.elem_type for a in args):
+    if not args or not all(element.fact.elem_type for element in args):
         return None
-    assert args[0] is not None
     chain = empty_chain(terms, args[0].fact.elem_type)
-    for element in args:
-        assert element is not None
-        chain = append(terms, chain, element)
-    return [chain]
+    return [functools.reduce(functools.partial(append, terms), args, chain)]
 
 
 @rule("SequenceInsert")
@@ -204,6 +198,4 @@ def _chain(terms: Terms, like: Term, elements: Sequence[Term]) -> Term:
     assert other is not None
     terms.budget.step(len(elements))
     chain = empty_chain(terms, other.sequence_type.elem_type.tensor_type.elem_type)
-    for element in elements:
-        chain = append(terms, chain, element)
-    return chain
+    return functools.reduce(functools.partial(append, terms), elements, chain)

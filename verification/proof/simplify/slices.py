@@ -14,7 +14,7 @@ import numpy as np
 from ....facts.fact import Fact, Shape, element, integers, vector
 from ....facts.polynomial import Dimension
 from ..terms.budget import OpenError
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Operands, Term
 from ..terms.term_manager import Terms, rule
 
 
@@ -49,14 +49,13 @@ _BEYOND = 1 << 47
 
 
 @rule("narrow")
-def narrow(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
+def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     """Drop a slice of everything, and fuse it with slices, Concats and constants. Slices along
     several axes nest in the order of the axes, the last one outermost.
 
     Parts along several axes stand in the order of their axes, the last one outside.
     """
     x, first, length = args
-    assert x is not None and first is not None and length is not None
     axis, start, size = head.key, element(first.fact), element(length.fact)
     assert isinstance(axis, int)
     if axis >= len(x.shape):
@@ -121,8 +120,7 @@ def _part_fact(x: Term, axis: int, start: Dimension, size: Dimension) -> Fact:
 
 
 def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term:
-    below, first, length = x.args
-    assert below is not None and first is not None and length is not None
+    below, first, length = x.operands
     other = x.head.key
     assert isinstance(other, int)
     if other == axis:
@@ -143,10 +141,9 @@ def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
     begin, end = start.value, start.value + size.value
     first = bisect.bisect_right(ends, begin)
     pieces, place = [], ends[first - 1] if first else 0
-    for piece, behind in zip(x.args[first:], ends[first:], strict=True):
+    for piece, behind in zip(x.operands[first:], ends[first:], strict=True):
         if place >= end:
             break
-        assert piece is not None
         low, high = max(begin, place), min(end, behind)
         pieces.append(terms.narrow(piece, axis, low - place, high - low))
         place = behind
@@ -159,8 +156,7 @@ def _of_one_piece(
     terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension
 ) -> Term | None:
     """Slice of a Concat that certainly lies in one piece."""
-    for piece in x.args:
-        assert piece is not None
+    for piece in x.operands:
         length = None if piece.fact.shape is None else piece.fact.shape[axis]
         if length is None:
             return None
@@ -173,12 +169,11 @@ def _of_one_piece(
 
 
 @rule("Slice", constants=True)
-def slices(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def slices(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Slice with steps of 1 to narrow along each axis with known bounds."""
     x = args[0]
-    assert x is not None
     shape = x.fact.shape
-    bounds = _bounds(terms, head, args)
+    bounds = _bounds(terms, args)
     if shape is None or bounds is None:
         return None
     starts, ends, axes, steps = bounds
@@ -238,24 +233,15 @@ def reversing(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
 Bounds = tuple[list[Dimension], list[Dimension], list[int], list[int]]
 
 
-def _bounds(terms: Terms, head: Head, args: Args) -> Bounds | None:
-    """Starts, ends, axes and steps, as attributes (opset 1) or inputs (10)."""
+def _bounds(terms: Terms, args: Args) -> Bounds | None:
+    """Starts, ends, axes and steps."""
     rank = len(args[0].fact.shape or ()) if args[0] is not None else 0
-    axes: list[int] | None
-    steps: list[int] | None
-    if head.attribute("starts") is not None:
-        listed = [[Dimension.constant(n) for n in head.attribute(k)] for k in ("starts", "ends")]
-        axes = head.attribute("axes") or list(range(len(listed[0])))
-        steps = [1] * len(axes)
-    else:
-        if len(args) < 3 or args[1] is None or args[2] is None:
-            return None
-        vectors = [vector(arg.fact) for arg in args[1:3] if arg is not None]
-        if any(v is None or None in v for v in vectors):
-            return None
-        listed = [list(v) for v in vectors if v is not None]
-        axes = _listing(terms, args, 3, list(range(len(listed[0]))))
-        steps = _listing(terms, args, 4, [1] * len(listed[0]))
+    vectors = [vector(arg.fact) for arg in args[1:3] if arg is not None]
+    listed = [list(v) for v in vectors if v is not None and None not in v]
+    if len(listed) < 2:
+        return None
+    axes = _listing(terms, args, 3, list(range(len(listed[0]))))
+    steps = _listing(terms, args, 4, [1] * len(listed[0]))
     if axes is None or steps is None or not all(-rank <= axis < rank for axis in axes):
         return None
     return listed[0], listed[1], [axis % rank for axis in axes], steps
@@ -301,10 +287,9 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
 
 
 @rule("Gather")
-def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def gather(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Gather at a known index or contiguous indices to narrow."""
     x, index = args
-    assert x is not None and index is not None
     if x.fact.content is not None or terms.tensor(x) is not None:
         folded = terms.fold(head, args)
         if folded is not None:
@@ -326,31 +311,26 @@ def gather(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 
 
 @rule("Split")
-def split(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+def split(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Split of known sizes to narrow."""
     x = args[0]
-    assert x is not None
     shape = x.fact.shape
     if not shape:
         return None
     axis = head.attribute("axis", 0) % len(shape)
-    lengths = _lengths(terms, head, args, shape, axis)
+    lengths = _lengths(head, args, shape, axis)
     if lengths is None:
         return None
     starts = np.cumsum([0, *lengths[:-1]])
     return [terms.narrow(x, axis, int(s), n) for s, n in zip(starts, lengths, strict=True)]
 
 
-def _lengths(terms: Terms, head: Head, args: Args, shape: Shape, axis: int) -> list[int] | None:
-    listed = head.attribute("split")
-    if listed is None and len(args) > 1 and args[1] is not None:
-        sizes = integers(args[1].fact)
-        listed = None if sizes is None or sizes.ndim != 1 else [int(n) for n in sizes]
-        if listed is None:
-            return None
+def _lengths(head: Head, args: Args, shape: Shape, axis: int) -> list[int] | None:
     size = shape[axis].value
-    if listed is not None:
-        return list(listed) if size is not None and sum(listed) == size else None
+    if len(args) > 1 and args[1] is not None:
+        sizes = integers(args[1].fact)
+        lengths = [] if sizes is None or sizes.ndim != 1 else [int(n) for n in sizes]
+        return lengths if lengths and sum(lengths) == size else None
     count = head.attribute("num_outputs") or head.outputs
     if size is None or not count:
         return None

@@ -179,6 +179,8 @@ def _bytes(message: onnx.AttributeProto) -> bytes:
 
 
 Args = tuple["Term | None", ...]
+Operands = tuple["Term", ...]
+"""Arguments of a head without optional inputs."""
 
 
 @final
@@ -203,6 +205,11 @@ class Term:
     def is_op(self, *op_types: str) -> bool:
         """Test whether it is an output of one of these operators of the default domain."""
         return self.head.name in op_types
+
+    @property
+    def operands(self) -> Operands:
+        """Arguments of a head without optional inputs."""
+        return self.args  # type: ignore[return-value]
 
     @property
     def shape(self) -> Shape:

@@ -29,7 +29,7 @@ from .facts import TermFacts, is_empty
 from .free_variables import Sizes
 from .linear_sum import LinearSum
 from .provenance import Trace
-from .term import Args, Head, Heads, Term, fingerprint, speaks_of_no_axis
+from .term import Args, Head, Heads, Operands, Term, fingerprint, speaks_of_no_axis
 
 _WHOLE = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
 _FOLD = 8
@@ -359,7 +359,7 @@ class Terms:
                 return list(results)
         rule = RULES.get(head.name)
         if rule is not None:
-            results = rule(self, head, args)
+            results = rule(self, head, args)  # type: ignore[arg-type]
             if results is not None:
                 self.used.add(head.name)
                 return list(results)
@@ -488,12 +488,16 @@ def canonical_form(*names: str) -> Callable[[CanonicalForm], CanonicalForm]:
     return register
 
 
-Rule = Callable[["Terms", "Head", "Args"], "Sequence[Term | None] | None"]
+Rule = Callable[["Terms", "Head", "Operands"], "Sequence[Term | None] | None"]
+"""Function of the terms, a head and its arguments. Those of a head with optional inputs are Args;
+no other input is absent (`execution/node_checker.py`)."""
 
 RULES: dict[str, Rule] = {}
 """Simplifications by head."""
 
-LATE_RULES: dict[str, Rule] = {}
+LateRule = Callable[["Terms", "Head", "Args"], "Sequence[Term | None] | None"]
+
+LATE_RULES: dict[str, LateRule] = {}
 """Rules of the comparison by head: they identify two forms, both of which are common."""
 
 
@@ -517,17 +521,17 @@ def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:
 
 def _of_others(function: Rule) -> Rule:
     @functools.wraps(function)
-    def applied(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    def applied(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
         folded = terms.fold(head, args)
         return folded if folded is not None else function(terms, head, args)
 
     return applied
 
 
-def late_rule(*names: str) -> Callable[[Rule], Rule]:
+def late_rule(*names: str) -> Callable[[LateRule], LateRule]:
     """Register a function as the late rule of heads: the comparison alone applies it."""
 
-    def register(function: Rule) -> Rule:
+    def register(function: LateRule) -> LateRule:
         for name in names:
             assert name not in LATE_RULES, name
             LATE_RULES[name] = function
