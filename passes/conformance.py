@@ -56,13 +56,10 @@ class NewNodes:
         """Test for a copy of an original node, which inherits its faults.
 
         A pass on a copy of the model parses all operators anew: its nodes match by form, unless
-            only
-        their element types are at fault.
+        only their element types are at fault.
         """
-        if (
-            node.op.origin in self._origins
-            or (node.op_type, conformance.fault(node)) in self._ranks
-        ):
+        fault = node.op_type, conformance.fault(node)
+        if node.op.origin in self._origins or fault in self._ranks:
             return True
         return _form(node.op) in self._forms and conformance.form_fault(node) is not None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...facts.bounds import Known
-from ...facts.fact import Shape, decided
+from ...facts.fact import decided
 from ...ir import Node, Value
 
 
@@ -24,17 +24,11 @@ def runs_certainly(node: Node, facts: Callable[[Value], Known]) -> bool:
     count = node.attribute("num_scan_inputs", 0)
     axes = node.attribute("scan_input_axes") or [0] * count
     scanned = node.inputs[len(node.inputs) - count :]
+    pairs = zip(scanned, axes, strict=True)
+    shapes = [(facts(v).fact.shape or (), axis) for v, axis in pairs if v is not None]
     return any(
-        _is_long(facts(value).fact.shape, axis)
-        for value, axis in zip(scanned, axes, strict=True)
-        if value is not None
+        shape[axis].less(1) is False for shape, axis in shapes if -len(shape) <= axis < len(shape)
     )
-
-
-def _is_long(shape: Shape | None, axis: int) -> bool:
-    if shape is None or not -len(shape) <= axis < len(shape):
-        return False
-    return shape[axis].less(1) is False
 
 
 def _is_positive(maximum: Value | None, facts: Callable[[Value], Known]) -> bool:

@@ -79,13 +79,11 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
 
 
 def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
-    tensors: list[Tensor | None] = []
-    for value in node.inputs:
-        if value is not None and value.constant is None:
-            return False
-        tensors.append(None if value is None else value.constant)
+    if any(value is not None and value.constant is None for value in node.inputs):
+        return False
     if any(v is not None and v.pinned for v in node.outputs):
         return False
+    tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
         results = folder.fold(node, tensors)
     else:

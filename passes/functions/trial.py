@@ -103,9 +103,9 @@ class _Outcome:
 
     def verdict(self, inside: Sequence[str | None]) -> str | None:
         """The reason, in view of the reasons of the calls inside."""
-        if self.reason != _NOTHING or not inside:
-            return None if None in inside else self.reason
-        return None if None in inside else inside[0]
+        if None in inside:
+            return None
+        return inside[0] if inside and self.reason == _NOTHING else self.reason
 
 
 class InliningTrials:

@@ -119,10 +119,8 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
             passes.append(_PIPELINES[kind]({**defaults, **own}))
             valid |= _DEFAULT_OPTIONS
             continue
-        names = {field.name for field in dataclasses.fields(kind)}
-        valid |= names
-        defaults = {name: value for name, value in shared.items() if name in names}
-        passes.append(make_pass(kind, {**defaults, **own}))
+        valid |= {field.name for field in dataclasses.fields(kind)}
+        passes.append(make_pass(kind, {**_options_of(kind, shared), **own}))
     _require_known(shared, valid)
     return passes
 
@@ -159,8 +157,7 @@ def _repeat(options: dict[str, Any]) -> Repeated:
 
 def _selects(options: dict[str, Any]) -> Selects:
     """Selects for inner Ifs, then for Loops, then another round."""
-    names = {name for name, _ in registry.PredicateLoops().options()}
-    own = {name: value for name, value in options.items() if name in names}
+    own = _options_of(registry.PredicateLoops, options)
     predicated = make_pass(registry.PredicateLoops, own)
     return Selects((_repeat(options), registry.IfsToSelects(), predicated))
 
@@ -168,19 +165,20 @@ def _selects(options: dict[str, Any]) -> Selects:
 def _accelerate(options: dict[str, Any]) -> Accelerate:
     """The alternatives of autotuning, with these options and onnxruntime's costs."""
     _require_known(options, _DEFAULT_OPTIONS)
-    pipelines = []
+    options, pipelines = {**_COSTS, **options}, []
     for stages in alternatives():
         repeats = [
-            Repeated(tuple([_with_costs(kind, options) for kind in stage])) for stage in stages
+            Repeated(tuple([make_pass(kind, _options_of(kind, options)) for kind in stage]))
+            for stage in stages
         ]
         pipelines.append((*repeats, registry.MergeConstants()))
     return Accelerate(tuple(pipelines))
 
 
-def _with_costs(kind: type[Pass], options: dict[str, Any]) -> Pass:
+def _options_of(kind: type[Pass], options: dict[str, Any]) -> dict[str, Any]:
+    """The options that a pass has."""
     names = {field.name for field in dataclasses.fields(kind)}
-    values = {name: value for name, value in {**_COSTS, **options}.items() if name in names}
-    return make_pass(kind, values)
+    return {name: value for name, value in options.items() if name in names}
 
 
 _PIPELINES: dict[type[Pass], Callable[[dict[str, Any]], Pass]] = {

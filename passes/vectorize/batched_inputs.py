@@ -14,7 +14,7 @@ from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, spread
 from ...ops.builder import Builder, Room
-from ..scans.layout import move_axis
+from ..scans.layout import declaration, move_axis
 from .loop_view import LoopView, ScanInput
 from .memory import IterationMemory, MemoryBounds
 
@@ -90,10 +90,7 @@ class Feeding:
             copy = graph.add_initializer(value.name, value.constant)
             return Operand(copy, False, constant_fact(value.constant))
         fact = self.inference.fact(value)
-        info = onnx.ValueInfoProto(name=value.name)
-        type_ = fact.type_proto(private=False)
-        if type_ is not None:
-            info.type.CopyFrom(type_)
+        info = declaration(value.name, fact.type_proto(private=False))
         self.outside[value] = graph.add_input(value.name, info)
         return Operand(self.outside[value], False, fact)
 
