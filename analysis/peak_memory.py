@@ -12,7 +12,7 @@ from collections import Counter
 
 import onnx
 
-from ..facts.fact import is_named
+from ..facts.fact import Fact, is_named
 from ..facts.polynomial import Dimension, product
 from ..ir import Graph, Model, Value
 from ..limits import limit
@@ -55,6 +55,13 @@ def size_text(size: int) -> str:
     return f"{size} bytes"
 
 
+def bytes_of(fact: Fact) -> Dimension | None:
+    """The bytes of a tensor; None for an unknown rank or element type."""
+    if fact.shape is None or not fact.elem_type:
+        return None
+    return product(fact.shape) * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
+
+
 def peak_memory(model: Model) -> PeakMemory | None:
     """The peak memory of the values that a model computes; None for a model with too many nodes."""
     if sum(len(graph) for graph in model.graphs()) > _MOST_NODES:
@@ -85,7 +92,8 @@ class _Walk:
     def graph(self, graph: Graph) -> _Terms:
         """The peak of a graph by itself."""
         alive, peak = _Terms(), _Terms()
-        readers = self._readers(graph)
+        readers = Counter(value for node in graph.nodes() for value in reads_of(node))
+        readers.update(graph.outputs)
         sizes: dict[Value, _Terms] = {}
         for node in graph.nodes():
             outputs = [value for value in node.outputs if value is not None]
@@ -105,20 +113,10 @@ class _Walk:
                     alive.subtract(sizes.pop(value))
         return peak
 
-    def _readers(self, graph: Graph) -> Counter[Value]:
-        readers = Counter(value for node in graph.nodes() for value in reads_of(node))
-        readers.update(graph.outputs)
-        return readers
-
     def _size(self, value: Value) -> _Terms:
         """The size of a value in bytes; zero where unknown."""
-        fact = self._inference.fact(value)
-        if fact.shape is None or not fact.elem_type:
-            self.whole = False
-            return _Terms()
-        each = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
-        size = product(fact.shape) * each
-        if not is_named(size):
+        size = bytes_of(self._inference.fact(value))
+        if size is None or not is_named(size):
             self.whole = False
             return _Terms()
         return _Terms(size.terms)

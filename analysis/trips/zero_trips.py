@@ -46,7 +46,7 @@ class ScanElements:
         if element is None:
             elem_type = self._inference.fact(result).elem_type
             element = ScanElement(elem_type, ()) if elem_type else None
-        if self._is_declared(index):
+        if is_static(self.loop.body("body").output_infos[index].type.tensor_type):
             return element
         sizes = [self._before_trips.fact(result).shape, *self._declared_sizes(index)]
         if element is None or not all(_agrees(element.shape, shape) for shape in sizes):
@@ -63,9 +63,6 @@ class ScanElements:
 
     def _body_output(self, index: int) -> Value:
         return self.loop.body("body").outputs[index]
-
-    def _is_declared(self, index: int) -> bool:
-        return is_static(self.loop.body("body").output_infos[index].type.tensor_type)
 
     @lazy_property
     def _before_trips(self) -> ShapeInference:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from ...ir import Model
+from ...ir import Model, Value
 from ..base import Part, Pass
 from ..context import PassContext
 
@@ -23,18 +23,16 @@ class FreezeInitializers(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Freeze inputs of the main graph; bodies and functions read theirs from their node."""
-        if not model.allows_overrides:
-            return False
-        graph = model.graph
-        defaults = graph.initializers.keys() - model.trained
-        frozen = [value for value in graph.inputs if value in defaults]
+        frozen = _inputs_with_default(model)
         for value in frozen:
-            graph.freeze_input(value)
+            model.graph.freeze_input(value)
         return bool(frozen)
 
     def violation(self, model: Model) -> str | None:
         """Return the inputs that still have a default."""
-        if not model.allows_overrides:
-            return None
-        defaults = model.graph.initializers.keys() - model.trained
-        return ", ".join(value.name for value in model.graph.inputs if value in defaults) or None
+        return ", ".join(value.name for value in _inputs_with_default(model)) or None
+
+
+def _inputs_with_default(model: Model) -> list[Value]:
+    defaults = model.graph.initializers.keys() - model.trained if model.allows_overrides else ()
+    return [value for value in model.graph.inputs if value in defaults]

@@ -78,16 +78,12 @@ def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | 
         return None
     if node.is_op("SequenceInsert") and len(others) == 1:
         return Write(state, node, others[0])
-    if node.is_op("ScatterND", "ScatterElements") and _replaces(node):
+    overwrites = node.attribute("reduction", b"none") in (b"none", "none")
+    if node.is_op("ScatterND", "ScatterElements") and overwrites:
         index, element = others
         test = injective.is_injective if node.is_op("ScatterND") else injective.is_one_number
         return Write(state, node, element, index) if test(index) else None
     return None
-
-
-def _replaces(node: Node) -> bool:
-    """Test for a Scatter that overwrites."""
-    return node.attribute("reduction", b"none") in (b"none", "none")
 
 
 _SPLIT = tuple(

@@ -121,18 +121,15 @@ class _Reader:
             if not node.is_op("Gather", "Slice") or node.op.references:
                 continue
             source = node.inputs[0]
-            if source is None or not self._is_outside(source) or node.output().pinned:
+            if source is None or node.output().pinned:
                 continue
-            shape = self.inference.fact(source).shape
+            outside = source.graph is not self.body or source in self.body.initializers
+            shape = self.inference.fact(source).shape if outside else None
             if shape and self.body.is_used(node.output()):
-                rank = len(shape)
-                read = self._gather(node, source, rank) if node.is_op("Gather") else None
-                read = read or (self._slice(node, source, rank) if node.is_op("Slice") else None)
+                match = self._gather if node.is_op("Gather") else self._slice
+                read = match(node, source, len(shape))
                 if read is not None:
                     yield read
-
-    def _is_outside(self, value: Value) -> bool:
-        return value.graph is not self.body or value in self.body.initializers
 
     def _gather(self, node: Node, source: Value, rank: int) -> ElementRead | None:
         at, axis = node.inputs[1], node.attribute("axis", 0)

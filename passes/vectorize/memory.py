@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-import onnx
-
+from ...analysis.peak_memory import bytes_of
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, is_named
-from ...facts.polynomial import Dimension, product
+from ...facts.polynomial import Dimension
 from ...ir import Value
 from ...limits import limit
 from ...ops.batching import Unbatchable
@@ -30,13 +29,6 @@ class MemoryBounds:
 
     max_bytes: int = 1 << 28
     row_bytes: int = ROW_BYTES
-
-
-def bytes_of(fact: Fact) -> Dimension | None:
-    """The bytes of a tensor; None for an unknown rank or element type."""
-    if fact.shape is None or not fact.elem_type:
-        return None
-    return product(fact.shape) * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
 
 
 class IterationMemory:
