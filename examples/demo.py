@@ -104,7 +104,7 @@ def main(folder: Path) -> None:
     console.print(Panel(Syntax(source, "python"), title="1. Python", title_align="left"))
     console.print(model_panel("2. The model that onnxscript makes of it", sl.ir.load(before)))
     console.print("What straightline sees (straightline inspect):", style="bold")
-    report.show_inspection(sl.inspect(before), folder / "before.onnx", as_json=False)
+    report.show(sl.inspect(before).blocks(brief=True))
 
     outcome = sl.transform(before)
     console.print(model_panel("3. The same model after straightline rewrite", outcome.ir))
