@@ -152,9 +152,6 @@ def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:
     return (size - other).less(0) is False
 
 
-_NEGATED = {"Less": "GreaterOrEqual", "Greater": "LessOrEqual"}
-_NEGATED |= {other: name for name, other in _NEGATED.items()}
-
 _INT32, _INT64 = onnx.TensorProto.INT32, onnx.TensorProto.INT64
 _MOST_COMPARISONS = 8
 
@@ -275,15 +272,11 @@ def _orders(terms: Terms, condition: Term) -> list[Order]:
 
 def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
     """Comparison of two integers; None for anything else."""
-    if part.head.name not in _NEGATED:
+    if part.head.name not in ("Less", "LessOrEqual") or not all(map(is_one_integer, part.args)):
         return None
-    name = part.head.name if holds else _NEGATED[part.head.name]
-    one, other = part.args
-    assert one is not None and other is not None
-    if not (is_one_integer(one) and is_one_integer(other)):
-        return None
-    pair = unwrap(terms, one), unwrap(terms, other)
-    return Order(*pair, name.startswith("Greater"), name.endswith("Equal"))
+    one, other = (unwrap(terms, term) for term in part.operands)
+    equal = part.head.name == "LessOrEqual"
+    return Order(one, other, False, equal) if holds else Order(other, one, False, not equal)
 
 
 def _end(terms: Terms, loop: Loop, order: Order) -> End | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,43 +13,31 @@ from ..terms.term import Args, Head, Term, rank_of
 from ..terms.term_manager import Terms, canonical_form
 from .axes import axis_from_front
 
-
-class Move(NamedTuple):
-    """Attributes of an operator that became inputs at a version.
-
-    Attributes:
-        since: the version.
-        attributes: type and position of the input for each; None for an integer of rank 1.
-    """
-
-    since: int
-    attributes: dict[str, tuple[int, Any]]
-
-
-_MOVES = {
-    "Squeeze": Move(13, {"axes": (1, np.int64)}),
-    "Unsqueeze": Move(13, {"axes": (1, np.int64)}),
-    "Split": Move(13, {"split": (1, np.int64)}),
-    "TopK": Move(10, {"k": (1, np.int64)}),
-    "Upsample": Move(9, {"scales": (1, np.float32)}),
-    "Slice": Move(10, {"starts": (1, np.int64), "ends": (2, np.int64), "axes": (3, np.int64)}),
+_MOVES: dict[str, tuple[int, dict[str, tuple[int, Any]]]] = {
+    "Squeeze": (13, {"axes": (1, np.int64)}),
+    "Unsqueeze": (13, {"axes": (1, np.int64)}),
+    "Split": (13, {"split": (1, np.int64)}),
+    "TopK": (10, {"k": (1, np.int64)}),
+    "Upsample": (9, {"scales": (1, np.float32)}),
+    "Slice": (10, {"starts": (1, np.int64), "ends": (2, np.int64), "axes": (3, np.int64)}),
 }
+"""Version at which attributes became inputs, with the position and type of each input."""
 
 
 def moved(terms: Terms, head: Head, args: Args) -> tuple[Head, Args] | None:
     """Head and arguments with former attributes as inputs; None if they are inputs."""
-    move = _MOVES[head.name]
+    since, moves = _MOVES[head.name]
     assert head.op is not None
-    if head.opset >= move.since:
+    if head.opset >= since:
         return None
     inputs: list[Term | None] = [*args[:1], *[None] * 4]
-    for name, (position, dtype) in move.attributes.items():
+    for name, (position, dtype) in moves.items():
         value = head.attribute(name)
         if value is not None:
             inputs[position] = terms.constant(np.array(value, dtype).reshape(-1))
-    attributes = [m for m in head.op.attributes.values() if m.name not in move.attributes]
+    attributes = [m for m in head.op.attributes.values() if m.name not in moves]
     op = Operator.make(head.name).with_attributes(attributes)
-    return terms.heads.of(op, {**head.imports, "": move.since}, head.outputs), tuple(inputs)
+    return terms.heads.of(op, {**head.imports, "": since}, head.outputs), tuple(inputs)
 
 
 @canonical_form("Squeeze", "Unsqueeze")

@@ -154,12 +154,10 @@ def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 _ALSO = {"choose": "Where"}
 
 
-def matches(expression: ast.Call, head: Head, args: Args) -> list[Bindings]:
+def matches(
+    expression: ast.Call, head: Head, args: Args, bound: Bindings | None = None
+) -> list[Bindings]:
     """Ways in which a pattern matches a head on arguments."""
-    return _matches(expression, head, args, {})
-
-
-def _matches(expression: ast.Call, head: Head, args: Args, bound: Bindings) -> list[Bindings]:
     name = expression.func.id  # type: ignore[attr-defined]
     if name not in (head.name, _ALSO.get(head.name)) or len(args) != len(expression.args):
         return []
@@ -168,7 +166,7 @@ def _matches(expression: ast.Call, head: Head, args: Args, bound: Bindings) -> l
         return []
     results = []
     for operands in (args, args[::-1]) if name in COMMUTATIVE else (args,):
-        ways = [bound]
+        ways = [bound or {}]
         for inner, arg in zip(expression.args, operands, strict=True):
             ways = [more for way in ways for more in _matches_operand(inner, arg, way)]
         results += ways
@@ -181,7 +179,7 @@ def _matches_operand(inner: ast.expr, term: Term | None, bound: Bindings) -> lis
     if isinstance(inner, ast.Name):
         return [{**bound, inner.id: term}] if bound.get(inner.id, term) is term else []
     assert isinstance(inner, ast.Call)
-    return _matches(inner, term.head, term.args, bound)
+    return matches(inner, term.head, term.args, bound)
 
 
 def _attributes(expression: ast.Call) -> dict[str, int]:

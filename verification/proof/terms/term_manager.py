@@ -122,7 +122,7 @@ class Terms:
 
     def leaf(self, name: str, key: Any, fact: Fact) -> Term:
         """Term without arguments: an input, a variable."""
-        term = self._one(self.heads.own(name, key), (), fact)
+        term = self.keep(self.heads.own(name, key), (), fact)
         return self.void(fact) if is_empty(fact) else term
 
     def constant(self, content: Tensor | Array) -> Term:
@@ -277,7 +277,7 @@ class Terms:
         sizes = [dim.value for dim in fact.shape or ()]
         if None in sizes or not fact.elem_type:
             fact = Fact(fact.elem_type, fact.shape)
-            return self._one(self.heads.own("void", (fact.elem_type, fact.shape)), (), fact)
+            return self.keep(self.heads.own("void", (fact.elem_type, fact.shape)), (), fact)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         shape = [size or 0 for size in sizes]
         return self.constant(np.full(shape, "" if dtype.kind in "OUS" else 0, dtype))
@@ -310,10 +310,6 @@ class Terms:
         """First output of a head on arguments, if it was built before."""
         cached = head.applications.get(args)
         return None if cached is None else cached[0]
-
-    def keep(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
-        """Output of a head of the prover's own, without rewriting; most have one."""
-        return self._one(head, args, fact, index)
 
     def rebuild(
         self,
@@ -446,9 +442,10 @@ class Terms:
                 raise OpenError("a number overflows its type") from error
         shape = tuple([Dimension.constant(n) for n in content.shape])
         head = self.heads.own("sizes", (elem_type, content.shape, tuple(flat)))
-        return self._one(head, (), Fact(elem_type, shape, content))
+        return self.keep(head, (), Fact(elem_type, shape, content))
 
-    def _one(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
+    def keep(self, head: Head, args: Args, fact: Fact, index: int = 0) -> Term:
+        """Output of a head of the prover's own, without rewriting; most have one."""
         outputs = head.applications.setdefault(args, [])
         if len(outputs) <= index:
             outputs += [None] * (index + 1 - len(outputs))
@@ -508,13 +505,19 @@ def rule(*names: str, constants: bool = False) -> Callable[[Rule], Rule]:
         names: the heads.
         constants: fold where the arguments are constants or sizes, and skip the rule.
     """
+    return _registration(RULES, names, _of_others if constants else lambda function: function)
 
-    def register(function: Rule) -> Rule:
-        own = _of_others(function) if constants else function
-        for name in names:
-            assert name not in RULES, name
-            RULES[name] = own
-        return own
+
+def late_rule(*names: str) -> Callable[[LateRule], LateRule]:
+    """Register a function as the late rule of heads: the comparison alone applies it."""
+    return _registration(LATE_RULES, names, lambda function: function)
+
+
+def _registration(registry: Any, names: Sequence[str], wrap: Callable[[Any], Any]) -> Any:
+    def register(function: Any) -> Any:
+        assert not registry.keys() & set(names), names
+        registry.update(dict.fromkeys(names, wrap(function)))
+        return function
 
     return register
 
@@ -526,15 +529,3 @@ def _of_others(function: Rule) -> Rule:
         return folded if folded is not None else function(terms, head, args)
 
     return applied
-
-
-def late_rule(*names: str) -> Callable[[LateRule], LateRule]:
-    """Register a function as the late rule of heads: the comparison alone applies it."""
-
-    def register(function: LateRule) -> LateRule:
-        for name in names:
-            assert name not in LATE_RULES, name
-            LATE_RULES[name] = function
-        return function
-
-    return register
