@@ -64,7 +64,7 @@ def row(case: Any) -> str:
     onnx.checker.check_model(result.model, full_check=True)
     left = ", ".join(sorted(set(constructs(result.model)))) or "none"
     kept = [remark for remark in result.kept if remark.op_type in CONSTRUCTS]
-    reason = "; ".join(dict.fromkeys(remark.reason for remark in kept)).replace("|", "\\|")
+    reason = "; ".join(dict.fromkeys(remark.brief.reason for remark in kept)).replace("|", "\\|")
     before, after = count(case.model), count(result.model)
     right = all(equal(case.model, result.model, data) for data in case.data_sets)
     outputs = "equal" if right else "WRONG"
