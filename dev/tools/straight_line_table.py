@@ -16,6 +16,7 @@ import onnx
 import onnx.checker
 from straightline import ir, reference
 from straightline.driver.inspect import control_flow
+from straightline.facts.reason import Reason
 from straightline.passes import straighten
 
 PAGE = Path(__file__).parents[2] / "docs" / "straight-line-table.md"
@@ -64,11 +65,11 @@ def row(case: Any) -> str:
     onnx.checker.check_model(result.model, full_check=True)
     left = ", ".join(sorted(set(constructs(result.model)))) or "none"
     kept = [remark for remark in result.kept if remark.op_type in CONSTRUCTS]
-    reason = "; ".join(dict.fromkeys(remark.brief.reason for remark in kept)).replace("|", "\\|")
+    reason = Reason.rank(remark.reason for remark in kept).brief if kept else ""
     before, after = count(case.model), count(result.model)
     right = all(equal(case.model, result.model, data) for data in case.data_sets)
     outputs = "equal" if right else "WRONG"
-    return f"| {case.name} | {before} | {after} | {left} | {outputs} | {reason} |"
+    return f"| {case.name} | {before} | {after} | {left} | {outputs} | {reason.replace("|", r"\|")} |"
 
 
 def count(model: onnx.ModelProto) -> int:
