@@ -65,11 +65,12 @@ def row(case: Any) -> str:
     onnx.checker.check_model(result.model, full_check=True)
     left = ", ".join(sorted(set(constructs(result.model)))) or "none"
     kept = [remark for remark in result.kept if remark.op_type in CONSTRUCTS]
-    reason = Reason.rank(remark.reason for remark in kept).brief if kept else ""
+    why = Reason.rank(remark.reason for remark in kept).brief if kept else ""
+    reason = why.replace("|", "\\|")
     before, after = count(case.model), count(result.model)
     right = all(equal(case.model, result.model, data) for data in case.data_sets)
     outputs = "equal" if right else "WRONG"
-    return f"| {case.name} | {before} | {after} | {left} | {outputs} | {reason.replace("|", r"\|")} |"
+    return f"| {case.name} | {before} | {after} | {left} | {outputs} | {reason} |"
 
 
 def count(model: onnx.ModelProto) -> int:
