@@ -177,8 +177,7 @@ def _accelerate(options: dict[str, Any]) -> Accelerate:
 
 def _options_of(kind: type[Pass], options: dict[str, Any]) -> dict[str, Any]:
     """The options that a pass has."""
-    names = {field.name for field in dataclasses.fields(kind)}
-    return {name: value for name, value in options.items() if name in names}
+    return {name: value for name, value in options.items() if name in _types_of(kind)}
 
 
 _PIPELINES: dict[type[Pass], Callable[[dict[str, Any]], Pass]] = {
@@ -195,11 +194,10 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
     Raises:
         PassOptionError: an unknown option, or an invalid value.
     """
-    types = _types_of(kind)
-    valid = [name for name, _ in kind().options()]
-    values = {}
+    types, values = _types_of(kind), {}
     for name, value in options.items():
-        if name not in valid:
+        if name not in types or name in _code_only(kind):
+            valid = [name for name, _ in kind().options()]
             offered = instead(name, valid, are="its options:")
             raise PassOptionError(f"{kind.name} has no option '{name}'; {offered}")
         values[name] = _read(kind, name, types[name], value)
@@ -209,7 +207,15 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
 @functools.cache
 def _types_of(kind: type[Pass]) -> dict[str, Any]:
     """The types of a pass's options, cached: annotations take time to evaluate."""
-    return typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+@functools.cache
+def _code_only(kind: type[Pass]) -> frozenset[str]:
+    """The options of a pass that only code can set."""
+    fields = dataclasses.fields(kind)
+    return frozenset(field.name for field in fields if field.metadata.get("code_only"))
 
 
 def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
