@@ -47,22 +47,22 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
     """
     changed = False
     kinds = OperatorKinds(model)
-    stale = dict.fromkeys(passes, True)
+    stale = [True] * len(passes)
     for pass_ in passes:
         context.meter.seconds.setdefault(pass_.name, 0.0)
     states, last = States(), None
     for round_ in range(_MOST_ROUNDS if repeat else 1):
         for number, pass_ in enumerate(passes):
-            if stale[pass_]:
-                stale[pass_] = False
+            if stale[number]:
+                stale[number] = False
                 if context.instrumentation.progress is not None:
                     context.instrumentation.progress(str(pass_), number, len(passes))
                 if _run_timed(pass_, model, context, kinds):
                     changed, last = True, pass_
                     kinds = OperatorKinds(model)
                     if not pass_.cleans_up:
-                        stale = dict.fromkeys(passes, True)
-        if not any(stale.values()):
+                        stale = [True] * len(passes)
+        if not any(stale):
             break
         if last is not None and round_ >= _UNWATCHED and states.visit(model):
             again = "the model is as it was some rounds before, so the passes end here"
