@@ -156,6 +156,12 @@ class ComparisonArguments:
         default="auto",
         **choice("NAME", "auto", "onnxruntime", "reference", "both"),
     )
+    equality: str = verifying(
+        "bits or reals. bits, the default, proves outputs equal bit for bit; reals proves them"
+        " equal if floats were real numbers.",
+        default="bits",
+        **choice("NOTION", "bits", "reals"),
+    )
     rtol: float | None = verifying(
         "Relative tolerance; by default a tight one for the element type.",
         metavar="X",
@@ -186,7 +192,7 @@ class ComparisonArguments:
         """
         from ..verification.runs.options import VerifyOptions
 
-        names = ("runtime", "rtol", "atol", "samples", "seed", "timeout")
+        names = ("runtime", "equality", "rtol", "atol", "samples", "seed", "timeout")
         more |= {name: getattr(self, name) for name in names}
         shapes = contents(self.sample_shape) or None
         return VerifyOptions(prove, self.inputs, sample_shapes=shapes, **more)

@@ -5,6 +5,7 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -151,6 +152,8 @@ def verify(
             record.require_models(original, rewritten)
             bound = dict(record.bound)
         options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
+        if record is not None and record.proof.equality is not None:
+            options = dataclasses.replace(options, equality=record.proof.equality)
         verdict = compare(original, rewritten, options, bound=bound, on_progress=progress)
     if record is not None and not verdict.differs:
         record.require_proof(verdict.proof)

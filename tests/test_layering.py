@@ -62,9 +62,10 @@ WITHIN = {
     "verification/proof/simplify": (
         *("verification/proof/terms", "verification/proof/arithmetic"),
     ),
+    "verification/proof/reals": ("verification/proof/terms",),
     "verification/proof/equality": (
         *("verification/proof/terms", "verification/proof/arithmetic"),
-        "verification/proof/simplify",
+        *("verification/proof/simplify", "verification/proof/reals"),
     ),
     "verification/proof/execution": (
         *("verification/proof/terms", "verification/proof/arithmetic"),
@@ -75,7 +76,7 @@ WITHIN = {
     ),
     "verification/proof": (
         *("verification/proof/terms", "verification/proof/equality"),
-        "verification/proof/execution",
+        *("verification/proof/execution", "verification/proof/reals"),
     ),
     "verification/runs": ("verification/proof",),
     "verification": ("verification/proof/__init__", "verification/proof", "verification/runs"),

@@ -30,6 +30,8 @@ REMAINING = {
     "passes/vectorize/vectorization.py": "operators worth computing for all trips at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
+    "verification/proof/reals/definitions.py": "operators by formulas over the reals",
+    "verification/proof/reals/real_terms.py": "odd and even functions",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
     "verification/proof/terms/exact_operators.py": "laws of arithmetic",
     "verification/proof/terms/op_semantics.py": "versions that changed what an operator means",

@@ -85,6 +85,7 @@ class Certificate:
             "straightline": __version__,
             "verdict": self.proof.status,
             "claim": self.proof.claim,
+            "equality": self.proof.equality,
             "before": {"sha256": self.before},
             "after": {"sha256": self.after},
             "bound": {name: _encoded(value) for name, value in self.bound.items()},
@@ -135,6 +136,8 @@ class Certificate:
         if proof is None or not proof.proved:
             reason = "none was tried" if proof is None else proof.reason
             raise CertificateError(f"the proof cannot be made again: {reason}")
+        if (proof.equality, self.proof.equality) == ("reals", "bits"):
+            raise CertificateError("the proof is one over the reals, not bit for bit")
         more = sorted({*proof.assumptions} - {*self.proof.assumptions})
         if more:
             raise CertificateError(
@@ -174,6 +177,7 @@ def _read(document: dict[str, Any]) -> Certificate:
         tuple(map(str, document["rules"])),
         {str(name): int(count) for name, count in document["terms"].items()},
         tuple(map(str, document["assumptions"])),
+        equality="reals" if document.get("equality", "bits") == "reals" else "bits",
     )
     digests = [str(document[side]["sha256"]) for side in ("before", "after")]
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..runtimes.feeds import Given
     from ..runtimes.source import Source
     from ..runtimes.workers import Workers
-    from .proof import Proof
+    from .proof import Equality, Proof
     from .runs.sample_shapes import SampleShapes
 
 _log = logging.getLogger(__name__)
@@ -47,6 +47,7 @@ def prove(
     shapes: Shapes | None = None,
     base_dir: BaseDir = None,
     search: bool = True,
+    equality: Equality = "bits",
     sample_shapes: SampleShapes | None = None,
     dims: Dims | None = None,
     timeout: float = _SEARCH_TIMEOUT,
@@ -62,12 +63,16 @@ def prove(
         base_dir: the folder of the external data of models given in memory.
         search: where there is no proof, run both models on a few random inputs; the status is
             "refuted" where outputs differ on one of them, and `feeds` holds it.
+        equality: what is to be proved: "bits", equal outputs bit for bit, or "reals", equal outputs
+            if floats were real numbers. Models that are equal over the reals only are not
+            refuted by an input on which rounding tells them apart.
         sample_shapes: shapes of these inputs, None for a dimension of any size.
         dims: sizes of named dimensions of these inputs: `{"T": 6}`.
         timeout: seconds that each run of the search may take.
 
     Returns:
-        the proof, with status "proved", "refuted" or "open". It is true only if "proved".
+        the proof, with status "proved", "refuted" or "open"; it is true only if "proved". Its
+        `equality` is the strongest notion that was shown, also where more was wanted.
 
     Raises:
         LoadError: a model cannot be read.
@@ -77,23 +82,27 @@ def prove(
         BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
     """
+    from .proof import OVER_REALS
     from .proof import prove as decide
 
     options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
     start = time.perf_counter()
     before, after = read(before), read(after)
     options = with_sample_shapes(before, options, bound or ())
-    proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir)
+    proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir, equality=equality)
     if proof.status == "open" and search:
         from .runs.verify import run
 
         verdict = run(before, after, options, bound=bound, base_dir=base_dir)
-        if verdict.status == "different" and verdict.feeds is not None:
-            differences = [str(o) for o in verdict.outputs if o.status == "different"]
+        differences = "; ".join(str(o) for o in verdict.outputs if o.status == "different")
+        if verdict.status == "different" and proof.equality == "reals":
+            reason = f"{OVER_REALS}, not bit for bit: {differences or verdict.reason}"
+            proof = dataclasses.replace(proof, reason=reason, feeds=verdict.feeds)
+        elif verdict.status == "different" and verdict.feeds is not None:
             proof = dataclasses.replace(
                 proof,
                 status="refuted",
-                reason="; ".join(differences) or verdict.reason,
+                reason=differences or verdict.reason,
                 feeds=verdict.feeds,
                 needed="",
             )
@@ -115,6 +124,7 @@ def verify(
     dims: Dims | None = None,
     timeout: float | None = None,
     max_memory: int | None = None,
+    equality: Equality = "bits",
     bound: Mapping[str, Any] | None = None,
     shapes: Shapes | None = None,
     base_dir: BaseDir = None,
@@ -150,6 +160,8 @@ def verify(
             timeout of the original nothing else is tried.
         max_memory: limit in bytes of a proof's constants, 256 MB by default. A run may use four
             times as much besides the model itself.
+        equality: what is to be proved: "bits", equal outputs bit for bit, or "reals", equal outputs
+            if floats were real numbers.
         bound: values of inputs that the rewrite no longer has.
         shapes: the shapes of the rewrite, as in `straightline.rewrite`. base_dir: the folder of the
             external data of models given in memory.
@@ -165,7 +177,18 @@ def verify(
         ModelError: the original is not well formed.
     """
     options = VerifyOptions(
-        prove, feeds, runtime, rtol, atol, samples, seed, sample_shapes, dims, timeout, max_memory
+        prove,
+        feeds,
+        runtime,
+        rtol,
+        atol,
+        samples,
+        seed,
+        sample_shapes,
+        dims,
+        timeout,
+        max_memory,
+        equality,
     )
     subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
     return compare(before, after, options, **subject, workers=workers, on_progress=on_progress)
@@ -204,6 +227,7 @@ def compare(
             if proof is None:
                 subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
                 subject |= {"brief": is_brief, "loaded": loaded, "messages": protos}
+                subject["equality"] = options.equality
                 proof = decide(before, after, **subject)
             _log.info("the proof is %s: %s", proof.status, proof.reason)
             if is_brief:
@@ -214,7 +238,7 @@ def compare(
                 # A proof does not cover faults that ONNX's checker reports.
                 and (proof.reason == _SAME or not sources[1].fault)
             ):
-                verdict = Verdict("equal", PROVED, proof=proof)
+                verdict = Verdict("equal", proved_text(proof), proof=proof)
         if verdict is None:
             from .runs.verify import run
 
@@ -237,7 +261,9 @@ def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None
     if size != protos[1].ByteSize() or size > _LARGE or external_tensors(protos[0]):
         return None
     one, other = (proto.SerializeToString(deterministic=True) for proto in protos)
-    return Proof("proved", _SAME, seconds=time.perf_counter() - start) if one == other else None
+    if one != other:
+        return None
+    return Proof("proved", _SAME, equality="bits", seconds=time.perf_counter() - start)
 
 
 def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
@@ -251,8 +277,13 @@ def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
     if fault and not sources[0].fault:
         return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
     if proof.proved:
-        return Verdict("equal", PROVED, proof=proof)
+        return Verdict("equal", proved_text(proof), proof=proof)
     return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
+
+
+def proved_text(proof: Proof) -> str:
+    """Reason of a verdict that rests on a proof."""
+    return "proved over the reals for every input" if proof.equality == "reals" else PROVED
 
 
 def with_sample_shapes(
@@ -279,6 +310,10 @@ def with_sample_shapes(
 def _combine(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:
     """The verdict of runs and a proof together."""
     verdict = dataclasses.replace(verdict, proof=proof)
+    if verdict.status == "different" and proof.proved and proof.equality == "reals":
+        notes = (f"not bit for bit: {verdict.reason}", *verdict.notes)
+        reason = proved_text(proof)
+        return dataclasses.replace(verdict, status="equal", reason=reason, notes=notes)
     if verdict.status == "different" and proof.proved:
         reason = f"a proof says equal, a run not: {verdict.reason}"
         notes = (_CONTRADICTION, *verdict.notes)
@@ -287,7 +322,7 @@ def _combine(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:
         return verdict
     if proof.proved and verdict.status == "not verified":
         notes = (f"nothing was compared: {verdict.reason}", *verdict.notes)
-        return dataclasses.replace(verdict, status="equal", reason=PROVED, notes=notes)
+        return dataclasses.replace(verdict, status="equal", reason=proved_text(proof), notes=notes)
     if demanded and not proof.proved:
         reason = f"not proved: {proof.reason}; {verdict.reason}"
         return dataclasses.replace(verdict, status="not verified", reason=reason)

@@ -30,7 +30,7 @@ from fuzz import DRAWS
 from straightline import Error, convert_version, reference
 from straightline.analysis.constants.evaluation import TripBudget, counted_loop
 from straightline.passes import straighten
-from straightline.verification.proof import prove
+from straightline.verification.proof import Equality, prove
 from wrong_rewrites import MUTATIONS, Place
 
 Feeds = dict[str, Any]
@@ -141,17 +141,25 @@ def is_valid(model: onnx.ModelProto) -> bool:
     return True
 
 
-def judged(origin: Origin, number: int, expected: Any) -> tuple[str, str]:
+def judged(
+    origin: Origin, number: int, expected: Any, equality: Equality = "bits"
+) -> tuple[str, str]:
     """What became of a mutant: "invalid", "alike", "fails" when it is run, or "told apart"; with
     " proved" where it was said to be equal, which is asked of the last two."""
     model, done = mutated(origin, number)
     if not is_valid(model):
         return "invalid", done
-    return compared(origin.model, model, expected, ran(model, origin.feeds)), done
+    got = ran(model, origin.feeds)
+    return compared(origin.model, model, expected, got, equality=equality), done
 
 
 def compared(
-    before: onnx.ModelProto, after: onnx.ModelProto, expected: Any, got: Any, rounded: bool = False
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    expected: Any,
+    got: Any,
+    rounded: bool = False,
+    equality: Equality = "bits",
 ) -> str:
     """What became of a pair of models that were run.
 
@@ -161,11 +169,12 @@ def compared(
         expected: what the original gave.
         got: what the mutant gave; None where it failed.
         rounded: whether last bits may differ, whatever a proof takes for granted.
+        equality: what is to be proved.
     """
     if got == expected:
         return "alike"
     kind = "fails" if got is None else "told apart"
-    proof = prove(before, after)
+    proof = prove(before, after, equality=equality)
     if proof.proved and (proof.assumptions or rounded) and is_near(expected, got):
         return "alike but for rounding"
     return f"{kind} proved" if proof.proved else kind
@@ -184,7 +193,9 @@ def is_near(expected: Any, got: Any) -> bool:
     return bool(np.allclose(one, other, rtol=1e-3, atol=1e-5, equal_nan=True))
 
 
-def counted(found: Iterator[Origin], mutants: int = MUTANTS) -> tuple[Counter[str], list[str]]:
+def counted(
+    found: Iterator[Origin], mutants: int = MUTANTS, equality: Equality = "bits"
+) -> tuple[Counter[str], list[str]]:
     """How many mutants of each kind there are, and those that must not be."""
     counts: Counter[str] = Counter()
     wrong = []
@@ -197,18 +208,18 @@ def counted(found: Iterator[Origin], mutants: int = MUTANTS) -> tuple[Counter[st
         counts["originals"] += 1
         counts["originals proved"] += proof.proved
         for number in range(mutants):
-            kind, done = judged(origin, number, expected)
+            kind, done = judged(origin, number, expected, equality)
             counts[kind] += 1
             if kind.endswith("proved"):
                 wrong.append(f"{origin.name}:{number} {kind}: {done}")
     return counts, wrong
 
 
-def apart(number: int, mutants: int) -> tuple[Counter[str], list[str]]:
+def apart(number: int, mutants: int, equality: Equality) -> tuple[Counter[str], list[str]]:
     """The same for the models of one number, in a process of its own: onnx's checker may crash."""
     context = multiprocessing.get_context("fork")
     results = context.Queue()
-    child = context.Process(target=_put, args=(results, number, mutants))
+    child = context.Process(target=_put, args=(results, number, mutants, equality))
     child.start()
     try:
         return results.get(timeout=SECONDS)
@@ -219,8 +230,8 @@ def apart(number: int, mutants: int) -> tuple[Counter[str], list[str]]:
         child.join()
 
 
-def _put(results: Any, number: int, mutants: int) -> None:
-    results.put(counted(origins(number, 1, every=True), mutants))
+def _put(results: Any, number: int, mutants: int, equality: Equality) -> None:
+    results.put(counted(origins(number, 1, every=True), mutants, equality))
 
 
 def main() -> int:
@@ -228,13 +239,14 @@ def main() -> int:
     parser.add_argument("--models", type=int, default=100)
     parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each model")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--equality", choices=["bits", "reals"], default="bits")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     begin = time.perf_counter()
     total: Counter[str] = Counter()
     failed = 0
     for number in range(arguments.seed, arguments.seed + arguments.models):
-        counts, wrong = apart(number, arguments.mutants)
+        counts, wrong = apart(number, arguments.mutants, arguments.equality)
         total += counts
         failed += len(wrong)
         for text in wrong:

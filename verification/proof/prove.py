@@ -37,7 +37,9 @@ from .execution.node_checker import InvalidError
 from .execution.obligations import Log
 from .execution.symbolic_execution import Execution, TracedExecution
 from .explanation import needed, places, users
-from .result import Proof
+from .reals.constants import SIMPLE_CONSTANTS
+from .reals.field import DEFINED
+from .result import OVER_REALS, Equality, Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.exact_operators import assumptions_of
@@ -83,6 +85,7 @@ def prove(
     shapes: Mapping[str, Sequence[int | None]] | None = None,
     base_dir: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
+    equality: Equality = "bits",
     brief: bool = False,
     loaded: bool = False,
     messages: Sequence[onnx.ModelProto] = (),
@@ -99,7 +102,10 @@ def prove(
             inputs of these sizes.
         base_dir: the folder of the external data of models given in memory.
         budget: limit of what the proof may cost.
-        brief: stop if the proof takes long for models of their size.
+        equality: what is to be proved: "bits", equal outputs bit for bit, or "reals", equal outputs
+            if floats were real numbers.
+        brief: stop if the proof takes long for models of their size, and do not look whether they
+            are equal over the reals.
         loaded: whether the caller has just loaded the original, which is then not checked again.
         messages: both models as messages, if the caller has them.
 
@@ -125,6 +131,8 @@ def prove(
             question.limit_to_size()
         try:
             answer = question.answer()
+            if answer.status == "open" and (equality == "reals" or not brief):
+                answer = question.over_the_reals(answer, equality)
         finally:
             question.release()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
@@ -172,6 +180,7 @@ class _Question:
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.spent = 0
+        self.over_reals = self.is_comparable = False
         self.trace: Trace | None = None
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
@@ -198,6 +207,21 @@ class _Question:
             answer = self._answer()
         return answer
 
+    def over_the_reals(self, answer: Proof, equality: Equality) -> Proof:
+        """Answer over the reals to a question that is open bit for bit."""
+        if not self.is_comparable:
+            return answer
+        self.over_reals, self.trace = True, None
+        self.loop_steps = max(FEW_LOOP_STEPS, sum(map(_node_count, self.protos)))
+        self.budget = dataclasses.replace(self.whole)
+        second = self._attempt()
+        if not isinstance(second, Proof) or not second.proved:
+            return answer
+        if equality == "reals":
+            return dataclasses.replace(second, equality="reals", reason=OVER_REALS)
+        reason = f"{OVER_REALS}, not proved bit for bit: {answer.reason}"
+        return dataclasses.replace(answer, equality="reals", reason=reason)
+
     def _answer(self) -> Proof:
         try:
             self.sides[1].require_well_formed()
@@ -207,6 +231,7 @@ class _Question:
         problems = mismatches(before, after, self.bound) or output_mismatches(before, after)
         if problems:
             return Proof("open", f"the signatures differ: {'; '.join(problems)}")
+        self.is_comparable = True
         size = sum(map(_node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
         graphs = [graph for proto in self.protos for graph in (proto.graph, *proto.functions)]
@@ -252,7 +277,7 @@ class _Question:
         finally:
             self.spent = begin - self.budget.steps
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
-        return Proof("proved", "equal for every input", rules, counts, assumptions)
+        return Proof("proved", "equal for every input", rules, counts, assumptions, equality="bits")
 
     def _explain(self, error: Mismatch | UndefinedError) -> Proof:
         """Answer of a failed comparison, with the nodes that computed the terms. It runs again to
@@ -324,7 +349,7 @@ class _Question:
             self.folded: list[set[tuple[Head, Args]]] = []
             (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
             require_same_defaults(*self.defaults)
-            comparison = Comparison(terms)
+            comparison = Comparison(terms, self.over_reals)
             self.made.append(comparison)
             for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
                 comparison.require(a, b, info.name)
@@ -334,8 +359,11 @@ class _Question:
             self.used |= terms.used
             self.generalized |= terms.generalized
             self.has_two_readings |= terms.has_two_readings
-        folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
-        self.assumptions |= comparison.assumptions | assumptions_of((), folded)
+        if self.over_reals:
+            self.assumptions |= {DEFINED, SIMPLE_CONSTANTS}
+        else:
+            folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
+            self.assumptions |= comparison.assumptions | assumptions_of((), folded)
         if terms.symbols.magnitudes.narrow:
             self.assumptions.add(NARROW)
         names = [info.name for info in self.protos[0].graph.output]

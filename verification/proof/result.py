@@ -12,6 +12,11 @@ from .terms.exact_operators import FOLDED, OF_ROWS
 
 Status = Literal["proved", "refuted", "open"]
 
+Equality = Literal["bits", "reals"]
+"""Notion of equality: bit for bit, or as if floats were real numbers."""
+
+OVER_REALS = "equal over the reals"
+
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
@@ -28,6 +33,8 @@ class Proof:
         paths: the nodes of both models that these come from, with the nodes around them.
         needed: if open, the rule that would make these equal, in words.
         feeds: if refuted by an input, that input.
+        equality: the strongest notion that was proved: "bits"; "reals", if floats were real
+            numbers; None if none was.
         seconds: time spent.
     """
 
@@ -40,6 +47,7 @@ class Proof:
     paths: tuple[str, str] | None = None
     needed: str = ""
     feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
+    equality: Equality | None = None
     seconds: float = 0.0
 
     @property
@@ -51,7 +59,10 @@ class Proof:
     def claim(self) -> str:
         """Claim of the proof, with its assumptions."""
         condition = f", if {' and '.join(_clauses(self.assumptions))}" if self.assumptions else ""
-        return f"equal for every input{condition}"
+        kind = (
+            f"{OVER_REALS} for every input" if self.equality == "reals" else "equal for every input"
+        )
+        return kind + condition
 
     def _sides(self) -> list[str]:
         """Both models, with the paths of the nodes that differ."""

@@ -17,6 +17,7 @@ from ...ir.errors import Error
 if TYPE_CHECKING:
     from ...facts.named_dimensions import Dims
     from ...runtimes.feeds import Given
+    from ..proof.result import Equality
     from .sample_shapes import SampleShapes
 
 RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
@@ -28,6 +29,7 @@ stays open; False verifies nothing; a mapping holds options of `straightline.ver
 _WHOLE = int, np.integer
 _REAL = *_WHOLE, float, np.floating
 _PLAIN_SAMPLES = 3
+_NOTIONS = "bits", "reals"
 
 
 def has_onnxruntime() -> bool:
@@ -58,12 +60,16 @@ class VerifyOptions:
     dims: Dims | None = None
     timeout: float | None = None
     max_memory: int | None = None
+    equality: Equality = "bits"
 
     def __post_init__(self) -> None:
         """Check what is in range for every model."""
-        if self.runtime not in get_args(RuntimeChoice):
-            choices = instead(self.runtime, get_args(RuntimeChoice))
-            raise VerifyError(f"there is no runtime '{self.runtime}'; {choices}")
+        for name, choice, choices in (
+            ("runtime", self.runtime, get_args(RuntimeChoice)),
+            ("equality", self.equality, _NOTIONS),
+        ):
+            if choice not in choices:
+                raise VerifyError(f"there is no {name} '{choice}'; {instead(choice, choices)}")
         if self.runtime in ("onnxruntime", "both") and not has_onnxruntime():
             raise VerifyError(
                 "onnxruntime is not installed; the extra `ort` brings it:"

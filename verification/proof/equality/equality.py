@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from ....facts.polynomial import Dimension
+from ..reals.real_terms import READS_BITS, RealTerms
 from ..terms.budget import OpenError
 from ..terms.exact_operators import assumptions_of
 from ..terms.printing import in_words
@@ -82,9 +83,10 @@ class Comparison:
 
     Args:
         terms: the terms of both models.
+        over_reals: whether floats that are equal over the reals are equal.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, over_reals: bool = False) -> None:
         self.terms = terms
         terms.comparing = True
         terms.symbols.depth += 1
@@ -94,7 +96,9 @@ class Comparison:
         self._trial: set[Pair] | None = None
         self._stack: list[Pair] = []
         self._partners: dict[Head, Head] = {}
+        self._reals = RealTerms(terms) if over_reals else None
         self._rules = (
+            self._over_reals,
             self._random,
             ModularPolynomials(self.induction).equal,
             self.induction.states,
@@ -185,11 +189,17 @@ class Comparison:
                 return pairs
         return None
 
+    def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
+        """Equality over the reals, where that is asked for."""
+        return [] if self._reals is not None and self._reals.equal(one, other) else None
+
     def _congruent(self, one: Term, other: Term) -> list[Pair] | None:
         """Congruence: the same head on equal arguments."""
         if one.head is not other.head or one.index != other.index or one.head.name in _LEAVES:
             return None
         if len(one.args) != len(other.args):
+            return None
+        if self._reals is not None and one.head.name in READS_BITS:
             return None
         pairs = []
         for a, b in zip(one.args, other.args, strict=True):

@@ -1,0 +1,3 @@
+"""Equality over the reals: float operators as functions of a field, without rounding."""
+
+from . import definitions as definitions

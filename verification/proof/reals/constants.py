@@ -1,0 +1,50 @@
+"""Float constants as the numbers that they round."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .field import HALF, Field, Real
+
+SIMPLE_CONSTANTS = "float constants are the simplest numbers within a unit in the last place"
+
+_DIGITS = 6
+_DENOMINATOR = 64
+"""Most decimal digits, and largest denominator, of a simple number."""
+
+
+def simplest(field: Field, number: Any) -> Real:
+    """Simplest number within a unit in the last place: a short decimal, a fraction, a root of a
+    fraction, or such a number times a root of pi; otherwise the float itself.
+
+    Args:
+        field: the field.
+        number: a finite numpy float of the constant's type.
+    """
+    value = float(number)
+    text = np.format_float_scientific(number, trim="-") if hasattr(number, "dtype") else repr(value)
+    mantissa = text.split("e")[0].strip("-").replace(".", "")
+    if value == 0 or len(mantissa) <= _DIGITS:
+        return field.number(Fraction(text))
+    unit = abs(float(np.spacing(np.abs(number))))
+    sign = -1 if value < 0 else 1
+    for pi_power in (0, -1, 1):
+        scaled = value * value * math.pi**-pi_power
+        plain = Fraction(abs(value)).limit_denominator(_DENOMINATOR)
+        if not pi_power and abs(float(plain) - abs(value)) <= unit:
+            return field.number(sign * plain)
+        square = Fraction(scaled).limit_denominator(_DENOMINATOR)
+        if square and abs(math.sqrt(float(square) * math.pi**pi_power) - abs(value)) <= unit:
+            root = field.power(field.number(square), HALF)
+            power = field.power(pi(field), HALF * pi_power) if pi_power else field.one
+            return field.scale(field.multiply(root, power), Fraction(sign))
+    return field.number(Fraction(value))
+
+
+def pi(field: Field) -> Real:
+    """Ratio of a circle's circumference to its diameter."""
+    return field.atom("pi", (), is_positive=True)

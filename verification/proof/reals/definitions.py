@@ -1,0 +1,421 @@
+"""Operators over the reals, by the formulas of the operator specification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ....facts.fact import Shape
+from ....facts.polynomial import Dimension, product
+from ....ops.axes import ONE
+from ..terms.term import Term
+from .constants import pi, simplest
+from .field import HALF, Monomial, Real
+from .real_terms import FLOATS, RealTerms, defined
+
+_MINUS = Fraction(-1)
+
+REDUCTIONS = (
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceSumSquare",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+)
+
+
+@defined("Add", "Sum")
+def _add(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.add(*args)
+
+
+@defined("Sub")
+def _sub(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.subtract(*args)
+
+
+@defined("Mean")
+def _mean(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.scale(reals.field.add(*args), Fraction(1, len(args)))
+
+
+@defined("Mul")
+def _mul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.multiply(*args)
+
+
+@defined("Div")
+def _div(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.divide(*args)
+
+
+@defined("Neg")
+def _neg(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.scale(args[0], _MINUS)
+
+
+@defined("Reciprocal")
+def _reciprocal(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.power(args[0], _MINUS)
+
+
+@defined("Sqrt")
+def _sqrt(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.power(args[0], HALF)
+
+
+@defined("Pow")
+def _pow(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """A constant exponent that is a multiple of a half."""
+    exponent = args[1].number if len(args) == 2 else _whole(reals, term.args[1])
+    if exponent is None or (2 * exponent).denominator != 1:
+        return None
+    return reals.field.power(args[0], exponent)
+
+
+def _whole(reals: RealTerms, term: Term | None) -> Fraction | None:
+    """The number that an integer constant of one element is."""
+    numbers = reals.terms.numbers(term)
+    return Fraction(numbers[0]) if numbers is not None and len(numbers) == 1 else None
+
+
+@defined("Exp")
+def _exp(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.exp(args[0])
+
+
+@defined("Log")
+def _log(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.field.log(args[0])
+
+
+@defined("Softplus")
+def _softplus(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """log(1 + e^x)."""
+    field = reals.field
+    return field.log(field.add(field.one, field.exp(args[0])))
+
+
+@defined("Identity", "Cast", "CastLike")
+def _cast(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """A float is the same real number in every float type."""
+    first = term.args[0]
+    return args[0] if first is not None and first.fact.elem_type in FLOATS and args else None
+
+
+@defined("Sigmoid")
+def _sigmoid(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return sigmoid(reals, args[0])
+
+
+def sigmoid(reals: RealTerms, x: Real) -> Real:
+    """1 / (1 + exp(-x))."""
+    field = reals.field
+    return field.power(field.add(field.one, field.exp(field.scale(x, _MINUS))), _MINUS)
+
+
+def tanh(reals: RealTerms, x: Real) -> Real:
+    """2 * sigmoid(2 * x) - 1."""
+    field, two = reals.field, Fraction(2)
+    return field.subtract(field.scale(sigmoid(reals, field.scale(x, two)), two), field.one)
+
+
+@defined("Tanh")
+def _tanh(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return tanh(reals, args[0])
+
+
+@defined("Swish")
+def _swish(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    alpha = _attribute(reals, term, "alpha", 1.0)
+    inner = sigmoid(reals, reals.field.multiply(alpha, args[0]))
+    return reals.field.multiply(args[0], inner)
+
+
+@defined("Mish")
+def _mish(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """x * tanh(log(1 + e^x)), where tanh(log(u)) = (u^2 - 1) / (u^2 + 1)."""
+    field = reals.field
+    u = field.add(field.one, field.exp(args[0]))
+    square = field.multiply(u, u)
+    above, below = field.subtract(square, field.one), field.add(square, field.one)
+    return field.multiply(args[0], field.divide(above, below))
+
+
+@defined(*REDUCTIONS)
+def _reduce(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    name, field, x = term.head.name, reals.field, args[0]
+    shape, axes = _operand_shape(term), _axes(term)
+    if axes is None:
+        return None
+    if name in ("ReduceSumSquare", "ReduceL2"):
+        x = field.multiply(x, x)
+    if name == "ReduceLogSumExp":
+        x = field.exp(x)
+    total = (reals.mean_over if name == "ReduceMean" else reals.sum_over)(x, shape, axes)
+    if total is not None and name == "ReduceL2":
+        total = field.power(total, HALF)
+    if total is not None and name in ("ReduceLogSum", "ReduceLogSumExp"):
+        total = field.log(total)
+    if total is None:
+        return None
+    return _without_axes(reals, term, total, shape, axes)
+
+
+def _without_axes(
+    reals: RealTerms, term: Term, real: Real, shape: Shape, axes: Sequence[int]
+) -> Real | None:
+    """Result of a reduction, without the axes if keepdims is 0."""
+    if term.head.attribute("keepdims", 1):
+        return real
+    reduced = tuple([ONE if axis in axes else dim for axis, dim in enumerate(shape)])
+    return reals.reshaped(real, reduced, term.shape)
+
+
+def _axes(term: Term) -> list[int] | None:
+    """Reduced axes, counted from the front; None if only run time determines them."""
+    rank = len(_operand_shape(term))
+    if len(term.args) > 1:
+        return None
+    axes = term.head.attribute("axes")
+    if axes is None:
+        return None if term.head.attribute("noop_with_empty_axes") else list(range(rank))
+    return sorted({axis % rank for axis in axes})
+
+
+def _operand_shape(term: Term) -> Shape:
+    first = term.args[0]
+    assert first is not None
+    return first.shape
+
+
+def _attribute(reals: RealTerms, term: Term, name: str, default: float) -> Real:
+    """Float attribute as the simplest number that rounds to it."""
+    return simplest(reals.field, np.float32(term.head.attribute(name, default)))
+
+
+@defined("Softmax", "LogSoftmax")
+def _softmax(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """exp(x) / sum(exp(x)), or its logarithm x - log(sum(exp(x)))."""
+    field, shape, rank = reals.field, term.shape, len(term.shape)
+    since_13 = term.head.opset >= 13
+    axis = term.head.attribute("axis", -1 if since_13 else 1)
+    if not rank or not (since_13 or axis % rank == rank - 1):
+        return None  # before opset 13 over all axes from one on
+    powers = field.exp(args[0])
+    total = reals.sum_over(powers, shape, [axis % rank])
+    if total is None:
+        return None
+    if term.head.name == "Softmax":
+        return field.divide(powers, total)
+    return field.subtract(args[0], field.log(total))
+
+
+@defined("LayerNormalization")
+def _layer_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """(x - mean) / sqrt(var + epsilon) * scale + bias; outputs 1 and 2: mean, 1 / sqrt(...)."""
+    shape = _operand_shape(term)
+    if not shape:
+        return None
+    axes = list(range(term.head.attribute("axis", -1) % len(shape), len(shape)))
+    parts = _normalize(reals, term, args[0], shape, axes)
+    if parts is None:
+        return None
+    normal, mean, inverse = parts
+    if term.index:
+        return (mean, inverse)[term.index - 1] if term.index < 3 else None
+    return _affine(reals, normal, args[1:])
+
+
+def _normalize(
+    reals: RealTerms, term: Term, x: Real, shape: Shape, axes: Sequence[int]
+) -> tuple[Real, Real, Real] | None:
+    """Normalized function, mean, and inverse standard deviation."""
+    field = reals.field
+    mean = reals.mean_over(x, shape, axes)
+    if mean is None:
+        return None
+    centered = field.subtract(x, mean)
+    variance = reals.mean_over(field.multiply(centered, centered), shape, axes)
+    if variance is None:
+        return None
+    epsilon = _attribute(reals, term, "epsilon", 1e-5)
+    inverse = field.power(field.add(variance, epsilon), -HALF)
+    return field.multiply(centered, inverse), mean, inverse
+
+
+def _affine(reals: RealTerms, real: Real, parameters: Sequence[Real]) -> Real:
+    """Function times scale plus bias."""
+    if parameters:
+        real = reals.field.multiply(real, parameters[0])
+    return reals.field.add(real, parameters[1]) if len(parameters) > 1 else real
+
+
+@defined("RMSNormalization")
+def _rms_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """x / sqrt(mean(x^2) + epsilon) * scale."""
+    shape, field = _operand_shape(term), reals.field
+    if not shape:
+        return None
+    axes = list(range(term.head.attribute("axis", -1) % len(shape), len(shape)))
+    square = reals.mean_over(field.multiply(args[0], args[0]), shape, axes)
+    if square is None:
+        return None
+    epsilon = _attribute(reals, term, "epsilon", 1e-5)
+    inverse = field.power(field.add(square, epsilon), -HALF)
+    return _affine(reals, field.multiply(args[0], inverse), args[1:])
+
+
+@defined("InstanceNormalization")
+def _instance_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """Each channel of each batch by itself; scale and bias by channel."""
+    shape = _operand_shape(term)
+    if len(shape) < 3:
+        return None
+    parts = _normalize(reals, term, args[0], shape, range(2, len(shape)))
+    channels = [_of_channels(reals, each, shape) for each in args[1:]]
+    return None if parts is None else _affine(reals, parts[0], channels)
+
+
+@defined("GroupNormalization")
+def _group_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """Each group of channels by itself; scale and bias by channel, before opset 21 by group."""
+    shape, groups = _operand_shape(term), term.head.attribute("num_groups")
+    per_group = shape[1].divided_by(groups) if len(shape) > 2 and groups else None
+    if per_group is None:
+        return None
+    grouped = (shape[0], Dimension.constant(groups), product((per_group, *shape[2:])))
+    rows = reals.reshaped(args[0], shape, grouped)
+    parts = _normalize(reals, term, rows, grouped, [2])
+    if parts is None:
+        return None
+    by_group = term.head.opset < 21
+    inner = grouped if by_group else shape
+    parameters = [_of_channels(reals, each, inner) for each in args[1:]]
+    if by_group:
+        return reals.reshaped(_affine(reals, parts[0], parameters), grouped, shape)
+    return _affine(reals, reals.reshaped(parts[0], grouped, shape), parameters)
+
+
+def _of_channels(reals: RealTerms, real: Real, shape: Shape) -> Real:
+    """Function of a vector over the channels, axis 1 of a shape."""
+    return reals.reshaped(real, shape[1:2], (shape[1], *[ONE] * (len(shape) - 2)))
+
+
+@defined("BatchNormalization")
+def _batch_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """(x - mean) / sqrt(var + epsilon) * scale + bias, by channel, in inference."""
+    shape, field = _operand_shape(term), reals.field
+    training = term.head.attribute("training_mode", 0) or term.head.opset < 9
+    if len(shape) < 2 or len(args) != 5 or term.index or training:
+        return None
+    channels = [_of_channels(reals, each, shape) for each in args[1:]]
+    scale, bias, mean, variance = channels
+    epsilon = _attribute(reals, term, "epsilon", 1e-5)
+    inverse = field.power(field.add(variance, epsilon), -HALF)
+    normal = field.multiply(field.subtract(args[0], mean), inverse)
+    return _affine(reals, normal, [scale, bias])
+
+
+@defined("MeanVarianceNormalization")
+def _mean_variance(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """(x - mean) / (sqrt(var) + 1e-9), as onnx's function of the operator."""
+    shape, field = _operand_shape(term), reals.field
+    axes = (
+        sorted({axis % len(shape) for axis in term.head.attribute("axes", [0, 2, 3])})
+        if shape
+        else []
+    )
+    mean = reals.mean_over(args[0], shape, axes)
+    squares = reals.mean_over(field.multiply(args[0], args[0]), shape, axes)
+    if mean is None or squares is None:
+        return None
+    variance = field.subtract(squares, field.multiply(mean, mean))
+    deviation = field.add(field.power(variance, HALF), field.number(Fraction(1, 10**9)))
+    return field.divide(field.subtract(args[0], mean), deviation)
+
+
+@defined("Gelu")
+def _gelu(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """Gelu: x / 2 * (1 + erf(x / sqrt(2))).
+
+    Approximation by tanh: erf(x / sqrt(2)) is tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
+    """
+    field, x = reals.field, args[0]
+    root = field.power(field.number(2), HALF)
+    inner: Real | None
+    if term.head.text("approximate") == "tanh":
+        cube = field.scale(field.power(x, Fraction(3)), Fraction("0.044715"))
+        factor = field.multiply(root, field.power(pi(field), -HALF))
+        inner = tanh(reals, field.multiply(factor, field.add(x, cube)))
+    else:
+        inner = reals.apply("Erf", term.head, field.divide(x, root))
+    if inner is None:
+        return None
+    return field.scale(field.multiply(x, field.add(field.one, inner)), HALF)
+
+
+@defined("MatMul")
+def _matmul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """Bilinear; factors that vary along the rows of the result only leave the product."""
+    a, b = term.args
+    assert a is not None and b is not None
+    if len(a.shape) < 2 or len(b.shape) < 2:
+        return None
+    parts = []
+    field = reals.field
+    sides = [_split(reals, args[0], a.shape, 1), _split(reals, args[1], b.shape, 2)]
+    for rows, one in sides[0]:
+        for columns, other in sides[1]:
+            key = term.head, field.identify(one), a.shape, field.identify(other), b.shape
+            product = field.atom(key, term.shape)
+            parts.append(field.multiply(field.multiply(rows, columns), product))
+    return field.add(*parts) if parts else field.zero
+
+
+def _split(reals: RealTerms, real: Real, shape: Shape, back: int) -> list[tuple[Real, Real]]:
+    """Summands of an operand of MatMul, each as two factors.
+
+    The first factor does not vary along the contracted axis. Where a summand is smaller than the
+    operand, the operand is returned as a whole.
+    """
+    field = reals.field
+    parts: list[tuple[Real, Real]] = []
+    for monomial, coefficient in real.monomials.items():
+        inside: list[tuple[int, Fraction]] = []
+        for number, exponent in monomial:
+            own = field.atoms[number].shape
+            if own is None or (len(own) >= back and own[-back].value != 1):
+                inside.append((number, exponent))
+        rest: Monomial = tuple(inside)
+        outside = tuple([each for each in monomial if each not in inside])
+        if field.shape_of(rest) != shape:
+            return [(field.one, real)]
+        parts.append((Real({outside: coefficient}), Real({rest: Fraction(1)})))
+    return parts
+
+
+@defined("Expand")
+def _expand(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """Atoms broadcast."""
+    return args[0]
+
+
+@defined("Transpose")
+def _transpose(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    shape = _operand_shape(term)
+    perm = list(term.head.attribute("perm") or range(len(shape))[::-1])
+    return reals.transposed(args[0], shape, perm)
+
+
+@defined("narrow")
+def _narrow(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.narrowed(args[0], term)
+
+
+@defined("view")
+def _view(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    return reals.reshaped(args[0], _operand_shape(term), term.shape)

@@ -1,0 +1,435 @@
+"""Field of real functions: sums of products of atoms with rational exponents.
+
+An atom is a value that nothing more is known of. A sum that is divided by, or whose root is taken,
+is an atom as well, with the sum as its `root`: x / (1 + y) is x * f^-1 where f = 1 + y. Sums are in
+normal form but for such atoms; `is_zero` decides equality by clearing the denominators (polynomial
+identity testing by expansion; Geddes, Czapor and Labahn, Algorithms for Computer Algebra, ch. 3).
+
+Identities hold where all divisors differ from 0 and all roots are defined.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, final
+
+from ....facts.fact import Shape
+from ..terms.budget import Budget
+
+Monomial = tuple[tuple[int, Fraction], ...]
+"""Numbers of atoms with their exponents, in the order of the numbers."""
+
+MOST_MONOMIALS = 2_000
+"""Limit of a sum, within the expansion of products."""
+
+LONG = 12
+"""A sum of more monomials becomes an atom, so that a power of it stays short."""
+
+_LARGEST_PRIME = 1_000
+_NEAR = 1e-7
+"""Relative difference of values at one point up to which an identity is tested exactly."""
+
+HALF = Fraction(1, 2)
+
+DEFINED = "all divisors differ from 0 and all roots and logarithms are defined"
+"""Condition of the identities of a field."""
+
+
+class TooLongError(Exception):
+    """Signal that a sum exceeds the limit."""
+
+
+@final
+class Real:
+    """Real function: rational coefficients by monomial. Immutable."""
+
+    __slots__ = ("_value", "monomials")
+
+    def __init__(self, monomials: Mapping[Monomial, Fraction]) -> None:
+        self.monomials = monomials
+        self._value: complex | None = None
+
+    @property
+    def number(self) -> Fraction | None:
+        """The number that it is; None if it holds atoms."""
+        if not self.monomials:
+            return Fraction(0)
+        return self.monomials.get(()) if len(self.monomials) == 1 else None
+
+
+class _Atom:
+    """Atom of a field.
+
+    Attributes:
+        shape: its shape, which broadcasts to that of any sum; None if unknown.
+        key: the operator and operands that it stands for.
+        root: the sum that it stands for; None for any other atom.
+        is_positive: whether it is more than 0 everywhere, so that all its powers are defined.
+        is_name: whether it abbreviates a long sum.
+        value: its value at one random point.
+    """
+
+    __slots__ = ("is_name", "is_positive", "key", "root", "shape", "value")
+
+    def __init__(self, key: Hashable, shape: Shape | None, value: complex) -> None:
+        self.key = key
+        self.shape = shape
+        self.value = value
+        self.root: Real | None = None
+        self.is_positive = self.is_name = False
+
+
+class Field:
+    """Arithmetic of real functions over shared atoms.
+
+    Args:
+        budget: limit of the work, a step for each product of monomials.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.atoms: list[_Atom] = []
+        self.budget = budget
+        self._numbers: dict[Hashable, int] = {}
+        self.functions: list[Real] = []
+        self._identified: dict[Hashable, int] = {}
+        self._near: dict[tuple[float, float], list[int]] = {}
+        self._random = random.Random(0)
+        self.one, self.zero = self.number(1), self.number(0)
+
+    @staticmethod
+    def number(value: Fraction | int) -> Real:
+        """Constant function."""
+        return Real({(): Fraction(value)} if value else {})
+
+    def atom(self, key: Hashable, shape: Shape | None, is_positive: bool = False) -> Real:
+        """Atom of a key."""
+        number = self._numbers.get((key, shape))
+        if number is None:
+            number = self._new(key, shape, complex(self._random.uniform(0.5, 1.5)))
+            self.atoms[number].is_positive = is_positive
+        return Real({((number, Fraction(1)),): Fraction(1)})
+
+    def add(self, *reals: Real) -> Real:
+        """Sum; an atom that abbreviates it if it is long."""
+        if len(reals) == 2 and not (reals[0].monomials and reals[1].monomials):
+            return reals[0] if reals[0].monomials else reals[1]
+        return self._short(self._sum(reals))
+
+    def subtract(self, one: Real, other: Real) -> Real:
+        """Difference."""
+        return self.add(one, self.scale(other, Fraction(-1)))
+
+    @staticmethod
+    def scale(real: Real, factor: Fraction) -> Real:
+        """Product with a number."""
+        if factor == 1:
+            return real
+        return Real({m: c * factor for m, c in real.monomials.items()} if factor else {})
+
+    def multiply(self, one: Real, other: Real) -> Real:
+        """Product; an atom that abbreviates it if it is long."""
+        return self._short(self._product(one, other))
+
+    def divide(self, one: Real, other: Real) -> Real:
+        """Quotient."""
+        return self.multiply(one, self.power(other, Fraction(-1)))
+
+    def power(self, real: Real, exponent: Fraction) -> Real:
+        """Power with a rational exponent; of a negative base, the denominator is odd or 1."""
+        if exponent.denominator == 1 and 0 <= exponent <= LONG:
+            result = self.one
+            for _ in range(int(exponent)):
+                result = self._product(result, real)
+            return self._short(result)
+        if not real.monomials:
+            return self.atom(("power of zero", exponent), ())
+        coefficient, common, rest = self._content(real, exponent)
+        result = self._number_power(coefficient, exponent)
+        result = self._product(result, self._normal([(n, e * exponent) for n, e in common]))
+        if rest is not None:
+            result = self._product(result, self._normal([(self._root(rest), exponent)]))
+        return result
+
+    def exp(self, real: Real) -> Real:
+        """Exponential: exp(a + b) = exp(a) * exp(b), exp(c * a) = exp(a)^c, exp(log(a)) = a."""
+        result, exponents = self.one, []
+        for monomial, coefficient in sorted(real.monomials.items()):
+            key = self._key_of_atom(monomial)
+            if key is not None and key[0] == "log":
+                power = self.power(self.functions[key[1]], coefficient)
+                result = self._product(result, power)
+                continue
+            factor = self.atom(("exp", monomial), self.shape_of(monomial), is_positive=True)
+            ((number, _),) = next(iter(factor.monomials))
+            exponents.append((number, coefficient))
+        return self._product(result, self._normal(exponents))
+
+    def log(self, real: Real) -> Real:
+        """Natural logarithm: log(exp(a) * b^c) = a + c * log(b) for b > 0."""
+        if not real.monomials:
+            return self.atom("logarithm of zero", ())
+        coefficient, common, rest = self._content(real, HALF)
+        parts = []
+        for number, exponent in common:
+            key = self.atoms[number].key
+            if isinstance(key, tuple) and key[0] == "exp":
+                parts.append(Real({key[1]: exponent}))
+            else:
+                parts.append(self.scale(self._log_atom(_alone(number)), exponent))
+        rest = self.scale(self.one if rest is None else rest, coefficient)
+        if rest.number != 1:
+            parts.append(self._log_atom(rest))
+        return self._sum(parts)
+
+    def _log_atom(self, real: Real) -> Real:
+        number = self.identify(real)
+        shapes = [self.shape_of(m) for m in self.functions[number].monomials]
+        return self.atom(("log", number), broadcast_shape(shapes))
+
+    def _key_of_atom(self, monomial: Monomial) -> tuple[Any, ...] | None:
+        """Key of the atom that is a monomial by itself."""
+        if len(monomial) != 1 or monomial[0][1] != 1:
+            return None
+        key = self.atoms[monomial[0][0]].key
+        return key if isinstance(key, tuple) else None
+
+    @staticmethod
+    def leading(real: Real) -> Fraction:
+        """Coefficient of the first monomial; 0 if there is none."""
+        return real.monomials[min(real.monomials)] if real.monomials else Fraction(0)
+
+    def shape_of(self, monomial: Monomial) -> Shape | None:
+        """Shape of a product, by broadcasting of its atoms; None if unknown."""
+        shapes = [self.atoms[number].shape for number, _ in monomial]
+        return broadcast_shape(shapes)
+
+    def equal(self, one: Real, other: Real) -> bool:
+        """Test two functions for equality, exactly."""
+        if one.monomials == other.monomials:
+            return True
+        a, b = self.value(one), self.value(other)
+        if abs(a - b) > _NEAR * max(abs(a), abs(b), 1.0):
+            return False
+        try:
+            return self.is_zero(self._sum([one, self.scale(other, Fraction(-1))]))
+        except TooLongError:
+            return False
+
+    def is_zero(self, real: Real) -> bool:
+        """Test a function for 0: clear the denominators, and write out the abbreviations."""
+        while real.monomials:
+            least: dict[int, Fraction] = {}
+            names = set()
+            for monomial in real.monomials:
+                for number, exponent in monomial:
+                    atom = self.atoms[number]
+                    if atom.root is not None and exponent < 0:
+                        least[number] = min(exponent, least.get(number, exponent))
+                    elif atom.is_name:
+                        names.add(number)
+            if least:
+                number = max(least)  # the roots of others do not hold it
+                factor = Real({((number, -least[number]),): Fraction(1)})
+                real = self._product(real, factor)
+            elif names:
+                real = self._written_out(real, max(names))
+            else:
+                return False
+        return True
+
+    def identify(self, real: Real) -> int:
+        """Number of a function: equal functions have the same. A few equal ones may be missed."""
+        exact = frozenset(real.monomials.items())
+        number = self._identified.get(exact)
+        if number is None:
+            value = self.value(real)
+            near = self._near.setdefault((round(value.real, 5), round(value.imag, 5)), [])
+            number = next((n for n in near if self.equal(self.functions[n], real)), None)
+            if number is None:
+                number = len(self.functions)
+                self.functions.append(real)
+                near.append(number)
+            self._identified[exact] = number
+        return number
+
+    def value(self, real: Real) -> complex:
+        """Value at the random point."""
+        if real._value is None:
+            total = complex(0)
+            for monomial, coefficient in real.monomials.items():
+                product = complex(float(coefficient))
+                for number, exponent in monomial:
+                    try:
+                        product *= self.atoms[number].value ** float(exponent)
+                    except (ZeroDivisionError, OverflowError):
+                        product *= 1.0e300
+                total += product
+            real._value = total
+        return real._value
+
+    def _new(self, key: Hashable, shape: Shape | None, value: complex) -> int:
+        number = self._numbers[key, shape] = len(self.atoms)
+        self.atoms.append(_Atom(key, shape, value))
+        return number
+
+    def _sum(self, reals: Iterable[Real]) -> Real:
+        total: dict[Monomial, Fraction] = {}
+        for real in reals:
+            for monomial, coefficient in real.monomials.items():
+                total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+        return self._limited({m: c for m, c in total.items() if c})
+
+    def _limited(self, monomials: Mapping[Monomial, Fraction]) -> Real:
+        self.budget.step(1 + len(monomials))
+        if len(monomials) > MOST_MONOMIALS:
+            raise TooLongError
+        return Real(monomials)
+
+    def _product(self, one: Real, other: Real) -> Real:
+        parts: list[Real] = []
+        plain: dict[Monomial, Fraction] = {}
+        for a, c in one.monomials.items():
+            self.budget.step(1 + len(other.monomials))
+            for b, d in other.monomials.items():
+                exponents = dict(a)
+                for number, exponent in b:
+                    exponents[number] = exponents.get(number, Fraction(0)) + exponent
+                if self._needs_expansion(exponents):
+                    parts.append(self.scale(self._normal(exponents.items()), c * d))
+                else:
+                    monomial = tuple(sorted([(n, e) for n, e in exponents.items() if e]))
+                    plain[monomial] = plain.get(monomial, Fraction(0)) + c * d
+            if len(plain) + len(parts) > MOST_MONOMIALS:
+                raise TooLongError
+        return self._sum([Real(plain), *parts])
+
+    def _needs_expansion(self, exponents: Mapping[int, Fraction]) -> bool:
+        return any(
+            exponent >= 1 and self.atoms[number].root is not None and not self.atoms[number].is_name
+            for number, exponent in exponents.items()
+        )
+
+    def _normal(self, exponents: Iterable[tuple[int, Fraction]]) -> Real:
+        """Product of powers of atoms, with roots in the place of their positive powers."""
+        rest: list[tuple[int, Fraction]] = []
+        result = self.one
+        for number, exponent in exponents:
+            root = self.atoms[number].root
+            if root is not None and exponent >= 1 and not self.atoms[number].is_name:
+                for _ in range(int(exponent)):
+                    result = self._product(result, root)
+                exponent -= int(exponent)
+            if exponent:
+                rest.append((number, exponent))
+        return self._product(result, Real({tuple(sorted(rest)): Fraction(1)})) if rest else result
+
+    def _short(self, real: Real) -> Real:
+        """Abbreviate a long sum by an atom."""
+        if len(real.monomials) <= LONG:
+            return real
+        coefficient = real.monomials[min(real.monomials)]
+        number = self._root(self.scale(real, 1 / coefficient), is_name=True)
+        return Real({((number, Fraction(1)),): coefficient})
+
+    def _root(self, real: Real, is_name: bool = False) -> int:
+        """Number of the atom that stands for a sum."""
+        function = self.identify(real)
+        real = self.functions[function]
+        key = "name" if is_name else "root", function
+        shape = broadcast_shape([self.shape_of(monomial) for monomial in real.monomials])
+        number = self._numbers.get((key, shape))
+        if number is None:
+            number = self._new(key, shape, self.value(real))
+            self.atoms[number].root, self.atoms[number].is_name = real, is_name
+        return number
+
+    def _content(self, real: Real, exponent: Fraction) -> tuple[Fraction, Monomial, Real | None]:
+        """Number and product of atoms that all monomials share, and what remains; None for 1. A
+        root takes out positive factors only."""
+        whole = exponent.denominator == 1
+        first = min(real.monomials)
+        coefficient = real.monomials[first]
+        coefficient = coefficient if whole else abs(coefficient)
+        common = dict(first)
+        for monomial in real.monomials:
+            exponents = dict(monomial)
+            for number in list(common):
+                if number in exponents:
+                    common[number] = min(common[number], exponents[number])
+                else:
+                    del common[number]
+        product = tuple(
+            (number, e)
+            for number, e in sorted(common.items())
+            if whole or self.atoms[number].is_positive
+        )
+        inverse = Real({tuple((n, -e) for n, e in product): 1 / coefficient})
+        rest = self._product(real, inverse)
+        return coefficient, product, None if rest.number == 1 else rest
+
+    def _number_power(self, base: Fraction, exponent: Fraction) -> Real:
+        """Power of a number: that of each prime by itself."""
+        if exponent.denominator == 1:
+            return self.number(base**exponent.numerator)
+        result = self.one
+        for number, sign in ((base.numerator, 1), (base.denominator, -1)):
+            for prime, count in _factors(number):
+                root = self._root(self.number(prime))
+                self.atoms[root].is_positive = True
+                result = self._product(result, self._normal([(root, exponent * count * sign)]))
+        return result
+
+    def _written_out(self, real: Real, number: int) -> Real:
+        """Write out an abbreviation."""
+        root = self.atoms[number].root
+        assert root is not None
+        parts = []
+        for monomial, coefficient in real.monomials.items():
+            exponents = dict(monomial)
+            exponent = exponents.pop(number, Fraction(0))
+            part = Real({tuple(sorted(exponents.items())): coefficient})
+            for _ in range(int(exponent)):
+                part = self._product(part, root)
+            if exponent.denominator != 1:
+                raise TooLongError
+            parts.append(part)
+        return self._sum(parts)
+
+
+def _alone(number: int) -> Real:
+    return Real({((number, Fraction(1)),): Fraction(1)})
+
+
+def broadcast_shape(shapes: Iterable[Shape | None]) -> Shape | None:
+    """Shape of an elementwise operation on tensors of these shapes; None if unknown."""
+    result: Shape = ()
+    for shape in shapes:
+        if shape is None:
+            return None
+        if len(shape) > len(result):
+            shape, result = result, shape
+        dims = list(result)
+        for back, dim in enumerate(reversed(shape), 1):
+            if dims[-back].value == 1:
+                dims[-back] = dim
+            elif dim.value != 1 and dim != dims[-back]:
+                return None
+        result = tuple(dims)
+    return result
+
+
+def _factors(number: int) -> Iterable[tuple[int, int]]:
+    """Prime factors with their counts; what remains after the small ones counts as prime."""
+    prime = 2
+    while number > 1:
+        if prime * prime > number or prime > _LARGEST_PRIME:
+            prime = number
+        count = 0
+        while number % prime == 0:
+            number //= prime
+            count += 1
+        if count:
+            yield prime, count
+        prime += 1
