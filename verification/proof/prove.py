@@ -213,7 +213,8 @@ class _Question:
             return answer
         self.over_reals, self.trace = True, None
         self.loop_steps = max(FEW_LOOP_STEPS, sum(map(_node_count, self.protos)))
-        self.budget = dataclasses.replace(self.whole)
+        share = 1 if equality == "reals" else GENERAL_SHARE
+        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         second = self._attempt()
         if not isinstance(second, Proof) or not second.proved:
             return answer

@@ -184,34 +184,3 @@ def test_an_overflow_does_not_refute_equality_over_the_reals():
     assert proof.status == "open" and proof.equality == "reals"
     assert proof.reason.startswith("equal over the reals, not bit for bit: y")
     assert proof.feeds is not None
-
-
-def test_sums_along_axes_of_size_one_or_of_unknown_size():
-    """A factor leaves a sum only where it is certain that it does not vary along the axis."""
-    signature = "(float[n, m] x, float[n, k] f) => (float[n, 1] y)"
-    axis = "<int64[1] axis = {1}>"
-    inside = "p = Mul (x, f) y = ReduceSum (p, axis)"
-    outside = "t = ReduceSum (x, axis) y = Mul (t, f)"
-    for size, status in (("1", "proved"), ("m", "open"), ("k", "open")):
-        text = signature.replace("k]", f"{size}]")
-        pair = model(text, inside, axis), model(text, outside, axis)
-        assert prove(*pair, equality="reals", search=False).status == status, size
-
-
-def test_operands_of_unknown_rank_are_atoms():
-    signature = "(float[1, 1, 3] x) => (float[a, b, c] y)"
-    bounds = (
-        "<int64[2] s = {1, 0}, int64[2] e = {3, 3}, int64[2] axes = {2, 2}, float[1] one = {1}>"
-    )
-    before = model(signature, "v = Slice (x, s, e, axes) y = Add (v, one)", bounds)
-    after = model(signature, "v = Slice (x, s, e, axes) y = Add (one, v)", bounds)
-    assert prove(before, after, equality="reals", search=False)
-
-
-def test_bits_that_are_read_stay_apart():
-    signature = "(float[3] x) => (int32[3] y)"
-    before = model(signature, "a = Add (x, z) y = BitCast <to = 6> (a)", "<float z = {0.0}>")
-    before.opset_import[0].version = 26
-    after = model(signature, "y = BitCast <to = 6> (x)", "<float z = {0.0}>")
-    after.opset_import[0].version = 26
-    assert prove(before, after, equality="reals", search=False).status == "open"

@@ -3,11 +3,9 @@
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from straightline.verification.proof.reals.constants import simplest
 from straightline.verification.proof.reals.field import HALF, Field, TooLongError
 from straightline.verification.proof.terms.budget import Budget
 
@@ -124,23 +122,3 @@ def test_long_sums_are_abbreviated_and_still_equal():
     assert len(forwards.monomials) < 40
     assert field.equal(forwards, backwards)
     assert not field.equal(forwards, field.add(backwards, field.one))
-
-
-@pytest.mark.parametrize(
-    ("number", "same"),
-    [
-        (1.4142135, 2**0.5),
-        (0.70710677, 0.5**0.5),
-        (0.7978846, (2 / math.pi) ** 0.5),
-        (1e-5, 1e-5),
-        (-0.33333334, -1 / 3),
-        (0.1234567, np.float32(0.1234567)),
-    ],
-)
-def test_a_constant_is_the_simplest_number_that_rounds_to_it(number, same):
-    field = Field(Budget())
-    found = simplest(field, np.float32(number))
-    pi = field.atoms[field._numbers["pi", ()]] if ("pi", ()) in field._numbers else None
-    if pi is not None:
-        pi.value = complex(math.pi)
-    assert field.value(found).real == pytest.approx(float(same), rel=1e-12)

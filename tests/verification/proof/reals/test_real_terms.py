@@ -1,0 +1,67 @@
+"""Terms as functions: sums along axes, data movement and atoms."""
+
+import onnx
+import pytest
+from straightline import prove
+
+
+def model(signature, nodes, constants):
+    text = f'<ir_version: 10, opset_import: ["" : 24]> g {signature} {constants} {{ {nodes} }}'
+    return onnx.parser.parse_model(text)
+
+
+def test_sums_along_axes_of_size_one_or_of_unknown_size():
+    """A factor leaves a sum only where it is certain that it does not vary along the axis."""
+    signature = "(float[n, m] x, float[n, k] f) => (float[n, 1] y)"
+    axis = "<int64[1] axis = {1}>"
+    inside = "p = Mul (x, f) y = ReduceSum (p, axis)"
+    outside = "t = ReduceSum (x, axis) y = Mul (t, f)"
+    for size, status in (("1", "proved"), ("m", "open"), ("k", "open")):
+        text = signature.replace("k]", f"{size}]")
+        pair = model(text, inside, axis), model(text, outside, axis)
+        assert prove(*pair, equality="reals", search=False).status == status, size
+
+
+def test_operands_of_unknown_rank_are_atoms():
+    signature = "(float[1, 1, 3] x) => (float[a, b, c] y)"
+    bounds = (
+        "<int64[2] s = {1, 0}, int64[2] e = {3, 3}, int64[2] axes = {2, 2}, float[1] one = {1}>"
+    )
+    before = model(signature, "v = Slice (x, s, e, axes) y = Add (v, one)", bounds)
+    after = model(signature, "v = Slice (x, s, e, axes) y = Add (one, v)", bounds)
+    assert prove(before, after, equality="reals", search=False)
+
+
+def test_bits_that_are_read_stay_apart():
+    signature = "(float[3] x) => (int32[3] y)"
+    before = model(signature, "a = Add (x, z) y = BitCast <to = 6> (a)", "<float z = {0.0}>")
+    before.opset_import[0].version = 26
+    after = model(signature, "y = BitCast <to = 6> (x)", "<float z = {0.0}>")
+    after.opset_import[0].version = 26
+    assert prove(before, after, equality="reals", search=False).status == "open"
+
+
+MOVED = "(float[n, 4] x, float[n, 4] z) => (float y)"
+MOVES = {
+    "Transpose": ("Transpose <perm = [1, 0]> (a)", "Transpose <perm = [1, 0]> (%s)", ""),
+    "Reshape": ("Reshape (a, shape)", "Reshape (%s, shape)", "<int64[3] shape = {0, 2, 2}>"),
+    "Slice": (
+        "Slice (a, one, two, one)",
+        "Slice (%s, one, two, one)",
+        "<int64[1] one = {1}, int64[1] two = {2}>",
+    ),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_data_movement_applies_to_each_atom(move):
+    """Before: the sum is moved. After: what is added is moved. Other elements are not equal."""
+    whole, each, constants = MOVES[move]
+    rank = 3 if move == "Reshape" else 2
+    signature = MOVED.replace("float y", f"float[{', '.join('abc'[:rank])}] y")
+    before = model(signature, f"a = Add (x, z) y = {whole}", constants)
+    moved = f"u = {each % 'x'} v = {each % 'z'} "
+    after = model(signature, moved + "y = Add (v, u)", constants)
+    wrong = model(signature, moved + "y = Add (u, u)", constants)
+    assert prove(before, after, equality="reals", search=False)
+    assert prove(before, wrong, equality="reals", search=False).status == "open"
