@@ -19,7 +19,8 @@ def change_attribute(place: Place) -> bool | None:
         return False
     a, dice = place.dice.choice(plain), place.dice
     if a.type == onnx.AttributeProto.INT:
-        a.i += dice.choice([-2, -1, 1, 2])
+        step = dice.choice([-2, -1, 1, 2])
+        a.i += step if abs(a.i) < 2**62 else -a.i  # an extreme number of int64 has no successor
     elif a.type == onnx.AttributeProto.FLOAT:
         a.f = a.f * 2 + 1
     elif a.type == onnx.AttributeProto.INTS and a.ints:
@@ -28,7 +29,8 @@ def change_attribute(place: Place) -> bool | None:
             dice.shuffle(values)
             a.ints[:] = values
         else:
-            a.ints[dice.randrange(len(a.ints))] += dice.choice([-1, 1])
+            position, step = dice.randrange(len(a.ints)), dice.choice([-1, 1])
+            a.ints[position] += step if abs(a.ints[position]) < 2**62 else -a.ints[position]
     elif a.type == onnx.AttributeProto.TENSOR:
         return _change_tensor(a.t, dice)
     elif a.type == onnx.AttributeProto.STRING:
