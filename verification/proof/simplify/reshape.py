@@ -119,6 +119,8 @@ def expand(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
         raise OpenError("the input of an Expand does not broadcast to its shape")
     if own is not None and _is_kept(own, shape):
         return [terms.view(x, shape)]
+    if own is not None and not _is_stretched(own, shape):
+        return None  # the output shape is a new one whenever it is inferred
     spare = ones_in_front(shape)
     if spare:
         bare = terms.op("Expand", head, _without_ones(terms, x), terms.sizes(shape[spare:]))
@@ -139,6 +141,12 @@ def _is_at_odds(shape: Shape, target: Sequence[Any]) -> bool:
     pairs = zip(reversed(shape), reversed(target), strict=False)
     sizes = [(own.value, w.value) for own, w in pairs if isinstance(w, Dimension)]
     return any(None not in pair and 1 not in pair and pair[0] != pair[1] for pair in sizes)
+
+
+def _is_stretched(shape: Shape, expanded: Shape) -> bool:
+    """Test whether each axis certainly has size 1 or that of the output."""
+    pairs = zip(reversed(shape), reversed(expanded), strict=False)
+    return all(own.value == 1 or own == size for own, size in pairs)
 
 
 def _is_kept(shape: Shape, expanded: Shape) -> bool:

@@ -71,6 +71,16 @@ def test_an_expand_that_fails_is_no_part_of_a_proof(wanted, proved):
     (assert_proved if proved else assert_open)(before, after)
 
 
+def test_an_axis_that_the_operand_or_the_target_stretches():
+    """Only run time determines which of them does, so that no vector of sizes says it."""
+    text = "g (float[m, 1] x, int64[2] t, float[n, k] w) => (float[a, b] z) { %s }"
+    one = text % "s = Shape (w) e = Expand (x, s) z = Neg (e)"
+    assert_proved(one, text % "s = Shape (w) e = Expand (x, s) i = Identity (e) z = Neg (i)")
+    assert_open(one, text % "s = Shape (w) z = Expand (x, s)")
+    assert_open(one, text % "e = Expand (x, t) z = Neg (e)")
+    assert_open(text % "z = Expand (x, t)", text % "s = Shape (w) z = Expand (x, s)")
+
+
 def test_a_reshape_that_fails_is_no_part_of_a_proof():
     text = """g (float[2] x) => (float[a] z) <float[2] c = {1, 2}, int64[1] s = {%d}> {
         y = Reshape (c, s) w = Neg (y) z = Identity (x) }"""
