@@ -157,10 +157,10 @@ class ComparisonArguments:
         **choice("NAME", "auto", "onnxruntime", "reference", "both"),
     )
     equality: str = verifying(
-        "bits or reals. bits, the default, proves outputs equal bit for bit; reals proves them"
-        " equal if floats were real numbers.",
+        "bits, values or reals. bits, the default, proves outputs equal bit for bit; values proves"
+        " them equal up to the signs of zeros; reals, if floats were real numbers.",
         default="bits",
-        **choice("NOTION", "bits", "reals"),
+        **choice("NOTION", "bits", "values", "reals"),
     )
     rtol: float | None = verifying(
         "Relative tolerance; by default a tight one for the element type.",

@@ -19,7 +19,7 @@ from .agreement import fits, have_both_zeros, have_nan, is_integer
 from .batching import Batch, Operand
 from .elementwise import Elementwise, OfEach, each_known
 from .output_growth import broadcast_size
-from .rules import Total, describes
+from .rules import ALL_OPERANDS, Total, describes
 
 
 @describes("BitwiseAnd", "BitwiseOr", "BitwiseXor")
@@ -41,6 +41,7 @@ def _product(a: Bounds, b: Bounds) -> Bounds | None:
 class Arithmetic(Elementwise):
     """Add, Sub and Mul."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     roundings: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
     element: Callable[[Any, Any], Any]
@@ -58,6 +59,7 @@ class Arithmetic(Elementwise):
 class Neg(OfEach, Total):
     """Neg."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     roundings: ClassVar[int | None] = 0
     exact: ClassVar[bool] = True
 
@@ -124,6 +126,7 @@ class Div(Division):
     """Div: integers are divided towards zero (the specification says so from opset 14 on, and all
     runtimes did before)."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     roundings: ClassVar[int | None] = 1
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -218,6 +221,8 @@ class BitShift(Elementwise):
 @describes("Sum", "Mean")
 class Sum(Elementwise):
     """Sum and Mean of any number of operands, which broadcast from opset 8 on."""
+
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return broadcast_size(arrays)

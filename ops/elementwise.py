@@ -96,7 +96,7 @@ _EXACT = ("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", "Reciprocal", 
 _OF_INTEGERS = ("Relu", "Sign")
 _UNARY = (
     "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish"
-    " LeakyRelu Log Mish Reciprocal Selu Shrink Sigmoid Sin Sinh Softplus Softsign Swish Tan Tanh"
+    " LeakyRelu Log Mish Selu Shrink Sigmoid Sin Sinh Softplus Softsign Swish Tan Tanh"
     " ThresholdedRelu"
 )
 
@@ -105,9 +105,12 @@ _UNARY = (
 @describes("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", roundings=0)
 @describes("Relu", "Round", "Sign", roundings=0)
 @describes("Sqrt", roundings=1)
+@describes("Reciprocal", ignores_zero_sign=0)
 class Unary(OfEach, Total):
     """A function of one number that gives a result for every number, if only NaN. Some results are
     numbers of the type, and Sqrt is rounded as IEEE 754 has it."""
+
+    ignores_zero_sign: ClassVar[int] = 1
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         if is_integer(arrays[0]) and node.op_type not in _EXACT:
@@ -123,6 +126,7 @@ class CastLike(KeepsShape, PassesAxes):
     """
 
     roundings: ClassVar[int | None] = 0
+    ignores_zero_sign: ClassVar[int] = 1
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         others = [batch.require(index).value for index in range(1, len(batch.operands))]

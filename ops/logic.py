@@ -12,7 +12,7 @@ from ..ir import Node
 from .agreement import has_negative_zero, is_float
 from .elementwise import Elementwise, OfEach, each, each_known, negation
 from .output_growth import broadcast_size
-from .rules import Total, describes
+from .rules import ALL_OPERANDS, Total, describes
 
 
 def _equal(a: Any, b: Any) -> bool | None:
@@ -33,6 +33,7 @@ class Comparison(Elementwise):
     LessOrEqual and GreaterOrEqual are there from 12 on.
     """
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     exact: ClassVar[bool] = True
     element: Callable[[Any, Any], bool | None]
 
@@ -78,6 +79,7 @@ class Xor(Elementwise):
 class Where(Elementwise):
     """Where, from opset 9 on: what both choices agree on needs no condition."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     roundings: ClassVar[int | None] = 0
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:

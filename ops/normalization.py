@@ -18,10 +18,12 @@ from .rules import KeepsShape, Shapes, describes
 
 
 @describes("Softmax", "LogSoftmax")
-@describes("Hardmax", roundings=0)
+@describes("Hardmax", roundings=0, ignores_zero_sign=0)
 class Softmax(PassesAxes):
     """Softmax, LogSoftmax and Hardmax (1 for the greatest, else 0): along one axis, the last one,
     from opset 13 on; before, along all axes from one on, the second."""
+
+    ignores_zero_sign: ClassVar[int] = 1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].dims, node.attribute("axis")

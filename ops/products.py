@@ -22,12 +22,14 @@ from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import by_rows
 from .ranks import RankAnswer, RankOf, rank_of_first
-from .rules import OperatorRules, Shapes, describes
+from .rules import ALL_OPERANDS, OperatorRules, Shapes, describes
 
 
 @describes("MatMul")
 class MatMul(OperatorRules):
     """MatMul, as numpy.matmul: an operand with one axis is a row or a column."""
+
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         lhs, rhs = inputs[0].dims, inputs[1].dims
@@ -181,6 +183,7 @@ class QLinearMatMul(QuantizedProduct):
 class Gemm(OperatorRules):
     """Gemm: the bias is stretched from opset 7 on, and may be left out from 11 on."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     fixed_rank: ClassVar[int | None] = 2
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
@@ -262,6 +265,8 @@ class Det(PassesAxes):
 @describes("Einsum")
 class Einsum(OperatorRules):
     """Einsum, from opset 12 on: at most every element with every other."""
+
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Sums of integers saturate or wrap, where they are taken by way of floats."""

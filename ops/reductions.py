@@ -33,6 +33,8 @@ class Reduction(PassesAxes, SizedByVector):
     each arrangement of the axes: a sum along the first axis of a matrix is one of those.
     """
 
+    ignores_zero_sign: ClassVar[int] = 1
+
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
         if axes is None and node.input(1) is not None:
@@ -242,6 +244,7 @@ class TopK(PassesAxes, SizedByVector):
 class CumSum(KeepsShape, PassesAxes):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     def prove_safe(self, premises: Premises) -> None:

@@ -36,6 +36,7 @@ from .rules import (
 class Identity(KeepsShape, PassesAxes, Total):
     """Identity: of sequences, too, from opset 14 on."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:

@@ -8,6 +8,7 @@ proofs that a node cannot fail; nothing else names it.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
@@ -25,6 +26,8 @@ from .ranks import RankAnswer, rank_of_first
 
 OLDEST_OPSET = 9
 """What `prove_safe` says holds for operators as they are from this opset on."""
+
+ALL_OPERANDS = sys.maxsize
 
 OperandRanks = Mapping[int, tuple[int, ...]]
 """Ranks that operands may have, by position."""
@@ -89,6 +92,10 @@ class OperatorRules:
     roundings: ClassVar[int | None] = None
     """0 where it moves or compares numbers, 1 where the specification fixes each rounding; None
     where kernels choose, but 0 where the class is exact."""
+
+    ignores_zero_sign: ClassVar[int] = 0
+    """Number of leading operands with a sign of zero that changes at most signs of zeros in the
+    outputs, unless these are strings."""
 
     reads_sizes_only: ClassVar[bool] = False
     """Whether the elements of its outputs follow from the sizes of its inputs alone."""
@@ -284,6 +291,7 @@ class Moving(OperatorRules):
 
     exact: ClassVar[bool] = True
     steps: ClassVar[int] = FEW
+    ignores_zero_sign: ClassVar[int] = 1
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         """The bounds of the first input."""

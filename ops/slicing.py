@@ -29,6 +29,7 @@ from .axis_map import Named, PassesAxes
 from .batching import Batch
 from .gather_batching import moving_slice
 from .rules import (
+    ALL_OPERANDS,
     ONE_NUMBER,
     VECTOR,
     Growing,
@@ -45,6 +46,7 @@ from .rules import (
 class Concat(PassesAxes):
     """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     carriers: ClassVar[tuple[int, ...] | None] = None
     axis: ClassVar[int | None] = 1
     exact: ClassVar[bool] = True
@@ -284,6 +286,7 @@ class Pad(PassesAxes):
     """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
     cut off."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: ONE_NUMBER, 3: VECTOR}
     exact: ClassVar[bool] = True
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)
@@ -367,6 +370,7 @@ class Pad(PassesAxes):
 class CenterCropPad(PassesAxes, Growing):
     """CenterCropPad, from opset 18 on."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     exact: ClassVar[bool] = True
 
     def prove_safe(self, premises: Premises) -> None:
@@ -385,6 +389,7 @@ class CenterCropPad(PassesAxes, Growing):
 class Trilu(KeepsShape, PassesAxes):
     """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
     exact: ClassVar[bool] = True
 

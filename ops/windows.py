@@ -22,6 +22,7 @@ from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
 from .ranks import RankAnswer, length_of, rank_of_first
 from .rules import (
+    ALL_OPERANDS,
     SCALAR,
     VECTOR,
     Growing,
@@ -145,6 +146,8 @@ class RoiAlign(OperatorRules):
 class Conv(OtherConv):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
+
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image, weights = inputs[0].dims, inputs[1].dims
         if len(image) != len(weights) or len(image) < 3:
@@ -172,7 +175,7 @@ class Conv(OtherConv):
         _prove_fits(premises, data[2:], weight[2:])
 
 
-@describes("AveragePool")
+@describes("AveragePool", ignores_zero_sign=1)
 @describes("MaxPool", roundings=0)
 class Pool(LpPool):
     """MaxPool and AveragePool. The places that MaxPool gives second count from the first image."""
@@ -196,7 +199,7 @@ class Pool(LpPool):
         return rank_of_first(node)
 
 
-@describes("GlobalAveragePool")
+@describes("GlobalAveragePool", ignores_zero_sign=1)
 @describes("GlobalMaxPool", roundings=0)
 class GlobalPool(Rowwise):
     """GlobalAveragePool and GlobalMaxPool."""

@@ -17,7 +17,7 @@ from ..ir import Array, BaseDir, Error, ModelSource, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
-from .proof.result import Proof
+from .proof.result import EQUAL, NOTIONS, Proof
 
 _FORMAT, _VERSION = "straightline certificate", 1
 _MOST_BYTES = 1 << 30
@@ -136,8 +136,8 @@ class Certificate:
         if proof is None or not proof.proved:
             reason = "none was tried" if proof is None else proof.reason
             raise CertificateError(f"the proof cannot be made again: {reason}")
-        if (proof.equality, self.proof.equality) == ("reals", "bits"):
-            raise CertificateError("the proof is one over the reals, not bit for bit")
+        if NOTIONS.index(proof.equality or "bits") > NOTIONS.index(self.proof.equality or "bits"):
+            raise CertificateError(f"the proof shows less: {EQUAL[proof.equality or 'bits']}")
         more = sorted({*proof.assumptions} - {*self.proof.assumptions})
         if more:
             raise CertificateError(
@@ -177,7 +177,7 @@ def _read(document: dict[str, Any]) -> Certificate:
         tuple(map(str, document["rules"])),
         {str(name): int(count) for name, count in document["terms"].items()},
         tuple(map(str, document["assumptions"])),
-        equality="reals" if document.get("equality", "bits") == "reals" else "bits",
+        equality=NOTIONS[NOTIONS.index(document.get("equality", "bits"))],
     )
     digests = [str(document[side]["sha256"]) for side in ("before", "after")]
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}

@@ -63,9 +63,9 @@ def prove(
         base_dir: the folder of the external data of models given in memory.
         search: where there is no proof, run both models on a few random inputs; the status is
             "refuted" where outputs differ on one of them, and `feeds` holds it.
-        equality: what is to be proved: "bits", equal outputs bit for bit, or "reals", equal outputs
-            if floats were real numbers. Models that are equal over the reals only are not
-            refuted by an input on which rounding tells them apart.
+        equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
+            alike ("values"), or if floats were real numbers ("reals"). Models that are equal over
+            the reals only are not refuted by an input on which rounding tells them apart.
         sample_shapes: shapes of these inputs, None for a dimension of any size.
         dims: sizes of named dimensions of these inputs: `{"T": 6}`.
         timeout: seconds that each run of the search may take.
@@ -82,7 +82,7 @@ def prove(
         BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
     """
-    from .proof import OVER_REALS
+    from .proof import EQUAL
     from .proof import prove as decide
 
     options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
@@ -96,7 +96,7 @@ def prove(
         verdict = run(before, after, options, bound=bound, base_dir=base_dir)
         differences = "; ".join(str(o) for o in verdict.outputs if o.status == "different")
         if verdict.status == "different" and proof.equality == "reals":
-            reason = f"{OVER_REALS}, not bit for bit: {differences or verdict.reason}"
+            reason = f"{EQUAL['reals']}, not bit for bit: {differences or verdict.reason}"
             proof = dataclasses.replace(proof, reason=reason, feeds=verdict.feeds)
         elif verdict.status == "different" and verdict.feeds is not None:
             proof = dataclasses.replace(
@@ -160,8 +160,8 @@ def verify(
             timeout of the original nothing else is tried.
         max_memory: limit in bytes of a proof's constants, 256 MB by default. A run may use four
             times as much besides the model itself.
-        equality: what is to be proved: "bits", equal outputs bit for bit, or "reals", equal outputs
-            if floats were real numbers.
+        equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
+            alike ("values"), or if floats were real numbers ("reals").
         bound: values of inputs that the rewrite no longer has.
         shapes: the shapes of the rewrite, as in `straightline.rewrite`. base_dir: the folder of the
             external data of models given in memory.
@@ -283,7 +283,10 @@ def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
 
 def proved_text(proof: Proof) -> str:
     """Reason of a verdict that rests on a proof."""
-    return "proved over the reals for every input" if proof.equality == "reals" else PROVED
+    if proof.equality in (None, "bits"):
+        return PROVED
+    notion = {"values": "up to the signs of zeros", "reals": "over the reals"}[proof.equality]
+    return f"proved {notion} for every input"
 
 
 def with_sample_shapes(

@@ -1,5 +1,6 @@
 """The classes of operators, and how they are found."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -7,8 +8,10 @@ import onnx
 import pytest
 from harness import as_model, run_in_onnxruntime
 from operand_ranks import cases
+from operator_cases import cases as drawn_cases
 from operator_facts import INT64, SHAPELESS, N, bounds_said, fact_of, lying, make_node, tensor
-from straightline import ir
+from special_values import model_of
+from straightline import ir, reference
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.safety.speculation import Hazard, Speculation
 from straightline.analysis.shapes.inference import ShapeInference
@@ -224,3 +227,42 @@ def test_onnxruntime_takes_operands_of_every_rank_that_is_allowed():
     assert {"Squeeze", "Split", "Range", "ReduceMax"} <= {op_type for op_type, _, _ in refused}
     described_ranks = {(n, p) for n, known in described().items() for p in known.operand_ranks}
     assert {(case.op_type, case.position) for case in CASES} == described_ranks
+
+
+def with_zeros(case, sign, count):
+    """Operands of a case, every second number of the first ones a zero of a sign."""
+    operands = list(case.operands)
+    for place, operand in enumerate(operands[:count]):
+        if operand is not None and operand.dtype.kind == "f" and operand.size:
+            operands[place] = operand.copy()
+            operands[place].reshape(-1)[::2] = sign * 0.0
+    return operands
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_sign_of_zero_that_is_ignored_changes_signs_of_zeros_only():
+    ignoring = {name for name, each in described().items() if each.ignores_zero_sign}
+    compared = set()
+    for case in drawn_cases(2, 4, only=ignoring):
+        count = described()[case.node.op_type].ignores_zero_sign
+        if not any(a is not None and a.dtype.kind == "f" for a in case.operands[:count]):
+            continue
+        one, other = (with_zeros(case, sign, count) for sign in (1, -1))
+        model = model_of(dataclasses.replace(case, operands=one))
+        for run in (reference.run, run_in_onnxruntime):
+            feeds = [
+                {f"i{n}": a for n, a in enumerate(operands) if a is not None}
+                for operands in (one, other)
+            ]
+            try:
+                results = [run(model, feed) for feed in feeds]
+            except Exception:  # noqa: BLE001 - the node fails, or the runtime lacks it
+                continue
+            for a, b in zip(*results, strict=True):
+                if getattr(a, "dtype", np.dtype(object)).kind in "fib":
+                    a, b = (
+                        each.astype(np.float64) if a.dtype.kind == "f" else each for each in (a, b)
+                    )
+                    np.testing.assert_array_equal(a, b, err_msg=str(case))
+                    compared.add(case.node.op_type)
+    assert ignoring - compared == {"BitwiseNot", "CastLike"}, "no floats; drawn as Cast"

@@ -31,6 +31,7 @@ from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
 from .definedness import Definedness, UndefinedError
 from .equality.equality import Comparison, Mismatch
+from .equality.zero_signs import ZeroSigns
 from .execution.compile_graph import Compiler, Operation, subgraphs_of
 from .execution.inputs import input_terms, narrower, overridable, require_same_defaults
 from .execution.node_checker import InvalidError
@@ -39,7 +40,7 @@ from .execution.symbolic_execution import Execution, TracedExecution
 from .explanation import needed, places, users
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
-from .result import OVER_REALS, Equality, Proof
+from .result import EQUAL, NOTIONS, Equality, Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.exact_operators import assumptions_of
@@ -102,10 +103,10 @@ def prove(
             inputs of these sizes.
         base_dir: the folder of the external data of models given in memory.
         budget: limit of what the proof may cost.
-        equality: what is to be proved: "bits", equal outputs bit for bit, or "reals", equal outputs
-            if floats were real numbers.
-        brief: stop if the proof takes long for models of their size, and do not look whether they
-            are equal over the reals.
+        equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
+            alike ("values"), or if floats were real numbers ("reals").
+        brief: stop if the proof takes long for models of their size, and look for no weaker notion
+            than the one to be proved.
         loaded: whether the caller has just loaded the original, which is then not checked again.
         messages: both models as messages, if the caller has them.
 
@@ -131,8 +132,8 @@ def prove(
             question.limit_to_size()
         try:
             answer = question.answer()
-            if answer.status == "open" and (equality == "reals" or not brief):
-                answer = question.over_the_reals(answer, equality)
+            if answer.status == "open" and (equality != "bits" or not brief):
+                answer = question.weaker(answer, equality)
         finally:
             question.release()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
@@ -180,7 +181,8 @@ class _Question:
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.spent = 0
-        self.over_reals = self.is_comparable = False
+        self.notion: Equality = "bits"
+        self.is_comparable = False
         self.trace: Trace | None = None
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
@@ -207,21 +209,25 @@ class _Question:
             answer = self._answer()
         return answer
 
-    def over_the_reals(self, answer: Proof, equality: Equality) -> Proof:
-        """Answer over the reals to a question that is open bit for bit."""
+    def weaker(self, answer: Proof, equality: Equality) -> Proof:
+        """Answer by a weaker notion of equality to an open question."""
         if not self.is_comparable:
             return answer
-        self.over_reals, self.trace = True, None
+        self.trace = None
         self.loop_steps = max(FEW_LOOP_STEPS, sum(map(_node_count, self.protos)))
-        share = 1 if equality == "reals" else GENERAL_SHARE
-        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
-        second = self._attempt()
-        if not isinstance(second, Proof) or not second.proved:
-            return answer
-        if equality == "reals":
-            return dataclasses.replace(second, equality="reals", reason=OVER_REALS)
-        reason = f"{OVER_REALS}, not proved bit for bit: {answer.reason}"
-        return dataclasses.replace(answer, equality="reals", reason=reason)
+        for self.notion in NOTIONS[1:]:
+            demanded = NOTIONS.index(self.notion) <= NOTIONS.index(equality)
+            share = 1 if demanded else GENERAL_SHARE
+            self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
+            second = self._attempt()
+            if not isinstance(second, Proof) or not second.proved:
+                continue
+            notion, words = self.notion, EQUAL[self.notion]
+            if demanded:
+                return dataclasses.replace(second, equality=notion, reason=words)
+            reason = f"{words}, not proved bit for bit: {answer.reason}"
+            return dataclasses.replace(answer, equality=notion, reason=reason)
+        return answer
 
     def _answer(self) -> Proof:
         try:
@@ -350,8 +356,10 @@ class _Question:
             self.folded: list[set[tuple[Head, Args]]] = []
             (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
             require_same_defaults(*self.defaults)
-            comparison = Comparison(terms, self.over_reals)
+            comparison = Comparison(terms, over_reals=self.notion == "reals")
             self.made.append(comparison)
+            if self.notion == "values":
+                one, other = _forms(terms, one, other)
             for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
                 comparison.require(a, b, info.name)
             definedness = Definedness(comparison, required)
@@ -360,7 +368,7 @@ class _Question:
             self.used |= terms.used
             self.generalized |= terms.generalized
             self.has_two_readings |= terms.has_two_readings
-        if self.over_reals:
+        if self.notion == "reals":
             self.assumptions |= {DEFINED, SIMPLE_CONSTANTS}
         else:
             folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
@@ -410,6 +418,21 @@ def size_without_iteration(trips: Dimension) -> dict[str, Dimension]:
         if rest % factor == 0 and -rest // factor >= 0:
             return {name: Dimension.constant(-rest // factor)}
     raise OpenError(f"a loop with trip count {trips} may have no iteration, which is another case")
+
+
+def _forms(
+    terms: Terms, one: Sequence[Term | None], other: Sequence[Term | None]
+) -> list[list[Term | None]]:
+    """Forms of the outputs of both models whatever the signs of zeros.
+
+    Raises:
+        OpenError: these are the outputs themselves.
+    """
+    signs = ZeroSigns(terms)
+    forms = [[a if a is None else signs.form(a) for a in outputs] for outputs in (one, other)]
+    if forms == [[*one], [*other]]:
+        raise OpenError("no sign of a zero matters")
+    return forms
 
 
 def _node_count(model: onnx.ModelProto) -> int:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ...display import Block, Code, Line, as_html, time_of
 from .terms.exact_operators import FOLDED, OF_ROWS
 
 Status = Literal["proved", "refuted", "open"]
 
-Equality = Literal["bits", "reals"]
-"""Notion of equality: bit for bit, or as if floats were real numbers."""
+Equality = Literal["bits", "values", "reals"]
+"""Notion of equality, the strongest first: bit for bit; -0.0 and 0.0 alike; as if floats were real
+numbers."""
 
-OVER_REALS = "equal over the reals"
+NOTIONS: tuple[Equality, ...] = get_args(Equality)
+
+EQUAL: dict[Equality, str] = {
+    "bits": "equal",
+    "values": "equal up to the signs of zeros",
+    "reals": "equal over the reals",
+}
+"""Notions in words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +41,8 @@ class Proof:
         paths: the nodes of both models that these come from, with the nodes around them.
         needed: if open, the rule that would make these equal, in words.
         feeds: if refuted by an input, that input.
-        equality: the strongest notion that was proved: "bits"; "reals", if floats were real
-            numbers; None if none was.
+        equality: the strongest notion that was proved: "bits"; "values", where -0.0 and 0.0 are
+            alike; "reals", if floats were real numbers; None if none was.
         seconds: time spent.
     """
 
@@ -59,10 +67,7 @@ class Proof:
     def claim(self) -> str:
         """Claim of the proof, with its assumptions."""
         condition = f", if {' and '.join(_clauses(self.assumptions))}" if self.assumptions else ""
-        kind = (
-            f"{OVER_REALS} for every input" if self.equality == "reals" else "equal for every input"
-        )
-        return kind + condition
+        return f"{EQUAL[self.equality or 'bits']} for every input{condition}"
 
     def _sides(self) -> list[str]:
         """Both models, with the paths of the nodes that differ."""

@@ -29,7 +29,7 @@ stays open; False verifies nothing; a mapping holds options of `straightline.ver
 _WHOLE = int, np.integer
 _REAL = *_WHOLE, float, np.floating
 _PLAIN_SAMPLES = 3
-_NOTIONS = "bits", "reals"
+_NOTIONS = "bits", "values", "reals"
 
 
 def has_onnxruntime() -> bool:

@@ -1,0 +1,85 @@
+"""Equality of values: what changes at most the sign of a zero, and near misses."""
+
+import numpy as np
+import onnx
+import pytest
+from straightline import prove
+from straightline.reference import run
+
+SIGNATURE = "(float[n, 3] x, float[n, 3] z) => (float[n, 3] y)"
+CONSTANTS = (
+    "<float zero = {0.0}, float minus = {-0.0}, float one = {1.0}, float[1, 3] row = {0, 0, 0}>"
+)
+ZEROS = np.array([[0.0, -0.0, 1.0], [-0.0, 0.0, -2.0]], np.float32)
+
+PAIRS = {
+    "sum": ("y = Add (x, zero)", "y = Identity (x)"),
+    "sum with a row": ("y = Add (row, x)", "y = Identity (x)"),
+    "difference": ("y = Sub (zero, x)", "y = Neg (x)"),
+    "swapped": ("t = Sub (x, z) y = Neg (t)", "y = Sub (z, x)"),
+    "below": ("t = Add (x, zero) u = Mul (t, z) y = Tanh (u)", "u = Mul (x, z) y = Tanh (u)"),
+    "moved": ("t = Add (x, zero) y = Transpose (t)", "y = Transpose (x)"),
+    "dividend": ("t = Add (x, zero) y = Div (t, z)", "y = Div (x, z)"),
+    "extremes": ("t = Max (x, z) y = Min (t, x)", "t = Max (z, x) y = Min (x, t, x)"),
+    "chosen": (
+        "t = Add (x, zero) c = Less (t, z) y = Where (c, t, z)",
+        "c = Less (x, z) y = Where (c, x, z)",
+    ),
+    "constants": ("y = Max (x, minus)", "y = Max (x, zero)"),
+    "bias": (
+        "s = Concat <axis = 0> (row, row, row) y = Gemm (x, s, row)",
+        "s = Concat <axis = 0> (row, row, row) y = Gemm (x, s)",
+    ),
+}
+
+MISSES = {
+    "divisor": ("t = Add (z, zero) y = Div (x, t)", "y = Div (x, z)"),
+    "reciprocal": ("t = Add (x, zero) y = Reciprocal (t)", "y = Reciprocal (x)"),
+    "power": ("t = Add (x, zero) y = Pow (t, z)", "y = Pow (x, z)"),
+    "below a divisor": (
+        "t = Add (z, zero) u = Tanh (t) y = Div (x, u)",
+        "u = Tanh (z) y = Div (x, u)",
+    ),
+    "one": ("y = Add (x, one)", "y = Identity (x)"),
+    "sign": ("y = Sub (x, z)", "y = Sub (z, x)"),
+    "growing": ("t = ReduceSum (x) y = Add (t, row)", "y = ReduceSum (x)"),
+    "text": (
+        "t = Add (x, zero) s = Cast <to = 8> (t) e = Equal (s, s) y = Cast <to = 1> (e)",
+        "s = Cast <to = 8> (x) t = Cast <to = 8> (z) e = Equal (s, t) y = Cast <to = 1> (e)",
+    ),
+}
+
+
+def model(nodes):
+    text = f'<ir_version: 10, opset_import: ["" : 19]> g {SIGNATURE} {CONSTANTS} {{ {nodes} }}'
+    made = onnx.parser.parse_model(text)
+    made.graph.output[0].type.tensor_type.ClearField("shape")
+    return made
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_signs_of_zeros_are_alike(name, backwards):
+    before, after = (model(nodes) for nodes in PAIRS[name][:: -1 if backwards else 1])
+    proof = prove(before, after, equality="values", search=False)
+    assert proof and proof.equality in ("values", "bits"), proof
+    feeds = {"x": ZEROS, "z": ZEROS[::-1].copy()}
+    (one,), (other,) = (run(m, feeds) for m in (before, after))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_bits_tell_signs_apart(name):
+    before, after = (model(nodes) for nodes in PAIRS[name])
+    proof = prove(before, after, search=False)
+    assert (proof.status, proof.equality) == ("open", "values")
+    assert proof.reason.startswith("equal up to the signs of zeros, not proved bit for bit: ")
+    assert str(prove(before, after, equality="reals")).startswith(
+        "proved: equal up to the signs of zeros for every input"
+    )
+
+
+@pytest.mark.parametrize("name", MISSES)
+def test_other_values_are_not(name):
+    before, after = (model(nodes) for nodes in MISSES[name])
+    assert prove(before, after, equality="values", search=False).status == "open"

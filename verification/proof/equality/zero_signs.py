@@ -1,0 +1,169 @@
+"""Equality of values: floats of which -0.0 and 0.0 are alike.
+
+A term has a form of the same values without the additions and signs that change a zero's sign
+only. Two terms are equal as values if their forms are equal bit for bit. The form of an operator
+takes forms of those operands alone whose sign of zero it ignores (`ops/`); 1 / -0.0 is -inf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from ....ir import normal_domain
+from ....ops import rules_of
+from ..terms.term import Args, Term
+from ..terms.term_manager import Terms
+
+_MOST_ELEMENTS = 4096
+"""Limit of elements of a constant that is searched for zeros."""
+
+_MOVES = ("view", "narrow", "reversed")
+"""Heads of the prover's own that move elements of their first argument."""
+
+_FLOATS = frozenset(
+    [
+        onnx.TensorProto.FLOAT,
+        onnx.TensorProto.DOUBLE,
+        onnx.TensorProto.FLOAT16,
+        onnx.TensorProto.BFLOAT16,
+    ]
+)
+
+
+class ZeroSigns:
+    """Forms of terms, the same whatever the signs of their zeros.
+
+    Args:
+        terms: the terms of both models.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._forms: dict[Term, Term] = {}
+
+    def form(self, root: Term) -> Term:
+        """Form of a term."""
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            if term in self._forms:
+                stack.pop()
+                continue
+            free = term.args[: self._ignored(term)]
+            waiting = [a for a in free if a is not None and a not in self._forms]
+            if waiting:
+                stack += waiting
+                continue
+            stack.pop()
+            self.terms.budget.step()
+            self._forms[term] = self._form(term, free)
+        return self._forms[root]
+
+    def _ignored(self, term: Term) -> int:
+        """Number of leading arguments whose sign of zero a term ignores."""
+        head, op = term.head, term.head.op
+        if op is None:
+            return 1 if head.name in _MOVES else 0
+        if normal_domain(op.domain) or term.fact.elem_type in (0, onnx.TensorProto.STRING):
+            return 0
+        return rules_of(op).ignores_zero_sign
+
+    def _form(self, term: Term, free: Args) -> Term:
+        """Form of a term whose first arguments have forms."""
+        if term.head.name == "constant":
+            return self._constant(term)
+        forms = tuple([None if a is None else self._forms[a] for a in free])
+        if forms != free:
+            term = self.terms.rebuild(term, forms + term.args[len(free) :])
+        rule = _RULES.get(term.head.name)
+        if rule is None or term.fact.elem_type not in _FLOATS or term.fact.shape is None:
+            return term
+        return rule(self, term, term.args) or term
+
+    def _constant(self, term: Term) -> Term:
+        """Constant without a negative zero."""
+        tensor = self.terms.tensor(term)
+        if tensor is None or tensor.elem_type not in _FLOATS or tensor.size > _MOST_ELEMENTS:
+            return term
+        if not tensor.is_readable:
+            return term
+        array = tensor.numpy()
+        if not (np.signbit(array) & (array == 0)).any():
+            return term
+        return self.terms.constant(np.where(array == 0, np.zeros_like(array), array))
+
+    def is_zero(self, term: Term | None) -> bool:
+        """Test for a constant of zeros."""
+        tensor = self.terms.tensor(term)
+        if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
+            return False
+        return not tensor.numpy().any()
+
+
+Rule = Callable[[ZeroSigns, Term, Sequence["Term | None"]], "Term | None"]
+"""Function of the forms, a float term of known rank, and its arguments. It returns a term of the
+same values; None if the rule does not apply."""
+
+_RULES: dict[str, Rule] = {}
+
+
+def _rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register a function as the rule of operators of the default domain."""
+
+    def register(function: Rule) -> Rule:
+        _RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+@_rule("Add")
+def _add(signs: ZeroSigns, term: Term, args: Sequence[Term | None]) -> Term | None:
+    """Return x for x + 0."""
+    for zero, other in (args, args[::-1]):
+        if signs.is_zero(zero) and other is not None and other.fact.shape == term.fact.shape:
+            return other
+    return None
+
+
+@_rule("Sub")
+def _subtract(signs: ZeroSigns, term: Term, args: Sequence[Term | None]) -> Term | None:
+    """Return -x for 0 - x."""
+    zero, other = args
+    if not signs.is_zero(zero) or other is None or other.fact.shape != term.fact.shape:
+        return None
+    return signs.terms.op("Neg", term.head, other)
+
+
+@_rule("Neg")
+def _negate(signs: ZeroSigns, term: Term, args: Sequence[Term | None]) -> Term | None:
+    """Return b - a for -(a - b)."""
+    below = args[0]
+    if below is None or not below.is_op("Sub") or below.head.attribute("broadcast"):
+        return None
+    return signs.terms.op("Sub", below.head, *below.args[::-1])
+
+
+@_rule("Max", "Min")
+def _extreme(signs: ZeroSigns, term: Term, args: Sequence[Term | None]) -> Term | None:
+    """Return an extreme of operands in one order, each once."""
+    operands = sorted({a for a in args if a is not None}, key=lambda operand: operand.number)
+    if tuple(operands) == tuple(args):
+        return None
+    (result,) = signs.terms.apply(term.head, tuple(operands))[:1]
+    return result
+
+
+@_rule("Conv", "Gemm")
+def _without_bias(signs: ZeroSigns, term: Term, args: Sequence[Term | None]) -> Term | None:
+    """Return a product without its bias of zeros, which a factor may scale."""
+    if len(args) < 3 or not signs.is_zero(args[2]):
+        return None
+    if not math.isfinite(term.head.attribute("beta") or 0):
+        return None
+    (result,) = signs.terms.apply(term.head, tuple(args[:2]))[:1]
+    return result if result is not None and result.fact.shape == term.fact.shape else None
