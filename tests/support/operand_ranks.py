@@ -135,7 +135,8 @@ def _model(
         loose = helper.make_model(graph, opset_imports=imports, ir_version=10)
         type_ = onnx.shape_inference.infer_shapes(loose).graph.output[0].type
         if not type_.WhichOneof("value"):
-            type_ = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+            elem_type = tensors[0].data_type if of.op_type == "Range" else onnx.TensorProto.FLOAT
+            type_ = helper.make_tensor_type_proto(elem_type, None)
         if type_.HasField("tensor_type"):
             type_.tensor_type.ClearField("shape")
         outputs.append(helper.make_value_info("o", type_))

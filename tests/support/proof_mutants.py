@@ -30,7 +30,7 @@ from fuzz import DRAWS
 from straightline import Error, convert_version, reference
 from straightline.analysis.constants.evaluation import TripBudget, counted_loop
 from straightline.passes import straighten
-from straightline.verification.proof import Equality, prove
+from straightline.verification.proof import NOTIONS, Equality, prove
 from wrong_rewrites import MUTATIONS, Place
 
 Feeds = dict[str, Any]
@@ -177,20 +177,22 @@ def compared(
     proof = prove(before, after, equality=equality)
     if proof.proved and (proof.assumptions or rounded) and is_near(expected, got):
         return "alike but for rounding"
+    if proof.proved and proof.equality == "values" and is_near(expected, got, rtol=0, atol=0):
+        return "alike but for signs of zeros"
     return f"{kind} proved" if proof.proved else kind
 
 
-def is_near(expected: Any, got: Any) -> bool:
+def is_near(expected: Any, got: Any, rtol: float = 1e-3, atol: float = 1e-5) -> bool:
     """Whether outputs differ in last bits only, which a proof with assumptions allows for."""
     if isinstance(expected, list) and isinstance(got, list):
         pairs = zip(expected, got, strict=False)
-        return len(expected) == len(got) and all(is_near(*pair) for pair in pairs)
+        return len(expected) == len(got) and all(is_near(*pair, rtol, atol) for pair in pairs)
     if expected == got:
         return True
     if got is None or expected is None or expected[:2] != got[:2] or "float" not in expected[0]:
         return False
     one, other = (np.frombuffer(each[2], each[0]) for each in (expected, got))
-    return bool(np.allclose(one, other, rtol=1e-3, atol=1e-5, equal_nan=True))
+    return bool(np.allclose(one, other, rtol, atol, equal_nan=True))
 
 
 def counted(
@@ -239,7 +241,7 @@ def main() -> int:
     parser.add_argument("--models", type=int, default=100)
     parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each model")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--equality", choices=["bits", "reals"], default="bits")
+    parser.add_argument("--equality", choices=NOTIONS, default="bits")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     begin = time.perf_counter()

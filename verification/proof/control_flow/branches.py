@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import onnx
+
 from ..execution.compile_graph import Program, Step
 from ..execution.obligations import ONE_ELEMENT, Guard
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..simplify.select import choose
 from ..terms.budget import OpenError
 from ..terms.term import Term
+
+BOOL = onnx.TensorProto.BOOL
 
 
 @construct("If")
@@ -34,10 +38,11 @@ def run_if(
     return [_select(execution, condition, *pair) for pair in zip(x, y, strict=True)]
 
 
-def require_one(execution: Execution, step: Step, term: Term) -> None:
-    """Demand one element of a condition or a trip count."""
+def require_one(execution: Execution, step: Step, term: Term, elem_type: int = BOOL) -> None:
+    """Demand one element, of a type, of a condition or a trip count."""
     shape = term.fact.shape
-    if shape is None or any(dim.value != 1 for dim in shape):
+    has_type = term.fact.elem_type in (0, elem_type)
+    if shape is None or not has_type or any(dim.value != 1 for dim in shape):
         execution.demand(execution.terms.heads.own(ONE_ELEMENT), (term,), step)
 
 

@@ -17,11 +17,11 @@ from ..execution.compile_graph import ABSENT, Program, Step
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..terms.budget import OpenError
 from ..terms.term import Term, descendants
-from .branches import require_one, truth
+from .branches import BOOL, require_one, truth
 from .recurrences import Recurrence, ask_once, holds, recur
 from .scan_outputs import empty_stack, reader_of, require_same, stack
 
-INT64, BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+INT64 = onnx.TensorProto.INT64
 
 _TRIP = 8
 """Steps of an iteration, besides those of its nodes."""
@@ -38,9 +38,9 @@ def run_loop(
     limit, condition, *carried = (*args, None, None)[: max(len(args), 2)]
     terms, body = execution.terms, step.bodies["body"]
     run = execution.closure(body, frame)
-    for value in (limit, condition):
+    for value, elem_type in ((limit, INT64), (condition, BOOL)):
         if value is not None:
-            require_one(execution, step, value)
+            require_one(execution, step, value, elem_type)
     if limit is not None and limit.fact.shape is not None:
         limit = terms.view(limit, ())
     if condition is None and limit is not None and terms.heeds_condition:
@@ -101,6 +101,7 @@ def _iterate(
             terms.generalized |= terms.loop_steps < MOST_TRIED
             return None
         assert keep is not None
+        require_one(execution, step, keep)
         holds = truth(execution, _scalar(execution, keep))
         if holds is None and (conditional and trip != trips):
             return None
@@ -238,6 +239,7 @@ def _symbolic(
         keep = terms.constant(np.full(shapes[1], True))
         again, *rest = run([number, keep, *states])
         assert again is not None
+        require_one(execution, step, again)
         return _scalar(execution, again), rest
 
     trips = None if limit is None else most_trips(execution, limit)

@@ -107,6 +107,7 @@ class Program:
         captures: slots of captured values, in the frame around it and in its own.
         size: number of slots of a frame.
         declared: sizes that a body declares for its outputs, by output.
+        elem_types: element types that a graph declares for its values, by slot, with the name.
         imports: its opsets.
         proto: the graph or function.
         names: the names of its inputs.
@@ -123,6 +124,7 @@ class Program:
     outputs: list[int] = dataclasses.field(default_factory=list)
     captures: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     declared: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
+    elem_types: list[tuple[int, int, str]] = dataclasses.field(default_factory=list)
     size: int = 1
 
 
@@ -207,6 +209,11 @@ class Compiler:
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(graph.node, scope, depth)
         program.outputs = [scope[info.name] for info in graph.output]
+        program.elem_types = [
+            (scope[info.name], info.type.tensor_type.elem_type, info.name)
+            for info in (*graph.value_info, *graph.output)
+            if info.name in scope and info.type.tensor_type.elem_type
+        ]
         if around is not None:
             shapes = [dims_of(info.type.tensor_type) for info in graph.output]
             program.declared = {k: dims for k, dims in enumerate(shapes) if dims is not None}

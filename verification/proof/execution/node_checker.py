@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import onnx
 import onnx.defs
@@ -109,6 +109,16 @@ def require_valid(node: onnx.NodeProto, version: int, elem_types: tuple[int, ...
     fault = _type_fault(node.op_type, version, normal_domain(node.domain), elem_types)
     if fault:
         raise InvalidError(f"{label(node)} {fault}")
+
+
+def raise_type_conflict(name: str, declared: int, elem_type: int) -> NoReturn:
+    """Refuse a value of another type than its graph declares.
+
+    Raises:
+        InvalidError: always; no runtime loads such a model.
+    """
+    one, other = (onnx.TensorProto.DataType.Name(t).lower() for t in (declared, elem_type))
+    raise InvalidError(f"'{name}' is declared as {one} and is {other}")
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -19,7 +19,7 @@ from ..terms.op_semantics import is_known, schema_of
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Program, Step
-from .node_checker import LEFT_OUT, require_valid
+from .node_checker import LEFT_OUT, raise_type_conflict, require_valid
 from .obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, relocate
 from .safety import Safety
 
@@ -118,6 +118,10 @@ class Execution:
             for place, value in zip(program.inputs, inputs, strict=True):
                 frame[place] = value
             results = self._run(program, frame)
+            for place, elem_type, name in program.elem_types:
+                value = frame[place]
+                if value is not None and value.fact.elem_type not in (0, elem_type):
+                    raise_type_conflict(name, elem_type, value.fact.elem_type)
             if around is not None and any(result is None for result in results):
                 raise OpenError(f"body {program.proto.name!r} has an absent output")
             for k, dims in program.declared.items():

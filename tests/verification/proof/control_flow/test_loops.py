@@ -174,3 +174,27 @@ def test_a_loop_that_ends_by_itself_after_some_time_is_run():
     assert_proved(before, after)
     assert_proved(*many)
     assert_open(many[0], after)
+
+
+CONDITIONS = {
+    "a sequence": ("q = SequenceEmpty <dtype = 9> () c2 = Identity (q)", "one element"),
+    "a number": ("q = Cast <to = 1> (c) c2 = Identity (q)", ""),
+    "of any size": ("c2 = Identity (many)", ""),
+}
+
+
+@pytest.mark.parametrize("what", CONDITIONS)
+@pytest.mark.parametrize("trips", ["one", "n"])
+def test_a_condition_of_a_body_holds_one_element(what, trips):
+    """Without it the loop fails, also after its last iteration and where nothing reads it."""
+    text = """g (float[3] x, int64 n, bool[k] many) => (float[3] y)
+        <bool yes = {{1}}, int64 one = {{1}}> {{ y = Neg (x)
+        z = Loop ({trips}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] e)
+            {{ {condition} e = Abs (a) }}> }}"""
+    condition, reason = CONDITIONS[what]
+    before, after = (
+        text.format(trips=trips, condition=c) for c in ("c2 = Identity (c)", condition)
+    )
+    assert_open(before, after, reason)
+    if what == "of any size":
+        assert_proved(after, after)

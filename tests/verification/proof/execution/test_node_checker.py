@@ -105,3 +105,27 @@ def test_a_body_that_needs_an_absent_argument_stays_open(nodes, reason):
     ]
     proof = prove(*pair)
     assert proof.status == "open" and reason in proof.reason
+
+
+DECLARED = {
+    "a value": "g (float[3] x, bool c) => (float[3] y) <float[3] z> { z = Neg (x) y = Abs (z) }",
+    "an output": "g (float[3] x, bool c) => (float[3] y) { y = Neg (x) }",
+    "an output of a body": """g (float[3] x, bool c) => (int64 y) { d = If (c) <
+        then_branch = t () => (float[3] u) { u = Neg (x) },
+        else_branch = e () => (float[3] v) { v = Abs (x) }> y = Size (d) }""",
+}
+
+
+@pytest.mark.parametrize("what", DECLARED)
+def test_a_value_of_another_type_than_its_graph_declares_is_refuted(what):
+    text = DECLARED[what]
+    declared = {"a value": "float[3] z", "an output": "float[3] y"}.get(what, "float[3] u")
+    before = parsed(text)
+    after = parsed(text.replace(declared, declared.replace("float", "double")))
+    assert prove(before, before).proved
+    if what == "an output":
+        assert not prove(before, after).proved
+    else:
+        proof = prove(before, after)
+        assert proof.status == "refuted"
+        assert proof.reason.endswith("is declared as double and is float")
