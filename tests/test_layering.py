@@ -62,10 +62,12 @@ WITHIN = {
     "verification/proof/simplify": (
         *("verification/proof/terms", "verification/proof/arithmetic"),
     ),
-    "verification/proof/reals": ("verification/proof/terms",),
+    "verification/proof/definitions": ("verification/proof/terms",),
+    "verification/proof/reals": ("verification/proof/terms", "verification/proof/definitions"),
     "verification/proof/equality": (
         *("verification/proof/terms", "verification/proof/arithmetic"),
-        *("verification/proof/simplify", "verification/proof/reals"),
+        *("verification/proof/simplify", "verification/proof/definitions"),
+        "verification/proof/reals",
     ),
     "verification/proof/execution": (
         *("verification/proof/terms", "verification/proof/arithmetic"),

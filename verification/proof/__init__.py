@@ -10,6 +10,7 @@ canonicalize, arithmetic, simplify, reals, equality and execution, control_flow,
 
 from . import canonicalize as canonicalize
 from . import control_flow as control_flow
+from . import definitions as definitions
 from . import simplify as simplify
 from .prove import prove
 from .result import EQUAL, NOTIONS, Equality, Proof

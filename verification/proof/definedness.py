@@ -258,17 +258,19 @@ class Definedness:
         if self._by_head is None:
             self._by_head = {}
             for each in self._before:
-                self._by_head.setdefault(each.head, []).append(each)
+                for form in _forms(self.terms, each):
+                    self._by_head.setdefault(form.head, []).append(form)
         tried: set[Hashable] = set()
-        for twin in self._by_head.get(obligation.head, ()):
-            key = twin.args, tuple([guard.key for guard in twin.guards])
-            if key in tried or len(twin.args) != len(obligation.args):
-                continue
-            tried.add(key)
-            if len(tried) > _MOST_TWINS:
-                break
-            if self._is_twin(twin, obligation, around):
-                return True
+        for form in _forms(self.terms, obligation):
+            for twin in self._by_head.get(form.head, ()):
+                key = form.args, twin.args, tuple([guard.key for guard in twin.guards])
+                if key in tried or len(twin.args) != len(form.args):
+                    continue
+                tried.add(key)
+                if len(tried) > _MOST_TWINS:
+                    return False
+                if self._is_twin(twin, form, around):
+                    return True
         return False
 
     def _is_twin(self, twin: Obligation, obligation: Obligation, around: set[Hashable]) -> bool:
@@ -302,6 +304,16 @@ class Definedness:
             elif guard.scan_output is not None:
                 term = guard.scan_output(term)
         return term
+
+
+def _forms(terms: Terms, obligation: Obligation) -> list[Obligation]:
+    """A node as it stands, and in the canonical form of its operator."""
+    head, args, result = obligation.head, obligation.args, obligation.result
+    if head.op is None or result is None or result.head.name != head.name:
+        return [obligation]
+    if result.args[:1] != args[:1] or (result.head, result.args) == (head, args):
+        return [obligation]
+    return [obligation, obligation._replace(head=result.head, args=result.args)]
 
 
 def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:

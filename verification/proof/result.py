@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args
 
 from ...display import Block, Code, Line, as_html, time_of
-from .terms.exact_operators import FOLDED, OF_ROWS
+from .terms.exact_operators import FOLDED, LONGER, OF_ROWS
 
 Status = Literal["proved", "refuted", "open"]
 
@@ -118,7 +118,7 @@ def _clauses(assumptions: Sequence[str]) -> list[str]:
     """Assumptions in short: one clause for all operators with the same one."""
     names: dict[str, list[str]] = {}
     for text in assumptions:
-        ending = next((each for each in (OF_ROWS, FOLDED) if text.endswith(each)), text)
+        ending = next((each for each in (OF_ROWS, FOLDED, LONGER) if text.endswith(each)), text)
         names.setdefault(ending, []).append(text.removesuffix(ending).strip())
     return [_clause(each, ending) for ending, each in names.items()]
 

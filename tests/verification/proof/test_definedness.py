@@ -246,3 +246,15 @@ def test_an_axis_that_is_squeezed_twice_stays_open(axes):
     text = "g (float[3, 1, 2] x) => (float[3, 2] y) <int64[%s] a = %s> { y = Squeeze (x, a) }"
     assert_open(text % (1, "{1}"), text % (2, axes))
     assert_proved(text % (2, axes), text % (2, axes))
+
+
+def test_a_node_on_equal_operands_in_the_form_of_another_opset():
+    """Resize of opset 11 with empty scales: its operand is equal by a rule of comparison."""
+    text = """<ir_version: 8, opset_import: ["" : {}]>
+        g (float[1, 2, n, 4] x) => (float[1, 2, 3, 8] y) <int64[4] s = {{1, 2, 3, 8}}{}> {{
+        {} y = Resize <mode = "linear"> (m, {}) }}"""
+    before = text.format(18, "", "m = Mish (x)", ", , s")
+    long = "p = Softplus (x) t = Tanh (p) m = Mul (x, t)"
+    after = text.format(11, ", float[0] e = {}", long, "e, e, s")
+    assert_proved(before, after)
+    assert_open(before, after.replace("Tanh", "Erf"))

@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import onnx
 
 from ....facts.types import INTEGER_BITS
@@ -81,6 +82,15 @@ def _halves(terms: Terms, bound: Bindings) -> bool:
     return len(units) == 1 and 1 << 11 <= units[0] <= 1 << 53
 
 
+def _no_negative_zero(terms: Terms, bound: Bindings) -> bool:
+    """A sum from 0 on differs from that of two numbers where both are -0."""
+    tensor = terms.tensor(bound["u"])
+    if tensor is None or tensor.elem_type not in _FLOATS or not tensor.is_readable:
+        return False
+    numbers = tensor.numpy()
+    return not (np.signbit(numbers) & (numbers == 0)).any()
+
+
 def _zero(terms: Terms, bound: Bindings) -> bool:
     return _integers(terms, bound) and terms.numbers(bound["zero"]) == [0]
 
@@ -123,6 +133,8 @@ _TABLE = [
     ("Clip(x, low)", "Max(x, low)", _bounds),
     ("Clip(x, low, high)", "Min(Max(x, low), high)", _bounds),
     ("Clip(x, None, high)", "Min(x, high)", _bounds),
+    ("Sum(x, u)", "Add(x, u)", _no_negative_zero),
+    ("Sum(u, x)", "Add(u, x)", _no_negative_zero),
     ("Max(x)", "x", _anything),
     ("Min(x)", "x", _anything),
     ("Max(x, x)", "x", _integers),

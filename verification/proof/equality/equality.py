@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from ....facts.polynomial import Dimension
+from ..definitions.opening import Definitions
 from ..reals.real_terms import READS_BITS, RealTerms
 from ..terms.budget import OpenError
-from ..terms.exact_operators import assumptions_of
+from ..terms.exact_operators import assumptions_of, is_exact
 from ..terms.printing import in_words
 from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
@@ -21,6 +22,7 @@ from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .prefix_sums import PrefixSums
 from .slice_pushdown import SlicePushdown
+from .transposition import without_transposition
 
 
 class Mismatch(OpenError):
@@ -97,6 +99,7 @@ class Comparison:
         self._stack: list[Pair] = []
         self._partners: dict[Head, Head] = {}
         self._reals = RealTerms(terms) if over_reals else None
+        self._definitions = Definitions(terms, over_reals)
         self._rules = (
             self._over_reals,
             self._random,
@@ -109,7 +112,9 @@ class Comparison:
             self._concats,
             self.induction.stacked,
             swap_operands,
+            self._transposed,
             self._congruent,
+            self._defined,
         )
 
     def release(self) -> None:
@@ -124,7 +129,8 @@ class Comparison:
     @property
     def assumptions(self) -> set[str]:
         """Assumptions that the comparison made."""
-        return assumptions_of(self.pushdown.chosen, self.terms.late_folds)
+        longer = self._definitions.assumed
+        return assumptions_of(self.pushdown.chosen, self.terms.late_folds, longer)
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.
@@ -152,6 +158,7 @@ class Comparison:
         """Test whether two terms are provably equal. If they are not, no state of
         the attempt remains."""
         partners, positive = dict(self._partners), set(self.positive)
+        assumed = set(self._definitions.assumed)
         self._trial = set()
         try:
             self.require(before, after, "")
@@ -159,6 +166,7 @@ class Comparison:
             self._stack.clear()
             self._partners = partners
             self.induction.positive = positive
+            self._definitions.assumed = assumed
             return False
         else:
             self._asked |= self._trial
@@ -209,6 +217,26 @@ class Comparison:
                 return None
             pairs.append((a, b))
         return pairs
+
+    def _transposed(self, one: Term, other: Term) -> list[Pair] | None:
+        """Transpose of Softmax or the like, and such an operator along its own axis."""
+        if one.is_op("Transpose") is other.is_op("Transpose"):
+            return None
+        forms = [
+            without_transposition(self.terms, self.pushdown, term) or term for term in (one, other)
+        ]
+        if forms[0].head.name != forms[1].head.name:
+            return None
+        if not is_exact(forms[0].head.name, forms):
+            self.pushdown.chosen.add(forms[0].head.name)
+        return [(forms[0], forms[1])]
+
+    def _defined(self, one: Term, other: Term) -> list[Pair] | None:
+        """Definitions: an operator and its longer form, or two operators with one longer form."""
+        terms = self._definitions.opened(one), self._definitions.opened(other)
+        if terms == (None, None):
+            return None
+        return [(terms[0] or one, terms[1] or other)]
 
     def _views(self, one: Term, other: Term) -> list[Pair] | None:
         """Views of one shape: their operands are equal in one shape. It is that of the pieces of a

@@ -27,6 +27,7 @@ COMMUTATIVE = frozenset(
 
 OF_ROWS = "of some rows gives the same bits as of all rows"
 FOLDED = "of constants gives the same bits in the runtime"
+LONGER = "gives the same bits as its definition"
 """Assumptions about an operator that rounds in between."""
 
 
@@ -43,11 +44,15 @@ def is_exact(name: str, terms: Iterable[Term | None]) -> bool:
     return all(term is None or term.fact.elem_type in _WHOLE for term in terms)
 
 
-def assumptions_of(rows: Iterable[str], constants: Iterable[str]) -> set[str]:
+def assumptions_of(
+    rows: Iterable[str], constants: Iterable[str], longer: Iterable[str] = ()
+) -> set[str]:
     """Assumptions about operators, one sentence each.
 
     Args:
         rows: operators applied to some rows in one model and to all rows in the other.
         constants: operators that were folded in one of the models.
+        longer: operators that are equal to their definition in the other model.
     """
-    return {f"{n} {OF_ROWS}" for n in rows} | {f"{n} {FOLDED}" for n in constants}
+    kinds = ((rows, OF_ROWS), (constants, FOLDED), (longer, LONGER))
+    return {f"{name} {ending}" for names, ending in kinds for name in names}

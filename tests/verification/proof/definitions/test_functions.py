@@ -1,0 +1,271 @@
+"""Definitions against the operators: in the reference and in onnxruntime, on special numbers."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+from straightline import Error
+from straightline.facts.fact import Fact
+from straightline.facts.polynomial import Dimension
+from straightline.ir import Operator
+from straightline.reference import run
+from straightline.verification.proof.definitions.functions import (
+    DEFINITIONS,
+    OVER_REALS_ONLY,
+    Application,
+    function_of,
+)
+from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.term_manager import Terms
+
+TYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
+INTEGERS = (np.int32, np.int64, np.uint32, np.uint64)
+KINDS = ("plain", "special", "zero", "large")
+TOLERANCE = {1: 0.0, 2: 3e-2, 4: 2e-4, 8: 1e-9}
+"""By bytes of a float: kernels round in between."""
+
+
+class Case(NamedTuple):
+    """Operator with shapes of its inputs; a tensor stands for itself, None for an absent input."""
+
+    op_type: str
+    opset: int
+    inputs: tuple[Any, ...]
+    attributes: Mapping[str, Any] = {}
+    outputs: int = 1
+    types: tuple[Any, ...] = TYPES
+    kinds: tuple[str, ...] = KINDS
+
+
+FINITE = {"types": TYPES[:1], "kinds": KINDS[:1]}
+"""Numbers on which definitions that hold over the reals only are compared."""
+
+ELEMENTWISE = ("Elu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Shrink", "Softsign")
+LABELS = np.array([[0, 4, 1, 2], [3, 3, 0, 1]])
+CASES = [
+    *(Case(name, 22, (shape,)) for name in ELEMENTWISE for shape in ((3, 5), (), (0, 2))),
+    Case("Gelu", 20, ((3, 5),), {"approximate": "tanh"}),
+    Case("HardSigmoid", 6, ((3, 5),), {"alpha": 0.3, "beta": 0.7}),
+    Case("Shrink", 9, ((3, 5),), {"lambd": 0.7, "bias": 0.3}),
+    Case("ThresholdedRelu", 22, ((3, 5),), {"alpha": 0.3}),
+    Case("Swish", 24, ((3, 5),), {"alpha": 0.7}),
+    Case("SwiGLU", 28, ((3, 5), (3, 5))),
+    Case("PRelu", 16, ((3, 5), (5,)), types=INTEGERS),
+    *(
+        Case(name, 13, (shape,), {"axis": axis})
+        for name in ("Softmax", "LogSoftmax")
+        for shape, axis in (((3, 5), -1), ((2, 3, 4), 1), ((3, 0), 1), ((3, 1), 1))
+    ),
+    *(Case("LayerNormalization", 17, (s, s[-1:], s[-1:])) for s in ((2, 3, 5), (2, 1), (0, 4))),
+    Case("LayerNormalization", 17, ((2, 3, 5), (3, 5)), {"axis": 1, "epsilon": 0.1}),
+    Case("LayerNormalization", 17, ((2, 3, 5), (5,), (5,)), {}, 3, (np.float32,)),
+    Case("LayerNormalization", 17, ((2, 5), (5,)), {"stash_type": 11}, types=(np.float64,)),
+    *(
+        Case("RMSNormalization", 23, (s, s[-1:]), kinds=("plain", "special", "zero"))
+        for s in ((2, 3, 5), (2, 1), (0, 4))
+    ),
+    # Runtimes run onnx's function, which subtracts squares and so overflows early.
+    *(
+        Case("GroupNormalization", 21, (s, (4,), (4,)), {"num_groups": 2}, kinds=KINDS[:3])
+        for s in ((2, 4, 5), (1, 4, 2, 3))
+    ),
+    Case("MeanVarianceNormalization", 13, ((2, 4, 5, 2),), **FINITE),
+    Case("Gemm", 13, ((3, 4), (4, 5), (5,)), types=TYPES[:2] + INTEGERS),
+    Case("Gemm", 13, ((4, 3), (4, 5), (5,)), {"transA": 1, "beta": 0.3}, types=TYPES[:2]),
+    Case("Gemm", 13, ((3, 4), (5, 4)), {"transB": 1, "alpha": 0.5}, types=TYPES[:3]),
+    Case("Gemm", 13, ((3, 0), (0, 5), (5,)), types=TYPES[:2]),
+    *(
+        Case(name, 13, (shape,), attributes, types=types)
+        for name, types in (
+            ("ReduceL1", TYPES[:2] + INTEGERS),
+            ("ReduceSumSquare", TYPES[:2] + INTEGERS),
+            ("ReduceL2", TYPES[:2]),
+            ("ReduceLogSum", TYPES[:2]),
+        )
+        for shape, attributes in (
+            ((3, 5), {"axes": [1]}),
+            ((3, 0), {"axes": [-1]}),
+            ((2, 3), {"keepdims": 0}),
+        )
+    ),
+    *(
+        Case("DepthToSpace", 13, ((2, 12, 2, 3),), {"blocksize": 2, "mode": mode}, types=types)
+        for mode in ("DCR", "CRD")
+        for types in (TYPES, INTEGERS)
+    ),
+    Case("SpaceToDepth", 13, ((2, 3, 4, 6),), {"blocksize": 2}, types=TYPES + INTEGERS),
+    *(
+        Case("CenterCropPad", 18, ((3, 5), np.array(sizes)), types=TYPES[:2] + INTEGERS[:2])
+        for sizes in ([4, 3], [2, 7], [3, 5], [1, 1], [8, 2])
+    ),
+    Case("CenterCropPad", 18, ((3, 5, 4), np.array([7, 2])), {"axes": [-1, 1]}),
+    *(
+        Case("NegativeLogLikelihoodLoss", 13, inputs, {"reduction": reduction})
+        for reduction in ("mean", "sum", "none")
+        for inputs in (((2, 5, 4), LABELS), ((2, 5), LABELS[:, 0], (5,)))
+    ),
+    Case("SoftmaxCrossEntropyLoss", 13, ((2, 5, 4), LABELS), {}, 2, **FINITE),
+    *(
+        Case("RotaryEmbedding", 23, ((2, 3, 4, 8), half, half), {"interleaved": n, **attributes})
+        for n in (0, 1)
+        for half, attributes in (((2, 4, 4), {}), ((2, 4, 2), {"rotary_embedding_dim": 4}))
+    ),
+    Case("Attention", 23, ((2, 3, 4, 8), (2, 3, 6, 8), (2, 3, 6, 8)), **FINITE),
+    Case(
+        *("Attention", 24, ((2, 4, 24), (2, 6, 24), (2, 6, 24))),
+        {"q_num_heads": 3, "kv_num_heads": 3, "is_causal": 1},
+        **FINITE,
+    ),
+    Case("Celu", 12, ((3, 5),), {"alpha": 1.5}, **FINITE),
+    Case("Selu", 22, ((3, 5),), **FINITE),
+]
+
+
+def drawn(shape, dtype, kind, seed):
+    """Numbers of a kind; those after the first input are plain."""
+    random = np.random.default_rng(seed)
+    if np.dtype(dtype).kind in "iu":
+        return random.integers(0 if np.dtype(dtype).kind == "u" else -9, 9, shape).astype(dtype)
+    numbers = np.asarray(random.normal(size=shape) * 2)
+    if kind == "special":
+        chosen = random.random(shape) < 0.3
+        special = random.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], shape)
+        numbers = np.where(chosen, special, numbers)
+    if kind == "zero":
+        numbers = numbers * 0
+    if kind == "large":
+        numbers = numbers * (1e4 if dtype is np.float16 else 1e30)
+    with np.errstate(all="ignore"):
+        return np.asarray(numbers).astype(dtype)
+
+
+def arrays_of(case, dtype, kind):
+    arrays = []
+    for seed, each in enumerate(case.inputs):
+        if isinstance(each, tuple):
+            arrays.append(drawn(each, dtype, kind if seed == 0 else "plain", seed))
+        else:
+            arrays.append(each)
+    return arrays
+
+
+def application_of(case, arrays, index, over_reals):
+    terms = Terms(Budget())
+    args = []
+    for place, array in enumerate(arrays):
+        shape = tuple(map(Dimension.constant, array.shape))
+        fact = Fact(helper.np_dtype_to_tensor_dtype(array.dtype), shape)
+        args.append(terms.leaf("input", f"i{place}", fact))
+    op = Operator.make(case.op_type, **case.attributes)
+    head = terms.heads.of(op, {"": case.opset}, case.outputs)
+    return Application(head, tuple(args), index, over_reals)
+
+
+def model_of(nodes, opset, arrays, outputs):
+    infos = [
+        helper.make_tensor_value_info(f"i{n}", helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+        for n, a in enumerate(arrays)
+    ]
+    results = [onnx.ValueInfoProto(name=f"o{n}") for n in range(outputs)]
+    graph = helper.make_graph(nodes, "g", infos, results)
+    imports = [helper.make_opsetid("", opset)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def inlined(function, arrays, outputs):
+    """The definition as a model with the inputs and outputs of the operator."""
+    names = dict.fromkeys(function.input, "")
+    names.update({name: f"i{n}" for n, name in enumerate(function.input) if n < len(arrays)})
+    names.update({name: f"o{n}" for n, name in enumerate(function.output)})
+    nodes = []
+    for node in function.node:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        copy.input[:] = [names.get(name, f"v_{name}" * bool(name)) for name in node.input]
+        copy.output[:] = [names.get(name, f"v_{name}" * bool(name)) for name in node.output]
+        nodes.append(copy)
+    return model_of(nodes, function.opset_import[0].version, arrays, outputs)
+
+
+def by_reference(model):
+    def call(feeds):
+        try:
+            with np.errstate(all="ignore"):
+                return run(model, feeds)
+        except Error:
+            return None
+
+    return call
+
+
+def by_onnxruntime(model):
+    """A session; None where onnxruntime has no kernels for the model."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = level
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    except Exception:  # noqa: BLE001
+        return lambda feeds: None
+    return functools.partial(session.run, None)
+
+
+def assert_alike(one, other, exact):
+    """The same type and shape; NaN, infinities and signs of zero; numbers up to rounding."""
+    one, other = np.asarray(one), np.asarray(other)
+    assert (one.shape, one.dtype) == (other.shape, other.dtype)
+    if one.dtype.kind in "iub" or exact:
+        np.testing.assert_array_equal(one.astype(float), other.astype(float))
+    wide = one.astype(np.float64), other.astype(np.float64)
+    np.testing.assert_array_equal(np.isnan(wide[0]), np.isnan(wide[1]))
+    infinite = np.isinf(wide[0]) | np.isinf(wide[1])
+    np.testing.assert_array_equal(wide[0][infinite], wide[1][infinite])
+    zero = (wide[0] == 0) & (wide[1] == 0)
+    np.testing.assert_array_equal(np.signbit(wide[0][zero]), np.signbit(wide[1][zero]))
+    finite = np.isfinite(wide[0]) & ~infinite
+    tolerance = TOLERANCE[one.dtype.itemsize]
+    np.testing.assert_allclose(wide[0][finite], wide[1][finite], tolerance, tolerance)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.op_type}-{c.opset}-{c.inputs[0]}")
+def test_an_operator_is_its_definition(case):
+    definition, compared = DEFINITIONS[case.op_type], 0
+    over_reals = definition.elem_types == OVER_REALS_ONLY
+    for dtype in case.types:
+        arrays = arrays_of(case, dtype, "plain")
+        application = application_of(case, arrays, case.outputs - 1, over_reals)
+        function = function_of(application)
+        if function is None:
+            continue
+        names = [f"i{n}" for n in range(len(arrays))], [f"o{n}" for n in range(case.outputs)]
+        node = helper.make_node(case.op_type, *names, **case.attributes)
+        models = (
+            model_of([node], case.opset, arrays, case.outputs),
+            inlined(function, arrays, case.outputs),
+        )
+        for runtime in (by_reference, by_onnxruntime):
+            if runtime is by_onnxruntime and dtype is ml_dtypes.bfloat16:
+                continue
+            operator, body = map(runtime, models)
+            for kind in case.kinds:
+                arrays = arrays_of(case, dtype, kind)
+                feeds = dict(zip(names[0], arrays, strict=True))
+                before, after = operator(feeds), body(feeds)
+                if before is None or after is None:
+                    continue
+                for one, other in zip(before, after, strict=True):
+                    assert_alike(one, other, definition.is_exact)
+                compared += 1
+    assert compared
+
+
+def test_each_definition_has_a_case():
+    assert {case.op_type for case in CASES} == set(DEFINITIONS)

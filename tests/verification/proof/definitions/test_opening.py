@@ -1,0 +1,74 @@
+"""Definitions opened where terms are compared."""
+
+import onnx
+from proofs import assert_open, assert_proved
+from straightline.facts.fact import Fact
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof.definitions.opening import Definitions, instantiated
+from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.term_manager import Terms
+
+FLOAT = onnx.TensorProto.FLOAT
+SHAPE = tuple(map(Dimension.constant, (2, 3)))
+MISH = "s = Softplus (x) t = Tanh (s) m = Mul (x, t)"
+TEXT = "g (float[2, 3] x) => (float[{}] y) <int64[1] six = {{6}}> {{ {} }}"
+
+
+def test_a_definition_is_opened_once_and_named_when_used():
+    terms = Terms(Budget())
+    x = terms.leaf("input", "x", Fact(FLOAT, SHAPE))
+    mish = terms.op("Mish", 22, x)
+    definitions = Definitions(terms)
+    assert definitions.opened(x) is None and definitions.assumed == set()
+    opened = definitions.opened(mish)
+    assert opened is not None and opened.is_op("Mul") and opened.args[0] is x
+    assert definitions.of(mish) is opened and definitions.assumed == {"Mish"}
+
+
+def test_a_definition_of_unknown_rank_stays_closed():
+    terms = Terms(Budget())
+    x = terms.leaf("input", "x", Fact(FLOAT))
+    assert Definitions(terms).opened(terms.op("Mish", 22, x)) is None
+
+
+def test_a_definition_of_another_shape_stays_closed():
+    """A scale that broadcasts the data is no scale of the specification."""
+    terms = Terms(Budget())
+    x = terms.leaf("input", "x", Fact(FLOAT, SHAPE[1:]))
+    scale = terms.leaf("input", "s", Fact(FLOAT, SHAPE))
+    assert Definitions(terms).opened(terms.op("LayerNormalization", 17, x, scale)) is None
+
+
+def test_a_definition_is_opened_below_what_moves_it():
+    for shape, move in (("6", "Reshape (%s, six)"), ("3, 2", "Transpose (%s)")):
+        before = TEXT.format(shape, f"m = Mish (x) y = {move % 'm'}")
+        after = TEXT.format(shape, f"{MISH} y = {move % 'm'}")
+        assert_proved(before, after)
+        assert_proved(after, before)
+        assert_open(before, after.replace("Tanh", "Sigmoid"))
+
+
+def test_two_operators_with_one_longer_form():
+    text = "g (float[n] x) => (float[n] y) {{ {} }}"
+    before = text.format("y = HardSwish (x)")
+    after = text.format("h = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x) y = Mul (h, x)")
+    assert_proved(before, after)
+
+
+def test_an_operator_in_a_loop():
+    body = """g (float[4, 3] x) => (float[4, 3] y) {{
+        y = Scan <num_scan_inputs = 1, body = b (float[3] r) => (float[3] o) {{ {} }}> (x) }}"""
+    before = body.format("o = Mish (r)")
+    after = "g (float[4, 3] x) => (float[4, 3] y) { s = Softplus (x) t = Tanh (s) y = Mul (x, t) }"
+    proof = assert_proved(before, after)
+    assert "Mish gives the same bits as its definition" in proof.assumptions
+    assert_open(before, after.replace("Tanh", "Erf"))
+
+
+def test_absent_arguments_and_outputs():
+    text = '<domain: "local", opset_import: ["": 17]> F (x, l, h) => (y, z) { y = Clip (x, l, h) }'
+    function = onnx.parser.parse_function(text)
+    terms = Terms(Budget())
+    x = terms.leaf("input", "x", Fact(FLOAT, SHAPE))
+    results = instantiated(terms, function, (x,))
+    assert results[0] is terms.op("Clip", 17, x) and results[1] is None

@@ -1,0 +1,5 @@
+"""Definitions: operators as functions of other operators, by the operator specification."""
+
+from . import composite as composite
+from . import movement as movement
+from . import normalization as normalization

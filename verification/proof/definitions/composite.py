@@ -1,0 +1,92 @@
+"""Activations, products, reductions and losses as functions of simpler operators."""
+
+from __future__ import annotations
+
+from .functions import (
+    DOUBLE,
+    FLOAT,
+    FLOATS,
+    LONG_INTEGERS,
+    OVER_REALS_ONLY,
+    Application,
+    defined,
+    defined_by_onnx,
+)
+
+# Kernels of ThresholdedRelu move elements. Those of others differ on the sign of zero (Celu, PRelu,
+# Selu), on a sum of exponentials that overflows or vanishes (ReduceLogSumExp, Softplus, and
+# SoftmaxCrossEntropyLoss), on rows of infinities (Attention), or on what is ignored
+# (NegativeLogLikelihoodLoss).
+defined_by_onnx("ThresholdedRelu", types=FLOATS, is_exact=True)
+defined_by_onnx("Elu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", types=FLOATS)
+defined_by_onnx("Softmax", "Softsign", "SwiGLU", "Swish", "RotaryEmbedding", types=FLOATS)
+defined_by_onnx("LogSoftmax", "Shrink", types=FLOATS - {DOUBLE})
+defined_by_onnx("PRelu", types=LONG_INTEGERS, is_exact=True)
+defined_by_onnx(
+    "NegativeLogLikelihoodLoss",
+    types=FLOATS,
+    where=lambda application: application.attribute("ignore_index") is None,
+)
+defined_by_onnx("Attention", "Celu", "Selu", "SoftmaxCrossEntropyLoss", types=OVER_REALS_ONLY)
+
+
+@defined("Gemm", types=FLOATS | LONG_INTEGERS)
+def gemm(application: Application) -> str | None:
+    """alpha * A' * B' + beta * C. Integers are not scaled: kernels differ on the type of that."""
+    whole = application.elem_type() in LONG_INTEGERS
+    if whole and (application.attribute("alpha", 1.0), application.attribute("beta", 1.0)) != (
+        1,
+        1,
+    ):
+        return None
+    turned = [
+        f"{name}T = " + ("Transpose" if application.attribute(f"trans{name}", 0) else "Identity")
+        for name in "AB"
+    ]
+    summand = "Add (Left, Right)" if application.has(2) else "Identity (Left)"
+    return f"""(A, B, C) => (Y) {{
+        {turned[0]} (A) {turned[1]} (B)
+        Product = MatMul (AT, BT)
+        {_scaled(application, "alpha", "Product", "Left")}
+        {_scaled(application, "beta", "C", "Right") if application.has(2) else ""}
+        Y = {summand}
+    }}"""
+
+
+def _scaled(application: Application, factor: str, value: str, result: str) -> str:
+    """Nodes of a product with an attribute; a product with 1 is the other factor."""
+    if application.attribute(factor, 1.0) == 1:
+        return f"{result} = Identity ({value})"
+    return f"""
+        {factor}Float = Constant <value_float : float = @{factor}> ()
+        {factor}Typed = CastLike ({factor}Float, A)
+        {result} = Mul ({factor}Typed, {value})"""
+
+
+_REDUCTIONS = {
+    "ReduceL1": ("Abs (X)", "Identity"),
+    "ReduceL2": ("Mul (X, X)", "Sqrt"),
+    "ReduceLogSum": ("Identity (X)", "Log"),
+    "ReduceSumSquare": ("Mul (X, X)", "Identity"),
+}
+"""Functions before and after the sum."""
+
+
+@defined("ReduceL1", "ReduceSumSquare", types=LONG_INTEGERS | {FLOAT, DOUBLE}, opset=11)
+@defined("ReduceL2", "ReduceLogSum", types=(FLOAT, DOUBLE), opset=11)
+def reduction(application: Application) -> str | None:
+    """ReduceSum with a function before and after it, along axes that are known."""
+    rank, axes = application.rank(), application.attribute("axes")
+    if rank is None or len(application.args) > 1:
+        return None
+    if axes is None:
+        if application.attribute("noop_with_empty_axes", 0):
+            return None
+        axes = list(range(rank))
+    before, after = _REDUCTIONS[application.head.name]
+    keeps = application.attribute("keepdims", 1)
+    return f"""(X) => (Y) {{
+        Each = {before}
+        Total = ReduceSum <axes = {axes}, keepdims = {keeps}> (Each)
+        Y = {after} (Total)
+    }}"""

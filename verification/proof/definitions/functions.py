@@ -1,0 +1,200 @@
+"""Functions that define operators, as ONNX text of the specification or as onnx's own.
+
+A function holds for one application of an operator: its axes and types are written out. Where
+onnx's function computes anything else than the specification's formula, such as a variance as a
+difference of squares, the text stands here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import onnx
+
+from ....ir import OnnxError, ask_onnx
+from ....reference.functions import specialize
+from ..terms.op_semantics import schema_of
+from ..terms.term import Args, Head
+
+_T = onnx.TensorProto
+FLOAT, DOUBLE = _T.FLOAT, _T.DOUBLE
+NARROW_FLOATS = frozenset([_T.FLOAT16, _T.BFLOAT16])
+FLOATS = NARROW_FLOATS | {FLOAT, DOUBLE}
+LONG_INTEGERS = frozenset([_T.INT32, _T.INT64, _T.UINT32, _T.UINT64])
+OVER_REALS_ONLY: frozenset[int] = frozenset()
+
+
+class Application(NamedTuple):
+    """Operator on arguments that is to be defined.
+
+    Attributes:
+        head: the operator, with the defaults of its attributes written out.
+        args: its arguments.
+        output: the output that is read.
+        over_reals: whether only real numbers count, not how they round.
+    """
+
+    head: Head
+    args: Args
+    output: int = 0
+    over_reals: bool = False
+
+    def has(self, index: int) -> bool:
+        """Test whether an input is present."""
+        return index < len(self.args) and self.args[index] is not None
+
+    def elem_type(self, index: int = 0) -> int:
+        """Element type of an input; 0 if unknown or absent."""
+        arg = self.args[index] if self.has(index) else None
+        return 0 if arg is None else arg.fact.elem_type
+
+    def rank(self, index: int = 0) -> int | None:
+        """Rank of an input; None if unknown or absent."""
+        arg = self.args[index] if self.has(index) else None
+        return None if arg is None or arg.fact.shape is None else len(arg.fact.shape)
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Attribute of the operator."""
+        return self.head.attribute(name, default)
+
+
+Formula = Callable[[Application], "str | None"]
+"""Function of an application. It returns the inputs, outputs and nodes of its definition as ONNX
+text, without the head of a function, or None if the definition does not hold for it."""
+
+
+class Definition(NamedTuple):
+    """Definition of an operator.
+
+    Attributes:
+        elem_types: element types of the first input with which kernels treat NaN, infinities, signs
+            of zero and empty tensors as the definition does; with others it holds over the reals
+            only. None for all types.
+        formula: its text; None for onnx's own function.
+        opset: opset of the operators of the text.
+        is_exact: whether every kernel gives the bits of the definition, since it moves elements or
+            rounds once.
+        where: condition within which onnx's function does so.
+    """
+
+    elem_types: frozenset[int] | None
+    formula: Formula | None = None
+    opset: int = 17
+    is_exact: bool = False
+    where: Callable[[Application], bool] = lambda application: True
+
+    def holds(self, application: Application) -> bool:
+        """Test whether kernels follow the definition, but for rounding."""
+        elem_type, types = application.elem_type(), self.elem_types
+        return (types is None or elem_type in types) and self.where(application)
+
+
+DEFINITIONS: dict[str, Definition] = {}
+"""Definitions of operators of the default domain."""
+
+
+def defined(
+    *names: str, types: Iterable[int] | None, opset: int = 17, is_exact: bool = False
+) -> Callable[[Formula], Formula]:
+    """Register a function as the definition of operators."""
+
+    def register(formula: Formula) -> Formula:
+        for name in names:
+            assert name not in DEFINITIONS, name
+            kinds = None if types is None else frozenset(types)
+            DEFINITIONS[name] = Definition(kinds, formula, opset, is_exact)
+        return formula
+
+    return register
+
+
+def defined_by_onnx(
+    *names: str,
+    types: Iterable[int] | None,
+    is_exact: bool = False,
+    where: Callable[[Application], bool] = lambda application: True,
+) -> None:
+    """Register onnx's function as the definition of operators; a test compares both."""
+    for name in names:
+        assert name not in DEFINITIONS, name
+        kinds = None if types is None else frozenset(types)
+        DEFINITIONS[name] = Definition(kinds, is_exact=is_exact, where=where)
+
+
+def function_of(application: Application) -> onnx.FunctionProto | None:
+    """Function that defines an application; None if there is none."""
+    definition = DEFINITIONS.get(application.head.name)
+    if definition is None or not (application.over_reals or definition.holds(application)):
+        return None
+    if definition.formula is None:
+        return _onnx_function(application)
+    text = definition.formula(application)
+    op = application.head.op
+    if text is None or op is None:
+        return None
+    return specialize(_parsed(op.op_type, text, definition.opset), op.attributes.values())
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _parsed(name: str, text: str, opset: int) -> onnx.FunctionProto:
+    signature, _, nodes = text.partition("{")
+    header = f'<domain: "local", opset_import: ["": {opset}]>'
+    return onnx.parser.parse_function(f"{header} {name} {signature} {{ {nodes} }}")
+
+
+def _onnx_function(application: Application) -> onnx.FunctionProto | None:
+    """Function of onnx, in the newest opset that the operator has one for."""
+    head, op = application.head, application.head.op
+    schema = schema_of(head.name, head.opset, "")
+    if schema is None or op is None:
+        return None
+    if schema.has_function:
+        return specialize(_body(head.name, head.opset), op.attributes.values())
+    versions = [n for n in schema.context_dependent_function_opset_versions if n <= head.opset]
+    types = [_type_of(application, index) for index in range(len(application.args))]
+    if not versions or None in types:
+        return None
+    names = [f"i{index}" if application.has(index) else "" for index in range(len(types))]
+    results = [f"o{index}" for index in range(application.output + 1)]
+    node = onnx.NodeProto(
+        op_type=op.op_type, input=names, output=results, attribute=op.attributes.values()
+    )
+    return _body_for(head.name, head.opset, max(versions), node.SerializeToString(), *types)
+
+
+@functools.cache
+def _body(name: str, opset: int) -> onnx.FunctionProto:
+    schema = schema_of(name, opset, "")
+    version = max(n for n in schema.function_opset_versions if n <= opset)
+    content = schema.get_function_with_opset_version(version)
+    return onnx.FunctionProto.FromString(content)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _body_for(
+    name: str, opset: int, version: int, node: bytes, *types: bytes
+) -> onnx.FunctionProto | None:
+    """Function of onnx that depends on types; None if there is none for these."""
+    build = schema_of(name, opset, "").get_context_dependent_function_with_opset_version
+    try:
+        content = ask_onnx(name, build, version, node, list(types))
+    except OnnxError:
+        return None
+    if not content:
+        return None
+    attributes = onnx.NodeProto.FromString(node).attribute
+    return specialize(onnx.FunctionProto.FromString(content), attributes)
+
+
+def _type_of(application: Application, index: int) -> bytes | None:
+    """Type of an input as a message; None if its element type or rank is unknown."""
+    if not application.has(index):
+        return b""
+    elem_type, rank = application.elem_type(index), application.rank(index)
+    if not elem_type or rank is None:
+        return None
+    shape: Sequence[None] = [None] * rank
+    message: bytes = onnx.helper.make_tensor_type_proto(elem_type, shape).SerializeToString()
+    return message

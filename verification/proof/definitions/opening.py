@@ -1,0 +1,85 @@
+"""Opened definitions: the terms that an operator stands for, on the same arguments."""
+
+from __future__ import annotations
+
+import onnx
+
+from ....ir import Operator
+from ..terms.exact_operators import is_exact
+from ..terms.term import Args, Term
+from ..terms.term_manager import Terms
+from .functions import DEFINITIONS, Application, function_of
+
+MOVEMENTS = ("view", "narrow", "Transpose", "Cast")
+"""Heads below which a definition is opened: their terms simplify with what they move."""
+
+
+class Definitions:
+    """Definitions of the terms of a proof, opened on demand.
+
+    Args:
+        terms: the terms of both models.
+        over_reals: whether floats that are equal over the reals are equal.
+
+    Attributes:
+        assumed: operators whose kernels are assumed to give the bits of their definition.
+    """
+
+    def __init__(self, terms: Terms, over_reals: bool = False) -> None:
+        self._terms = terms
+        self._over_reals = over_reals
+        self._opened: dict[Term, Term | None] = {}
+        self.assumed: set[str] = set()
+
+    def opened(self, term: Term) -> Term | None:
+        """Definition of a term, or of what a term moves; None if there is none."""
+        chain = []
+        below: Term | None = term
+        while below is not None and below.head.name in MOVEMENTS:
+            chain.append(below)
+            below = below.args[0]
+        result = None if below is None else self.of(below)
+        if below is None or result is None:
+            return None
+        if not (
+            DEFINITIONS[below.head.name].is_exact or is_exact(below.head.name, (*below.args, below))
+        ):
+            self.assumed.add(below.head.name)
+        for mover in reversed(chain):
+            result = self._terms.rebuild(mover, (result, *mover.args[1:]))
+        return result
+
+    def of(self, term: Term) -> Term | None:
+        """Definition of a term; None if there is none for its types and ranks."""
+        if term.head.name not in DEFINITIONS:
+            return None
+        if term not in self._opened:
+            self._opened[term] = self._open(term)
+        return self._opened[term]
+
+    def _open(self, term: Term) -> Term | None:
+        application = Application(term.head, term.args, term.index, self._over_reals)
+        function = function_of(application)
+        if function is None or term.fact.shape is None:
+            return None
+        result = instantiated(self._terms, function, term.args)[term.index]
+        if result is None or result is term:
+            return None
+        one, other = term.fact, result.fact
+        same_type = (one.elem_type, one.shape) == (other.elem_type, other.shape)
+        return result if same_type else None
+
+
+def instantiated(terms: Terms, function: onnx.FunctionProto, args: Args) -> list[Term | None]:
+    """Outputs of a function without control flow on arguments; None where one is absent."""
+    values: dict[str, Term | None] = dict.fromkeys(function.input)
+    values.update(zip(function.input, args, strict=False))
+    values[""] = None
+    imports = {entry.domain: entry.version for entry in function.opset_import}
+    for node in function.node:
+        width = len(node.output)
+        op = Operator(node.op_type, {a.name: a for a in node.attribute}, node.domain)
+        head = terms.heads.of(op, imports, width)
+        results = terms.apply(head, tuple([values[name] for name in node.input]), width)
+        values.update(zip(node.output, results, strict=False))
+    return [values.get(name) for name in function.output]
