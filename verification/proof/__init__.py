@@ -5,7 +5,7 @@ rules (`canonicalize/`, `simplify/`) bring terms to a normal form as they are bu
 compares the outputs, bit for bit, up to the signs of zeros, or over the reals (`reals/`). Nothing
 here knows what a pass did (Pnueli, Siegel and Singerman, "Translation Validation", 1998; Necula,
 "Translation Validation for an Optimizing Compiler", 2000). The floors, from the ground up: terms,
-canonicalize, arithmetic, simplify, reals, equality and execution, control_flow, prove.
+canonicalize, arithmetic, simplify, definitions, reals, equality and execution, control_flow, prove.
 """
 
 from . import canonicalize as canonicalize

@@ -83,6 +83,8 @@ def reduction(application: Application) -> str | None:
         if application.attribute("noop_with_empty_axes", 0):
             return None
         axes = list(range(rank))
+    if not axes:
+        return None  # a reduction over no axes
     before, after = _REDUCTIONS[application.head.name]
     keeps = application.attribute("keepdims", 1)
     return f"""(X) => (Y) {{

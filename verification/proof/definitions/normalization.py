@@ -123,7 +123,7 @@ def mean_variance_normalization(application: Application) -> str | None:
     """
     rank, inner = application.rank(), _inner(application)
     axes = application.attribute("axes", [0, 2, 3])
-    if not rank or inner is None or not all(-rank <= axis < rank for axis in axes):
+    if not rank or not axes or inner is None or not all(-rank <= axis < rank for axis in axes):
         return None
     axes = sorted({axis % rank for axis in axes})
     return f"""(XU) => (Y) {{

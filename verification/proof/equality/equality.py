@@ -233,6 +233,8 @@ class Comparison:
 
     def _defined(self, one: Term, other: Term) -> list[Pair] | None:
         """Definitions: an operator and its longer form, or two operators with one longer form."""
+        if one.head.name == other.head.name and one.args == other.args:
+            return None  # other attributes
         terms = self._definitions.opened(one), self._definitions.opened(other)
         if terms == (None, None):
             return None

@@ -1,4 +1,7 @@
-"""Operators over the reals, by the formulas of the operator specification."""
+"""Operators over the reals, by the formulas of the operator specification.
+
+Operators that ONNX defines by others stand in `definitions/`, but for those with a shorter formula.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 
 from ....facts.fact import Shape
-from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..terms.term import Term
 from .constants import pi, simplest
@@ -128,23 +130,6 @@ def _tanh(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     return tanh(reals, args[0])
 
 
-@defined("Swish")
-def _swish(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    alpha = _attribute(reals, term, "alpha", 1.0)
-    inner = sigmoid(reals, reals.field.multiply(alpha, args[0]))
-    return reals.field.multiply(args[0], inner)
-
-
-@defined("Mish")
-def _mish(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """x * tanh(log(1 + e^x)), where tanh(log(u)) = (u^2 - 1) / (u^2 + 1)."""
-    field = reals.field
-    u = field.add(field.one, field.exp(args[0]))
-    square = field.multiply(u, u)
-    above, below = field.subtract(square, field.one), field.add(square, field.one)
-    return field.multiply(args[0], field.divide(above, below))
-
-
 @defined(*REDUCTIONS)
 def _reduce(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     name, field, x = term.head.name, reals.field, args[0]
@@ -214,22 +199,6 @@ def _softmax(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     return field.subtract(args[0], field.log(total))
 
 
-@defined("LayerNormalization")
-def _layer_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """(x - mean) / sqrt(var + epsilon) * scale + bias; outputs 1 and 2: mean, 1 / sqrt(...)."""
-    shape = _operand_shape(term)
-    if not shape:
-        return None
-    axes = list(range(term.head.attribute("axis", -1) % len(shape), len(shape)))
-    parts = _normalize(reals, term, args[0], shape, axes)
-    if parts is None:
-        return None
-    normal, mean, inverse = parts
-    if term.index:
-        return (mean, inverse)[term.index - 1] if term.index < 3 else None
-    return _affine(reals, normal, args[1:])
-
-
 def _normalize(
     reals: RealTerms, term: Term, x: Real, shape: Shape, axes: Sequence[int]
 ) -> tuple[Real, Real, Real] | None:
@@ -254,21 +223,6 @@ def _affine(reals: RealTerms, real: Real, parameters: Sequence[Real]) -> Real:
     return reals.field.add(real, parameters[1]) if len(parameters) > 1 else real
 
 
-@defined("RMSNormalization")
-def _rms_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """x / sqrt(mean(x^2) + epsilon) * scale."""
-    shape, field = _operand_shape(term), reals.field
-    if not shape:
-        return None
-    axes = list(range(term.head.attribute("axis", -1) % len(shape), len(shape)))
-    square = reals.mean_over(field.multiply(args[0], args[0]), shape, axes)
-    if square is None:
-        return None
-    epsilon = _attribute(reals, term, "epsilon", 1e-5)
-    inverse = field.power(field.add(square, epsilon), -HALF)
-    return _affine(reals, field.multiply(args[0], inverse), args[1:])
-
-
 @defined("InstanceNormalization")
 def _instance_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     """Each channel of each batch by itself; scale and bias by channel."""
@@ -278,26 +232,6 @@ def _instance_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) 
     parts = _normalize(reals, term, args[0], shape, range(2, len(shape)))
     channels = [_of_channels(reals, each, shape) for each in args[1:]]
     return None if parts is None else _affine(reals, parts[0], channels)
-
-
-@defined("GroupNormalization")
-def _group_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """Each group of channels by itself; scale and bias by channel, before opset 21 by group."""
-    shape, groups = _operand_shape(term), term.head.attribute("num_groups")
-    per_group = shape[1].divided_by(groups) if len(shape) > 2 and groups else None
-    if per_group is None:
-        return None
-    grouped = (shape[0], Dimension.constant(groups), product((per_group, *shape[2:])))
-    rows = reals.reshaped(args[0], shape, grouped)
-    parts = _normalize(reals, term, rows, grouped, [2])
-    if parts is None:
-        return None
-    by_group = term.head.opset < 21
-    inner = grouped if by_group else shape
-    parameters = [_of_channels(reals, each, inner) for each in args[1:]]
-    if by_group:
-        return reals.reshaped(_affine(reals, parts[0], parameters), grouped, shape)
-    return _affine(reals, reals.reshaped(parts[0], grouped, shape), parameters)
 
 
 def _of_channels(reals: RealTerms, real: Real, shape: Shape) -> Real:
@@ -318,24 +252,6 @@ def _batch_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> 
     inverse = field.power(field.add(variance, epsilon), -HALF)
     normal = field.multiply(field.subtract(args[0], mean), inverse)
     return _affine(reals, normal, [scale, bias])
-
-
-@defined("MeanVarianceNormalization")
-def _mean_variance(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """(x - mean) / (sqrt(var) + 1e-9), as onnx's function of the operator."""
-    shape, field = _operand_shape(term), reals.field
-    axes = (
-        sorted({axis % len(shape) for axis in term.head.attribute("axes", [0, 2, 3])})
-        if shape
-        else []
-    )
-    mean = reals.mean_over(args[0], shape, axes)
-    squares = reals.mean_over(field.multiply(args[0], args[0]), shape, axes)
-    if mean is None or squares is None:
-        return None
-    variance = field.subtract(squares, field.multiply(mean, mean))
-    deviation = field.add(field.power(variance, HALF), field.number(Fraction(1, 10**9)))
-    return field.divide(field.subtract(args[0], mean), deviation)
 
 
 @defined("Gelu")

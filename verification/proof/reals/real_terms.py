@@ -1,4 +1,4 @@
-"""Terms as real functions: operators by their definitions, all others as atoms.
+"""Terms as real functions: operators by formulas or longer forms, all others as atoms.
 
 A function has the shape of its term, to which its atoms broadcast; so two terms of one shape are
 equal where their functions are. Data movement applies to each atom of a sum by itself.
@@ -17,6 +17,7 @@ from ....facts.polynomial import Dimension
 from ....ops import rules_of
 from ....ops.axes import ONE
 from ....ops.elementwise import Elementwise, OfEach
+from ..definitions.opening import Definitions
 from ..terms.term import Head, Term
 from ..terms.term_manager import Terms
 from .constants import simplest
@@ -76,6 +77,7 @@ class RealTerms:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.field = Field(terms.budget)
+        self._definitions = Definitions(terms, over_reals=True)
         self._reals: dict[Term, Real] = {}
         self._keys: dict[Term, Hashable] = {}
 
@@ -114,15 +116,26 @@ class RealTerms:
                 continue
             stack.pop()
             self.terms.budget.step()
-            if term.fact.elem_type in FLOATS and term.fact.shape is not None:
+            longer = self._longer_form(term)
+            if longer is not None:
+                self._keys[term] = self._keys[longer]
+                if longer in self._reals:
+                    self._reals[term] = self._reals[longer]
+            elif term.fact.elem_type in FLOATS and term.fact.shape is not None:
                 real = self._reals[term] = self._real(term)
                 self._keys[term] = self.field.identify(real), term.fact.shape
             else:
                 self._keys[term] = self._structure(term)
 
-    @staticmethod
-    def _operands(term: Term) -> Sequence[Term | None]:
+    def _longer_form(self, term: Term) -> Term | None:
+        """Definition of an operator that has no formula here."""
+        return None if term.head.name in DEFINITIONS else self._definitions.of(term)
+
+    def _operands(self, term: Term) -> Sequence[Term | None]:
         """Operands that the meaning depends on; a term that binds variables is a leaf."""
+        longer = self._longer_form(term)
+        if longer is not None:
+            return (longer,)
         return () if term.head.parts or term.head.name in _LEAVES else term.args
 
     def _structure(self, term: Term) -> Hashable:

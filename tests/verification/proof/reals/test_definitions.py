@@ -45,7 +45,7 @@ FORMS = {
     "GroupNormalization": (
         (IMAGE, "y = GroupNormalization <num_groups = 2> (x, s, b)", GROUPS),
         "g = Reshape (x, grouped) k = ReduceMean (g, axis) d = Sub (g, k) q = Mul (d, d) "
-        "u = ReduceMean (q, axis) e = Add (u, eps) r = Sqrt (e) n = Div (d, r) "
+        "u = ReduceMean (q, axis) e = Add (u, eps) r = Sqrt (e) i = Reciprocal (r) n = Mul (i, d) "
         "z = Reshape (n, image) c = Reshape (s, column) f = Reshape (b, column) "
         "w = Mul (z, c) y = Add (f, w)",
         "g = Reshape (x, grouped) n = InstanceNormalization (g, ones, zeros) "
@@ -65,7 +65,7 @@ FORMS = {
     "Gelu": (
         (CUBE, "y = Gelu (x)", "<float root = {1.4142135}, float one = {1.0}, float half = {0.5}>"),
         "d = Div (x, root) e = Erf (d) f = Add (e, one) g = Mul (x, f) y = Mul (g, half)",
-        "h = Mul (half, x) d = Div (x, root) e = Erf (d) f = Add (one, e) y = Mul (h, f)",
+        "d = Div (x, root) e = Erf (d) g = Mul (x, e) f = Add (x, g) y = Mul (half, f)",
     ),
     "Gelu of tanh": (
         (
@@ -79,14 +79,18 @@ FORMS = {
     ),
     "Softmax": (
         (CUBE, "y = Softmax (x)", LAST),
-        "m = ReduceMax (x, axis) d = Sub (x, m) e = Exp (d) t = ReduceSum (e, axis) y = Div (e, t)",
+        "m = ReduceMax (x, axis) d = Sub (x, m) e = Exp (d) t = ReduceSum (e, axis) "
+        "i = Reciprocal (t) y = Mul (e, i)",
     ),
     "LogSoftmax": (
         (CUBE, "y = LogSoftmax (x)", LAST),
         "p = Softmax (x) y = Log (p)",
         "l = ReduceLogSumExp (x, axis) y = Sub (x, l)",
     ),
-    "Mish": ((CUBE, "y = Mish (x)", LAST), "p = Softplus (x) t = Tanh (p) y = Mul (x, t)"),
+    "Mish": (
+        (CUBE, "y = Mish (x)", LAST),
+        "e = Exp (x) f = Add (e, one) p = Log (f) t = Tanh (p) y = Mul (x, t)",
+    ),
     "Swish": ((CUBE, "p = Sigmoid (x) y = Mul (x, p)", LAST), "y = Swish (x)"),
     "Sigmoid": ((CUBE, "y = Sigmoid (x)", LAST), "e = Exp (x) f = Add (e, one) y = Div (e, f)"),
     "Softplus": ((CUBE, "y = Softplus (x)", LAST), "e = Exp (x) f = Add (e, one) y = Log (f)"),
@@ -96,7 +100,7 @@ FORMS = {
     ),
     "ReduceL2": (
         (ROWS, "y = ReduceL2 <keepdims = 0> (x, axis)", LAST),
-        "q = Mul (x, x) t = ReduceSum <keepdims = 0> (q, axis) y = Sqrt (t)",
+        "q = Pow (x, two) t = ReduceSum <keepdims = 0> (q, axis) y = Sqrt (t)",
     ),
     "ReduceLogSumExp": (
         (ROWS, "y = ReduceLogSumExp <keepdims = 0> (x, axis)", LAST),
@@ -116,9 +120,9 @@ MISSES = {
     "BatchNormalization": ("Sub (b, a)", "Add (b, a)"),
     "Gelu": ("1.4142135", "1.4143"),
     "Gelu of tanh": ("0.044715", "0.0447"),
-    "Softmax": ("Div (e, t)", "Mul (e, t)"),
+    "Softmax": ("Mul (e, i)", "Mul (e, t)"),
     "LogSoftmax": ("(p)", "(x)"),
-    "Mish": ("Softplus (x)", "Sigmoid (x)"),
+    "Mish": ("Log (f)", "Log (e)"),
     "Swish": ("Swish (x)", "Swish <alpha = 1.1> (x)"),
     "Sigmoid": ("Div (e, f)", "Div (f, e)"),
     "Softplus": ("Add (e, one)", "Add (e, two)"),

@@ -21,13 +21,13 @@ def differing(before, after):
 
 def test_the_nodes_before_a_difference_are_shown_with_types_and_attributes():
     before, after = differing(
-        "g (float[2,N] x) => (float[2,N] y) { a = Abs (x)  y = Softmax <axis = 0> (a) }",
-        "g (float[2,N] x) => (float[2,N] y) { a = Abs (x)  y = LogSoftmax <axis = 0> (a) }",
+        "g (float[2,N] x) => (float[2,N] y) { a = Abs (x)  y = Hardmax <axis = 0> (a) }",
+        "g (float[2,N] x) => (float[2,N] y) { a = Abs (x)  y = LpNormalization <axis = 0> (a) }",
     )
     (arg, one), (same, other) = before.splitlines(), after.splitlines()
     assert arg == same and arg.startswith("float[2,N] t") and arg.endswith(" = Abs (x)")
-    assert " = Softmax <axis = 0> (t" in one
-    assert " = LogSoftmax <axis = 0> (t" in other
+    assert " = Hardmax <axis = 0> (t" in one
+    assert " = LpNormalization <axis = 0" in other
 
 
 def test_an_input_is_its_name():
