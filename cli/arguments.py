@@ -156,10 +156,9 @@ class ComparisonArguments:
         default="auto",
         **choice("NAME", "auto", "onnxruntime", "reference", "both"),
     )
-    equality: str = verifying(
-        "bits, values or reals. bits, the default, proves outputs equal bit for bit; values proves"
-        " them equal up to the signs of zeros; reals, if floats were real numbers.",
-        default="bits",
+    equality: str | None = verifying(
+        "bits, values or reals: prove outputs equal bit for bit, up to the signs of zeros, or if"
+        " floats were real numbers; by default bits, but reals after passes that may round.",
         **choice("NOTION", "bits", "values", "reals"),
     )
     rtol: float | None = verifying(

@@ -177,6 +177,7 @@ class RewriteResult:
 
         fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
         fixed["base_dir"] = self.rewriting.base_dir
+        fixed["exactness"] = self.rewriting.pipeline.exactness
         return compare(self.rewriting.original, model, options, **fixed, **settings)
 
     def verify(

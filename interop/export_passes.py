@@ -108,7 +108,8 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
             from ..verification import compare
 
             protos = to_proto(model), to_proto(rebuilt)
-            verdict = compare(*protos, self.verification, base_dir=base_dir_of(model), **fixed)
+            fixed |= {"base_dir": base_dir_of(model), "exactness": self.pipeline.exactness}
+            verdict = compare(*protos, self.verification, **fixed)
             if verdict.differs:
                 raise MismatchError(verdict, "")
             require_compared(verdict, "the rewrite", self.verification.prove is True)

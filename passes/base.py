@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from ..facts.notions import Equality
 from ..facts.reason import Reason
 from ..ir import Error, Model
 
@@ -109,6 +110,11 @@ class Pass(abc.ABC):
     works_on: ClassVar[tuple[str, ...] | None] = None
     adds: ClassVar[tuple[str, ...]] = ()
     changes: ClassVar[tuple[Part, ...]] = ()
+
+    @property
+    def exactness(self) -> Equality:
+        """Notion of equality that it keeps of outputs."""
+        return "bits"
 
     @abc.abstractmethod
     def run(self, model: Model, context: PassContext) -> bool:

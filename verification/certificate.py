@@ -13,11 +13,12 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from ..display.package_version import __version__
+from ..facts.notions import EQUAL, NOTIONS
 from ..ir import Array, BaseDir, Error, ModelSource, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
-from .proof.result import EQUAL, NOTIONS, Proof
+from .proof.result import Proof
 
 _FORMAT, _VERSION = "straightline certificate", 1
 _MOST_BYTES = 1 << 30

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..display import OnProgress, silent
+from ..facts.notions import EQUAL, Equality
 from ..ir import BaseDir, Model, ModelSource, read, to_proto
 from ..ir.io.external_data import external_tensors
 from ..limits import Limits, governed
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ..runtimes.feeds import Given
     from ..runtimes.source import Source
     from ..runtimes.workers import Workers
-    from .proof import Equality, Proof
+    from .proof import Proof
     from .runs.sample_shapes import SampleShapes
 
 _log = logging.getLogger(__name__)
@@ -82,7 +83,6 @@ def prove(
         BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
     """
-    from .proof import EQUAL
     from .proof import prove as decide
 
     options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
@@ -205,10 +205,15 @@ def compare(
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
     loaded: bool = False,
+    exactness: Equality = "bits",
 ) -> Verdict:
     """Compare two models: `verify` with its options in one object.
 
-    `loaded`: the caller has just loaded the original, so that a proof need not check it again.
+    Args:
+        loaded: whether the caller has just loaded the original, so that a proof need not check it
+            again.
+        exactness: notion of equality that the rewrite claims; it is proved unless the options name
+            another one.
     """
     start = time.perf_counter()
     before, after = read(before), read(after)
@@ -227,7 +232,7 @@ def compare(
             if proof is None:
                 subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
                 subject |= {"brief": is_brief, "loaded": loaded, "messages": protos}
-                subject["equality"] = options.equality
+                subject["equality"] = options.equality or exactness
                 proof = decide(before, after, **subject)
             _log.info("the proof is %s: %s", proof.status, proof.reason)
             if is_brief:
@@ -235,6 +240,7 @@ def compare(
             elif (
                 proof.proved
                 and not options.asks_for_runs
+                and (options.prove or options.equality or proof.equality != "reals")
                 # A proof does not cover faults that ONNX's checker reports.
                 and (proof.reason == _SAME or not sources[1].fault)
             ):
@@ -246,7 +252,7 @@ def compare(
             verdict = run(before, after, options, bound=bound, base_dir=base_dir, **shared)
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)
             if proof is not None:
-                verdict = _combine(verdict, proof, bool(options.prove))
+                verdict = _combine(verdict, proof, options)
     return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
 
 
@@ -310,10 +316,14 @@ def with_sample_shapes(
     return dataclasses.replace(options, sample_shapes=sample_shapes, dims=None)
 
 
-def _combine(verdict: Verdict, proof: Proof, demanded: bool) -> Verdict:
+def _combine(verdict: Verdict, proof: Proof, options: VerifyOptions) -> Verdict:
     """The verdict of runs and a proof together."""
+    demanded = bool(options.prove)
     verdict = dataclasses.replace(verdict, proof=proof)
-    if verdict.status == "different" and proof.proved and proof.equality == "reals":
+    over_reals = proof.proved and proof.equality == "reals"
+    if verdict.status == "different" and over_reals and options.equality is None and not demanded:
+        return verdict
+    if verdict.status == "different" and over_reals:
         notes = (f"not bit for bit: {verdict.reason}", *verdict.notes)
         reason = proved_text(proof)
         return dataclasses.replace(verdict, status="equal", reason=reason, notes=notes)

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ...facts.notions import Equality, weakest
 from ...ir import Model, Node, load
 from ..base import Pass
 from ..context import PassContext
@@ -33,6 +34,11 @@ class Accelerate(Pass):
 
     name: ClassVar[str] = "accelerate"
     alternatives: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+
+    @property
+    def exactness(self) -> Equality:
+        """Weakest notion of the pipelines."""
+        return weakest(each.exactness for stages in self.alternatives for each in stages)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Choose a pipeline and run it."""

@@ -6,8 +6,9 @@ import contextlib
 import dataclasses
 import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import paused_collector
 from ...limits import current, governed
@@ -108,6 +109,11 @@ class Pipeline:
         output = in_kind(copy, model)
         return Result(output, result.changed, result.remarks, result.timings, verdict)
 
+    @property
+    def exactness(self) -> Equality:
+        """Weakest notion of equality that its passes claim."""
+        return weakest(each.exactness for each in self.passes)
+
     def _verify(self, original: ModelSource, rewritten: Model, options: VerifyOptions) -> Verdict:
         """Compare with the original.
 
@@ -120,12 +126,13 @@ class Pipeline:
         from .bisection import locate
 
         folder = base_dir_of(original)
-        verdict = compare(original, rewritten, options, base_dir=folder, loaded=True)
+        fixed: dict[str, Any] = {"base_dir": folder, "exactness": self.exactness}
+        verdict = compare(original, rewritten, options, loaded=True, **fixed)
         if verdict.differs:
             raise locate(
                 verdict,
                 lambda context: self.apply(load(original), run=context),
-                lambda after: compare(original, after, options, base_dir=folder),
+                lambda after: compare(original, after, options, **fixed),
             )
         require_compared(verdict, "the rewrite", options.prove is True)
         return verdict

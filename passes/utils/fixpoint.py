@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ...facts.notions import Equality, weakest
 from ...ir import Model
 from ...ir.lazy import lazy_property
 from ..base import Pass
@@ -120,6 +121,11 @@ class Repeated(Pass):
 
     name: ClassVar[str] = "straighten"
     passes: tuple[Pass, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+
+    @property
+    def exactness(self) -> Equality:
+        """Weakest notion of the passes."""
+        return weakest(each.exactness for each in self.passes)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Run them to a fixed point."""

@@ -29,8 +29,9 @@ from dice import Dice
 from fuzz import DRAWS
 from straightline import Error, convert_version, reference
 from straightline.analysis.constants.evaluation import TripBudget, counted_loop
+from straightline.facts.notions import NOTIONS, Equality
 from straightline.passes import straighten
-from straightline.verification.proof import NOTIONS, Equality, prove
+from straightline.verification.proof import prove
 from wrong_rewrites import MUTATIONS, Place
 
 Feeds = dict[str, Any]

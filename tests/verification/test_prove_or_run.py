@@ -1,13 +1,17 @@
 """Proof first, runs where there is none: what counts as equal, and what is run."""
 
+import dataclasses
 import importlib
 import re
+from typing import ClassVar
 
 import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from straightline import ir
 from straightline.ir.io import model_source
+from straightline.passes import Pass
 from straightline.runtimes.workers import Worker
 
 PROVING = importlib.import_module("straightline.verification.proof.prove")  # not the function
@@ -300,3 +304,40 @@ def test_a_default_proof_reads_and_writes_each_model_once(monkeypatch):
     assert outcome.verdict is not None
     assert outcome.verdict.proved
     assert len(written) == 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Multiply(Pass):
+    """Multiply by a half in place of a division by two, and claim no more than the reals."""
+
+    name: ClassVar[str] = "multiply"
+    half: float = 0.5
+
+    @property
+    def exactness(self):
+        return "reals"
+
+    def run(self, model, context):
+        for node in list(model.graph.nodes()):
+            if node.op_type == "Div":
+                graph = node.graph
+                half = graph.add_initializer("half", ir.Tensor(array=np.array(self.half, "f4")))
+                product = graph.add_node(ir.Operator.make("Mul"), [node.input(0), half], ["p"])
+                graph.supersede(node.output(), product.output())
+                graph.remove(node)
+                return True
+        return False
+
+
+def test_a_pass_that_claims_the_reals_is_proved_over_them(ran):
+    before = model(HALVES)
+    result = sl.Pipeline([Multiply()]).run(before)
+    assert result.verdict.equal and result.verdict.reason == "proved over the reals for every input"
+    assert sl.Pipeline([Multiply()]).run(before, verify={"prove": True}).verdict.proved
+    assert not ran
+    verdict = sl.Pipeline([Multiply()]).run(before, verify=True).verdict
+    assert verdict.equal and verdict.proved and verdict.samples and ran
+    exact = sl.Pipeline([Multiply()]).run(before, verify={"equality": "bits", "prove": "only"})
+    assert exact.verdict.status == "open"
+    with pytest.raises(sl.MismatchError):
+        sl.Pipeline([Multiply(half=0.25)]).run(before, verify=True)

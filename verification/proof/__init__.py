@@ -13,6 +13,6 @@ from . import control_flow as control_flow
 from . import definitions as definitions
 from . import simplify as simplify
 from .prove import prove
-from .result import EQUAL, NOTIONS, Equality, Proof
+from .result import Proof
 
-__all__ = ["EQUAL", "NOTIONS", "Equality", "Proof", "prove"]
+__all__ = ["Proof", "prove"]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from ...facts.notions import EQUAL, NOTIONS, Equality
 from ...facts.polynomial import Dimension
 from ...ir import (
     Array,
@@ -40,7 +41,7 @@ from .execution.symbolic_execution import Execution, TracedExecution
 from .explanation import needed, places, users
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
-from .result import EQUAL, NOTIONS, Equality, Proof
+from .result import Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.exact_operators import assumptions_of

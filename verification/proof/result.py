@@ -5,25 +5,13 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from ...display import Block, Code, Line, as_html, time_of
+from ...facts.notions import EQUAL, Equality
 from .terms.exact_operators import FOLDED, LONGER, OF_ROWS
 
 Status = Literal["proved", "refuted", "open"]
-
-Equality = Literal["bits", "values", "reals"]
-"""Notion of equality, the strongest first: bit for bit; -0.0 and 0.0 alike; as if floats were real
-numbers."""
-
-NOTIONS: tuple[Equality, ...] = get_args(Equality)
-
-EQUAL: dict[Equality, str] = {
-    "bits": "equal",
-    "values": "equal up to the signs of zeros",
-    "reals": "equal over the reals",
-}
-"""Notions in words."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ...facts.notions import NOTIONS, Equality
 from ...ir.did_you_mean import instead
 from ...ir.errors import Error
 
 if TYPE_CHECKING:
     from ...facts.named_dimensions import Dims
     from ...runtimes.feeds import Given
-    from ..proof.result import Equality
     from .sample_shapes import SampleShapes
 
 RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
@@ -29,7 +29,6 @@ stays open; False verifies nothing; a mapping holds options of `straightline.ver
 _WHOLE = int, np.integer
 _REAL = *_WHOLE, float, np.floating
 _PLAIN_SAMPLES = 3
-_NOTIONS = "bits", "values", "reals"
 
 
 def has_onnxruntime() -> bool:
@@ -60,15 +59,15 @@ class VerifyOptions:
     dims: Dims | None = None
     timeout: float | None = None
     max_memory: int | None = None
-    equality: Equality = "bits"
+    equality: Equality | None = None
 
     def __post_init__(self) -> None:
         """Check what is in range for every model."""
         for name, choice, choices in (
             ("runtime", self.runtime, get_args(RuntimeChoice)),
-            ("equality", self.equality, _NOTIONS),
+            ("equality", self.equality, NOTIONS),
         ):
-            if choice not in choices:
+            if choice is not None and choice not in choices:
                 raise VerifyError(f"there is no {name} '{choice}'; {instead(choice, choices)}")
         if self.runtime in ("onnxruntime", "both") and not has_onnxruntime():
             raise VerifyError(

@@ -19,6 +19,7 @@ from ....analysis.safety.speculation import Speculation
 from ....analysis.shapes.inference import ShapeInference
 from ....analysis.shapes.nonzero_trips import runs_certainly
 from ....facts.bounds import Known
+from ....facts.notions import Equality
 from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ....ir.option_names import by
@@ -53,6 +54,11 @@ class RaiseRecurrences(RaiseOptions, Pass):
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
     adds: ClassVar[tuple[str, ...]] = ("RNN", "GRU", "LSTM", "Loop")
+
+    @property
+    def exactness(self) -> Equality:
+        """Kernels round on their own, unless only exact replacements are allowed."""
+        return "bits" if self.exact else "reals"
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Raise inner constructs before outer ones."""
