@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..facts.polynomial import Dimension
+from ..facts.safety_context import Premises, at_least, require, same, same_shape
 from ..ir import Node
 from .cost_estimates import EACH, elements
 from .rules import KeepsShape, OperatorRules, describes
@@ -57,9 +59,52 @@ class Wrapper(OperatorRules):
         return float(EACH * (1 + elements(arrays)))
 
 
+_GATES = {"RNN": (1, 1), "GRU": (3, 2), "LSTM": (4, 3)}
+"""Numbers of gates and of activations in one direction."""
+
+_DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
+
+_ACTIVATIONS = frozenset(
+    [
+        *("Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh"),
+        *("HardSigmoid", "Elu", "Softsign", "Softplus"),
+    ]
+)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
 @describes("LSTM", "GRU", "RNN")
 class Recurrent(OperatorRules):
     """LSTM, GRU and RNN: one step after the other."""
+
+    def prove_safe(self, premises: Premises) -> None:
+        """Sizes must fit, and there must be a step: runtimes refuse an empty sequence."""
+        node = premises.node
+        gates, functions = _GATES[node.op_type]
+        direction = _text(node.attribute("direction", "forward"))
+        require(direction in _DIRECTIONS, "its direction is unknown")
+        directions = _DIRECTIONS[direction]
+        require(node.input(4) is None, "lengths of rows may be out of range")
+        require(node.attribute("clip") is None, "its clip may not be positive")
+        names = [_text(name) for name in node.attribute("activations") or ()]
+        require(set(names) <= _ACTIVATIONS, "it has unknown activations")
+        counts = {0, functions * directions, 2 if node.op_type == "RNN" else 0}
+        require(len(names) in counts, "it has activations for another number of directions")
+        first, second, width = premises.shape(0, 3)
+        hidden = premises.shape(2, 3)[2]
+        same(hidden, node.attribute("hidden_size", 0), "hidden_size")
+        count, by_batch = Dimension.constant(directions), bool(node.attribute("layout", 0))
+        at_least(second if by_batch else first, 1, "the sequence")
+        same_shape(premises.shape(1), (count, hidden * gates, width), "W")
+        same_shape(premises.shape(2), (count, hidden * gates, hidden), "R")
+        state = (first, count, hidden) if by_batch else (count, second, hidden)
+        shapes = {3: (count, hidden * (2 * gates)), 5: state, 6: state, 7: (count, hidden * 3)}
+        for index, shape in shapes.items():
+            if node.input(index) is not None:
+                same_shape(premises.shape(index), shape, premises.name(index))
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         states = float(arrays[2].size) / max(1, arrays[2].shape[1])

@@ -83,6 +83,18 @@ class UndefinedError(OpenError):
         self.fault = fault
 
 
+def certainly_fails(before: Log) -> bool:
+    """Test whether the original has no outputs: it concatenates the elements of an empty sequence.
+    Runtimes and the reference refuse that."""
+    return any(
+        each.head.name == "ConcatFromSequence"
+        and not each.guards
+        and each.args[0] is not None
+        and each.args[0].fact.count == 0
+        for each in before
+    )
+
+
 class Definedness:
     """Comparison of the nodes of two models that may fail.
 

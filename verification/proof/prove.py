@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from ...facts.fact import PRIVATE
 from ...facts.notions import EQUAL, NOTIONS, Equality
 from ...facts.polynomial import Dimension
 from ...ir import (
@@ -30,7 +31,7 @@ from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
-from .definedness import Definedness, UndefinedError
+from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
 from .execution.compile_graph import Compiler, Operation, subgraphs_of
@@ -215,12 +216,9 @@ class _Question:
         if not self.is_comparable:
             return answer
         self.trace = None
-        self.loop_steps = max(FEW_LOOP_STEPS, sum(map(_node_count, self.protos)))
         for self.notion in NOTIONS[1:]:
             demanded = NOTIONS.index(self.notion) <= NOTIONS.index(equality)
-            share = 1 if demanded else GENERAL_SHARE
-            self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
-            second = self._attempt()
+            second = self._weaker_attempt(1 if demanded else GENERAL_SHARE)
             if not isinstance(second, Proof) or not second.proved:
                 continue
             notion, words = self.notion, EQUAL[self.notion]
@@ -228,6 +226,19 @@ class _Question:
                 return dataclasses.replace(second, equality=notion, reason=words)
             reason = f"{words}, not proved bit for bit: {answer.reason}"
             return dataclasses.replace(answer, equality=notion, reason=reason)
+        return answer
+
+    def _weaker_attempt(self, share: int) -> Proof | Mismatch | UndefinedError:
+        """Comparison by the current notion. Over the reals loops are compared over a symbolic
+        iteration first: folding rounds what iterations of known number compute."""
+        few = max(FEW_LOOP_STEPS, sum(map(_node_count, self.protos)))
+        limits = (0, few) if self.notion == "reals" else (few,)
+        for self.loop_steps in limits:
+            self.generalized = False
+            self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
+            answer = self._attempt()
+            if not self.generalized or (isinstance(answer, Proof) and answer.proved):
+                break
         return answer
 
     def _answer(self) -> Proof:
@@ -325,12 +336,22 @@ class _Question:
         return counts
 
     def _all_cases(self) -> dict[str, int]:
-        """Comparison with at least one iteration of each loop, then in each case without one."""
+        """Comparison with at least one iteration of each loop, then in each case without one. Where
+        it fails, a size that is a trip count is 0 in one case, and 1 or more in another."""
         first: dict[str, int] | None = None
+        failure: Mismatch | UndefinedError | None = None
         waiting: list[dict[str, Dimension]] = [{}]
         for _ in range(MOST_CASES):
             sizes = waiting.pop()
-            counts, positive = self._case(sizes)
+            try:
+                counts, positive = self._case(sizes)
+            except (Mismatch, UndefinedError) as error:
+                failure = failure or error
+                name = trip_count_symbol(self.terms)
+                if name is None:
+                    raise failure from None
+                waiting += [sizes | case for case in (none_of(name), some_of(name))]
+                continue
             first = counts if first is None else first
             waiting += [
                 sizes | size_without_iteration(trips) for trips in sorted(positive, key=str)
@@ -357,6 +378,8 @@ class _Question:
             self.folded: list[set[tuple[Head, Args]]] = []
             (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
             require_same_defaults(*self.defaults)
+            if certainly_fails(required):
+                return {}, set()
             comparison = Comparison(terms, over_reals=self.notion == "reals")
             self.made.append(comparison)
             if self.notion == "values":
@@ -370,7 +393,7 @@ class _Question:
             self.generalized |= terms.generalized
             self.has_two_readings |= terms.has_two_readings
         if self.notion == "reals":
-            self.assumptions |= {DEFINED, SIMPLE_CONSTANTS}
+            self.assumptions |= {DEFINED, SIMPLE_CONSTANTS} | comparison.definitions
         else:
             folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)
@@ -404,6 +427,26 @@ def _invalid(fault: str, side: int) -> Proof:
     if side:
         return Proof("refuted", f"the rewrite is not a valid model: {fault}")
     return Proof("open", f"the original is not a valid model: {fault}")
+
+
+_MORE = f"{PRIVATE}more:"
+"""Prefix of the size that exceeds 1 where a trip count is 1 or more."""
+
+
+def trip_count_symbol(terms: Terms) -> str | None:
+    """Size of an input that is a trip count and may be 0; None if there is none."""
+    symbols = (trips.only_symbol for trips in terms.limits.values() if len(trips.terms) == 1)
+    return next((name for name in symbols if name in terms.facts.declared), None)
+
+
+def none_of(name: str) -> dict[str, Dimension]:
+    """Case of a size of 0."""
+    return {name: Dimension.constant(0)}
+
+
+def some_of(name: str) -> dict[str, Dimension]:
+    """Case of a size of 1 or more."""
+    return {name: Dimension.symbol(_MORE + name) + 1}
 
 
 def size_without_iteration(trips: Dimension) -> dict[str, Dimension]:

@@ -258,3 +258,27 @@ def test_a_node_on_equal_operands_in_the_form_of_another_opset():
     after = text.format(11, ", float[0] e = {}", long, "e, e, s")
     assert_proved(before, after)
     assert_open(before, after.replace("Tanh", "Erf"))
+
+
+COLLECTED = """g (float[n, 2] x) => (float[a, b] y) <bool yes = {1}, int64 zero = {0}> {
+    shape = Shape (x) count = Gather (shape, zero) none = SequenceEmpty <dtype = 1> ()
+    all = Loop (count, yes, none) <body = step (int64 i, bool c, seq(float[2]) s)
+        => (bool d, seq(float[2]) t) {
+        d = Identity (c) row = Gather (x, i) e = %s (row) t = SequenceInsert (s, e) }>
+    y = ConcatFromSequence <axis = 0, new_axis = 1> (all) }"""
+WITH_ROWS = """g (float[n, 2] x) => (float[a, b] y) <int64[1] zero = {0}, int64[1] first = {0}> {
+    shape = Shape (x) count = Gather (shape, zero) none = Equal (count, zero)
+    more = Cast <to = 7> (none) widths = Concat <axis = 0> (zero, zero, more, zero)
+    p = Pad (x, widths) e = %s (p) y = Slice (e, first, count, first) }"""
+
+
+def test_without_outputs_of_the_original_the_rewrite_may_have_any():
+    """Runtimes refuse to concatenate nothing, so the rewrite may be anything without rows."""
+    assert_proved(COLLECTED % "Exp", WITH_ROWS % "Exp")
+    assert_open(COLLECTED % "Exp", WITH_ROWS % "Sin")
+    guarded = COLLECTED.replace(
+        "y = Conc",
+        "c = Cast <to = 9> (count) y = If (c) <then_branch = t () => (float[a, b] o) {o = Conc",
+    ).replace("(all) }", "(all) }, else_branch = e () => (float[a, b] k) { k = Neg (x) }> }")
+    assert_proved(guarded % "Exp", guarded % "Exp")
+    assert_open(guarded % "Exp", COLLECTED % "Exp")

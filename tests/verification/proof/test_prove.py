@@ -269,3 +269,25 @@ def test_a_brief_proof_gives_up_by_the_size_of_the_models():
     assert prove(chain, chain).proved
     proof = prove(chain, chain, brief=True)
     assert proof.status == "open" and "too many terms" in proof.reason
+
+
+SCANNED = """g (float[n, 2] x, float[2] h) => (float[n, 2] y, float[2] last) {
+    last, y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
+        => (float[2] t, float[2] o) { k = Add (s, e) t = Tanh (k) o = Identity (t) }> (h, x) }"""
+PADDED_AND_CUT = """g (float[n, 2] x, float[2] h) => (float[n, 2] y, float[2] last)
+    <int64[1] zero = {0}, int64[1] one = {1}> {
+    shape = Shape (x) count = Gather (shape, zero) none = Equal (count, zero)
+    more = Cast <to = 7> (none) widths = Concat <axis = 0> (zero, zero, more, zero)
+    p = Pad (x, widths)
+    end, rows = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
+        => (float[2] t, float[2] o) { k = Add (s, e) t = Tanh (k) o = Identity (t) }> (h, p)
+    y = Slice (rows, zero, count, zero) some = Cast <to = 9> (count)
+    last = Where (some, end, h) }"""
+
+
+def test_a_trip_count_of_an_input_is_none_in_one_case_and_more_in_another():
+    """The rewrite pads an input without rows, for operators that refuse it."""
+    assert_proved(SCANNED, PADDED_AND_CUT)
+    assert_open(SCANNED, PADDED_AND_CUT.replace("(some, end, h)", "(some, end, end)"))
+    assert_open(SCANNED, PADDED_AND_CUT.replace("(some, end, h)", "(some, h, h)"))
+    assert_open(SCANNED, PADDED_AND_CUT.replace("Equal (count, zero", "Equal (count, one"))

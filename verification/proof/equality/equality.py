@@ -21,6 +21,7 @@ from .commutativity import swap_operands
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .prefix_sums import PrefixSums
+from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .slice_pushdown import SlicePushdown
 from .transposition import without_transposition
 
@@ -92,22 +93,31 @@ class Comparison:
         self.terms = terms
         terms.comparing = True
         terms.symbols.depth += 1
-        self.pushdown = SlicePushdown(terms)
+        self._cells = RecurrentCells(terms)
+        self.pushdown = (
+            SlicePushdown(terms, self._cells.open) if over_reals else SlicePushdown(terms)
+        )
         self.induction = Induction(terms, self.pushdown)
         self._asked: set[Pair] = set()
         self._trial: set[Pair] | None = None
         self._stack: list[Pair] = []
         self._partners: dict[Head, Head] = {}
-        self._reals = RealTerms(terms) if over_reals else None
+        self._reals = self._unopened = None
+        if over_reals:
+            self._reals = self._unopened = RealTerms(terms, self.pushdown.settled)
+            if any(head.name in GATES for head in terms.heads):
+                self._unopened = RealTerms(terms, SlicePushdown(terms).settled)
         self._definitions = Definitions(terms, over_reals)
         self._rules = (
             self._over_reals,
             self._random,
             ModularPolynomials(self.induction).equal,
             self.induction.states,
+            self.induction.last,
             self.induction.shifted,
             PrefixSums(self.induction).summed,
             self.induction.variables,
+            self.induction.across,
             self._views,
             self._concats,
             self.induction.stacked,
@@ -131,6 +141,11 @@ class Comparison:
         """Assumptions that the comparison made."""
         longer = self._definitions.assumed
         return assumptions_of(self.pushdown.chosen, self.terms.late_folds, longer)
+
+    @property
+    def definitions(self) -> set[str]:
+        """Assumptions that operators compute their definitions."""
+        return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened}
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.
@@ -187,6 +202,8 @@ class Comparison:
 
     def _reduce(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs that must be equal for two terms to be equal; None if no rule applies."""
+        if self._unopened is not None and self._unopened.equal(one, other):
+            return []
         settled = self.pushdown.settled(one), self.pushdown.settled(other)
         if settled != (one, other):
             self.pushdown.chosen |= self.pushdown.reshaped(one) ^ self.pushdown.reshaped(other)
@@ -198,8 +215,20 @@ class Comparison:
         return None
 
     def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
-        """Equality over the reals, where that is asked for."""
-        return [] if self._reals is not None and self._reals.equal(one, other) else None
+        """Equality over the reals, where that is asked for: as it stands, or if variables of two
+        recurrences are equal."""
+        reals = self._reals
+        if reals is None:
+            return None
+        if reals is not self._unopened and reals.equal(one, other):
+            return []
+        if not self.terms.symbols.free(other):
+            return None
+        one, other = reals.normal(one), reals.normal(other)
+        for pairs, substitution in self.induction.hypotheses(one, other, reals.equal):
+            if reals.equal(one, substitution.of(other)):
+                return pairs
+        return None
 
     def _congruent(self, one: Term, other: Term) -> list[Pair] | None:
         """Congruence: the same head on equal arguments."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ....facts.fact import PRIVATE, element
@@ -9,10 +11,17 @@ from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import Bound, binding
-from ..terms.term import Pair, Term
+from ..terms.term import Pair, Term, descendants
 from ..terms.term_manager import Terms
 from .slice_pushdown import SlicePushdown
 from .substitution import Substitution, instantiate_iteration, instantiate_scan_output
+
+_MOST_CHOICES = 24
+"""Limit of choices of equal variables."""
+
+
+_STATES = ("fresh", "state")
+"""Heads of states before an iteration."""
 
 
 class CommonIteration(NamedTuple):
@@ -62,6 +71,8 @@ class Induction:
         self._pairs_opened: dict[Pair, CommonIteration] = {}
         self._variables: dict[Pair, tuple[Pair, int, int]] = {}
         self._before: dict[Term, State] = {}
+        self._leaves: list[list[Term]] = []
+        self._matches: dict[Pair, bool] = {}
         self._symbols = 0
 
     def states(self, one: Term, other: Term) -> list[Pair] | None:
@@ -79,6 +90,44 @@ class Induction:
         x, y = own.one.of(_bound(a).states[p]), own.other.of(_bound(b).states[q])
         self._variables[x, y] = (a, b), p, q
         return [*pairs, (x, y)]
+
+    def across(self, one: Term, other: Term) -> list[Pair] | None:
+        """Variable, and a variable or state of a third recurrence before the same iteration: a
+        variable is the state of its own recurrence."""
+        names = one.head.name, other.head.name
+        if names == ("state", "state") or not set(names) <= set(_STATES):
+            return None
+        if names == ("fresh", "fresh") and one.head.key[0] == other.head.key[0]:
+            return None
+        states = self.before_trip(one), self.before_trip(other)
+        if states[0] is None or states[1] is None or states[0].trip != states[1].trip:
+            return None
+        pairs = [
+            self.terms.keep(
+                self.terms.heads.own("state", state.number),
+                (state.recurrence, self.terms.size(state.trip)),
+                term.fact,
+            )
+            for term, state in zip((one, other), states, strict=True)
+            if state is not None
+        ]
+        return [(pairs[0], pairs[1])]
+
+    def last(self, one: Term, other: Term) -> list[Pair] | None:
+        """State after a known number of iterations, and a term that is no such state."""
+        if (one.head.name == "final") is (other.head.name == "final"):
+            return None
+        final = one if one.head.name == "final" else other
+        recurrence = final.args[0]
+        trips = None if recurrence is None else self.trips(recurrence)
+        if recurrence is None or trips is None or trips.value is None:
+            return None
+        state = self.terms.keep(
+            self.terms.heads.own("state", final.head.key),
+            (recurrence, self.terms.size(trips)),
+            final.fact,
+        )
+        return [(state, other) if final is one else (one, state)]
 
     def variables(self, one: Term, other: Term) -> list[Pair] | None:
         """Induction step: two variables are equal initially, and if equal before then after an
@@ -104,6 +153,59 @@ class Induction:
         if number != number_of_other or (side, side_of_other) != (0, 1):
             return None
         return list(self._pairs_opened)[number], p, q
+
+    def hypotheses(
+        self, one: Term, other: Term, are_equal: Callable[[Term, Term], bool]
+    ) -> Iterator[tuple[list[Pair], Substitution]]:
+        """States of the original for those of the rewrite, and their substitution.
+
+        Both are before the same iteration, with equal initial values. If all pairs are equal, so
+        are the other term and what the substitution makes of it.
+
+        Args:
+            one: a term of the original.
+            other: a term of the rewrite.
+            are_equal: sufficient test for initial values.
+        """
+        if other.head.name in _STATES:
+            return
+        own = [*itertools.chain(*self._leaves), *_states_in(one)]
+        choices = [
+            self._candidates(state, own, are_equal)
+            for state in _states_in(other)
+            if state not in own
+        ]
+        if choices:
+            for pairs in itertools.islice(itertools.product(*choices), _MOST_CHOICES):
+                leaves = {state: mine for mine, state in pairs}
+                yield list(pairs), Substitution(self.terms, leaves, {})
+
+    def _candidates(
+        self, state: Term, own: Iterable[Term], are_equal: Callable[[Term, Term], bool]
+    ) -> list[Pair]:
+        """Pairs of a state of the original and one of the rewrite."""
+        before = self.before_trip(state)
+        return [
+            (mine, state)
+            for mine in dict.fromkeys(own)
+            if before is not None
+            and _are_alike(mine, state)
+            and self._begin_alike(self.before_trip(mine), before, are_equal)
+        ]
+
+    def _begin_alike(
+        self, one: State | None, other: State, are_equal: Callable[[Term, Term], bool]
+    ) -> bool:
+        """Test for states before the same iteration, of the same initial value."""
+        if one is None or one.trip != other.trip:
+            return False
+        inits = [state.recurrence.args[2 + state.number] for state in (one, other)]
+        if inits[0] is None or inits[1] is None:
+            return False
+        key = inits[0], inits[1]
+        if key not in self._matches:
+            self._matches[key] = key[0] is key[1] or are_equal(*key)
+        return self._matches[key]
 
     def stacked(self, one: Term, other: Term) -> list[Pair] | None:
         """Scan output and a term with equal elements on every iteration."""
@@ -243,6 +345,8 @@ class Induction:
                 leaf = self.terms.leaf("fresh", (number, side, k), state.fact)
                 leaves[state] = leaf
                 self._before[leaf] = State(recurrence, k, index)
+            if side == 0:
+                self._leaves.append(list(leaves.values()))
             substitutions.append(Substitution(self.terms, leaves, {bound.index: index}))
         return CommonIteration(*substitutions)
 
@@ -253,6 +357,16 @@ class Induction:
         if limit is not None:
             self.terms.limits[name] = limit
         return self.terms.symbols.trip(name)
+
+
+def _states_in(term: Term) -> list[Term]:
+    """States before an iteration that a term holds, and variables."""
+    return [each for each in descendants([term]) if each.head.name in _STATES]
+
+
+def _are_alike(one: Term, other: Term) -> bool:
+    """Test whether two terms have one type and one known shape."""
+    return (one.fact.elem_type, one.fact.shape) == (other.fact.elem_type, other.fact.shape)
 
 
 def _bound(recurrence: Term) -> Bound:

@@ -7,7 +7,7 @@ kernel.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from ....facts.fact import Shape, element
 from ....facts.polynomial import Dimension, product
@@ -16,7 +16,7 @@ from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
 from ..terms.term import Term
 from ..terms.term_manager import LATE_RULES, Terms
-from .substitution import instantiate_scan_output
+from .substitution import instantiate_scan_output, unrolled
 
 Steps = Generator["tuple[Term, int, Dimension, Dimension]", Term, Term]
 
@@ -26,14 +26,18 @@ class SlicePushdown:
 
     Args:
         terms: the terms of both models.
+        open_term: function that replaces an operator by its definition, or returns None.
 
     Attributes:
         chosen: operators applied to some rows instead of all, or in another shape, whose bits
             depend on the kernel.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(
+        self, terms: Terms, open_term: Callable[[Term], Term | None] = lambda term: None
+    ) -> None:
         self._terms = terms
+        self._open = open_term
         self._known: dict[tuple[Term, int, Dimension, Dimension], Term] = {}
         self._settled: dict[Term, Term] = {}
         self.chosen: set[str] = set()
@@ -69,6 +73,11 @@ class SlicePushdown:
         return form
 
     def _settle(self, term: Term) -> Term:
+        opened = self._open(term)
+        if opened is not None:
+            return opened
+        if term.head.name == "state":
+            return unrolled(self._terms, term)
         late = LATE_RULES.get(term.head.name)
         if late is not None and term.index == 0:
             results = late(self._terms, term.head, term.args)
@@ -113,6 +122,9 @@ class SlicePushdown:
         """Slice of an operator's output, by its head."""
         terms, name, shape = self._terms, x.head.name, x.shape
         new = (*shape[:axis], size, *shape[axis + 1 :])
+        opened = self._open(x)
+        if opened is not None:
+            return (yield opened, axis, start, size)
         if name == "view":
             return (yield from self._of_view(x, axis, start, size, part))
         if name == "Transpose":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from ....facts.fact import Fact, content_from
+from ....facts.fact import Fact, content_from, element
 from ....facts.polynomial import Dimension
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import binding
@@ -141,3 +141,17 @@ def instantiate_scan_output(terms: Terms, stacked: Term, index: Dimension) -> Te
     recurrence = stacked.args[0]
     assert recurrence is not None
     return instantiate_iteration(terms, recurrence, stacked.head.parts[0], index)
+
+
+def unrolled(terms: Terms, state: Term) -> Term:
+    """State before an iteration of known number, over the states one iteration earlier."""
+    recurrence, place = state.args
+    assert recurrence is not None and place is not None
+    number, bound = element(place.fact).value, binding(recurrence)
+    assert bound is not None
+    if number is None:
+        return state
+    if number == 0:
+        return recurrence.args[2 + state.head.key] or state
+    update = recurrence.head.parts[state.head.key + bound.conditional]
+    return instantiate_iteration(terms, recurrence, update, Dimension.constant(number - 1))

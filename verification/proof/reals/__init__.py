@@ -1,3 +1,4 @@
 """Equality over the reals: float operators as functions of a field, without rounding."""
 
 from . import definitions as definitions
+from . import products as products

@@ -10,7 +10,9 @@ import numpy as np
 
 from .field import HALF, Field, Real
 
-SIMPLE_CONSTANTS = "float constants are the simplest numbers within a unit in the last place"
+SIMPLE_CONSTANTS = (
+    "float constants are the simplest numbers, or sums of others, within a unit in the last place"
+)
 
 _DIGITS = 6
 _DENOMINATOR = 64

@@ -31,12 +31,12 @@ REDUCTIONS = (
 
 @defined("Add", "Sum")
 def _add(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.add(*args)
+    return reals.merge_constants(reals.field.add(*args))
 
 
 @defined("Sub")
 def _sub(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.subtract(*args)
+    return reals.merge_constants(reals.field.subtract(*args))
 
 
 @defined("Mean")

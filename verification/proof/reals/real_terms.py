@@ -6,7 +6,7 @@ equal where their functions are. Data movement applies to each atom of a sum by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +14,7 @@ import onnx
 
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
+from ....ir import Array
 from ....ops import rules_of
 from ....ops.axes import ONE
 from ....ops.elementwise import Elementwise, OfEach
@@ -32,8 +33,10 @@ FLOATS = frozenset(
     ]
 )
 _MAY_BE_FLOAT = FLOATS | {onnx.TensorProto.UNDEFINED}
-_MOST_ELEMENTS = 4096
-"""Limit of elements of a constant that may hold one number."""
+_MOST_ELEMENTS = 1 << 20
+"""Limit of elements of a constant that is read."""
+_ELEMENTS_OF_STEP = 256
+"""Elements of constants that are added in a step."""
 
 _ODD = frozenset(["Erf", "Sin", "Tan", "Asin", "Atan", "Sinh", "Asinh", "Atanh"])
 _EVEN = frozenset(["Abs", "Cos", "Cosh"])
@@ -49,6 +52,11 @@ Definition = Callable[["RealTerms", Term, Sequence[Real]], "Real | None"]
 the definition does not apply."""
 
 DEFINITIONS: dict[str, Definition] = {}
+
+Rewriting = Callable[[Terms, Term], "Term | None"]
+"""Function of the terms and a term. It returns a term that is equal over the reals, or None."""
+
+REWRITINGS: dict[str, Rewriting] = {}
 
 Movement = Callable[[Shape], "tuple[Hashable, Shape] | None"]
 """Function of the shape of an atom: how it is moved ("view" if its elements stay in order), and its
@@ -67,19 +75,35 @@ def defined(*names: str) -> Callable[[Definition], Definition]:
     return register
 
 
+def rewriting(name: str) -> Callable[[Rewriting], Rewriting]:
+    """Register a function that rewrites terms of an operator of the default domain."""
+
+    def register(function: Rewriting) -> Rewriting:
+        assert name not in REWRITINGS, name
+        REWRITINGS[name] = function
+        return function
+
+    return register
+
+
 class RealTerms:
     """Real functions of terms.
 
     Args:
         terms: the terms of both models.
+        settle: function that pushes the outermost slice of a term down.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, settle: Callable[[Term], Term] = lambda term: term) -> None:
         self.terms = terms
         self.field = Field(terms.budget)
         self._definitions = Definitions(terms, over_reals=True)
+        self._settle = settle
+        self._forms: dict[Term, Term] = {}
+        self._normals: dict[Term, Term] = {}
         self._reals: dict[Term, Real] = {}
         self._keys: dict[Term, Hashable] = {}
+        self._constants: dict[int, Array] = {}
 
     def equal(self, one: Term, other: Term) -> bool:
         """Test whether two terms are equal over the reals."""
@@ -102,6 +126,31 @@ class RealTerms:
         self._visit(term)
         return self._keys[term]
 
+    def normal(self, root: Term) -> Term:
+        """Term equal over the reals, with slices pushed down in all subterms."""
+        stack, memo = [root], self._normals
+        while stack:
+            term = stack[-1]
+            if term in memo:
+                stack.pop()
+                continue
+            form = self._form(term)
+            parts = [form] if form is not term else self._operands(term)
+            waiting = [part for part in parts if part is not None and part not in memo]
+            if waiting:
+                stack += waiting
+                continue
+            stack.pop()
+            self.terms.budget.step()
+            if form is not term:
+                memo[term] = memo[form]
+            else:
+                args = tuple([None if part is None else memo[part] for part in parts])
+                memo[term] = (
+                    term if args == term.args or not args else self.terms.rebuild(term, args)
+                )
+        return memo[root]
+
     def _visit(self, root: Term) -> None:
         """Compute the functions and keys of a term and of its subterms, arguments first."""
         stack = [root]
@@ -110,32 +159,45 @@ class RealTerms:
             if term in self._keys:
                 stack.pop()
                 continue
+            self.terms.budget.step()
+            form = self._form(term)
+            if form is not term:
+                if form not in self._keys:
+                    stack.append(form)
+                    continue
+                self._keys[term] = self._keys[form]
+                if form in self._reals:
+                    self._reals[term] = self._reals[form]
+                continue
             waiting = [a for a in self._operands(term) if a is not None and a not in self._keys]
             if waiting:
                 stack += waiting
                 continue
             stack.pop()
-            self.terms.budget.step()
-            longer = self._longer_form(term)
-            if longer is not None:
-                self._keys[term] = self._keys[longer]
-                if longer in self._reals:
-                    self._reals[term] = self._reals[longer]
-            elif term.fact.elem_type in FLOATS and term.fact.shape is not None:
+            if term.fact.elem_type in FLOATS and term.fact.shape is not None:
                 real = self._reals[term] = self._real(term)
                 self._keys[term] = self.field.identify(real), term.fact.shape
             else:
                 self._keys[term] = self._structure(term)
 
-    def _longer_form(self, term: Term) -> Term | None:
-        """Definition of an operator that has no formula here."""
-        return None if term.head.name in DEFINITIONS else self._definitions.of(term)
+    def _form(self, term: Term) -> Term:
+        """Term of the same type and shape, equal over the reals, with slices pushed down."""
+        form = self._forms.get(term)
+        if form is None:
+            form = self._settle(term)
+            rule = REWRITINGS.get(term.head.name)
+            if form is term and rule is not None:
+                form = rule(self.terms, term) or term
+            if form is term and term.head.name not in DEFINITIONS:
+                form = self._definitions.of(term) or term
+            if (form.fact.elem_type, form.fact.shape) != (term.fact.elem_type, term.fact.shape):
+                form = term
+            self._forms[term] = form
+        return form
 
-    def _operands(self, term: Term) -> Sequence[Term | None]:
+    @staticmethod
+    def _operands(term: Term) -> Sequence[Term | None]:
         """Operands that the meaning depends on; a term that binds variables is a leaf."""
-        longer = self._longer_form(term)
-        if longer is not None:
-            return (longer,)
         return () if term.head.parts or term.head.name in _LEAVES else term.args
 
     def _structure(self, term: Term) -> Hashable:
@@ -164,17 +226,52 @@ class RealTerms:
         return self.opaque(term)
 
     def _constant(self, term: Term) -> Real | None:
-        """Number that all elements of a constant are, or a view of a vector; None for no constant
-        or a large one."""
+        """Number that all elements are, or a view of a vector. The sign of the first element other
+        than 0 is a factor. None for no constant, or a large one."""
         tensor = self.terms.tensor(term)
         if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
             return None
         array = tensor.numpy().reshape(-1)
-        if np.isfinite(float(array[0])) and (array == array[0]).all():
+        is_finite = bool(np.isfinite(array.astype(np.float64)).all())
+        if is_finite and (array == array[0]).all():
             return simplest(self.field, array[0])
+        sign = Fraction(1)
+        if is_finite:
+            if array[np.argmax(array != 0)] < 0:
+                array, sign = -array, Fraction(-1)
+            array = np.where(array == 0, np.zeros_like(array), array)  # -0.0 is 0
         vector = self.terms.constant(array)
         real = self.field.atom(vector, vector.fact.shape)
-        return self.reshaped(real, vector.shape, term.shape)
+        real = self.reshaped(real, vector.shape, term.shape)
+        ((((number, _),), _),) = real.monomials.items()
+        self._constants.setdefault(number, array.reshape(tensor.dims))
+        return self.field.scale(real, sign)
+
+    def merge_constants(self, real: Real) -> Real:
+        """Function with the sum of its constants, rounded once, in their place."""
+        constants: dict[Hashable, dict[int, Fraction]] = {}
+        for monomial, coefficient in real.monomials.items():
+            number, exponent = monomial[0] if len(monomial) == 1 else (-1, 0)
+            array = self._constants.get(number) if exponent == 1 else None
+            if array is not None:
+                key = array.dtype, self.field.atoms[number].shape
+                constants.setdefault(key, {})[number] = coefficient
+        for factors in constants.values():
+            total = self._sum_of_constants(factors) if len(factors) > 1 else None
+            if total is not None:
+                parts = Real({((number, Fraction(1)),): -c for number, c in factors.items()})
+                real = self.field.add(self.field.add(real, parts), total)
+        return real
+
+    def _sum_of_constants(self, factors: Mapping[int, Fraction]) -> Real | None:
+        """Sum of constants times factors, as a constant."""
+        arrays = [self._constants[number] for number in factors]
+        self.terms.budget.step(1 + arrays[0].size * len(arrays) // _ELEMENTS_OF_STEP)
+        shape = max((array.shape for array in arrays), key=len)
+        total = np.zeros(shape, np.float64)
+        for array, factor in zip(arrays, factors.values(), strict=True):
+            total = total + float(factor) * array.astype(np.float64)
+        return self._constant(self.terms.constant(total.astype(arrays[0].dtype)))
 
     def opaque(self, term: Term) -> Real:
         """Atom of an operator that is not defined here, or not for such operands."""

@@ -125,3 +125,17 @@ def test_what_is_filled_up_is_worth_what_runs_give(count):
         session = open_session(text)
         for one, other in zip(session.run(None, feeds), expected, strict=True):
             np.testing.assert_array_equal(one.shape, other.shape)
+
+
+PADDED = (
+    "g (float[n, 2] x) => (float[a, b] y) {{ widths = Constant <value = int64[4] {{{}}}> () {} }}"
+)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_a_pad_of_no_elements_is_its_operand(mode):
+    pad = f'y = Pad <mode = "{mode}"> (x, widths)'
+    assert_proved(PADDED.format("0, 0, 0, 0", pad), PADDED.format("0, 0, 0, 0", "y = Identity (x)"))
+    assert_open(PADDED.format("0, 0, 0, 1", pad), PADDED.format("0, 0, 0, 0", "y = Identity (x)"))
+    both = PADDED.format("1, 0, -1, 0", pad), PADDED.format("0, 0, 0, 0", "y = Identity (x)")
+    assert_open(*both)

@@ -1,0 +1,127 @@
+"""Products of matrices over the reals: Gemm, concatenated operands, sums of constants."""
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from straightline.reference import run
+from straightline.verification.proof import prove
+
+
+def model(signature, nodes, constants=""):
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g {signature} {constants} {{ {nodes} }}'
+    return onnx.parser.parse_model(text)
+
+
+def status(before, after):
+    return prove(before, after, equality="reals").status
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [*itertools.product((0, 1), (0, 1), ("[5]", "[4, 1]", ""))]
+)
+def test_gemm_is_a_sum_of_products(a, b, c):
+    shapes = [("[4, 3]", "[3, 4]")[a], ("[3, 5]", "[5, 3]")[b]]
+    third = f", float{c} c" if c else ""
+    signature = f"(float{shapes[0]} a, float{shapes[1]} b{third}) => (float[4, 5] y)"
+    gemm = f"y = Gemm <alpha = 0.1, beta = 3.0, transA = {a}, transB = {b}> (a, b%s)"
+    before = model(signature, gemm % (", c" if c else ""))
+    sides = [
+        f"{x}t = {'Transpose' if turned else 'Identity'} ({x})"
+        for x, turned in (("a", a), ("b", b))
+    ]
+    nodes = " ".join(sides) + " s = Mul (tenth, at) p = MatMul (s, bt) "
+    nodes += "d = Mul (c, three) y = Add (d, p)" if c else "y = Identity (p)"
+    constants = "<float tenth = {0.1}, float three = {3}>"
+    after = model(signature, nodes, constants)
+    assert status(before, after) == status(after, before) == "proved"
+    wrong = model(signature, nodes, "<float tenth = {0.2}, float three = {3}>")
+    assert status(before, wrong) != "proved"
+    if c:
+        wrong = model(signature, nodes, "<float tenth = {0.1}, float three = {2}>")
+        assert status(before, wrong) != "proved"
+
+
+JOINED = "(float[n, 2] x, float[n, 3] z, float[5, 4] w) => (float[n, 4] y)"
+PLACES = "<int64[2] sizes = {2, 3}, int64[2] wrong = {3, 2}>"
+WHOLE = "c = Concat <axis = 1> (x, z) y = MatMul (c, w)"
+PARTS = "u, v = Split <axis = 0> (w, sizes) p = MatMul (x, u) q = MatMul (z, v) y = Add (q, p)"
+
+
+def test_a_product_along_a_concat_is_a_sum():
+    before, after = model(JOINED, WHOLE, PLACES), model(JOINED, PARTS, PLACES)
+    assert status(before, after) == status(after, before) == "proved"
+    other = model(
+        JOINED,
+        WHOLE.replace("MatMul (c, w)", "MatMul (c, k)").replace("c = ", "k = Neg (w) c = "),
+        PLACES,
+    )
+    assert status(other, after) != "proved"
+    rows = "u, v = Split <axis = 0> (w, wrong) p = MatMul (z, u) q = MatMul (x, v) y = Add (q, p)"
+    assert status(before, model(JOINED, rows, PLACES)) != "proved"
+
+
+def test_a_product_with_stacked_rows_is_a_sum():
+    signature = "(float[2, 4] u, float[3, 4] v, float[n, 5] x) => (float[n, 4] y)"
+    before = model(signature, "w = Concat <axis = 0> (u, v) y = MatMul (x, w)", PLACES)
+    parts = "a, b = Split <axis = 1> (x, sizes) p = MatMul (a, u) q = MatMul (b, v) y = Add (p, q)"
+    assert status(before, model(signature, parts, PLACES)) == "proved"
+    assert (
+        status(
+            before,
+            model(signature, parts.replace("(b, v)", "(b, b)"), PLACES),
+        )
+        != "proved"
+    )
+
+
+def test_columns_of_a_product_are_products_of_columns():
+    signature = "(float[n, 3] x, float[3, 4] w) => (float[n, 2] y)"
+    sizes = "<int64[2] half = {2, 2}>"
+    before = model(
+        signature, "p = MatMul (x, w) a, b = Split <axis = 1> (p, half) y = Mul (a, b)", sizes
+    )
+    after = "u, v = Split <axis = 1> (w, half) a = MatMul (x, u) b = MatMul (x, v) y = Mul (b, a)"
+    assert status(before, model(signature, after, sizes)) == "proved"
+    assert (
+        status(before, model(signature, after.replace("Mul (b, a)", "Mul (a, a)"), sizes))
+        != "proved"
+    )
+
+
+SUM = "(float[n, 4] x, float[n, 4] z) => (float[n, 4] y)"
+ONE = np.array([0.1, -0.7, 0.3, 0.25], np.float32)
+TWO = np.array([1.7, 0.9, -0.2, 0.5], np.float32)
+
+
+def listed(array):
+    return "{" + ", ".join(map(repr, map(float, array))) + "}"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_constants_that_are_added_are_one(sign):
+    """Two biases, and their sum rounded once."""
+    constants = f"<float[4] a = {listed(ONE)}, float[4] b = {listed(TWO)}>"
+    add = "Add" if sign == 1 else "Sub"
+    before = model(
+        SUM,
+        f"s = Add (x, a) t = {add} (z, b) y = {add} (s, t)".replace(f"t = {add}", "t = Add"),
+        constants,
+    )
+    one = ONE + sign * TWO
+    after = model(SUM, f"s = {add} (x, z) y = Add (s, c)", f"<float[4] c = {listed(one)}>")
+    assert status(before, after) == "proved"
+    feeds = {name: np.ones((2, 4), np.float32) for name in "xz"}
+    np.testing.assert_allclose(run(before, feeds)[0], run(after, feeds)[0], rtol=1e-5)
+    far = one * np.float32(1.001)
+    wrong = model(SUM, f"s = {add} (x, z) y = Add (s, c)", f"<float[4] c = {listed(far)}>")
+    assert status(before, wrong) != "proved"
+
+
+def test_a_negative_constant_is_the_constant_subtracted():
+    before = model(SUM, "s = Add (x, a) y = Add (s, z)", f"<float[4] a = {listed(-ONE)}>")
+    after = model(SUM, "s = Sub (x, a) y = Add (s, z)", f"<float[4] a = {listed(ONE)}>")
+    other = model(SUM, "s = Sub (x, a) y = Add (s, z)", f"<float[4] a = {listed(TWO)}>")
+    assert status(before, after) == "proved"
+    assert status(before, other) != "proved"

@@ -1,0 +1,80 @@
+"""Products of matrices over the reals, as terms: Gemm, and sums over concatenated operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ....facts.polynomial import Dimension
+from ..terms.term import Term
+from ..terms.term_manager import Terms
+from .real_terms import FLOATS, rewriting
+
+_FIRST_OPSET = 7
+"""First opset with the broadcasting of today."""
+
+
+@rewriting("Gemm")
+def gemm(terms: Terms, term: Term) -> Term | None:
+    """Rewrite Gemm to alpha * MatMul(A', B') + beta * C."""
+    head, (a, b, *rest) = term.head, term.args
+    if a is None or b is None or head.opset < _FIRST_OPSET or term.fact.elem_type not in FLOATS:
+        return None
+    turned = [
+        terms.op("Transpose", head, x, perm=[1, 0]) if head.attribute(flag, 0) else x
+        for x, flag in ((a, "transA"), (b, "transB"))
+    ]
+    product = _scaled(terms, term, terms.op("MatMul", head, *turned), "alpha")
+    if not rest or rest[0] is None:
+        return product
+    return terms.op("Add", head, product, _scaled(terms, term, rest[0], "beta"))
+
+
+def _scaled(terms: Terms, gemm_term: Term, x: Term, name: str) -> Term:
+    """Term times a float attribute."""
+    factor = gemm_term.head.attribute(name, 1.0)
+    if factor == 1.0:
+        return x
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(gemm_term.fact.elem_type)
+    number = terms.constant(np.array(factor, dtype))
+    return terms.op("Mul", gemm_term.head, x, number)
+
+
+@rewriting("MatMul")
+def product_of_pieces(terms: Terms, term: Term) -> Term | None:
+    """Rewrite a product along a Concat to the sum of the products of its pieces."""
+    a, b = term.args
+    if a is None or b is None or term.fact.elem_type not in FLOATS:
+        return None
+    if len(a.fact.shape or ()) < 2 or len(b.fact.shape or ()) < 2:
+        return None
+    axes = len(a.shape) - 1, len(b.shape) - 2
+    for number, (x, axis) in enumerate(zip((a, b), axes, strict=True)):
+        pieces = _pieces(terms, x, axis)
+        other = (b, a)[number]
+        if pieces is None or other.shape[axes[1 - number]] != x.shape[axis]:
+            continue
+        parts, start = [], Dimension.constant(0)
+        for piece in pieces:
+            size = piece.shape[axis]
+            part = terms.narrow(other, axes[1 - number], start, size)
+            operands = (piece, part) if number == 0 else (part, piece)
+            parts.append(terms.op("MatMul", term.head, *operands))
+            start = start + size
+        total = parts[0]
+        for part in parts[1:]:
+            total = terms.op("Add", _FIRST_OPSET, total, part)
+        return total
+    return None
+
+
+def _pieces(terms: Terms, x: Term, axis: int) -> Sequence[Term] | None:
+    """Pieces of a Concat along an axis, of known sizes other than 0."""
+    if not x.is_op("Concat") or x.head.attribute("axis") != axis or len(x.args) < 2:
+        return None
+    ends = terms.ends_of(x, axis)
+    return (
+        x.operands if ends and all(a < b for a, b in zip([0, *ends], ends, strict=False)) else None
+    )
