@@ -334,8 +334,9 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     demands = [(head, args)]
     if result is None or not args or args[0] is None:
         return demands
-    if head.name == "Gather" and _is_one(args[1]) and args[1] is not None:
-        demands.append((head, (args[0], terms.view(args[1], ()))))
+    if head.name == "Gather" and args[1] is not None:
+        one_number = terms.view(args[1], ()) if _is_one(args[1]) else _without_views(args[1])
+        demands.append((head, (args[0], one_number)))
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in ("Squeeze", "Split"):
@@ -350,10 +351,16 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     return demands
 
 
-def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
-    """Demand that a slice exists: the tensor is large enough."""
+def _without_views(term: Term) -> Term:
+    """Term of the same elements that is no view."""
     while term.head.name == "view" and term.args[0] is not None:
         term = term.args[0]
+    return term
+
+
+def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
+    """Demand that a slice exists: the tensor is large enough."""
+    term = _without_views(term)
     if term.is_op("Gather") and _is_one(term.args[1]) and term.args[1] is not None:
         return term.head, (term.args[0], terms.view(term.args[1], ()))
     if term.head.name == "narrow":

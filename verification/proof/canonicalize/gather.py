@@ -18,8 +18,8 @@ BOOL = onnx.TensorProto.BOOL
 
 @canonical_form("Gather")
 def gather(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Rewrite Gather at contiguous indices to a slice. At indices into two halves it is Where; for
-    any other Gather the axis counts from the front."""
+    """Rewrite Gather at contiguous indices to a slice. At indices into two halves it is Where; at a
+    view of indices it is a view; for any other Gather the axis counts from the front."""
     axis = axis_from_front(head, args)
     if axis is not None:
         return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)
@@ -29,6 +29,11 @@ def gather(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
     if places.is_op("Range") and counts(terms, places) and data.fact.shape and places.fact.shape:
         (size,) = places.fact.shape
         return [terms.narrow(data, head.attribute("axis", 0), ZERO, size)]
+    if places.head.name == "view" and data.fact.shape:
+        at = head.attribute("axis", 0)
+        viewed = (*data.fact.shape[:at], *places.shape, *data.fact.shape[at + 1 :])
+        (inner,) = terms.apply(head, (data, places.args[0]))
+        return None if inner is None else [terms.view(inner, viewed)]
     if not places.is_op("Add"):
         return None
     shape, length = places.fact.shape, data.fact.shape

@@ -79,9 +79,10 @@ class SlicePushdown:
         if term.head.name == "state":
             return unrolled(self._terms, term)
         late = LATE_RULES.get(term.head.name)
-        if late is not None and term.index == 0:
-            results = late(self._terms, term.head, term.args)
-            return term if results is None or results[0] is None else results[0]
+        if late is not None:
+            results = late(self._terms, term.head, term.args) or ()
+            result = results[term.index] if term.index < len(results) else None
+            return term if result is None else result
         if term.head.name == "view":
             below = term.args[0]
             assert below is not None

@@ -64,11 +64,14 @@ _PASSING = [
 @late_rule(*[name for name in _PASSING if name not in _OF_ANOTHER_FORM])
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite an operator that passes axes on to one without leading unit axes."""
-    form = _with(terms, head, args, canonical(terms, head, args))
-    if form[0] is not terms.apply(head, args)[0]:
+    count = len(head.applications.get(args, (None,)))
+    form = _with(terms, head, args, canonical(terms, head, args), count)
+    if form[0] is not terms.apply(head, args, count)[0]:
         return form
-    shape = terms.facts_of(head, args)[0].shape
-    if not shape or shape[0].value != 1:
+    shapes = [fact.shape for fact in terms.facts_of(head, args, count)]
+    if not all(shape and shape[0].value == 1 for shape in shapes):
+        shapes = shapes[:1]
+    if not shapes[0] or shapes[0][0].value != 1:
         return None
     axes = axis_map(terms, head, args, 0)
     if axes is None or axes.changed is None:
@@ -81,13 +84,18 @@ def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
         if not arg.fact.shape or arg.fact.shape[0].value != 1:
             return None
         operands[index] = terms.view(arg, arg.fact.shape[1:])
-    inner = _with(terms, head, operands, axes.changed)[0]
-    assert inner is not None
-    return [terms.view(inner, shape)]
+    shapes = shapes if axes.all_outputs else shapes[:1]
+    inner = _with(terms, head, operands, axes.changed, len(shapes))
+    pairs = zip(inner, shapes, strict=False)
+    return [None if a is None or s is None else terms.view(a, s) for a, s in pairs]
 
 
 def _with(
-    terms: Terms, head: Head, args: Sequence[Term | None], changed: Mapping[str | int, Any]
+    terms: Terms,
+    head: Head,
+    args: Sequence[Term | None],
+    changed: Mapping[str | int, Any],
+    count: int,
 ) -> Sequence[Term | None]:
     """Operator with other attributes, by name, and other inputs, by position."""
     operands, attributes = list(args), {}
@@ -97,7 +105,7 @@ def _with(
             continue
         operands += [None] * (key + 1 - len(operands))
         operands[key] = terms.size(value) if isinstance(value, int) else terms.sizes(value)
-    return terms.apply(terms.heads.with_attributes(head, **attributes), tuple(operands))
+    return terms.apply(terms.heads.with_attributes(head, **attributes), tuple(operands), count)
 
 
 @late_rule("MatMul")

@@ -121,3 +121,18 @@ def test_places_one_after_the_other_are_a_part(first, same):
     require_open(model(IN_ORDER % "one", 13, signature), new)
     backwards = (IN_ORDER % first).replace("p = Add (", "p = Sub (")
     require_open(model(backwards, 13, signature), new)
+
+
+def test_a_view_of_indices_is_one_of_the_elements():
+    signature = "(float[n, 4, 5] x, int64[2, 3] i) => (float[n, 2, 3, 5] y)"
+    text = (
+        "<int64[1] flat = {-1}, int64[4] shape = {0, 2, 3, 5}, int64[2] turned = {3, 2}>"
+        " { %s y = Reshape (g, shape) }"
+    )
+    straight = model("g = Gather <axis = 1> (x, i) y = Identity (g)", 13, signature)
+    flat = "f = Reshape (i, flat) g = Gather <axis = 1> (x, f)"
+    require_same(straight, model(text % flat, 13, signature))
+    twice = "t = Reshape (i, turned) f = Reshape (t, flat) g = Gather <axis = 1> (x, f)"
+    require_same(straight, model(text % twice, 13, signature))
+    moved = "t = Transpose (i) f = Reshape (t, flat) g = Gather <axis = 1> (x, f)"
+    require_open(straight, model(text % moved, 13, signature))

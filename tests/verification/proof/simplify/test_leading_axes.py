@@ -48,6 +48,12 @@ PAIRS = [
         "z, p = TopK (x, two)",
         "z, p = TopK <largest = 0> (x, two)",
     ),
+    (
+        "2, 2",
+        "t, p = TopK (e, two) o = Cast <to = 1> (p)",
+        "t, p = TopK (x, two) z = Cast <to = 1> (p)",
+        "t, p = TopK <largest = 0> (x, two) z = Cast <to = 1> (p)",
+    ),
     ("2, 4", "o = MatMul (e, m)", "z = MatMul (x, m)", "k = Neg (m) z = MatMul (x, k)"),
     ("2", "o = MatMul (e, v)", "z = MatMul (x, v)", "k = Neg (v) z = MatMul (x, k)"),
 ]
