@@ -120,3 +120,24 @@ def test_other_lengths_are_not_those(before, after):
     other = BY_LENGTHS.replace(before, after)
     assert other != BY_LENGTHS
     require_open(model(other, 13, COUNTED), model(BY_NUMBER, 18, COUNTED))
+
+
+GEMM = "(float[M,K] a, float[K,3] b) => (float[M,3] y)"
+
+
+@pytest.mark.parametrize("zeros", ["float c = {0}", "float[3] c = {0, 0, 0}"])
+@pytest.mark.parametrize("beta", ["", "<beta = 0.5>"])
+def test_gemm_without_c(zeros, beta):
+    old = model(f"<{zeros}> {{ y = Gemm {beta} (a, b, c) }}", 9, GEMM)
+    require_same(old, model("y = Gemm (a, b)", 13, GEMM), seeds=1)
+    require_open(old, model("y = Gemm <alpha = 0.5> (a, b)", 13, GEMM))
+    require_open(model(f"<{zeros.replace('0}', '-0}')}> {{ y = Gemm (a, b, c) }}", 9, GEMM), old)
+    one = zeros.replace("0}", "1}")
+    require_open(model(f"<{one}> {{ y = Gemm (a, b, c) }}", 9, GEMM), old)
+
+
+def test_gemm_without_c_on_signs_of_zero():
+    numbers = [np.array([[-1.0], [0.0]], np.float32), np.array([[0.0, -0.0, 1]], np.float32)]
+    feeds = dict(zip("ab", numbers, strict=True))
+    old = model("<float c = {0}> { y = Gemm (a, b, c) }", 9, GEMM)
+    same_bits(reference.run(old, feeds), reference.run(model("y = Gemm (a, b)", 13, GEMM), feeds))
