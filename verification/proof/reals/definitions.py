@@ -14,7 +14,7 @@ from ....facts.fact import Shape
 from ....ops.axes import ONE
 from ..terms.term import Term
 from .constants import pi, simplest
-from .field import HALF, Monomial, Real
+from .field import HALF, Exponent, Monomial, Real
 from .real_terms import FLOATS, RealTerms, defined
 
 _MINUS = Fraction(-1)
@@ -301,7 +301,7 @@ def _split(reals: RealTerms, real: Real, shape: Shape, back: int) -> list[tuple[
     field = reals.field
     parts: list[tuple[Real, Real]] = []
     for monomial, coefficient in real.monomials.items():
-        inside: list[tuple[int, Fraction]] = []
+        inside: list[tuple[int, Exponent]] = []
         for number, exponent in monomial:
             own = field.atoms[number].shape
             if own is None or (len(own) >= back and own[-back].value != 1):

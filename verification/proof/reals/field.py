@@ -18,7 +18,10 @@ from typing import Any, final
 from ....facts.fact import Shape
 from ..terms.budget import Budget
 
-Monomial = tuple[tuple[int, Fraction], ...]
+Exponent = Fraction | int
+"""Rational exponent: an int if it is whole, whose hash takes no division modulo a prime."""
+
+Monomial = tuple[tuple[int, Exponent], ...]
 """Numbers of atoms with their exponents, in the order of the numbers."""
 
 MOST_MONOMIALS = 2_000
@@ -109,7 +112,7 @@ class Field:
         if number is None:
             number = self._new(key, shape, complex(self._random.uniform(0.5, 1.5)))
             self.atoms[number].is_positive = is_positive
-        return Real({((number, Fraction(1)),): Fraction(1)})
+        return _alone(number)
 
     def add(self, *reals: Real) -> Real:
         """Sum; an atom that abbreviates it if it is long."""
@@ -136,7 +139,7 @@ class Field:
         """Quotient."""
         return self.multiply(one, self.power(other, Fraction(-1)))
 
-    def power(self, real: Real, exponent: Fraction) -> Real:
+    def power(self, real: Real, exponent: Exponent) -> Real:
         """Power with a rational exponent; of a negative base, the denominator is odd or 1."""
         if exponent.denominator == 1 and 0 <= exponent <= LONG:
             result = self.one
@@ -175,9 +178,9 @@ class Field:
         for number, exponent in common:
             key = self.atoms[number].key
             if isinstance(key, tuple) and key[0] == "exp":
-                parts.append(Real({key[1]: exponent}))
+                parts.append(Real({key[1]: Fraction(exponent)}))
             else:
-                parts.append(self.scale(self._log_atom(_alone(number)), exponent))
+                parts.append(self.scale(self._log_atom(_alone(number)), Fraction(exponent)))
         rest = self.scale(self.one if rest is None else rest, coefficient)
         if rest.number != 1:
             parts.append(self._log_atom(rest))
@@ -220,7 +223,7 @@ class Field:
     def is_zero(self, real: Real) -> bool:
         """Test a function for 0: clear the denominators, and write out the abbreviations."""
         while real.monomials:
-            least: dict[int, Fraction] = {}
+            least: dict[int, Exponent] = {}
             names = set()
             for monomial in real.monomials:
                 for number, exponent in monomial:
@@ -241,7 +244,8 @@ class Field:
 
     def identify(self, real: Real) -> int:
         """Number of a function: equal functions have the same. A few equal ones may be missed."""
-        exact = frozenset(real.monomials.items())
+        items = real.monomials.items()
+        exact = frozenset([(m, c.numerator, c.denominator) for m, c in items])
         number = self._identified.get(exact)
         if number is None:
             value = self.value(real)
@@ -278,7 +282,8 @@ class Field:
         total: dict[Monomial, Fraction] = {}
         for real in reals:
             for monomial, coefficient in real.monomials.items():
-                total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+                before = total.get(monomial)
+                total[monomial] = coefficient if before is None else before + coefficient
         return self._limited({m: c for m, c in total.items() if c})
 
     def _limited(self, monomials: Mapping[Monomial, Fraction]) -> Real:
@@ -295,25 +300,26 @@ class Field:
             for b, d in other.monomials.items():
                 exponents = dict(a)
                 for number, exponent in b:
-                    exponents[number] = exponents.get(number, Fraction(0)) + exponent
+                    exponents[number] = _whole(exponents.get(number, 0) + exponent)
                 if self._needs_expansion(exponents):
                     parts.append(self.scale(self._normal(exponents.items()), c * d))
                 else:
                     monomial = tuple(sorted([(n, e) for n, e in exponents.items() if e]))
-                    plain[monomial] = plain.get(monomial, Fraction(0)) + c * d
+                    before = plain.get(monomial)
+                    plain[monomial] = c * d if before is None else before + c * d
             if len(plain) + len(parts) > MOST_MONOMIALS:
                 raise TooLongError
         return self._sum([Real(plain), *parts])
 
-    def _needs_expansion(self, exponents: Mapping[int, Fraction]) -> bool:
+    def _needs_expansion(self, exponents: Mapping[int, Exponent]) -> bool:
         return any(
             exponent >= 1 and self.atoms[number].root is not None and not self.atoms[number].is_name
             for number, exponent in exponents.items()
         )
 
-    def _normal(self, exponents: Iterable[tuple[int, Fraction]]) -> Real:
+    def _normal(self, exponents: Iterable[tuple[int, Exponent]]) -> Real:
         """Product of powers of atoms, with roots in the place of their positive powers."""
-        rest: list[tuple[int, Fraction]] = []
+        rest: list[tuple[int, Exponent]] = []
         result = self.one
         for number, exponent in exponents:
             root = self.atoms[number].root
@@ -322,7 +328,7 @@ class Field:
                     result = self._product(result, root)
                 exponent -= int(exponent)
             if exponent:
-                rest.append((number, exponent))
+                rest.append((number, _whole(exponent)))
         return self._product(result, Real({tuple(sorted(rest)): Fraction(1)})) if rest else result
 
     def _short(self, real: Real) -> Real:
@@ -331,7 +337,7 @@ class Field:
             return real
         coefficient = real.monomials[min(real.monomials)]
         number = self._root(self.scale(real, 1 / coefficient), is_name=True)
-        return Real({((number, Fraction(1)),): coefficient})
+        return Real({((number, 1),): coefficient})
 
     def _root(self, real: Real, is_name: bool = False) -> int:
         """Number of the atom that stands for a sum."""
@@ -345,7 +351,7 @@ class Field:
             self.atoms[number].root, self.atoms[number].is_name = real, is_name
         return number
 
-    def _content(self, real: Real, exponent: Fraction) -> tuple[Fraction, Monomial, Real | None]:
+    def _content(self, real: Real, exponent: Exponent) -> tuple[Fraction, Monomial, Real | None]:
         """Number and product of atoms that all monomials share, and what remains; None for 1. A
         root takes out positive factors only."""
         whole = exponent.denominator == 1
@@ -369,7 +375,7 @@ class Field:
         rest = self._product(real, inverse)
         return coefficient, product, None if rest.number == 1 else rest
 
-    def _number_power(self, base: Fraction, exponent: Fraction) -> Real:
+    def _number_power(self, base: Fraction, exponent: Exponent) -> Real:
         """Power of a number: that of each prime by itself."""
         if exponent.denominator == 1:
             return self.number(base**exponent.numerator)
@@ -388,7 +394,7 @@ class Field:
         parts = []
         for monomial, coefficient in real.monomials.items():
             exponents = dict(monomial)
-            exponent = exponents.pop(number, Fraction(0))
+            exponent = exponents.pop(number, 0)
             part = Real({tuple(sorted(exponents.items())): coefficient})
             for _ in range(int(exponent)):
                 part = self._product(part, root)
@@ -399,7 +405,11 @@ class Field:
 
 
 def _alone(number: int) -> Real:
-    return Real({((number, Fraction(1)),): Fraction(1)})
+    return Real({((number, 1),): Fraction(1)})
+
+
+def _whole(exponent: Exponent) -> Exponent:
+    return exponent.numerator if exponent.denominator == 1 else exponent
 
 
 def broadcast_shape(shapes: Iterable[Shape | None]) -> Shape | None:
