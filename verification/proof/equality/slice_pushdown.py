@@ -18,7 +18,11 @@ from ..terms.term import Term
 from ..terms.term_manager import LATE_RULES, Terms
 from .substitution import instantiate_scan_output, unrolled
 
-Steps = Generator["tuple[Term, int, Dimension, Dimension]", Term, Term]
+Slice = tuple[Term, int, Dimension, Dimension]
+"""Term, axis, start and size."""
+
+Steps = Generator[Slice, Term, Term]
+"""Rule: it requests slices of operands and returns a term."""
 
 
 class SlicePushdown:
@@ -38,41 +42,51 @@ class SlicePushdown:
     ) -> None:
         self._terms = terms
         self._open = open_term
-        self._known: dict[tuple[Term, int, Dimension, Dimension], Term] = {}
+        self._known: dict[Slice, Term] = {}
         self._settled: dict[Term, Term] = {}
         self.chosen: set[str] = set()
 
     def of(self, term: Term, axis: int, start: Dimension, size: Dimension) -> Term:
-        """Slice of a term, pushed down as far as rules apply; without recursion."""
-        memo = self._known
-        first = (term, axis, start, size)
-        running: list[tuple[tuple[Term, int, Dimension, Dimension], Steps]] = []
-        key, answer = first, memo.get(first)
-        while answer is None or running:
-            if answer is None:
-                self._terms.budget.step()
-                running.append((key, self._steps(*key)))
-                request = next_of(running[-1][1], None)
-            else:
-                request = next_of(running[-1][1], answer)
-            if isinstance(request, Term):
-                finished, _ = running.pop()
-                memo[finished] = answer = request
-                if self._terms.trace is not None:
-                    self._terms.trace.came(answer, finished[0])
-            else:
-                key, answer = request, memo.get(request)
-        return answer
+        """Slice of a term, pushed down as far as rules apply."""
+        key = term, axis, start, size
+        return self._known.get(key) or self._run(_request(key))
 
     def settled(self, term: Term) -> Term:
         """Normal form for the comparison. The outermost slice is pushed down, and leading unit axes
         become a view."""
+        return self._settled.get(term) or self._run(self._form(term))
+
+    def _run(self, steps: Steps) -> Term:
+        """Result of a generator that requests slices; without recursion."""
+        memo, answer = self._known, None
+        running: list[tuple[Slice | None, Steps]] = [(None, steps)]
+        while running:
+            key, top = running[-1]
+            request = next_of(top, answer)
+            if not isinstance(request, Term):
+                answer = memo.get(request)
+                if answer is None:
+                    self._terms.budget.step()
+                    running.append((request, self._steps(*request)))
+                continue
+            running.pop()
+            answer = request
+            if key is not None:
+                memo[key] = answer
+                if self._terms.trace is not None:
+                    self._terms.trace.came(answer, key[0])
+        assert answer is not None
+        return answer
+
+    def _form(self, term: Term) -> Steps:
+        """Generator of a normal form, cached."""
         form = self._settled.get(term)
         if form is None:
-            form = self._settled[term] = self._settle(term)
+            form = self._settled[term] = yield from self._settle(term)
         return form
 
-    def _settle(self, term: Term) -> Term:
+    def _settle(self, term: Term) -> Steps:
+        """Generator of a normal form."""
         opened = self._open(term)
         if opened is not None:
             return opened
@@ -83,16 +97,13 @@ class SlicePushdown:
             results = late(self._terms, term.head, term.args) or ()
             result = results[term.index] if term.index < len(results) else None
             return term if result is None else result
-        if term.head.name == "view":
-            below = term.args[0]
-            assert below is not None
-            inner = self.settled(below)
-            return term if inner is below else self._terms.view(inner, term.shape)
-        if term.head.name != "narrow":
+        below = term.args[0] if term.head.name in ("narrow", "view") else None
+        if below is None:
             return term
-        x, start, size = term.args
-        assert x is not None and start is not None and size is not None
-        return self.of(x, term.head.key, element(start.fact), element(size.fact))
+        if term.head.name == "narrow":
+            return (yield below, term.head.key, *_place(term))
+        inner = yield from self._form(below)  # which is no view
+        return term if inner is below else self._terms.view(inner, term.shape)
 
     def reshaped(self, term: Term) -> set[str]:
         """Operator that `settled` applies in another shape, if that may be another kernel. An
@@ -105,7 +116,7 @@ class SlicePushdown:
         return {term.head.name}
 
     def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
-        """Generator that requests slices of operands and returns the slice."""
+        """Generator of a slice."""
         part = self._terms.narrow(x, axis, start, size)
         if part.head.name != "narrow":
             return part
@@ -113,9 +124,10 @@ class SlicePushdown:
         below = part.args[0]
         assert below is not None
         if below is not x:  # a slice of a slice, or a slice along an earlier axis
-            return (yield self.settled(below), part.head.key, *_place(part))
+            moved = yield from self._form(below)
+            return (yield moved, part.head.key, *_place(part))
         if x.head.name == "narrow":  # along an earlier axis, which may be pushed down
-            moved = self.settled(x)
+            moved = yield from self._form(x)
             return part if moved is x else (yield moved, axis, start, size)
         return (yield from self._of_head(x, axis, start, size, part))
 
@@ -209,7 +221,11 @@ class SlicePushdown:
         return self._terms.sizes(numbers, x.fact.elem_type)
 
 
-def next_of(steps: Steps, answer: Term | None) -> Term | tuple[Term, int, Dimension, Dimension]:
+def _request(key: Slice) -> Steps:
+    return (yield key)
+
+
+def next_of(steps: Steps, answer: Term | None) -> Term | Slice:
     """Next request of a rule, or its result."""
     try:
         return next(steps) if answer is None else steps.send(answer)

@@ -20,8 +20,6 @@ from ..terms.constants import present
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
-_DEPTH = 16
-"""Depth of operands that are visited for the bounds of integers."""
 _NESTED = 4
 """Limit of substitutions for trip counts that depend on other loops."""
 _SAME_ELEMENTS = ("view", "narrow", "reversed")
@@ -116,42 +114,58 @@ class Safety:
         scalars = all(arg is not None and arg.fact.shape == () for arg in args)
         return scalars and step is not None and bool(step.numpy().all())
 
-    def known(self, term: Term, depth: int = _DEPTH) -> Known:
-        """Fact of a term with the bounds of its elements."""
-        answer = self._bounds.get(term)
-        if answer is None:
-            answer = self._found(term, depth)
-            if depth == _DEPTH:
-                self._bounds[term] = answer
-        return answer
+    def known(self, root: Term) -> Known:
+        """Fact of a term with the bounds of its elements; without recursion."""
+        memo, stack = self._bounds, [root]
+        while stack:
+            term = stack[-1]
+            waiting = [] if term in memo else [t for t in self._operands(term) if t not in memo]
+            if waiting:
+                stack += waiting
+                continue
+            stack.pop()
+            if term not in memo:
+                self._terms.budget.step()
+                memo[term] = self._found(term)
+        return memo[root]
 
-    def _found(self, term: Term, depth: int) -> Known:
+    def _operands(self, term: Term) -> Sequence[Term]:
+        """Terms whose bounds those of a term follow from."""
+        name, fact = term.head.name, term.fact
+        if fact.content is not None or fact.elem_type not in INTEGER_BITS:
+            return ()
+        if id(fact) in self._terms.facts.empty:
+            return ()
+        if name == "stacked":
+            return term.head.parts[:1]
+        args = term.args
+        if name in _SAME_ELEMENTS:
+            args = args[:1]
+        elif name == "choose":
+            args = args[1:]
+        elif term.head.op is None or not rules_of(term.head.op).defines(OperatorRules.bounds):
+            return ()
+        return [arg for arg in args if arg is not None]
+
+    def _found(self, term: Term) -> Known:
         if id(term.fact) in self._terms.facts.empty:
             return Known(term.fact, _OF_NOTHING)
         if term.fact.content is not None:
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
-        if not depth or term.fact.elem_type not in INTEGER_BITS:
-            return known(term.fact)
-        return known(term.fact, self._of_head(term, depth - 1))
+        operands = self._operands(term)
+        return known(term.fact, self._of_head(term, operands) if operands else None)
 
-    def _of_head(self, term: Term, depth: int) -> Bounds | None:
+    def _of_head(self, term: Term, operands: Sequence[Term]) -> Bounds | None:
         """Bounds of the outputs of a head, from those of its operands."""
-        name, args = term.head.name, term.args
-        if name in _SAME_ELEMENTS and args[0] is not None:
-            return self.known(args[0], depth).bounds
-        if name == "stacked":
-            return self.known(term.head.parts[0], depth).bounds
-        if name == "choose" and args[1] is not None and args[2] is not None:
-            return join(self.known(args[1], depth).bounds, self.known(args[2], depth).bounds)
+        memo, name = self._bounds, term.head.name
+        if name == "choose":
+            return join(memo[operands[0]].bounds, memo[operands[1]].bounds)
         if term.head.op is None:
-            return None
-        rules = rules_of(term.head.op)
-        if not rules.defines(OperatorRules.bounds):
-            return None
-        operands = [Known(UNKNOWN) if arg is None else self.known(arg, depth) for arg in args]
-        node = self._terms.facts.node(term.head, args, {}, term.index + 1)
-        bounds = rules.bounds(node, operands)
+            return memo[operands[0]].bounds
+        facts = [Known(UNKNOWN) if arg is None else memo[arg] for arg in term.args]
+        node = self._terms.facts.node(term.head, term.args, {}, term.index + 1)
+        bounds = rules_of(term.head.op).bounds(node, facts)
         return bounds[term.index] if term.index < len(bounds) else None
 
     def _of_content(self, term: Term) -> Bounds | None:

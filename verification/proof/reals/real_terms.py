@@ -44,6 +44,10 @@ _EVEN = frozenset(["Abs", "Cos", "Cosh"])
 READS_BITS = ("BitCast",)
 """Operators whose result is no function of real numbers."""
 
+_STRUCTURE = "structure"
+"""Kind of the key of a term that is no float tensor: a number, since nested keys are as long as a
+term written out."""
+
 _LEAVES = ("recurrence", "drawn", *READS_BITS)
 """Heads whose terms are equal only if they are one: they bind variables, draw, or read bits."""
 
@@ -104,6 +108,7 @@ class RealTerms:
         self._reals: dict[Term, Real] = {}
         self._keys: dict[Term, Hashable] = {}
         self._constants: dict[int, Array] = {}
+        self._structures: dict[Hashable, int] = {}
 
     def equal(self, one: Term, other: Term) -> bool:
         """Test whether two terms are equal over the reals."""
@@ -206,7 +211,8 @@ class RealTerms:
         if not args:
             return term
         keys = tuple([None if a is None else self._keys[a] for a in args])
-        return term.head, term.index, keys, term.fact.shape
+        structure = term.head, term.index, keys, term.fact.shape
+        return _STRUCTURE, self._structures.setdefault(structure, len(self._structures))
 
     def _real(self, term: Term) -> Real:
         constant = self._constant(term)

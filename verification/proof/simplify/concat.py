@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 from ....facts.fact import element
 from ....ops.axes import ONE
-from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, rule
+from ..terms.term import Args, Head, Term, rank_of
+from ..terms.term_manager import Terms, late_rule, rule
 from .padding import match_padding
 from .sequences import elements_of, rows_of
+
+_MOST_INLINED = 32
+"""Number of pieces up to which a Concat in a Concat is written out at once."""
 
 
 @rule("Concat", constants=True)
 def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Drop empty pieces of Concat, flatten nested ones and merge adjacent slices."""
+    """Drop empty pieces of Concat, flatten short nested ones and merge adjacent slices."""
     pieces = [piece for piece in args if piece is not None]
     ranks = {len(p.fact.shape) for p in pieces if p.fact.shape is not None}
     if len(ranks) != 1 or 0 in ranks:
@@ -37,11 +40,8 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 def _merge(terms: Terms, pieces: Sequence[Term], axis: int, rank: int) -> list[Term]:
     flat: list[Term] = []
     for piece in pieces:
-        inner = [p for p in piece.args if p is not None]
-        same = piece.is_op("Concat") and piece.head.attribute("axis") == axis
-        # A Concat of pieces that do not fit fails; it is no concern of the outer one.
-        same = same and all(p.fact.shape is None or len(p.fact.shape) == rank for p in inner)
-        flat.extend(inner if same else [piece])
+        short = len(piece.args) <= _MOST_INLINED
+        flat.extend(piece.operands if short and _is_nested(piece, axis, rank) else [piece])
     shapes = [piece.fact.shape for piece in flat]
     full = [p for p, s in zip(flat, shapes, strict=True) if s is None or s[axis].value != 0]
     joined: list[Term] = []
@@ -52,6 +52,32 @@ def _merge(terms: Terms, pieces: Sequence[Term], axis: int, rank: int) -> list[T
         else:
             joined[-1] = both
     return joined
+
+
+def _is_nested(piece: Term, axis: int, rank: int) -> bool:
+    """Test whether a piece is a Concat along the same axis. A Concat of pieces that do not fit
+    fails; it is no concern of the outer one."""
+    if not piece.is_op("Concat") or piece.head.attribute("axis") != axis:
+        return False
+    return all(p.fact.shape is None or len(p.fact.shape) == rank for p in piece.operands)
+
+
+@late_rule("Concat")
+def flat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Write out long Concats in a Concat. They are nested until then, so that a chain of them takes
+    linear time."""
+    axis, rank = head.attribute("axis"), rank_of(args[0])
+    operands = [piece for piece in args if piece is not None]
+    if rank is None or not any(_is_nested(piece, axis, rank) for piece in operands):
+        return None
+    pieces, stack = [], operands[::-1]
+    while stack:
+        piece = stack.pop()
+        if _is_nested(piece, axis, rank):
+            stack += piece.operands[::-1]
+        else:
+            pieces.append(piece)
+    return terms.apply(head, tuple(pieces))
 
 
 def _side_by_side(terms: Terms, one: Term, two: Term, axis: int) -> Term | None:

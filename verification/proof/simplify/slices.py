@@ -134,34 +134,60 @@ def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
 
 
 def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term | None:
-    """Slice of a Concat of pieces of known sizes."""
-    ends = terms.ends_of(x, axis)
-    if ends is None or start.value is None or size.value is None:
+    """Slice of a Concat of pieces of known sizes; without recursion into Concats in it."""
+    if terms.ends_of(x, axis) is None or start.value is None or size.value is None:
         return _of_one_piece(terms, x, axis, start, size)
-    begin, end = start.value, start.value + size.value
-    first = bisect.bisect_right(ends, begin)
-    pieces, place = [], ends[first - 1] if first else 0
-    for piece, behind in zip(x.operands[first:], ends[first:], strict=True):
-        if place >= end:
-            break
-        low, high = max(begin, place), min(end, behind)
-        pieces.append(terms.narrow(piece, axis, low - place, high - low))
-        place = behind
+    pieces: list[Term] = []
+    stack = [(x, start.value, start.value + size.value)]
+    while stack:
+        piece, low, high = stack.pop()
+        ends = terms.ends_of(piece, axis) if _joins(piece, axis) else None
+        if ends is None or (low == 0 and high == ends[-1]):
+            pieces.append(terms.narrow(piece, axis, low, high - low))
+        else:
+            stack += reversed(_overlaps(piece, ends, low, high))
     if not pieces:
         return None
     return pieces[0] if len(pieces) == 1 else terms.rebuild(x, tuple(pieces))
+
+
+def _joins(x: Term, axis: int) -> bool:
+    return x.is_op("Concat") and x.head.attribute("axis") == axis
+
+
+def _overlaps(x: Term, ends: Sequence[int], low: int, high: int) -> list[tuple[Term, int, int]]:
+    """Pieces of a Concat in a range, each with its own range in it."""
+    first = bisect.bisect_right(ends, low)
+    parts, place = [], ends[first - 1] if first else 0
+    for piece, end in zip(x.operands[first:], ends[first:], strict=True):
+        if place >= high:
+            break
+        parts.append((piece, max(low, place) - place, min(high, end) - place))
+        place = end
+    return parts
 
 
 def _of_one_piece(
     terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension
 ) -> Term | None:
     """Slice of a Concat that certainly lies in one piece."""
+    part, inner = None, _piece_at(terms, x, axis, start, size)
+    while inner is not None:
+        part, start = inner
+        inner = _piece_at(terms, part, axis, start, size) if _joins(part, axis) else None
+    return None if part is None else terms.narrow(part, axis, start, size)
+
+
+def _piece_at(
+    terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension
+) -> tuple[Term, Dimension] | None:
+    """Piece of a Concat that certainly holds a range, and its start in there."""
     for piece in x.operands:
         length = None if piece.fact.shape is None else piece.fact.shape[axis]
         if length is None:
             return None
         if is_part(terms, start, size, length):
-            return terms.narrow(piece, axis, start, size)
+            return piece, start
         if not is_index(terms, start - length, length):
             return None
         start = start - length
