@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from .targets import TargetError
     from .verification import prove, verify
     from .verification.certificate import Certificate, CertificateError
+    from .verification.counterexample import Counterexample
     from .verification.mismatch import MismatchError, NotVerifiedError, NotVerifiedWarning
-    from .verification.proof.result import Proof
+    from .verification.proof.result import Condition, Proof
     from .verification.runs.options import VerifyError
     from .verification.runs.sample_shapes import SampleShapeError
     from .verification.runs.verdict import Verdict
@@ -49,8 +50,10 @@ __all__ = [
     "BindingError",
     "Certificate",
     "CertificateError",
+    "Condition",
     "Construct",
     "ConversionError",
+    "Counterexample",
     "EmissionError",
     "Error",
     "EvaluationError",
@@ -122,8 +125,9 @@ _HOMES = {
         ".targets": "TargetError",
         ".verification": "prove verify",
         ".verification.certificate": "Certificate CertificateError",
+        ".verification.counterexample": "Counterexample",
         ".verification.mismatch": "MismatchError NotVerifiedError NotVerifiedWarning",
-        ".verification.proof.result": "Proof",
+        ".verification.proof.result": "Condition Proof",
         ".verification.runs.options": "VerifyError",
         ".verification.runs.sample_shapes": "SampleShapeError",
         ".verification.runs.verdict": "Verdict",

@@ -183,6 +183,11 @@ class ComparisonArguments:
         parser=parsing.number(above=True),
     )
 
+    def tolerances(self) -> list[str]:
+        """Return the tolerances as they were given."""
+        pairs = (("--rtol", self.rtol), ("--atol", self.atol))
+        return [word for name, x in pairs if x is not None for word in (name, str(x))]
+
     def options(self, prove: bool | None, **more: Any) -> VerifyOptions:
         """Return the options of a verification.
 

@@ -23,6 +23,7 @@ from .arguments import (
     demanded,
     grouped,
 )
+from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_targets
@@ -30,6 +31,7 @@ from .options import argument, flag, option, verifying, whole
 from .parsing import Given, contents
 from .piping import Command, read_model
 from .printing import logged
+from .proving import prove
 from .rerun_command import command_again
 from .rewrite_session import Session
 
@@ -125,6 +127,8 @@ def verify(
     sizes: list[Given] | None = shared.DIM,
     max_input_size: int | None = shared.MAX_INPUT_SIZE,
     max_memory: int | None = shared.MAX_MEMORY,
+    counterexample: Path | None = shared.COUNTEREXAMPLE,
+    force: bool = shared.FORCE,
     as_json: bool = shared.JSON,
     quiet: bool = shared.QUIET,
 ) -> int:
@@ -137,6 +141,7 @@ def verify(
     from ..verification import compare
 
     interrupts.raise_from_now_on()
+    require_folder(counterexample, force)
     with report.progress("verifying", quiet=as_json or quiet) as progress:
         original = read_model(before, max_input_size)
         rewritten = read_model(after, max_input_size)
@@ -154,14 +159,25 @@ def verify(
         options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
         if record is not None and record.proof.equality is not None:
             options = dataclasses.replace(options, equality=record.proof.equality)
-        verdict = compare(original, rewritten, options, bound=bound, on_progress=progress)
+        is_drawn = counterexample is not None or options.feeds is None
+        verdict = compare(
+            original, rewritten, options, bound=bound, on_progress=progress, minimized=is_drawn
+        )
     if record is not None and not verdict.differs:
         record.require_proof(verdict.proof)
     code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
     failure = [f"{verdict.status}: {verdict.reason}"] if code else []
+    place = None
+    if counterexample is not None and verdict.feeds is not None:
+        tolerances = comparison.tolerances()
+        subject = (before, after), original, verdict.feeds, verdict.difference, bound, tolerances
+        place = write_counterexample(counterexample, *subject, force=force)
 
     def show() -> None:
-        report.show_result(verdict.to_dict, verdict.blocks(), as_json, code, failure)
+        blocks = [*verdict.blocks(), *folder_blocks(counterexample, place, verdict.equal)]
+        report.show_result(
+            lambda: with_folder(verdict.to_dict(), place), blocks, as_json, code, failure
+        )
 
     return finish(code, show, product=True)
 
@@ -245,6 +261,7 @@ def inspect(
     return finish(0, show, product=True)
 
 
+_command(prove)
 _command(diff)
 _command(list_targets, "targets")
 _command(list_passes, "passes")

@@ -97,6 +97,12 @@ PROVE = verifying(
     " and compared.",
     "--prove/--no-prove",
 )
+COUNTEREXAMPLE = verifying(
+    "Write an input on which the outputs differ, minimized, into FOLDER, in the layout of ONNX's"
+    " tests, with a README of how to see it.",
+    "--counterexample",
+    metavar="FOLDER",
+)
 REPORT = option(
     "Also write an HTML page that shows both models, the rewrites, and the fate of each node.",
     "--report",

@@ -52,6 +52,7 @@ def prove(
     sample_shapes: SampleShapes | None = None,
     dims: Dims | None = None,
     timeout: float = _SEARCH_TIMEOUT,
+    on_progress: OnProgress = silent,
 ) -> Proof:
     """Prove that two models have equal outputs for every input.
 
@@ -63,13 +64,16 @@ def prove(
             names the shapes that only the rewrite declares.
         base_dir: the folder of the external data of models given in memory.
         search: where there is no proof, run both models on a few random inputs; the status is
-            "refuted" where outputs differ on one of them, and `feeds` holds it.
+            "refuted" where outputs differ on one of them, and `feeds` holds it, minimized. Else
+            try sizes and values of inputs; `conditions` holds those under which there is a proof.
         equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
             alike ("values"), or if floats were real numbers ("reals"). Models that are equal over
             the reals only are not refuted by an input on which rounding tells them apart.
-        sample_shapes: shapes of these inputs, None for a dimension of any size.
-        dims: sizes of named dimensions of these inputs: `{"T": 6}`.
+        sample_shapes: shapes of inputs, None for a dimension of any size. Without a proof for every
+            size, the claim is about inputs of these shapes, and so are the random ones.
+        dims: the same as sizes of named dimensions: `{"T": 6}`.
         timeout: seconds that each run of the search may take.
+        on_progress: progress callback: stage, text, number done, total.
 
     Returns:
         the proof, with status "proved", "refuted" or "open"; it is true only if "proved". Its
@@ -89,23 +93,19 @@ def prove(
     start = time.perf_counter()
     before, after = read(before), read(after)
     options = with_sample_shapes(before, options, bound or ())
-    proof = decide(before, after, bound=bound, shapes=shapes, base_dir=base_dir, equality=equality)
+    subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
+    subject["equality"] = equality
+    on_progress("proving", "all inputs", 0, 0)
+    proof = decide(before, after, **subject)
+    if proof.status == "open" and options.sample_shapes:
+        proof = decide(before, after, **subject, sizes=options.sample_shapes)
     if proof.status == "open" and search:
-        from .runs.verify import run
+        from .refutation import Search
 
-        verdict = run(before, after, options, bound=bound, base_dir=base_dir)
-        differences = "; ".join(str(o) for o in verdict.outputs if o.status == "different")
-        if verdict.status == "different" and proof.equality == "reals":
-            reason = f"{EQUAL['reals']}, not bit for bit: {differences or verdict.reason}"
-            proof = dataclasses.replace(proof, reason=reason, feeds=verdict.feeds)
-        elif verdict.status == "different" and verdict.feeds is not None:
-            proof = dataclasses.replace(
-                proof,
-                status="refuted",
-                reason=differences or verdict.reason,
-                feeds=verdict.feeds,
-                needed="",
-            )
+        inquiry = Search(before, after, options, bound or {}, base_dir, on_progress)
+        proof = inquiry.refuted(proof)
+        if proof.status == "open":
+            proof = inquiry.with_conditions(proof)
     return dataclasses.replace(proof, seconds=time.perf_counter() - start)
 
 
@@ -191,7 +191,8 @@ def verify(
         equality,
     )
     subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
-    return compare(before, after, options, **subject, workers=workers, on_progress=on_progress)
+    shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
+    return compare(before, after, options, **subject, **shared, minimized=feeds is None)
 
 
 def compare(
@@ -206,6 +207,7 @@ def compare(
     on_progress: OnProgress = silent,
     loaded: bool = False,
     exactness: Equality = "bits",
+    minimized: bool = False,
 ) -> Verdict:
     """Compare two models: `verify` with its options in one object.
 
@@ -214,6 +216,7 @@ def compare(
             again.
         exactness: notion of equality that the rewrite claims; it is proved unless the options name
             another one.
+        minimized: whether to shrink an input on which outputs differ.
     """
     start = time.perf_counter()
     before, after = read(before), read(after)
@@ -249,6 +252,7 @@ def compare(
             from .runs.verify import run
 
             shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
+            shared["minimized"] = minimized
             verdict = run(before, after, options, bound=bound, base_dir=base_dir, **shared)
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)
             if proof is not None:

@@ -13,6 +13,6 @@ from . import control_flow as control_flow
 from . import definitions as definitions
 from . import simplify as simplify
 from .prove import prove
-from .result import Proof
+from .result import Condition, Proof
 
-__all__ = ["Proof", "prove"]
+__all__ = ["Condition", "Proof", "prove"]

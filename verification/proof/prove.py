@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
@@ -35,14 +36,20 @@ from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
 from .execution.compile_graph import Compiler, Operation, subgraphs_of
-from .execution.inputs import input_terms, narrower, overridable, require_same_defaults
+from .execution.inputs import (
+    conditions_of,
+    input_terms,
+    narrower,
+    overridable,
+    require_same_defaults,
+)
 from .execution.node_checker import InvalidError
 from .execution.obligations import Log
 from .execution.symbolic_execution import Execution, TracedExecution
 from .explanation import needed, places, users
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
-from .result import Proof
+from .result import Condition, Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.exact_operators import assumptions_of
@@ -79,6 +86,9 @@ _TWIN = (
 """Missing rule where a node of the rewrite may fail."""
 
 
+InputSizes = Mapping[str, Sequence["int | None"]]
+
+
 @paused_collector
 def prove(
     before: ModelSource,
@@ -86,6 +96,7 @@ def prove(
     *,
     bound: Mapping[str, Any] | None = None,
     shapes: Mapping[str, Sequence[int | None]] | None = None,
+    sizes: Mapping[str, Sequence[int | None]] | None = None,
     base_dir: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
     equality: Equality = "bits",
@@ -101,8 +112,9 @@ def prove(
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
         bound: values of inputs that the rewrite no longer has.
-        shapes: sizes that the caller fixed, by input, None for one that is open; the claim is about
-            inputs of these sizes.
+        shapes: sizes that the caller fixed, by input, None for one that is open; the rewrite may
+            declare them.
+        sizes: sizes of the inputs that the claim is about, in the same form; the claim names them.
         base_dir: the folder of the external data of models given in memory.
         budget: limit of what the proof may cost.
         equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
@@ -120,7 +132,7 @@ def prove(
     start = time.perf_counter()
     # The passes have spent nothing of this budget, so that an answer is always the same.
     with governed(anew=True):
-        fixed = bound or {}, shapes or {}
+        fixed = bound or {}, shapes or {}, sizes or {}
         sources = read(before), read(after)
         protos = messages or [to_proto(source) for source in sources]
         sides = [
@@ -168,10 +180,10 @@ class _Question:
     def __init__(
         self,
         sides: Sequence[_Side],
-        fixed: tuple[Mapping[str, Any], Mapping[str, Sequence[int | None]]],
+        fixed: tuple[Mapping[str, Any], InputSizes, InputSizes],
         budget: Budget,
     ) -> None:
-        bound, self.shapes = fixed
+        bound, self.shapes, self.sizes = fixed
         self.sides = sides
         self.protos = [side.proto for side in sides]
         self.element_types = [ElementTypes(proto) for proto in self.protos]
@@ -184,7 +196,8 @@ class _Question:
         self.whole = dataclasses.replace(budget)
         self.spent = 0
         self.notion: Equality = "bits"
-        self.is_comparable = False
+        self.is_comparable = self.has_two_readings = False
+        self.iterating = frozenset[Dimension]()
         self.trace: Trace | None = None
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
@@ -281,7 +294,9 @@ class _Question:
     def _attempt(self) -> Proof | Mismatch | UndefinedError:
         """Comparison of the models: a proof, the first mismatch, or a node that may fail."""
         self.used: set[str] = set()
-        self.assumptions = narrower(self.protos[0], self.protos[1], self.bound, self.shapes)
+        before, after = self.protos
+        self.assumptions = narrower(before, after, self.bound, {**self.shapes, **self.sizes})
+        self.assumptions |= conditions_of(before, self.sizes)
         begin = self.budget.steps
         try:
             counts = self._all_readings()
@@ -292,7 +307,8 @@ class _Question:
         except RecursionError:
             return Proof("open", "values are nested too deeply to be compared")
         except (OpenError, LoadError) as error:  # LoadError: unreadable data
-            return Proof("open", str(error), tuple(sorted(self.used)))
+            rules = tuple(sorted(self.used))
+            return Proof("open", str(error), rules, conditions=self._conditions())
         finally:
             self.spent = begin - self.budget.steps
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
@@ -315,7 +331,17 @@ class _Question:
             first, paths = (shown(one), shown(other)), places(self.trace, one, other, compared)
             rule = needed(one, other, users(one, other, compared))
         rules = tuple(sorted(self.used))
-        return Proof("open", str(error), rules, first=first, paths=paths, needed=rule)
+        answer = Proof("open", str(error), rules, first=first, paths=paths, needed=rule)
+        return dataclasses.replace(answer, conditions=self._conditions())
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        """Condition that holds if all but a case without iterations is proved."""
+        if not self.iterating or self.has_two_readings or self.notion != "bits":
+            return ()
+        sizes = sorted(map(str, self.iterating))
+        if all(re.fullmatch(r"[\w +*()-]+", size, re.ASCII) for size in sizes):
+            return (Condition(" and ".join(f"{size} is 1 or more" for size in sizes)),)
+        return (Condition("each loop has an iteration"),)
 
     def _all_readings(self) -> dict[str, int]:
         """Comparison in both readings of a Loop without a condition input. The specification
@@ -341,6 +367,7 @@ class _Question:
         first: dict[str, int] | None = None
         failure: Mismatch | UndefinedError | None = None
         waiting: list[dict[str, Dimension]] = [{}]
+        self.iterating = frozenset[Dimension]()
         for _ in range(MOST_CASES):
             sizes = waiting.pop()
             try:
@@ -352,7 +379,10 @@ class _Question:
                     raise failure from None
                 waiting += [sizes | case for case in (none_of(name), some_of(name))]
                 continue
-            first = counts if first is None else first
+            if first is None:
+                first, numbers = counts, [size.value for size in sizes.values()]
+                iterating = {*map(Dimension.symbol, sizes), *positive}
+                self.iterating = frozenset(iterating if numbers.count(None) == len(sizes) else ())
             waiting += [
                 sizes | size_without_iteration(trips) for trips in sorted(positive, key=str)
             ]
@@ -373,7 +403,8 @@ class _Question:
         terms.key_of = key_of if self.places is None else self.places.key_of
         self.operations: dict[Hashable, Operation] = {}
         try:
-            inputs = input_terms(terms, self.protos[0], self.protos[1], self.bound)
+            before, after = self.protos
+            inputs = input_terms(terms, before, after, self.bound, self.sizes)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}
             self.folded: list[set[tuple[Head, Args]]] = []
             (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from ...display import Block, Code, Line, as_html, time_of
 from ...facts.notions import EQUAL, Equality
+from ...runtimes.value_text import text_of
 from .terms.exact_operators import FOLDED, LONGER, OF_ROWS
 
 Status = Literal["proved", "refuted", "open"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """A condition under which an open question is decided: it is proved then.
+
+    Attributes:
+        text: the condition in words, to stand after "if".
+        options: the options of `straightline prove` that state it; none for some.
+        arguments: the same as arguments of `straightline.prove`.
+    """
+
+    text: str
+    options: tuple[str, ...] = ()
+    arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +44,8 @@ class Proof:
         first: if not proved, the first terms that differ, as ONNX text.
         paths: the nodes of both models that these come from, with the nodes around them.
         needed: if open, the rule that would make these equal, in words.
-        feeds: if refuted by an input, that input.
+        conditions: if open, conditions under which it is proved; each was tried.
+        feeds: an input on which the outputs differ, minimized, if there is one.
         equality: the strongest notion that was proved: "bits"; "values", where -0.0 and 0.0 are
             alike; "reals", if floats were real numbers; None if none was.
         seconds: time spent.
@@ -42,6 +59,7 @@ class Proof:
     first: tuple[str, str] | None = None
     paths: tuple[str, str] | None = None
     needed: str = ""
+    conditions: tuple[Condition, ...] = ()
     feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
     equality: Equality | None = None
     seconds: float = 0.0
@@ -62,23 +80,33 @@ class Proof:
         pairs = zip(("before", "after"), self.paths or ("", ""), strict=True)
         return [f"{side}, {path}" if path else side for side, path in pairs]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Fields as JSON types, without the input that refutes."""
-        fields = dataclasses.asdict(dataclasses.replace(self, feeds=None))
-        del fields["feeds"]
-        return {"proved": self.proved, **fields}
+    def _input(self) -> list[str]:
+        """The input on which the outputs differ, a line for each value."""
+        return [f"on {name} = {text_of(value)}" for name, value in (self.feeds or {}).items()]
 
-    def blocks(self) -> Iterator[Block]:
-        """Display blocks for people."""
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as JSON types; the values of the input as text."""
+        fields = dataclasses.asdict(dataclasses.replace(self, feeds=None))
+        feeds = {name: text_of(value) for name, value in (self.feeds or {}).items()}
+        return {"proved": self.proved, **fields, "feeds": feeds or None}
+
+    def blocks(self, command: Callable[[Condition], str] | None = None) -> Iterator[Block]:
+        """Display blocks for people; `command` writes the command that states a condition."""
         if self.proved:
             yield Line(f": {self.claim} ({time_of(self.seconds)})", status=self.status)
             return
         yield Line(f": {self.reason}", status=self.status)
+        yield from map(Line, self._input())
         for side, text in zip(self._sides(), self.first or (), strict=False):
             yield Line(f"{side}:")
             yield from map(Code, text.splitlines())
         if self.needed:
             yield Line(f"needed: {self.needed}", "left")
+        for condition in self.conditions:
+            is_command = command is not None and bool(condition.options)
+            yield Line(f"proved if {condition.text}{':' if is_command else ''}", "left")
+            if command is not None and is_command:
+                yield Code(command(condition))
 
     def _repr_html_(self) -> str:
         return as_html("straightline: proof", self.blocks())
@@ -89,12 +117,13 @@ class Proof:
     def __str__(self) -> str:
         if self.proved:
             return f"proved: {self.claim} ({time_of(self.seconds)})"
-        lines = [f"{self.status}: {self.reason}"]
+        lines = [f"{self.status}: {self.reason}", *(f"  {line}" for line in self._input())]
         if self.first is not None:
             for side, text in zip(self._sides(), self.first, strict=True):
                 lines += [f"  {side}:", *textwrap.indent(text, "    ").splitlines()]
         if self.needed:
             lines.append(f"  needed: {self.needed}")
+        lines += [f"  proved if {condition.text}" for condition in self.conditions]
         return "\n".join(lines)
 
 

@@ -73,6 +73,11 @@ class Tolerance:
     factor: float = 1.0
     slack: float = 0.0
 
+    @property
+    def is_exact(self) -> bool:
+        """True if nothing may differ."""
+        return self.rtol == self.atol == self.slack == 0.0
+
     def limits(self, dtype: np.dtype[Any], magnitude: float) -> tuple[float, float]:
         """The rtol and atol for a float type and the largest finite magnitude expected."""
         epsilons = _EPSILONS.get(dtype.name, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from .adversarial_inputs import perturb
 from .comparison import EXACT, Difference, Tolerance, combine, compare, is_float
 from .input_generator import Sample
 from .perturbation import nudge
+from .shrink import shrunk
 from .verdict import OutputDifference, Status, Verdict
 
 _REPEATS = 16  # runs of a random model to see an output change
@@ -30,6 +31,8 @@ _ROUNDED = 16.0  # allowed multiple of the effect of one rounding of the inputs
 _ROUNDED_PLAIN = 4.0  # the same on plain samples, for one rounding of each result
 _LEAST_ACCURATE = 2.0**-10  # limit of excused errors, relative to a plain sample's largest value
 _APPROXIMATED = 4 * 2.0**-23  # twice the error measured for activations of RNN, GRU and LSTM
+_SHRINKING = 10.0  # seconds for shrinking an input; a slow model keeps a larger one
+_MINIMIZED = "the minimized input"
 _RUNTIMES_FACTOR = 16.0  # two runtimes round differently in every operator, not only in folded ones
 
 
@@ -111,7 +114,7 @@ class Trial:
         beyond_runtime: true if the runtime, rather than a model or the inputs, is at fault for a
             missing verdict: another runtime may do better.
         timed_out: true if the original was too slow on a sample; no further one is tried.
-        differing: the first input on which the models differ.
+        differing: the first input on which the models differ, with the original's outputs.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class Trial:
         self.reason = ""
         self.beyond_runtime = False
         self.timed_out = False
-        self.differing: Feeds | None = None
+        self.differing: Accepted | None = None
         self._worker = worker
         self._pair = pair
         self._keep = keep
@@ -175,8 +178,53 @@ class Trial:
             tuple(self._compared),
             outputs if self._compared else (),
             notes=tuple(notes),
-            feeds=self.differing if status == "different" else None,
+            feeds=self.differing.feeds if self.differing and status == "different" else None,
         )
+
+    def minimize(self, after: Signature, fixed: Collection[str]) -> None:
+        """Shrink the input on which the models differ, and show their difference there.
+
+        Args:
+            after: the signature of the rewrite with the sizes that samples have.
+            fixed: inputs whose values must stay.
+        """
+        if self.differing is None or self._pair.random:
+            return
+        first, deadline = self.differing, time.perf_counter() + _SHRINKING
+        judges: list[Trial] = []
+
+        def is_telling(feeds: Feeds) -> bool:
+            judge = self._judged(replace(first, label=_MINIMIZED, feeds=feeds))
+            if judge is None or bool(judge.reason) != bool(self.reason):
+                return False
+            if judge.differing is not None and time.perf_counter() < deadline:
+                judges.append(judge)
+                return True
+            return False
+
+        shrunk(first.feeds, is_telling, self._pair.before_signature, after, fixed)
+        if judges:
+            self._adopt(judges[-1])
+
+    def _judged(self, accepted: Accepted) -> Trial | None:
+        """The trial of one input; None if the original does not accept it."""
+        judge = Trial(self._worker, self._pair, self._tolerance, other=self._other)
+        judge._unstable = self._unstable
+        try:
+            outputs = self._worker.run(self._pair.before, accepted.feeds, fresh=self._pair.random)
+        except RuntimeFailure:
+            return None
+        judge._rewrite(replace(accepted, outputs=outputs))
+        return judge
+
+    def _adopt(self, judge: Trial) -> None:
+        """Show the difference on another input."""
+        self.differing, self.reason = judge.differing, judge.reason
+        for number, part in enumerate(judge._differences):
+            if part.kind:
+                mine = self._differences[number]
+                self._differences[number] = replace(mine, kind=part.kind, first=part.first)
+                self._samples[number] = _MINIMIZED
 
     @property
     def unstable(self) -> set[str]:
@@ -281,7 +329,8 @@ class Trial:
         ]
         if any(part.kind for part in parts):
             self._repeat(accepted, parts)
-            parts = self._excuse_rounding(accepted, outputs, parts)
+            if not self._tolerance.is_exact:
+                parts = self._excuse_rounding(accepted, outputs, parts)
             if accepted.adversarial:
                 parts = self._confirm(accepted, parts)
         for number, part in enumerate(parts):
@@ -292,7 +341,7 @@ class Trial:
             if part.kind and not self._differences[number].kind:
                 self._samples[number] = accepted.label
                 if self.differing is None:
-                    self.differing = accepted.feeds
+                    self.differing = accepted
             self._differences[number] = combine([self._differences[number], part])
 
     def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
@@ -304,7 +353,7 @@ class Trial:
             reason = (
                 f"the rewrite does not run on {accepted.label}, where the original does: {failure}"
             )
-            self.differing = accepted.feeds
+            self.differing = accepted
             self._stop("different", reason)
         elif self._pair.after.fault:
             reason = f"the rewrite is not a valid model: {self._pair.after.fault}"

@@ -37,6 +37,11 @@ class OutputDifference:
     sample: str = ""
 
     def __str__(self) -> str:
+        return f"{self.summary}; {self.largest}" if self.largest else self.summary
+
+    @property
+    def summary(self) -> str:
+        """The status with the first difference."""
         text = f"{self.name}: {self.status}"
         difference = self.difference
         if self.status == "different":
@@ -45,7 +50,7 @@ class OutputDifference:
                 text += f" {difference.first}"
             if self.sample:
                 text += f" ({self.sample})"
-        return f"{text}; {self.largest}" if self.largest else text
+        return text
 
     @property
     def largest(self) -> str:
@@ -89,6 +94,12 @@ class Verdict:
     seconds: float = 0.0
     proof: Proof | None = None
     feeds: Feeds | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def difference(self) -> str:
+        """The first differences of all outputs in a sentence, or the reason."""
+        texts = [output.summary for output in self.outputs if output.status == "different"]
+        return "; ".join(texts) or self.reason
 
     @property
     def proved(self) -> bool:

@@ -39,8 +39,11 @@ def run(
     base_dir: str | PathLike[str] | None = None,
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
+    minimized: bool = False,
 ) -> Verdict:
     """Run both models, and compare their outputs; the arguments are those of `verify`.
+
+    `minimized`: shrink an input on which outputs differ.
 
     Raises:
         SampleShapeError: a shape for samples does not fit its input.
@@ -63,7 +66,8 @@ def run(
                 pool = workers or stack.enter_context(Workers())
                 slack = pair.slack if options.atol is None else 0.0
                 tolerance = Tolerance(options.rtol, options.atol, slack=slack)
-                trials = _Trials(pair, pool, tolerance, options.timeout, on_progress)
+                shrinking = (signature, fixed) if minimized else None
+                trials = _Trials(pair, pool, tolerance, options.timeout, on_progress, shrinking)
                 verdict = _verdict(trials, inputs, options.runtime)
         except DrawError as error:
             verdict = Verdict("not verified", str(error))
@@ -110,11 +114,16 @@ class _Trials:
     tolerance: Tolerance
     timeout: float | None
     on_progress: OnProgress
+    shrinking: tuple[Signature, Feeds] | None = None
+    """The rewrite's signature and the bound inputs, if a differing input is to shrink."""
 
     def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
         worker = self.workers.get(runtime, self.timeout)
         trial = Trial(worker, self.pair, self.tolerance, keep, self._other_than(runtime))
         trial.run(self._with_progress(samples, runtime))
+        if self.shrinking is not None and trial.differing is not None:
+            self.on_progress("verifying", "a smaller input", 0, 0)
+            trial.minimize(*self.shrinking)
         for source in self.pair.sources:
             worker.forget(source)
         return trial

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
 
 import onnx
 
 from ....facts.fact import PRIVATE, UNKNOWN, Fact, is_private
 from ....facts.named_dimensions import with_sizes
+from ....facts.polynomial import Dimension
 from ....ir import Array
 from ....reference.signature import dims_of, type_text
 from ..terms.budget import OpenError
@@ -29,16 +31,19 @@ def input_terms(
     before: onnx.ModelProto,
     after: onnx.ModelProto,
     bound: Mapping[str, Array],
+    sizes: Mapping[str, Sequence[int | None]] = MappingProxyType({}),
 ) -> dict[str, Term]:
     """Terms of the inputs by name; constants for those with a fixed value.
 
     An input is what the rewrite takes: it may declare sizes that the original leaves open, where
-    they were fixed.
+    they were fixed. The claim is about inputs of the shapes in `sizes`, None for an open axis.
     """
     facts = {info.name: _fact(terms, info.type) for info in before.graph.input}
     for info in after.graph.input:
         before_fact, after_fact = facts.get(info.name, UNKNOWN), _fact(terms, info.type)
         facts[info.name] = _both(before_fact, after_fact)
+    for name, dims in sizes.items():
+        facts[name] = _sized(terms, facts[name], dims)
     inputs = {}
     for name, fact in facts.items():
         if name in bound:
@@ -51,6 +56,36 @@ def input_terms(
             terms.symbols.magnitudes.exists(fact.shape)
             inputs[name] = terms.leaf("input", name, terms.facts.one(fact))
     return inputs
+
+
+def _sized(terms: Terms, fact: Fact, sizes: Sequence[int | None]) -> Fact:
+    """Fact of an input of some sizes. An open size gets its number wherever it stands.
+
+    Raises:
+        OpenError: the input has other sizes.
+    """
+    if fact.shape is None:
+        dims = [terms.symbols.fresh() if n is None else Dimension.constant(n) for n in sizes]
+        return Fact(fact.elem_type, tuple(dims))
+    if len(fact.shape) != len(sizes):
+        raise OpenError(f"an input cannot have both {len(fact.shape)} and {len(sizes)} axes")
+    for dim, size in zip(fact.shape, sizes, strict=True):
+        number = dim.replaced(terms.case).value
+        if size is not None and number is None and dim.only_symbol is not None:
+            terms.case = {**terms.case, dim.only_symbol: Dimension.constant(size)}
+        elif size is not None and number != size:
+            raise OpenError(f"a size cannot be both {dim} and {size}")
+    return fact
+
+
+def conditions_of(model: onnx.ModelProto, sizes: Mapping[str, Sequence[int | None]]) -> set[str]:
+    """Conditions of a claim about inputs of some sizes, a clause each."""
+    types = {info.name: info.type for info in model.graph.input}
+    return {
+        f"input '{name}' is {type_text(with_sizes(types[name], dims))}"
+        for name, dims in sizes.items()
+        if any(size is not None for size in dims)
+    }
 
 
 def narrower(

@@ -1,0 +1,136 @@
+"""Command prove: the answer, its exit code, and what it prints and writes."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+import straightline as sl
+from commands import assert_refused, write
+
+HEAD = "g (float[n, 3] x) => (float[n, 3] y) "
+NUMBERS = "<int64 zero={0}, int64 one={1}, int64 six={6}, bool t = {1}>"
+SQUARES = f"""g (float[n, 2] x) => (int64 y) {NUMBERS} {{
+    s = Shape <start = 0, end = 1> (x) k = Squeeze (s)"""
+SUM = """y = Loop <body = b (int64 i, bool c, int64 s) => (bool c2, int64 s2) {
+    c2 = Identity (c) q = Mul (i, i) s2 = Add (s, q) }> (k, t, zero) }"""
+CLOSED = "a = Sub (k, one) b = Add (k, a) p = Mul (k, a) q = Mul (p, b) y = Div (q, six) }"
+
+
+@pytest.fixture
+def folder(folder):
+    third = HEAD + "<float c = {%s}> { y = %s (x, c) }"
+    texts = {
+        "relu": HEAD + "{ y = Relu (x) }",
+        "again": HEAD + "{ t = Identity (x) y = Relu (t) }",
+        "abs": HEAD + "{ y = Abs (x) }",
+        "thirds": third % ("3", "Div"),
+        "third": third % ("0.33333333", "Mul"),
+        "sum": SQUARES + SUM,
+        "closed": SQUARES + CLOSED,
+        "scaled": "g (float[n, 3] x, float k) => (float[n, 3] y) { y = Mul (x, k) }",
+        "double": HEAD + "<float k = {2}> { y = Mul (x, k) }",
+    }
+    for name, text in texts.items():
+        write(folder / f"{name}.onnx", text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "first"),
+    [
+        ("relu", "again", 0, "proved: equal for every input ("),
+        ("relu", "abs", 3, "refuted: y: different in values at "),
+        ("sum", "closed", 5, "open: output 'y': the last state of a loop and, "),
+        ("thirds", "third", 5, "open: equal over the reals, not bit for bit: y: different in "),
+    ],
+)
+def test_an_answer_has_an_exit_code(folder, run, before, after, code, first):
+    result = run("prove", f"{before}.onnx", f"{after}.onnx")
+    assert result.exit_code == code, result.output
+    assert result.stdout.startswith(first) and not result.stderr
+    document = json.loads(run("prove", f"{before}.onnx", f"{after}.onnx", "--json").stdout)
+    assert document["exit"] == code
+    assert document["status"] == first.partition(":")[0]
+    assert (document["error"] is None) == (code == 0)
+
+
+def test_an_open_answer_ends_with_commands_that_decide_it(folder, run):
+    for names in (("sum.onnx", "closed.onnx"), ("thirds.onnx", "third.onnx")):
+        lines = run("prove", *names).stdout.splitlines()
+        assert any(line.startswith("needed: ") for line in lines)
+        place = next(k for k, line in enumerate(lines) if line.startswith("proved if "))
+        result = run(*shlex.split(lines[place + 1])[1:])
+        assert result.exit_code == 0, result.output
+
+
+def test_over_the_reals_on_request(folder, run):
+    result = run("prove", "thirds.onnx", "third.onnx", "--equality", "reals")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("proved: equal over the reals for every input")
+
+
+def test_values_and_sizes_that_are_fixed(folder, run):
+    assert run("prove", "scaled.onnx", "double.onnx").exit_code == 5
+    result = run("prove", "scaled.onnx", "double.onnx", "--set", "k=2.0")
+    assert result.exit_code == 0, result.output
+    for option in ("--dim=n=3", "--shape=x=3,?"):
+        result = run("prove", "sum.onnx", "closed.onnx", option)
+        assert result.exit_code == 0, result.output
+        assert "if input 'x' is float[3,2]" in result.stdout
+
+
+def test_a_certificate_is_checked_by_verify(folder, run):
+    result = run("prove", "relu.onnx", "again.onnx", "--certificate", "c.json")
+    assert result.exit_code == 0
+    result = run("verify", "relu.onnx", "again.onnx", "--certificate", "c.json")
+    assert result.exit_code == 0, result.output
+    assert run("prove", "relu.onnx", "abs.onnx", "--certificate", "d.json").exit_code == 3
+    assert not (folder / "d.json").exists()
+    result = run("prove", "relu.onnx", "again.onnx", "--certificate", "relu.onnx")
+    assert_refused(result, 1, "cannot write 'relu.onnx'")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("relu.onnx",), 2, "Missing argument 'B'"),
+        (("relu.onnx", "none.onnx"), 1, "none.onnx"),
+        (("-", "-"), 2, "cannot both come from standard input"),
+        (("relu.onnx", "abs.onnx", "--equality", "bit"), 2, "did you mean 'bits'"),
+        (("relu.onnx", "abs.onnx", "--dim", "m=3"), 1, "no input has a dimension named 'm'"),
+        (("relu.onnx", "abs.onnx", "--shape", "x=3"), 1, "rank 2"),
+        (("relu.onnx", "abs.onnx", "--set", "z=3"), 1, "'z'"),
+        (("relu.onnx", "abs.onnx", "--timeout", "0"), 2, "more than 0"),
+    ],
+)
+def test_wrong_usage_is_one_line(folder, run, words, code, message):
+    assert_refused(run("prove", *words), code, message)
+    document = json.loads(run("prove", *words, "--json").stdout)
+    assert document["exit"] == code
+
+
+def test_a_model_may_come_from_a_pipe(folder, run):
+    content = (folder / "again.onnx").read_bytes()
+    assert run("prove", "relu.onnx", "-", given=content).exit_code == 0
+    result = run("prove", "-", "abs.onnx", "--counterexample", "ex", given=content)
+    assert result.exit_code == 3
+    assert "straightline verify A abs.onnx" in (folder / "ex" / "README.md").read_text()
+
+
+def test_without_a_search_nothing_runs(folder, run, monkeypatch):
+    monkeypatch.setattr("straightline.verification.runs.verify.run", lambda *_, **__: 1 / 0)
+    result = run("prove", "relu.onnx", "abs.onnx", "--no-search")
+    assert result.exit_code == 5 and "proved if" not in result.stdout
+
+
+def test_quiet_prints_nothing(folder, run):
+    result = run("prove", "relu.onnx", "abs.onnx", "-q")
+    assert (result.exit_code, result.stdout) == (3, "")
+
+
+def test_the_same_in_python(folder):
+    proof = sl.prove("relu.onnx", "abs.onnx")
+    sl.Counterexample.of("relu.onnx", proof.feeds, proof.reason).write(folder / "ex")
+    assert np.argwhere(proof.feeds["x"]).shape == (1, 2)
+    assert not sl.verify("relu.onnx", "abs.onnx", prove=False, feeds=folder / "ex")

@@ -1,0 +1,111 @@
+"""Conditions under which an open proof succeeds: each is tried, so each holds."""
+
+import json
+
+import pytest
+import straightline as sl
+from proofs import model
+from straightline.verification.conditions import sufficient
+from straightline.verification.proof import Proof
+
+SQUARES = """Loop <body = b (int64 i, bool c, int64 s) => (bool c2, int64 s2) {
+    c2 = Identity (c) q = Mul (i, i) s2 = Add (s, q) }> (k, t, zero)"""
+"""The sum of the first k squares, which the prover does not know in closed form."""
+CLOSED = "a = Sub (k, one) b = Add (k, a) p = Mul (k, a) q = Mul (p, b) y = Div (q, six)"
+NUMBERS = "<int64 zero={0}, int64 one={1}, int64 six={6}, bool t = {1}>"
+
+
+def pair(inputs, count):
+    head = f"g ({inputs}) => (int64 y) {NUMBERS}"
+    return model(f"{head} {{ {count} y = {SQUARES} }}"), model(f"{head} {{ {count} {CLOSED} }}")
+
+
+BY_SIZE = pair("float[n, 2] x", "s = Shape <start = 0, end = 1> (x) k = Squeeze (s)")
+BY_TWO = pair(
+    "float[n] x, float[m] z", "s = Shape (x) r = Shape (z) sr = Mul (s, r) k = Squeeze (sr)"
+)
+BY_VALUE = pair("int64 n", "k = Max (n, zero)")
+OF_NO_NAME = pair(
+    "float[?, 2] x".replace("?", "n"), "s = Shape <start = 0, end = 1> (x) k = Squeeze (s)"
+)
+for each in OF_NO_NAME:
+    each.graph.input[0].type.tensor_type.shape.dim[0].ClearField("dim_param")
+
+
+@pytest.mark.parametrize(
+    ("models", "text", "options"),
+    [
+        (BY_SIZE, "n is 4 or 7", ("--dim", "n=4")),
+        (BY_VALUE, "input 'n' is 4 or 7", ("--set", "n=4")),
+        (OF_NO_NAME, "axis 0 of input 'x' is 4 or 7", ("--shape", "x=4,?")),
+        (BY_TWO, "n is 4 or 7 and m is 4 or 7", ("--dim", "n=4", "--dim", "m=4")),
+    ],
+)
+def test_a_condition_decides_what_is_open(models, text, options):
+    proof = sl.prove(*models)
+    assert proof.status == "open"
+    (condition,) = proof.conditions
+    assert (condition.text, condition.options) == (text, options)
+    assert f"  proved if {text}" in str(proof).splitlines()
+    assert sl.prove(*models, search=False, **condition.arguments).proved
+    assert json.loads(json.dumps(proof.to_dict()))["conditions"][0]["text"] == text
+
+
+def test_a_claim_for_some_sizes_says_so():
+    proof = sl.prove(*BY_SIZE, dims={"n": 5})
+    assert proof.claim == "equal for every input, if input 'x' is float[5,2]"
+    assert sl.prove(BY_SIZE[0], BY_SIZE[0], dims={"n": 5}).claim == "equal for every input"
+
+
+def decisions(models, is_proved, bound=(), sizes=()):
+    asked = []
+
+    def decide(values, shapes):
+        asked.append((values, shapes))
+        return Proof("proved" if is_proved(values, shapes) else "open", "")
+
+    found = sufficient(*models, decide, dict(bound), dict(sizes))
+    return [condition.text for condition in found], asked
+
+
+def test_one_that_holds_for_one_number_says_so():
+    texts, _ = decisions(BY_SIZE, lambda _, shapes: shapes["x"][0] == 4)
+    assert texts == ["n is 4"]
+
+
+def test_sizes_are_tried_together_then_with_values():
+    def both(values, shapes):
+        return bool(values) and len(shapes) == 2
+
+    inputs = "float[n] x, float[m] z, int64 k, bool c"
+    nodes = "s = Range (k, k, k) r = Cast <to = 1> (s)"
+    one = model(f"g ({inputs}) => (float[i] r) {{ {nodes} }}")
+    texts, asked = decisions((one, one), both)
+    assert texts == [
+        "n is 4 or 7 and m is 4 or 7 and input 'k' is 4 or 7 and input 'c' is true or false"
+    ]
+    assert len(asked) == 4 + 1 + 2
+
+
+def test_what_is_fixed_is_not_tried():
+    texts, asked = decisions(BY_SIZE, lambda *_: True, sizes={"x": [3, 2]})
+    assert (texts, asked) == ([], [])
+    texts, asked = decisions(BY_VALUE, lambda *_: True, bound={"n": 3})
+    assert (texts, asked) == ([], [])
+
+
+def test_a_switch_is_tried_both_ways():
+    branch = "{} = b () => (float d) {{ d = {} (x) }}"
+    branches = ", ".join(
+        branch.format(*pair) for pair in (("then_branch", "Exp"), ("else_branch", "Neg"))
+    )
+    one = model(f"g (float x, bool c) => (float y) {{ y = If (c) <{branches}> }}")
+    texts, _ = decisions((one, one), lambda *_: True)
+    assert texts == ["input 'c' is true or false"]
+
+
+def test_the_work_is_bounded():
+    inputs = ", ".join(f"float[n{k}] x{k}" for k in range(30))
+    many = model(f"g ({inputs}) => (float[n0] y) {{ y = Neg (x0) }}")
+    _, asked = decisions((many, many), lambda *_: False)
+    assert len(asked) <= 6

@@ -1,0 +1,61 @@
+"""Where a proof stays open, inputs are tried; what they show is reproducible."""
+
+import numpy as np
+import pytest
+import straightline as sl
+from proofs import model
+
+HEAD = "g (float[n, 3] x) => (float[n, 3] y) "
+CLAMP = "{ y = Relu (x) }"
+
+
+def prove(before, after, **options):
+    return sl.prove(model(before), model(after), **options)
+
+
+def test_the_input_that_refutes_is_small():
+    proof = prove(HEAD + CLAMP, HEAD + "{ y = Abs (x) }")
+    assert proof.status == "refuted" and not proof.conditions and not proof.needed
+    assert proof.feeds["x"].shape == (1, 3)
+    assert np.count_nonzero(proof.feeds["x"]) == 1 and proof.feeds["x"].min() == -1
+    assert proof.reason.endswith("0.0 became 1.0 (the minimized input)")
+    assert "  on x = float32[1, 3]" in str(proof)
+
+
+def test_bits_that_differ_are_shown_if_only_the_reals_are_equal():
+    third = HEAD + "<float c = {%s}> { y = %s (x, c) }"
+    proof = prove(third % ("3", "Div"), third % ("0.33333333", "Mul"))
+    assert (proof.status, proof.equality) == ("open", "reals")
+    (condition,) = proof.conditions
+    assert condition.options == ("--equality", "reals")
+    x = proof.feeds["x"]
+    assert (x / np.float32(3) != x * np.float32(0.33333333)).any()
+    assert proof.reason.startswith("equal over the reals, not bit for bit: y: different in values")
+
+
+def test_a_loop_that_may_have_no_iteration_is_tried_without_one():
+    loop = """g (float[n] x) => (int64 y) <int64 zero = {0}, int64 six = {6}, bool t = {1}> {
+        s = Shape (x) k = Squeeze (s)
+        y = Loop <body = b (int64 i, bool c, int64 s) => (bool c2, int64 s2) {
+            c2 = Identity (c) s2 = Identity (six) }> (k, t, zero) }"""
+    proof = prove(loop, "g (float[n] x) => (int64 y) <int64 six = {6}> { y = Identity (six) }")
+    assert proof.status == "refuted"
+    assert proof.feeds["x"].shape == (0,)
+    assert prove(loop, loop).proved
+
+
+def test_without_a_search_nothing_runs(monkeypatch):
+    monkeypatch.setattr("straightline.verification.refutation.run", lambda *_, **__: 1 / 0)
+    proof = prove(HEAD + CLAMP, HEAD + "{ y = Abs (x) }", search=False)
+    assert proof.status == "open" and not proof.conditions
+
+
+def test_a_difference_in_the_signature_needs_no_input():
+    proof = prove(HEAD + CLAMP, "g (float[n, 3] z) => (float[n, 3] y) { y = Relu (z) }")
+    assert proof.status == "open" and proof.feeds is None and not proof.conditions
+
+
+@pytest.mark.parametrize("sizes", [{"dims": {"n": 2}}, {"sample_shapes": {"x": (2, 3)}}])
+def test_inputs_have_the_sizes_that_the_caller_fixed(sizes):
+    proof = prove(HEAD + CLAMP, HEAD + "{ y = Abs (x) }", **sizes)
+    assert proof.feeds["x"].shape == (2, 3)

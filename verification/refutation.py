@@ -1,0 +1,122 @@
+"""Search where a proof stays open: an input that refutes, or conditions that decide it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..display import OnProgress
+from ..facts.notions import EQUAL
+from ..ir import BaseDir, ModelSource, to_proto
+from .conditions import Sizes, declared_shapes, sufficient
+from .proof import Condition, Proof
+from .proof import prove as decide
+from .runs.options import VerifyOptions
+from .runs.verdict import Verdict
+from .runs.verify import run
+
+_WEAKER = {"values": "-0.0 and 0.0 are alike", "reals": "floats are real numbers"}
+"""Weaker notions of equality as conditions."""
+
+_MANY_SAMPLES = 16
+"""Number of samples for outputs that differ in their last bits only."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """Search for what decides an open proof of two models.
+
+    Attributes:
+        before: the original.
+        after: the rewrite.
+        options: options of the runs; the shapes of samples are sizes that the caller chose.
+        bound: values of inputs.
+        base_dir: the folder of the external data of models given in memory.
+        on_progress: progress callback.
+    """
+
+    before: ModelSource
+    after: ModelSource
+    options: VerifyOptions
+    bound: Mapping[str, Any]
+    base_dir: BaseDir
+    on_progress: OnProgress
+
+    def refuted(self, proof: Proof) -> Proof:
+        """Refute an open proof by an input, or show one on which bits differ."""
+        over_reals, verdict = proof.equality == "reals", self._run()
+        if over_reals and verdict.status != "different":
+            verdict = self._run(rtol=0.0, atol=0.0, samples=_MANY_SAMPLES)
+        elif verdict.status == "equal" and proof.first is not None:
+            verdict = self._on_empty_inputs(verdict)
+        if verdict.status != "different" or verdict.feeds is None:
+            return proof
+        reason, feeds = verdict.difference, verdict.feeds
+        if over_reals:
+            reason = f"{EQUAL['reals']}, not bit for bit: {reason}"
+            return dataclasses.replace(proof, reason=reason, feeds=feeds)
+        other: dict[str, Any] = {"needed": "", "conditions": (), "feeds": feeds}
+        return dataclasses.replace(proof, status="refuted", reason=reason, **other)
+
+    def _on_empty_inputs(self, verdict: Verdict) -> Verdict:
+        """Run both models with all open sizes 0; return the other verdict if nothing differs. A
+        difference counts if the reference has it, too: kernels of runtimes differ there."""
+        declared = [
+            declared_shapes(to_proto(model), self.bound, self._sizes)
+            for model in (self.before, self.after)
+        ]
+        common = [name for name in declared[0] if name in declared[1]]
+        shapes = {name: _empty(*(one[name] for one in declared)) for name in common}
+        if not any(0 in dims for dims in shapes.values()):
+            return verdict
+        settings: dict[str, Any] = {"sample_shapes": shapes, "samples": 1}
+        if self._run(**settings, runtime="reference").status != "different":
+            return verdict
+        return self._run(**settings)
+
+    def with_conditions(self, proof: Proof) -> Proof:
+        """Add conditions under which an open proof succeeds."""
+        weaker = proof.equality
+        if weaker is not None:
+            options, arguments = ("--equality", weaker), {"equality": weaker}
+            condition = Condition(_WEAKER[weaker], options, arguments)
+            return dataclasses.replace(proof, conditions=(condition,))
+        if proof.first is None or proof.conditions:  # not comparable, or decided by a size of 0
+            return proof
+        self.on_progress("proving", "conditions", 0, 0)
+        protos = to_proto(self.before), to_proto(self.after)
+        sizes = self._sizes
+
+        def attempt(values: dict[str, Any], more: Sizes) -> Proof:
+            subject: dict[str, Any] = {"base_dir": self.base_dir, "loaded": True, "brief": True}
+            both = {name: _merged(sizes.get(name), dims) for name, dims in more.items()}
+            bound = {**self.bound, **values}
+            return decide(self.before, self.after, bound=bound, sizes={**sizes, **both}, **subject)
+
+        conditions = sufficient(*protos, attempt, self.bound, sizes)
+        return dataclasses.replace(proof, conditions=conditions)
+
+    @property
+    def _sizes(self) -> Sizes:
+        return self.options.sample_shapes or {}
+
+    def _run(self, **changes: Any) -> Verdict:
+        options = dataclasses.replace(self.options, **changes)
+        shared: dict[str, Any] = {"bound": self.bound, "base_dir": self.base_dir}
+        return run(
+            self.before, self.after, options, **shared, on_progress=self.on_progress, minimized=True
+        )
+
+
+def _merged(sizes: Sequence[int | None] | None, more: Sequence[int | None]) -> Sequence[int | None]:
+    """Sizes of an input, with those of a condition."""
+    if sizes is None:
+        return more
+    return [b if a is None else a for a, b in zip(sizes, more, strict=True)]
+
+
+def _empty(before: Sequence[int | str | None], after: Sequence[int | str | None]) -> list[int]:
+    """Sizes of an input that has no elements where both models leave a size open."""
+    pairs = zip(before, after, strict=True)
+    return [next((n for n in pair if isinstance(n, int)), 0) for pair in pairs]
