@@ -59,3 +59,21 @@ def test_a_difference_in_the_signature_needs_no_input():
 def test_inputs_have_the_sizes_that_the_caller_fixed(sizes):
     proof = prove(HEAD + CLAMP, HEAD + "{ y = Abs (x) }", **sizes)
     assert proof.feeds["x"].shape == (2, 3)
+
+
+def test_verify_shows_a_small_input_as_well():
+    before, after = model(HEAD + CLAMP), model(HEAD + "{ y = Abs (x) }")
+    verdict = sl.verify(before, after, prove=False)
+    assert np.count_nonzero(verdict.feeds["x"]) == 1
+    (output,) = verdict.outputs
+    assert output.sample == "the minimized input" and output.difference.first.after == 1
+    feeds = {"x": np.full((2, 3), -3, np.float32)}
+    assert sl.verify(before, after, prove=False, feeds=feeds).feeds["x"].tolist() == [[-3] * 3] * 2
+
+
+def test_a_rewrite_that_fails_shows_a_small_input():
+    text = "g (float[n] x) => (float[m] y) <int64[2] s = {{2, -1}}, int64[1] f = {{-1}}> {{ {} }}"
+    after = text.format("r = Reshape (x, s) y = Reshape (r, f)")
+    proof = prove(text.format("y = Identity (x)"), after)
+    assert proof.status == "refuted" and "does not run on the minimized input" in proof.reason
+    assert proof.feeds["x"].tolist() == [0]

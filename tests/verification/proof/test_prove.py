@@ -291,3 +291,22 @@ def test_a_trip_count_of_an_input_is_none_in_one_case_and_more_in_another():
     assert_open(SCANNED, PADDED_AND_CUT.replace("(some, end, h)", "(some, end, end)"))
     assert_open(SCANNED, PADDED_AND_CUT.replace("(some, end, h)", "(some, h, h)"))
     assert_open(SCANNED, PADDED_AND_CUT.replace("Equal (count, zero", "Equal (count, one"))
+
+
+HOISTED = """g (float[n, 3] x) => (float[3] y)
+        <int64 zero = {0}, bool t = {1}, float[3] z = {0, 0, 0}> {
+    shape = Shape (x) trips = Gather (shape, zero) %s
+    y = Loop <body = b (int64 i, bool c, float[3] s) => (bool c2, float[3] s2) {
+        c2 = Identity (c) %s s2 = Add (s, row) }> (trips, t, z) }"""
+ROW = "row = Gather (x, zero)"
+
+
+def test_what_fails_without_an_iteration_only_has_that_condition():
+    answer = assert_open(HOISTED % ("", ROW), HOISTED % (ROW, ""), "may fail")
+    assert [condition.text for condition in answer.conditions] == ["n is 1 or more"]
+    assert_proved(HOISTED % ("", ROW), HOISTED % ("", ROW))
+
+
+def test_what_differs_in_every_case_has_no_condition():
+    answer = assert_open(HOISTED % ("", ROW), HOISTED % ("", "row = Gather (x, i)"))
+    assert not answer.conditions

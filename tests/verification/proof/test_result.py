@@ -65,7 +65,7 @@ def test_the_nodes_and_the_rule_that_is_needed_are_shown():
 def test_an_answer_in_json(proof):
     found = json.loads(json.dumps(proof.to_dict()))
     assert (found["status"], found["proved"]) == (proof.status, proof.proved)
-    assert "feeds" not in found
+    assert found["feeds"] == (None if proof.proved else {"x": "float64[2] [0.0, 0.0]"})
 
 
 def test_answers_with_inputs_can_be_compared():

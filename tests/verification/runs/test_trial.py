@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import pytest
+import straightline as sl
 from straightline.runtimes.source import Source
 from straightline.runtimes.workers import RuntimeFailure
 from straightline.verification.runs.comparison import Tolerance
@@ -259,3 +260,14 @@ def test_only_what_the_rewrite_takes_is_given_to_it():
     models = pair()
     models.after.proto.graph.input[0].name = "other"
     assert models.feeds_after({"x": 1, "other": 2}) == {"other": 2}
+
+
+def test_tolerances_of_0_excuse_no_rounding():
+    text = "g (float[9] x) => (float[9] y) <float c = {%s}> { y = %s (x, c) }"
+    models = [
+        onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text % pair}')
+        for pair in (("3", "Div"), ("0.33333333", "Mul"))
+    ]
+    assert sl.verify(*models, prove=False, samples=9)
+    verdict = sl.verify(*models, prove=False, samples=9, rtol=0, atol=0)
+    assert verdict.status == "different" and verdict.outputs[0].difference.max_ulps == 1

@@ -74,3 +74,45 @@ def test_what_the_rewrite_alone_declares_of_an_input_is_told(declared, told):
     assert "if input 'x' is" in proof.claim
     assert prove(after, before).assumptions == ()
     assert prove(before, before).assumptions == ()
+
+
+def sized(sizes, before, after):
+    return prove(model(before), model(after), sizes=sizes)
+
+
+def test_a_claim_about_some_sizes_names_them():
+    before = "g (float[n, m] x, float[m] w) => (float[n, m] y) { y = Add (x, w) }"
+    after = """g (float[n, m] x, float[m] w) => (float[n, m] y) <int64[2] s = {4, -1}> {
+        r = Reshape (x, s) y = Add (r, w) }"""
+    assert not prove(model(before), model(after)).proved
+    proof = sized({"x": [4, None]}, before, after)
+    assert proof.assumptions == ("input 'x' is float[4,m]",)
+    assert proof.proved
+    assert not sized({"x": [5, None]}, before, after).proved
+    assert not sized({"w": [4]}, before, after).proved
+
+
+def test_a_size_holds_wherever_its_name_stands():
+    text = """g (float[n] x, float[n] w) => (float[m] y) <int64[1] s = {3}> { y = %s }"""
+    proof = sized({"x": [3]}, text % "Identity (w)", text % "Reshape (w, s)")
+    assert proof.proved
+
+
+def test_sizes_of_an_unknown_rank_and_of_no_name():
+    before = "g (float[?] x) => (float[?] y) { y = Identity (x) }".replace("?", "k")
+    after = "g (float[?] x) => (float[?] y) <int64[1] s = {3}> { y = Reshape (x, s) }"
+    models = [model(before), model(after.replace("?", "k"))]
+    for one in models:
+        one.graph.input[0].type.tensor_type.ClearField("shape")
+        one.graph.output[0].type.tensor_type.ClearField("shape")
+    assert not prove(*models).proved
+    assert prove(*models, sizes={"x": [3]}).proved
+    assert not prove(*models, sizes={"x": [None]}).proved
+
+
+def test_sizes_that_contradict_a_declaration_prove_nothing():
+    text = "g (float[4] x) => (float[4] y) { y = Neg (x) }"
+    assert not sized({"x": [5]}, text.replace("float[4] x", "float[n] x"), text).proved
+    both = "g (float[n] x, float[n] w) => (float[n] y) { y = Add (x, w) }"
+    assert not sized({"x": [5], "w": [4]}, both, both).proved
+    assert not sized({"x": [5, 5]}, both, both).proved
