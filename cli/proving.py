@@ -83,6 +83,8 @@ def prove(
     from ..limits import Limits, governed
     from ..verification import prove as decide
 
+    if certificate is not None and (sizes or shapes):
+        raise typer.BadParameter("a certificate is about every size; leave out --dim and --shape")
     interrupts.raise_from_now_on()
     require_folder(counterexample, force)
     with report.progress("proving", quiet=as_json or quiet) as progress:

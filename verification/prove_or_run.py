@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..display import OnProgress, silent
-from ..facts.notions import EQUAL, Equality
+from ..facts.notions import Equality
 from ..ir import BaseDir, Model, ModelSource, read, to_proto
 from ..ir.io.external_data import external_tensors
 from ..limits import Limits, governed

@@ -102,6 +102,7 @@ def test_a_certificate_is_checked_by_verify(folder, run):
         (("relu.onnx", "abs.onnx", "--shape", "x=3"), 1, "rank 2"),
         (("relu.onnx", "abs.onnx", "--set", "z=3"), 1, "'z'"),
         (("relu.onnx", "abs.onnx", "--timeout", "0"), 2, "more than 0"),
+        (("relu.onnx", "abs.onnx", "--dim=n=3", "--certificate=c.json"), 2, "leave out --dim"),
     ],
 )
 def test_wrong_usage_is_one_line(folder, run, words, code, message):
