@@ -52,6 +52,9 @@ _MAKING = {"ConstantOfShape": 0, "Expand": 1}
 """Operators that create a tensor of some sizes, and the input with these."""
 _MOST_AXES = 16
 
+_OF_AN_AXIS = ("ArgMax", "ArgMin", "LogSoftmax", "Softmax")
+"""Operators that fail only where an axis has no element, from opset 13 on."""
+
 _RENAMED = ("Scatter", "Upsample")
 
 _TAKING_PARTS = ("Gather", "Split")
@@ -84,10 +87,10 @@ class UndefinedError(OpenError):
 
 
 def certainly_fails(before: Log) -> bool:
-    """Test whether the original has no outputs: it concatenates the elements of an empty sequence.
-    Runtimes and the reference refuse that."""
+    """Test whether the original has no outputs: it needs an element of an empty sequence. Runtimes
+    and the reference refuse that."""
     return any(
-        each.head.name == "ConcatFromSequence"
+        each.head.name in ("ConcatFromSequence", "SequenceAt")
         and not each.guards
         and each.args[0] is not None
         and each.args[0].fact.count == 0
@@ -321,6 +324,10 @@ class Definedness:
 def _forms(terms: Terms, obligation: Obligation) -> list[Obligation]:
     """A node as it stands, and in the canonical form of its operator."""
     head, args, result = obligation.head, obligation.args, obligation.result
+    if head.name == "SequenceAt" and result is not None and result.is_op("Gather"):
+        same = result.args[1] is args[1] and not result.head.attribute("axis", 0)
+        rows = obligation._replace(head=result.head, args=result.args)
+        return [obligation, rows] if same else [obligation]
     if head.op is None or result is None or result.head.name != head.name:
         return [obligation]
     if result.args[:1] != args[:1] or (result.head, result.args) == (head, args):
@@ -339,6 +346,10 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         demands.append((head, (args[0], one_number)))
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
+    if head.name in _OF_AN_AXIS and head.opset >= 13 and args[0].fact.shape:
+        shape, axis = args[0].fact.shape, head.attribute("axis", 0)
+        if -len(shape) <= axis < len(shape):
+            demands.append((terms.heads.own("axis", head.name), (terms.size(shape[axis]),)))
     if head.name in ("Squeeze", "Split"):
         demands.append((terms.heads.own(head.name, _axes_or_sizes(terms, obligation)), args[:1]))
     renamed = head.name in _RENAMED and result.head.op is not None

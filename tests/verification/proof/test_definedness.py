@@ -282,3 +282,39 @@ def test_without_outputs_of_the_original_the_rewrite_may_have_any():
     ).replace("(all) }", "(all) }, else_branch = e () => (float[a, b] k) { k = Neg (x) }> }")
     assert_proved(guarded % "Exp", guarded % "Exp")
     assert_open(guarded % "Exp", COLLECTED % "Exp")
+
+
+def test_an_axis_is_empty_in_both_models_or_in_none():
+    """Softmax of nothing may fail; the original fails then, too."""
+    text = """g (float[2, n, m] x) => (float[2, n, m] y) <int64 two = {{2}}, bool yes = {{1}}> {{
+        y = Loop (two, yes) <body = b (int64 i, bool c) => (bool d, float[n, m] e) {{
+            d = Identity (c) r = Gather (x, i) e = Softmax <axis = {axis}> (r) }}> }}"""
+    whole = "g (float[2, n, m] x) => (float[2, n, m] y) {{ y = Softmax <axis = {axis}> (x) }}"
+    for axis in (1, 0, -1):
+        beside = axis if axis < 0 else axis + 1
+        assert_proved(text.format(axis=axis), whole.format(axis=beside))
+    unread = "g (float[n] x) => (float[n] y) { %s y = Neg (x) }"
+    assert_open(unread % "", unread % "z = Softmax <axis = 0> (x)", "may be less than 1")
+    assert_open(unread % "z = Softmax (x)", unread % "z = ArgMax <axis = 0> (x)", "less than 1")
+
+
+def test_an_element_of_an_empty_list_fails():
+    text = """g (float[n, 3] x) => (float[3] y)
+        <int64 zero = {0}, bool yes = {1}, int64 last = {-1}> {
+        s = Shape (x) n = Gather (s, zero) none = SequenceEmpty <dtype = 1> ()
+        l = Loop (n, yes, none) <body = b (int64 i, bool c, seq(float[3]) a) =>
+            (bool d, seq(float[3]) e) { d = Identity (c) r = Gather (x, i) q = Neg (r)
+            e = SequenceInsert (a, q) }>
+        y = SequenceAt (l, %s) }"""
+    whole = """g (float[n, 3] x) => (float[3] y) <int64 zero = {0}, int64 last = {-1}> {
+        q = Neg (x) y = Gather (q, %s) }"""
+    assert_proved(text % "last", whole % "last")
+    assert_proved(text % "zero", whole % "zero")
+    assert_open(text % "zero", whole % "last")
+
+
+def test_bounds_of_large_constants():
+    numbers = ", ".join(str(n % 7) for n in range(200))
+    text = "g (float[%d] x) => (float[1] y) <int64[200] i = {%s}> { %s y = ReduceSum (x) }"
+    assert_proved(text % (7, numbers, ""), text % (7, numbers, "z = Gather (x, i)"))
+    assert_open(text % (6, numbers, ""), text % (6, numbers, "z = Gather (x, i)"), "out of range")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import onnx
 
 from ....facts.polynomial import Dimension, product
+from ..terms.iota import counts, single_number
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 from .axes import axis_from_front
@@ -58,7 +59,7 @@ def _of_halves(terms: Terms, head: Head, args: Args, size: Dimension) -> Sequenc
             continue
         if condition.fact.elem_type != BOOL or _first_in_order(terms, count) != ZERO:
             continue
-        if args[1] is None or _number(terms, bound["factor"]) != size:
+        if args[1] is None or single_number(terms, bound["factor"]) != size:
             continue
         halves = [terms.narrow(first, 0, start, size) for start in (size, ZERO)]
         while condition.head.name in ("Not", "view") and condition.args[0] is not None:
@@ -74,42 +75,9 @@ def _first_in_order(terms: Terms, places: Term) -> Dimension | None:
     if counts(terms, places):
         return ZERO
     for offset, count in (places.args, places.args[::-1]) if places.is_op("Add") else ():
-        start = _number(terms, offset)
+        start = single_number(terms, offset)
         if start is None or count is None or start.less(0) is not False:
             continue
         if count.fact.shape == places.fact.shape and counts(terms, count):
             return start
     return None
-
-
-def _number(terms: Terms, term: Term | None) -> Dimension | None:
-    """Single number or size."""
-    if term is None or term.fact.content is None or term.fact.content.size != 1:
-        return None
-    element = term.fact.content.reshape(-1)[0]
-    return element if isinstance(element, Dimension) else None
-
-
-def counts(terms: Terms, term: Term) -> bool:
-    """Test whether a tensor holds 0, 1, 2, ... in the order of its elements. It may be a constant,
-    a Range, or the iteration numbers of a loop."""
-    name = term.head.name
-    if name == "constant":
-        numbers = terms.numbers(term)
-        return numbers == list(range(len(numbers or ())))
-    if name == "view" and term.args[0] is not None:
-        return counts(terms, term.args[0])
-    if name == "Range":
-        return [terms.numbers(term.args[n]) for n in (0, 2)] == [[0], [1]]
-    if name == "stacked":
-        return _counts_trips(terms, term)
-    return False
-
-
-def _counts_trips(terms: Terms, stacked: Term) -> bool:
-    """Test whether a scan output holds the iteration numbers."""
-    index, declared = stacked.head.key
-    number = stacked.head.parts[0]
-    if number.fact.shape != () or (declared is not None and declared[1] != ()):
-        return False
-    return _number(terms, number) == Dimension.symbol(index)

@@ -28,7 +28,7 @@ from ..terms.budget import OpenError
 from ..terms.free_variables import Bound
 from ..terms.term import Term, descendants
 from ..terms.term_manager import Terms
-from .scan_outputs import append_all, empty_stack, rows_added
+from .scan_outputs import append_all, empty_stack, rows_added, rows_written
 
 
 def holds(terms: Terms, condition: Term) -> bool:
@@ -411,8 +411,12 @@ def _results(
     if loop.condition is None and not holds(terms, again):
         terms.has_two_readings = True
     rows = rows_added(terms, loop.inits, states, again, outputs)
+    writes: dict[int, Term] = {}
+    if loop.trips is not None and loop.condition is None:
+        index = terms.symbols.named(name)
+        writes = rows_written(terms, loop.trips, index, states, again, outputs)
     count = len(states)
-    live = _live(loop.step.read, states, again, outputs) - rows.keys()
+    live = _live(loop.step.read, states, again, outputs) - rows.keys() - writes.keys()
     recurrence, indices = _recurrence(loop, name, states, again, outputs, live)
     trips = loop.trips
     if loop.condition is not None or trips is None:
@@ -424,6 +428,8 @@ def _results(
         elif k in rows:
             stacked = _scan_output(loop, recurrence, name, rows[k], None, trips)
             results.append(append_all(terms, loop.inits[k], output, stacked))
+        elif k in writes:
+            results.append(_scan_output(loop, recurrence, name, writes[k], None, trips))
         elif k < count:
             results.append(_final(loop, recurrence, states[k], k, indices, trips))
         else:

@@ -20,6 +20,8 @@ from ..terms.constants import present
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
+_ELEMENTS = 1024
+"""Elements of a constant that are read in one step."""
 _NESTED = 4
 """Limit of substitutions for trip counts that depend on other loops."""
 _SAME_ELEMENTS = ("view", "narrow", "reversed")
@@ -154,7 +156,19 @@ class Safety:
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
         operands = self._operands(term)
-        return known(term.fact, self._of_head(term, operands) if operands else None)
+        if operands:
+            return known(term.fact, self._of_head(term, operands))
+        return known(term.fact, self._of_constant(term))
+
+    def _of_constant(self, term: Term) -> Bounds | None:
+        """Bounds of an integer constant."""
+        tensor = self._terms.tensor(term)
+        is_integer = term.fact.elem_type in INTEGER_BITS
+        if tensor is None or not is_integer or not tensor.is_readable or not tensor.size:
+            return None
+        numbers = tensor.numpy()
+        self._terms.budget.step(tensor.size // _ELEMENTS)
+        return Bounds(*[Dimension.constant(int(end)) for end in (numbers.min(), numbers.max())])
 
     def _of_head(self, term: Term, operands: Sequence[Term]) -> Bounds | None:
         """Bounds of the outputs of a head, from those of its operands."""

@@ -9,6 +9,7 @@ from . import dynamic_sizes as dynamic_sizes
 from . import leading_axes as leading_axes
 from . import padding as padding
 from . import reshape as reshape
+from . import scatter as scatter
 from . import select as select
 from . import sequences as sequences
 from . import slices as slices

@@ -162,3 +162,38 @@ def test_a_list_goes_on_from_what_it_held(held, rows, proved):
 def test_a_list_of_other_sizes_at_first_stays_a_state():
     assert prove(*models(HELD % ("4", "p"), HELD % ("4", "p"))).proved
     assert not prove(*models(HELD % ("4", "p"), HELD % ("4", "x"))).proved
+
+
+WRITES = """g (float[n, 2] x, float[n, 2] start, float[2] w) => (float[n, 2] y)
+    <int64 zero = {{0}}, int64 one = {{1}}, bool yes = {{1}}, int64[1] first = {{0}},
+     int64[2] place = {{1, 1}}, int64[2] wide = {{1, 2}}> {{
+    s = Shape (x) n = Gather (s, zero) less = Sub (n, one)
+    y = Loop ({trips}, yes, start) <body = b (int64 i, bool c, float[n, 2] a) =>
+        (bool d, float[n, 2] e) {{ d = Identity (c) r = Gather (x, i) t = Mul (r, w)
+        u = Unsqueeze (t, first) {write} }}> }}"""
+WHOLE = "g (float[n, 2] x, float[n, 2] start, float[2] w) => (float[n, 2] y) { y = Mul (x, w) }"
+
+EACH_ROW = [
+    "k = Reshape (i, place) e = ScatterND (a, k, u)",
+    "k = Expand (i, wide) e = ScatterElements <axis = 0> (a, k, u)",
+    "k = Expand (i, wide) e = ScatterElements <axis = -2> (a, k, u)",
+]
+OTHER_ROWS = [
+    'k = Reshape (i, place) e = ScatterND <reduction = "add"> (a, k, u)',
+    "k = Reshape (zero, place) e = ScatterND (a, k, u)",
+    "k = Reshape (i, place) b = ScatterND (a, k, u) e = Relu (b)",
+    "k = Reshape (i, place) v = Gather (a, i) q = Unsqueeze (v, first) e = ScatterND (a, k, q)",
+    "k = Reshape (i, place) m = Neg (a) e = ScatterND (m, k, u)",
+    "j = Sub (i, one) k = Reshape (j, place) e = ScatterND (a, k, u)",
+]
+
+
+@pytest.mark.parametrize("write", EACH_ROW)
+def test_rows_that_iterations_write_are_a_scan_output(write):
+    assert_proved(WRITES.format(trips="n", write=write), WHOLE)
+    assert_open(WRITES.format(trips="less", write=write), WHOLE)
+
+
+@pytest.mark.parametrize("write", OTHER_ROWS)
+def test_other_writes_are_states(write):
+    assert_open(WRITES.format(trips="n", write=write), WHOLE)
