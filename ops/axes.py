@@ -34,7 +34,7 @@ class AxisMap(NamedTuple):
     Attributes:
         inputs: the axis of each input that goes with it; None where all of the input is needed.
         changed: attributes (by name) and inputs (by position) of the operator without the axis,
-            which is in front and of length 1; None where that is another operator.
+            which is of length 1; None where that is another operator.
         all_outputs: whether the axis is one of each output, not of the first one only.
         stretches: whether inputs of length 1 along it are stretched to the others.
     """
@@ -50,7 +50,7 @@ def broadcast_map(inputs: Sequence[Fact], axis: int) -> AxisMap | None:
     shapes = [fact.dims for fact in inputs]
     rank = max(map(len, shapes))
     places = tuple([aligned(shape, axis, rank) for shape in shapes])
-    return AxisMap(places, None if axis else {}, stretches=True)
+    return AxisMap(places, {}, stretches=True)
 
 
 def aligned(shape: Shape, axis: int, rank: int) -> int | None:

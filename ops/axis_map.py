@@ -92,7 +92,7 @@ class PassesAxes(OperatorRules):
         if source is None:
             return None
         carried = tuple([source if self._carries(n) else None for n in range(len(inputs))])
-        changed = self._numbered(node, inputs, 1) if axis == source == 0 else None
+        changed = self._numbered(node, inputs, axis if self.new_axes else source)
         return AxisMap(carried, changed, all_outputs=True)
 
     def canonical(self, node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
@@ -100,9 +100,10 @@ class PassesAxes(OperatorRules):
         return self._numbered(node, inputs) or {}
 
     def _numbered(
-        self, node: Node, inputs: Sequence[Fact], first: int = 0
+        self, node: Node, inputs: Sequence[Fact], dropped: int | None = None
     ) -> Mapping[str | int, Any] | None:
-        """The named axes counted from one on; None where they are not known or not there."""
+        """The named axes counted from the front, without one that is dropped; None where they are
+        not known or not there."""
         axes_by_key, shape = self.named_axes(node, inputs), inputs[0].shape
         if not axes_by_key:
             return {}
@@ -111,8 +112,9 @@ class PassesAxes(OperatorRules):
         total = len(shape or ()) + self.new_axes
         if shape is None or None in listed or positions(flat, total) is None:
             return None
+        numbers = [axis - (dropped is not None and axis > dropped) for axis in range(total)]
         return {
-            key: _like(axes, [number % total - first for number in _listed(axes) or ()])
+            key: _like(axes, [numbers[number] for number in _listed(axes) or ()])
             for key, axes in axes_by_key.items()
         }
 

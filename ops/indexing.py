@@ -82,9 +82,9 @@ class Gather(Moving):
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         indices, own = inputs[1].dims, range(len(inputs[0].dims))[node.attribute("axis", 0)]
         if own <= axis < own + len(indices):
-            return AxisMap((None, axis - own))
+            return AxisMap((None, axis - own), {"axis": own})
         place = axis if axis < own else axis - len(indices) + 1
-        return AxisMap((place, None), {"axis": own - 1} if axis == place == 0 else None)
+        return AxisMap((place, None), {"axis": own - (place < own)})
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         axis, rank = batch.node.attribute("axis", 0), batch.rank(0)

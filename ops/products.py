@@ -94,7 +94,7 @@ def product_map(inputs: Sequence[Fact], axis: int, lhs: int, rhs: int) -> AxisMa
         places[lhs] = len(one) - 2
     else:
         places[lhs], places[rhs] = aligned(one, axis, rank), aligned(other, axis, rank)
-    return AxisMap(tuple(places), {} if axis == 0 < rank - 2 else None, stretches=True)
+    return AxisMap(tuple(places), {} if axis < rank - 2 else None, stretches=True)
 
 
 def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int) -> Value:
@@ -289,9 +289,9 @@ class Einsum(OperatorRules):
             return None
         match = tuple([None if place < 0 else place for place in places])
         rest = [term.replace(letter, "") for term in terms]
-        if axis or any(match) or not all(rest):
+        if not all(rest):
             return AxisMap(match)
-        return AxisMap(match, {"equation": f"{','.join(rest)}->{output[1:]}"})
+        return AxisMap(match, {"equation": f"{','.join(rest)}->{output.replace(letter, '')}"})
 
     def prove_safe(self, premises: Premises) -> None:
         """Some kernels of onnxruntime stop the program where an axis is empty."""

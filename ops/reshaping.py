@@ -366,8 +366,8 @@ class Tile(Growing, RankOfFirst, Moving):
         repeats = vector(inputs[1])
         if not repeats or repeats[axis] != 1:
             return None
-        others = [None if count is None else count.value for count in repeats[1:]]
-        return AxisMap((axis, None), None if axis or None in others else {1: others})
+        others = [count and count.value for count in (*repeats[:axis], *repeats[axis + 1 :])]
+        return AxisMap((axis, None), None if None in others else {1: others})
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         repeats = batch.fixed(1)

@@ -321,11 +321,8 @@ class Pad(PassesAxes):
         if pads[axis] != 0 or pads[axis + len(shape)] != 0:
             return None
         places = AxisMap((axis, *[None] * (len(inputs) - 1)))
-        others = [
-            None if pad is None else pad.value
-            for pad in (*pads[1 : len(shape)], *pads[len(shape) + 1 :])
-        ]
-        if axis or not others or None in others:
+        others = [pad and pad.value for n, pad in enumerate(pads) if n % len(shape) != axis]
+        if not others or None in others:
             return places
         return places._replace(changed={"pads" if node.input(1) is None else 1: others})
 

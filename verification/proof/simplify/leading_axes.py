@@ -1,4 +1,4 @@
-"""Leading axes of length 1: operators apply without them, and a view restores them.
+"""Axes of length 1: operators apply without them, and a view restores them.
 
 One iteration of a loop and the batched computation of all iterations differ by such axes.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from ....facts.fact import Shape
 from ....ops import OperatorRules, described
 from ....ops.axes import ONE
+from ..canonicalize.rewrites import simplest
 from ..terms.axis_maps import ELEMENTWISE, axis_map, canonical
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, late_rule
@@ -18,7 +19,10 @@ from ..terms.term_manager import Terms, late_rule
 
 @late_rule(*sorted(ELEMENTWISE))
 def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Rewrite an operator that broadcasts to operands without leading unit axes."""
+    """Rewrite an operator that broadcasts to operands without unit axes."""
+    simpler = simplest(terms, head, args)
+    if simpler is not None:
+        return [simpler]
     bare = _bare(tuple([None if arg is None else arg.fact.shape for arg in args]), args)
     if bare is None:
         return None
@@ -32,15 +36,19 @@ def stripped(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
 
 
 def _bare(shapes: tuple[Shape | None, ...], args: Args) -> list[Shape | None] | None:
-    """Shapes of operands without leading unit axes; None if none has any."""
-    bare_shapes, spare = list(shapes), False
-    for index, shape in enumerate(shapes):
-        if shape is None:
-            if args[index] is not None:
-                return None
-        elif shape and shape[0].value == 1:
-            bare_shapes[index], spare = shape[ones_in_front(shape) :], True
-    return bare_shapes if spare else None
+    """Shapes of operands without leading unit axes and those of the output; None if none has
+    any."""
+    if any(shape is None and arg is not None for shape, arg in zip(shapes, args, strict=True)):
+        return None
+    ranked = [shape for shape in shapes if shape is not None]
+    long = {at - len(shape) for shape in ranked for at, dim in enumerate(shape) if dim.value != 1}
+    bare_shapes = [
+        None
+        if shape is None
+        else tuple([dim for at, dim in enumerate(shape) if at >= ones and at - len(shape) in long])
+        for shape, ones in [(shape, ones_in_front(shape or ())) for shape in shapes]
+    ]
+    return bare_shapes if bare_shapes != list(shapes) else None
 
 
 def ones_in_front(shape: Shape) -> int:
@@ -63,31 +71,38 @@ _PASSING = [
 
 @late_rule(*[name for name in _PASSING if name not in _OF_ANOTHER_FORM])
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Rewrite an operator that passes axes on to one without leading unit axes."""
+    """Rewrite an operator that passes axes on to one without unit axes."""
     count = len(head.applications.get(args, (None,)))
     form = _with(terms, head, args, canonical(terms, head, args), count)
     if form[0] is not terms.apply(head, args, count)[0]:
         return form
     shapes = [fact.shape for fact in terms.facts_of(head, args, count)]
-    if not all(shape and shape[0].value == 1 for shape in shapes):
-        shapes = shapes[:1]
-    if not shapes[0] or shapes[0][0].value != 1:
-        return None
-    axes = axis_map(terms, head, args, 0)
-    if axes is None or axes.changed is None:
-        return None
-    operands = list(args)
-    for index, own in enumerate(axes.inputs):
-        arg = args[index]
-        if arg is None or own is None:
+    for axis, dim in enumerate(shapes[0] or ()):
+        axes = axis_map(terms, head, args, axis) if dim.value == 1 else None
+        if axes is None or axes.changed is None:
             continue
-        if not arg.fact.shape or arg.fact.shape[0].value != 1:
-            return None
-        operands[index] = terms.view(arg, arg.fact.shape[1:])
-    shapes = shapes if axes.all_outputs else shapes[:1]
-    inner = _with(terms, head, operands, axes.changed, len(shapes))
-    pairs = zip(inner, shapes, strict=False)
-    return [None if a is None or s is None else terms.view(a, s) for a, s in pairs]
+        operands = [_without(terms, arg, own) for arg, own in zip(args, axes.inputs, strict=True)]
+        if operands.count(None) > args.count(None):
+            continue
+        have_axis = axes.all_outputs and all(_has_unit_axis(shape, axis) for shape in shapes)
+        shapes = shapes if have_axis else shapes[:1]
+        pairs = zip(_with(terms, head, operands, axes.changed, len(shapes)), shapes, strict=False)
+        return [None if a is None or s is None else terms.view(a, s) for a, s in pairs]
+    return None
+
+
+def _without(terms: Terms, arg: Term | None, axis: int | None) -> Term | None:
+    """Operand without a unit axis; None if it has no such axis there."""
+    if arg is None or axis is None:
+        return arg
+    shape = arg.fact.shape
+    if shape is None or not _has_unit_axis(shape, axis):
+        return None
+    return terms.view(arg, (*shape[:axis], *shape[axis + 1 :]))
+
+
+def _has_unit_axis(shape: Shape | None, axis: int) -> bool:
+    return shape is not None and axis < len(shape) and shape[axis].value == 1
 
 
 def _with(
