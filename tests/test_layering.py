@@ -61,6 +61,7 @@ WITHIN = {
     ),
     "verification/proof/simplify": (
         *("verification/proof/terms", "verification/proof/arithmetic"),
+        "verification/proof/canonicalize",
     ),
     "verification/proof/definitions": ("verification/proof/terms",),
     "verification/proof/reals": ("verification/proof/terms", "verification/proof/definitions"),

@@ -36,6 +36,10 @@ def holds(narrow: int, wide: int) -> bool:
     return bits < room
 
 
+_NUMBERS = frozenset([_T.BOOL, _T.FLOAT16, _T.FLOAT, _T.DOUBLE])
+"""Types to which casts of numbers are defined, apart from integers."""
+
+
 @canonical_form("Cast")
 def there_and_back(
     terms: Terms, head: Head, args: Args, count: int
@@ -44,6 +48,31 @@ def there_and_back(
     (x,) = args
     below = None if x is None else _narrow(x)
     return [below] if below is not None and below.fact.elem_type == head.attribute("to") else None
+
+
+@canonical_form("Cast")
+def by_way_of_another(
+    terms: Terms, head: Head, args: Args, count: int
+) -> Sequence[Term | None] | None:
+    """Drop a cast before another one that does not depend on it."""
+    (x,) = args
+    below = x.args[0] if x is not None and x.is_op("Cast") else None
+    if x is None or below is None:
+        return None
+    last = head.attribute("to")
+    if not is_detour(below.fact.elem_type, x.fact.elem_type, last):
+        return None
+    return [terms.op("Cast", head, below, to=last)]
+
+
+def is_detour(first: int, way: int, last: int) -> bool:
+    """Test whether a cast by way of another type is a cast at once. Integers keep their low bits;
+    floats out of range of an integer type have no defined cast."""
+    if first not in _BITS or last not in INTEGER_BITS:
+        return holds(first, way) and last in _NUMBERS
+    if way not in INTEGER_BITS:
+        return holds(first, way) and (first == last or holds(first, last))
+    return holds(first, way) or INTEGER_BITS[last] <= INTEGER_BITS[way]
 
 
 @canonical_form("Equal", "Less", "LessOrEqual")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +18,9 @@ import numpy as np
 import onnx
 
 from ....facts.types import INTEGER_BITS
+from ....ir import Array
 from ..terms.axis_maps import covers
+from ..terms.constants import MOST_ELEMENTS
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
@@ -28,8 +31,13 @@ Bindings = dict[str, Term]
 
 _T = onnx.TensorProto
 _FLOATS = frozenset([_T.FLOAT16, _T.FLOAT, _T.DOUBLE])
+_INTEGERS = frozenset(INTEGER_BITS)
 _BUILT_AT = 20
 """Opset that has all operators of the table."""
+
+
+Condition = Callable[["Terms", "Bindings"], bool]
+"""Condition of a rule on the terms that its names stand for."""
 
 
 class Rewrite(NamedTuple):
@@ -37,7 +45,7 @@ class Rewrite(NamedTuple):
 
     before: ast.Call
     after: ast.expr
-    condition: Callable[[Terms, Bindings], bool]
+    condition: Condition
 
 
 def pattern(text: str) -> Any:
@@ -65,6 +73,56 @@ def _bounds(terms: Terms, bound: Bindings) -> bool:
 
 def _floats(terms: Terms, bound: Bindings) -> bool:
     return bound["x"].fact.elem_type in _FLOATS
+
+
+def _numbers(terms: Terms, bound: Bindings) -> bool:
+    return _floats(terms, bound) or _integers(terms, bound)
+
+
+def _signed(terms: Terms, bound: Bindings) -> bool:
+    return bound["x"].fact.elem_type in _FLOATS | SIGNED
+
+
+def _array(terms: Terms, term: Term) -> Array | None:
+    """Constant that is small enough to be computed with, and in no file of weights."""
+    tensor = terms.tensor(term)
+    if tensor is None or tensor.size > MOST_ELEMENTS or tensor.is_external:
+        return None
+    return tensor.numpy() if tensor.is_readable else None
+
+
+def _uniform(terms: Terms, term: Term) -> bytes | None:
+    """Bytes that all elements of a constant have; None for any other term."""
+    array = _array(terms, term)
+    if array is None or not array.size or array.dtype.kind not in "fiub":
+        return None
+    elements = set(array.reshape(-1, 1).view(f"V{array.itemsize}").reshape(-1).tolist())
+    return elements.pop() if len(elements) == 1 else None
+
+
+def _all_are(number: float, name: str, kinds: frozenset[int]) -> Condition:
+    """Condition that a constant of some types holds one number only, to the bit."""
+
+    def holds(terms: Terms, bound: Bindings) -> bool:
+        elem_type = bound[name].fact.elem_type
+        if elem_type not in kinds:
+            return False
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        return _uniform(terms, bound[name]) == np.array(number).astype(dtype).tobytes()
+
+    return holds
+
+
+def _float_constant(terms: Terms, bound: Bindings) -> bool:
+    return bound["k"].fact.elem_type in _FLOATS and _array(terms, bound["k"]) is not None
+
+
+def _ordered(terms: Terms, bound: Bindings) -> bool:
+    """Constant bounds of Clip, of which the first is not above the second."""
+    low, high = (_array(terms, bound[name]) for name in ("low", "high"))
+    if low is None or high is None or low.shape or high.shape:
+        return False
+    return _numbers(terms, bound) and bool(low <= high)
 
 
 def _in_order(terms: Terms, bound: Bindings) -> bool:
@@ -141,12 +199,65 @@ _TABLE = [
     ("Min(x, x)", "x", _integers),
 ]
 
+_LATE_TABLE = [
+    ("Max(x, x)", "x", _floats),
+    ("Min(x, x)", "x", _floats),
+    # Neutral elements; x + 0 is not x: -0 + 0 is 0.
+    ("Mul(x, k)", "x", _all_are(1, "k", _FLOATS)),
+    ("Div(x, k)", "x", _all_are(1, "k", _FLOATS)),
+    ("Div(x, k)", "Neg(x)", _all_are(-1, "k", _FLOATS)),
+    ("Add(x, k)", "x", _all_are(-0.0, "k", _FLOATS)),
+    ("BitwiseOr(x, k)", "x", _all_are(0, "k", _INTEGERS)),
+    ("BitwiseXor(x, k)", "x", _all_are(0, "k", _INTEGERS)),
+    ("BitwiseAnd(x, k)", "x", _all_are(-1, "k", _INTEGERS)),
+    # Signs; -(x - z) is not z - x: their zeros differ.
+    ("Mul(Neg(x), Neg(z))", "Mul(x, z)", _floats),
+    ("Div(Neg(x), Neg(z))", "Div(x, z)", _floats),
+    ("Mul(x, k)", "Neg(x)", _all_are(-1, "k", _FLOATS)),
+    ("Sub(k, x)", "Neg(x)", _all_are(-0.0, "k", _FLOATS)),
+    ("Sub(x, k)", "Add(x, Neg(k))", _float_constant),
+    ("Add(x, Neg(z))", "Sub(x, z)", _floats),
+    ("Sub(x, Neg(z))", "Add(x, z)", _floats),
+    ("Neg(Mul(x, k))", "Mul(x, Neg(k))", _float_constant),
+    ("Neg(Div(x, k))", "Div(x, Neg(k))", _float_constant),
+    ("Neg(Div(k, x))", "Div(Neg(k), x)", _float_constant),
+    ("Mul(Neg(x), k)", "Mul(x, Neg(k))", _float_constant),
+    ("Div(Neg(x), k)", "Div(x, Neg(k))", _float_constant),
+    ("Div(k, Neg(x))", "Div(Neg(k), x)", _float_constant),
+    ("Mul(Neg(x), z)", "Neg(Mul(x, z))", _floats),
+    ("Div(Neg(x), z)", "Neg(Div(x, z))", _floats),
+    ("Div(x, Neg(z))", "Neg(Div(x, z))", _floats),
+    ("Neg(Neg(x))", "x", _numbers),
+    ("Abs(Neg(x))", "Abs(x)", _signed),
+    ("Mul(Abs(x), Abs(x))", "Mul(x, x)", _numbers),
+    ("Abs(Mul(x, x))", "Mul(x, x)", _floats),
+    ("Mul(x, k)", "Add(x, x)", _all_are(2, "k", _FLOATS)),
+    # Operators that change nothing a second time.
+    *[(f"{op}({op}(x))", f"{op}(x)", _numbers) for op in ("Abs", "Relu", "Sign")],
+    *[
+        (f"{op}({below}(x))", f"{below}(x)", _floats)
+        for op, below in itertools.product(("Ceil", "Floor", "Round"), repeat=2)
+    ],
+    ("BitwiseNot(BitwiseNot(x))", "x", _integers),
+    ("BitwiseAnd(x, x)", "x", _integers),
+    ("BitwiseOr(x, x)", "x", _integers),
+    ("Clip(x)", "x", _anything),
+    ("Clip(Clip(x, low, high), low, high)", "Clip(x, low, high)", _ordered),
+    ("Not(Less(x, z))", "LessOrEqual(z, x)", _integers),
+    ("Not(LessOrEqual(x, z))", "Less(z, x)", _integers),
+]
+"""Rules of the comparison: most terms are built without a look at their operands."""
+
 REWRITES: dict[str, list[Rewrite]] = {}
 """Rules by the head to which they apply."""
 
-for _before, _after, _condition in _TABLE:
-    _rule = Rewrite(pattern(_before), pattern(_after), _condition)
-    REWRITES.setdefault(_before.partition("(")[0], []).append(_rule)
+LATE_REWRITES: dict[str, list[Rewrite]] = {}
+"""Rules of the comparison by the head to which they apply."""
+
+for _rules, _rows in ((REWRITES, _TABLE), (LATE_REWRITES, _LATE_TABLE)):
+    for _before, _after, _condition in _rows:
+        _rule = Rewrite(pattern(_before), pattern(_after), _condition)
+        _rules.setdefault(_before.partition("(")[0], []).append(_rule)
 REWRITES["choose"] = REWRITES["Where"]
 
 
@@ -156,10 +267,21 @@ def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     boolean a Where: it broadcasts nothing."""
     if head.op is None and any(arg is None or arg.fact.shape != () for arg in args):
         return None
-    for rewrite in REWRITES[head.name]:
+    result = _apply(terms, REWRITES[head.name], head, args)
+    return None if result is None else [result]
+
+
+def simplest(terms: Terms, head: Head, args: Args) -> Term | None:
+    """Apply the first late rule that matches."""
+    rules = LATE_REWRITES.get(head.name, ())
+    return _apply(terms, rules, head, args) if rules else None
+
+
+def _apply(terms: Terms, rules: Sequence[Rewrite], head: Head, args: Args) -> Term | None:
+    for rewrite in rules:
         for bound in matches(rewrite.before, head, args):
             if rewrite.condition(terms, bound) and _keeps_shape(rewrite.after, bound):
-                return [build(terms, rewrite.after, bound)]
+                return build(terms, rewrite.after, bound)
     return None
 
 

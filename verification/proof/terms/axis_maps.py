@@ -42,9 +42,28 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 def covers(one: Term, other: Term) -> bool:
     """Test whether a term certainly keeps its shape if it is broadcast with another one."""
     shape, small = one.fact.shape, other.fact.shape
-    if one is other or small == ():
+    if small == () or has_shape_of(one, other):
         return True
     return shape is not None and broadcast([shape, small]) == shape
+
+
+def sized_as(term: Term) -> Term:
+    """Term that certainly has the shape of another one. Where the rank is unknown, elementwise
+    operators keep the shape of their only operand that is no scalar."""
+    while term.fact.shape is None and term.head.name in ELEMENTWISE and not term.index:
+        operands = {arg for arg in term.args if arg is not None and arg.fact.shape != ()}
+        if len(operands) != 1 or term.head.attribute("broadcast"):
+            break
+        (term,) = operands
+    return term
+
+
+def has_shape_of(one: Term, other: Term) -> bool:
+    """Test whether two terms certainly have one shape."""
+    shape = one.fact.shape
+    if shape is not None and shape == other.fact.shape:
+        return True
+    return sized_as(one) is sized_as(other)
 
 
 def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from spelled import model, require_open, require_same
-from straightline.verification.proof.canonicalize.casts import holds
+from straightline.verification.proof.canonicalize.casts import holds, is_detour
 
 _T = onnx.TensorProto
 INTEGERS = [_T.UINT8, _T.INT8, _T.UINT16, _T.INT16, _T.UINT32, _T.INT32, _T.UINT64, _T.INT64]
@@ -37,6 +37,47 @@ def test_what_holds_a_type_gives_it_back(narrow, wide):
         assert there.astype(one).tobytes() == numbers.tobytes()
     for a, b in itertools.combinations(range(len(numbers)), 2):
         assert (numbers[a] < numbers[b]) == (there[a] < there[b])
+
+
+def test_a_detour_of_casts_changes_no_number():
+    detours = 0
+    for first, way, last in itertools.product(TYPES, repeat=3):
+        if not is_detour(first, way, last) or way in (first, last):
+            continue
+        detours += 1
+        types = [onnx.helper.tensor_dtype_to_np_dtype(t) for t in (first, way, last)]
+        numbers = np.concatenate([extremes_of(types[0]), np.arange(2).astype(types[0])])
+        if types[0].kind == "f":
+            numbers = np.append(numbers, types[0].type(np.nan))
+        with np.errstate(all="ignore"):
+            there, at_once = numbers.astype(types[1]).astype(types[2]), numbers.astype(types[2])
+        assert there.tobytes() == at_once.tobytes(), types
+    assert detours > 200
+
+
+@pytest.mark.parametrize(
+    ("first", "way", "last"),
+    [
+        (_T.FLOAT16, _T.FLOAT, _T.INT32),  # out of range
+        (_T.INT8, _T.FLOAT, _T.UINT8),  # negative
+        (_T.INT32, _T.FLOAT, _T.DOUBLE),  # rounds
+        (_T.INT32, _T.INT16, _T.INT64),
+        (_T.INT32, _T.INT16, _T.FLOAT),
+        (_T.FLOAT, _T.FLOAT16, _T.DOUBLE),
+        (_T.FLOAT, _T.BOOL, _T.FLOAT16),
+        (_T.INT32, _T.BOOL, _T.INT64),
+    ],
+)
+def test_others_change_some(first, way, last):
+    assert not is_detour(first, way, last)
+
+
+def test_casts_by_way_of_a_wider_type():
+    through = "c = Cast <to = 7> (x) y = Cast <to = 1> (c)"
+    signature = "(int32[n] x) => (float[n] y)"
+    at_once = model("y = Cast <to = 1> (x)", 13, signature)
+    require_same(model(through, 13, signature), at_once)
+    require_open(model(through.replace("7", "5"), 13, signature), at_once)
 
 
 def test_a_cast_there_and_back_is_nothing():

@@ -13,6 +13,7 @@ from straightline.facts.polynomial import Dimension
 from straightline.ir import Operator
 from straightline.verification.proof.canonicalize import rewrites
 from straightline.verification.proof.canonicalize.rewrites import (
+    LATE_REWRITES,
     REWRITES,
     Rewrite,
     by_table,
@@ -26,7 +27,13 @@ from term_values import Values
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5, 1e-45, 3e38, -3e38]
 TYPES = [np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float32, np.float64]
 SHAPES = [(), (1,), (3,), (1, 1), (2, 1)]
-ROWS = [(name, row) for name, rows in REWRITES.items() if name != "choose" for row in rows]
+ROWS = [
+    (name, row)
+    for table in (REWRITES, LATE_REWRITES)
+    for name, rows in table.items()
+    if name != "choose"
+    for row in rows
+]
 
 
 def special(dtype, divides):
@@ -46,7 +53,7 @@ def special(dtype, divides):
 def variables(row):
     calls = {id(node.func) for node in ast.walk(row.before) if isinstance(node, ast.Call)}
     names = [n for n in ast.walk(row.before) if isinstance(n, ast.Name) and id(n) not in calls]
-    return sorted({node.id for node in names}, key="xzcuabzerolowhighnegative".find)
+    return sorted({node.id for node in names}, key="xzcuabkzerolowhighnegative".find)
 
 
 def plain(terms, node, bound):
@@ -78,6 +85,11 @@ def options(terms, name, feeds, bound, dtype):
         return [compared, wide, bound["z" if name == "a" else "x"]]
     if name == "negative":
         return [terms.constant(np.array(truth)) for truth in (True, False)]
+    if name == "k":
+        held = [1, 2, -1, 0, -0.0, 0.5] if np.dtype(dtype).kind == "f" else [0, 1, -1]
+        with np.errstate(over="ignore"):
+            constants = [np.array(n).astype(dtype) for n in held]
+        return [terms.constant(array.reshape(s)) for array in constants for s in ((), (1,))]
     if name in ("zero", "u", "low", "high"):
         numbers = [0, 1, 2, 1 << 11, 1 << 32, 1 << 53, 1 << 54]
         held = [n for n in numbers if np.dtype(dtype).kind == "f" or n <= np.iinfo(dtype).max]
@@ -136,7 +148,7 @@ def checked(row):
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=[ast.unparse(row.before) for _, row in ROWS])
 def test_both_sides_are_equal_within_the_condition(name, row):
-    assert row in REWRITES[name]
+    assert row in [*REWRITES.get(name, ()), *LATE_REWRITES.get(name, ())]
     assert checked(row) >= 5
 
 

@@ -12,11 +12,11 @@ TEXT = """g (float[2] x, int64 m, bool c) => (float[2] z)
     <int64 three = {3}, int64 none = {0}, int64 minus = {-2}, bool yes = {1}, bool no = {0}> {
     %s }"""
 LOOP = """z = Loop (%s, x) <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] t) {
-    %s t = Neg (s) }>"""
+    %s t = Exp (s) }>"""
 STAY = "k2 = Identity (k)"
-ONCE = TEXT % "z = Neg (x)"
+ONCE = TEXT % "z = Exp (x)"
 SAME = TEXT % "z = Identity (x)"
-THRICE = TEXT % "a = Neg (x) b = Neg (a) z = Neg (b)"
+THRICE = TEXT % "a = Exp (x) b = Exp (a) z = Exp (b)"
 ENDS = "u = Constant <value_int = %d> () k2 = Less (i, u)"
 
 
@@ -130,7 +130,7 @@ def test_scan_outputs_of_trips_are_stacked_in_their_order():
 @pytest.mark.parametrize("c", [False, True])
 @pytest.mark.parametrize("keep", [STAY, ENDS % 2])
 def test_terms_are_worth_what_the_trips_give(m, c, keep):
-    text = loop("m, c", keep).replace("Neg (s)", "Add (s, x)")
+    text = loop("m, c", keep).replace("Exp (s)", "Add (s, x)")
     x = np.array([1, -2], np.float32)
     (z,) = evaluated(model(text), {"x": x, "m": np.array(m, np.int64), "c": np.array(c)})
     most = m if keep == STAY else min(m, 3)
