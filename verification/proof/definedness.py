@@ -7,12 +7,16 @@ without a twin must be proved safe (`execution/safety.py`), and a loop without o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.fact import Fact
-from ...facts.polynomial import Dimension
+from ...facts.polynomial import Dimension, product
+from ...ops import rules_of
 from ...ops.axes import ONE
+from ...ops.elementwise import Elementwise
+from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
 from .execution.obligations import (
     AS_DECLARED,
@@ -28,9 +32,10 @@ from .execution.obligations import (
     Obligation,
 )
 from .execution.safety import Safety
+from .terms.axis_maps import ELEMENTWISE, has_shape_of, sized_as
 from .terms.budget import OpenError
 from .terms.op_semantics import versions_of
-from .terms.term import Args, Head, Term
+from .terms.term import Args, Head, Term, speaks_of_no_axis
 
 if TYPE_CHECKING:
     from .equality.equality import Comparison
@@ -47,6 +52,14 @@ _MOST_LOOPS = 8
 
 _DIVIDING = ("Div", "Mod")
 """Operators that fail for the same operands."""
+
+_ALONG = ("Softmax", "LogSoftmax", "ArgMax", "ArgMin")
+"""Operators that may fail because of the size of one axis."""
+_ALONG_ONE_AXIS = 13
+"""Opset from which on Softmax works along one axis."""
+
+_KEEPING = ("view", "narrow", "reversed", "Gather", "Transpose")
+"""Heads whose elements are some of those of their first operand."""
 
 _MAKING = {"ConstantOfShape": 0, "Expand": 1}
 """Operators that create a tensor of some sizes, and the input with these."""
@@ -118,7 +131,7 @@ class Definedness:
         self._premises: dict[Demand, list[Guards]] = {}
         for each in before:
             demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
-            for demand in demands:
+            for demand in (*demands, *_fitting(self.terms, each)):
                 self._premises.setdefault(demand, []).append(each.guards)
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._loops: list[Guard] | None = None
@@ -145,6 +158,8 @@ class Definedness:
         if not fault or any(self._holds(demand, around) for demand in demands):
             return
         if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
+            return
+        if self._fits(obligation, around) or self._picks(obligation, around):
             return
         if not self._has_twin(obligation, around):
             raise UndefinedError(obligation, fault)
@@ -209,6 +224,29 @@ class Definedness:
             self._safety.is_size(number) or self._holds((head, (number,)), around)
             for head, (number,) in elements
         )
+
+    def _fits(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Test whether operands fit each other pair by pair, which elementwise operators need."""
+        head = obligation.head
+        rules = None if head.op is None else type(rules_of(head.op))
+        if rules is None or not issubclass(rules, Elementwise) or head.opset < OLDEST_OPSET:
+            return False
+        if rules.prove_safe is not Elementwise.prove_safe or head.attribute("broadcast"):
+            return False
+        pairs = _fitting(self.terms, obligation)
+        return all(self._holds(pair, around) for pair in pairs)
+
+    def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Test whether the original has all indices of which a Gather takes some."""
+        head, args = obligation.head, obligation.args
+        demands = _along_axis(self.terms, head, args) if head.name == "Gather" else []
+        index = args[1] if demands else None
+        while index is not None and index.head.name in _KEEPING:
+            index = index.args[0]
+            demand = demands[0][0], (index,)
+            if self._holds(demand, around):
+                return True
+        return False
 
     def _elements(self, obligation: Obligation) -> list[tuple[Head, tuple[Term]]]:
         """Demands that each size of a new tensor is not negative."""
@@ -344,6 +382,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     if head.name == "Gather" and args[1] is not None:
         one_number = terms.view(args[1], ()) if _is_one(args[1]) else _without_views(args[1])
         demands.append((head, (args[0], one_number)))
+    demands += _along_axis(terms, head, args)
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in _OF_AN_AXIS and head.opset >= 13 and args[0].fact.shape:
@@ -362,6 +401,20 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     return demands
 
 
+def _fitting(terms: Terms, obligation: Obligation) -> list[Demand]:
+    """Demands that two operands of an elementwise operator broadcast, for each two of other
+    shapes."""
+    head = obligation.head
+    if head.name not in ELEMENTWISE or head.attribute("broadcast"):
+        return []
+    kind = terms.heads.own("fitting")
+    operands = [arg for arg in obligation.args if arg is not None and arg.fact.shape != ()]
+    pairs = itertools.combinations(
+        sorted(set(map(sized_as, operands)), key=lambda term: term.number), 2
+    )
+    return [(kind, pair) for pair in pairs if not has_shape_of(*pair)]
+
+
 def _without_views(term: Term) -> Term:
     """Term of the same elements that is no view."""
     while term.head.name == "view" and term.args[0] is not None:
@@ -377,6 +430,27 @@ def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
     if term.head.name == "narrow":
         return (terms.heads.own(IS_PART), (term,)) if term.args[0] is whole else None
     return None if term.head.op is None else (term.head, term.args)
+
+
+def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
+    """Demand on an axis, whatever its place: it has elements, or holds some positions."""
+    shape = None if args[0] is None else args[0].fact.shape
+    if not shape or head.name not in ("Gather", *_ALONG) or speaks_of_no_axis(head, args):
+        return []
+    size = shape[head.attribute("axis", 0) % len(shape)]
+    if head.name == "Gather":
+        assert args[1] is not None
+        return [(terms.heads.own("indices", size), (_bare(terms, args[1]),))]
+    if head.opset < _ALONG_ONE_AXIS:
+        return []
+    return [(terms.heads.own("along", (head.name, size, product(shape))), ())]
+
+
+def _bare(terms: Terms, term: Term) -> Term:
+    """Single number as a scalar, and other terms without a view."""
+    if _is_one(term):
+        return terms.view(term, ())
+    return term.operands[0] if term.head.name == "view" else term
 
 
 def _axes_or_sizes(terms: Terms, obligation: Obligation) -> Hashable:

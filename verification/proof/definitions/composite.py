@@ -32,7 +32,8 @@ defined_by_onnx("Attention", "Celu", "Selu", "SoftmaxCrossEntropyLoss", types=OV
 
 @defined("Gemm", types=FLOATS | LONG_INTEGERS)
 def gemm(application: Application) -> str | None:
-    """alpha * A' * B' + beta * C. Integers are not scaled: kernels differ on the type of that."""
+    """alpha * A' * B' + beta * C, where C is 0 if absent: the sum then has no -0. Integers are not
+    scaled: kernels differ on the type of that."""
     whole = application.elem_type() in LONG_INTEGERS
     if whole and (application.attribute("alpha", 1.0), application.attribute("beta", 1.0)) != (
         1,
@@ -43,14 +44,17 @@ def gemm(application: Application) -> str | None:
         f"{name}T = " + ("Transpose" if application.attribute(f"trans{name}", 0) else "Identity")
         for name in "AB"
     ]
-    summand = "Add (Left, Right)" if application.has(2) else "Identity (Left)"
     return f"""(A, B, C) => (Y) {{
         {turned[0]} (A) {turned[1]} (B)
         Product = MatMul (AT, BT)
         {_scaled(application, "alpha", "Product", "Left")}
-        {_scaled(application, "beta", "C", "Right") if application.has(2) else ""}
-        Y = {summand}
+        {_scaled(application, "beta", "C", "Right") if application.has(2) else _ZERO}
+        Y = Add (Left, Right)
     }}"""
+
+
+_ZERO = """Nothing = Constant <value_float : float = 0.0> ()
+    Right = CastLike (Nothing, A)"""
 
 
 def _scaled(application: Application, factor: str, value: str, result: str) -> str:

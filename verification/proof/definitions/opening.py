@@ -49,6 +49,12 @@ class Definitions:
             result = self._terms.rebuild(mover, (result, *mover.args[1:]))
         return result
 
+    def name_of(self, term: Term) -> str:
+        """Operator of a term, or of what a term moves."""
+        while term.head.name in MOVEMENTS and term.args[0] is not None:
+            term = term.args[0]
+        return term.head.name
+
     def of(self, term: Term) -> Term | None:
         """Definition of a term; None if there is none for its types and ranks."""
         if term.head.name not in DEFINITIONS:

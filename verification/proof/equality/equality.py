@@ -7,23 +7,30 @@ iterations (`induction.py`).
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import contextlib
+import dataclasses
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ....facts.polynomial import Dimension
+from ..definitions.functions import DEFINITIONS
 from ..definitions.opening import Definitions
 from ..reals.real_terms import READS_BITS, RealTerms
+from ..terms.axis_maps import ELEMENTWISE
 from ..terms.budget import OpenError
 from ..terms.exact_operators import assumptions_of, is_exact
 from ..terms.printing import in_words
 from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
+from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .prefix_sums import PrefixSums
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
+from .row_by_row import RowByRow
 from .slice_pushdown import SlicePushdown
 from .transposition import without_transposition
+from .views import Views
 
 
 class Mismatch(OpenError):
@@ -79,6 +86,17 @@ _BARE = ("Concat", "stacked", "state", "final", "fresh")
 """Heads whose terms are compared in their own shape, as are the terms they are compared with."""
 
 _LEAVES = ("input", "constant", "sizes", "bound", "fresh")
+_FIXED = ("input", "constant", "sizes")
+
+_MOST_FAILURES = 8
+"""Limit of pairs whose comparison row by row fails."""
+
+
+@dataclasses.dataclass
+class _Attempt:
+    """Outcome of a comparison that may fail."""
+
+    succeeded: bool = False
 
 
 class Comparison:
@@ -98,9 +116,13 @@ class Comparison:
             SlicePushdown(terms, self._cells.open) if over_reals else SlicePushdown(terms)
         )
         self.induction = Induction(terms, self.pushdown)
-        self._asked: set[Pair] = set()
-        self._trial: set[Pair] | None = None
+        self.cases = CaseDistinction(terms, self.pushdown)
+        self.row_by_row = RowByRow(terms, self.pushdown, self.induction)
+        self._asked: list[set[Pair]] = [set()]
+        self._needed: dict[Pair, list[Pair]] = {}
         self._stack: list[Pair] = []
+        self._failures = 0
+        self._by_row: Pair | None = None
         self._partners: dict[Head, Head] = {}
         self._reals = self._unopened = None
         if over_reals:
@@ -119,10 +141,15 @@ class Comparison:
             self.induction.variables,
             self.induction.across,
             self._views,
+            Views(terms).pushed,
+            self.cases.equal,
             self._concats,
             self.induction.stacked,
             swap_operands,
             self._transposed,
+            self._alike,
+            self._longer,
+            self._rows,
             self._congruent,
             self._defined,
         )
@@ -153,41 +180,54 @@ class Comparison:
         Raises:
             Mismatch: they are not known to be equal.
         """
+        self._compare(before, after, output)
+        pair_of_itself = circular_pair(self._needed, self.induction.earlier)
+        if pair_of_itself is not None:
+            one, other = pair_of_itself
+            raise Mismatch(_reason(output, one, other), one, other, self._needed)
+        self._needed = {}
+
+    def _compare(self, before: Term | None, after: Term | None, output: str) -> None:
+        """Reduce two terms to pairs until none remains."""
         self._ask(before, after)
-        needed: dict[Pair, list[Pair]] = {}
         while self._stack:
             self.terms.budget.step()
             one, other = self._stack.pop()
             pairs = self._reduce(one, other)
             if pairs is None:
-                raise Mismatch(_reason(output, one, other), one, other, needed)
-            needed[one, other] = pairs
+                raise Mismatch(_reason(output, one, other), one, other, self._needed)
+            self._needed[one, other] = pairs
             for pair in reversed(pairs):
                 self._ask(*pair)
-        pair_of_itself = circular_pair(needed, self.induction.earlier)
-        if pair_of_itself is not None:
-            one, other = pair_of_itself
-            raise Mismatch(_reason(output, one, other), one, other, needed)
 
     def holds(self, before: Term, after: Term) -> bool:
         """Test whether two terms are provably equal. If they are not, no state of
         the attempt remains."""
-        partners, positive = dict(self._partners), set(self.positive)
-        assumed = set(self._definitions.assumed)
-        self._trial = set()
-        try:
+        with self._attempt() as attempt:
             self.require(before, after, "")
+        return attempt.succeeded
+
+    @contextlib.contextmanager
+    def _attempt(self) -> Iterator[_Attempt]:
+        """Comparison that may fail. Its state remains only if it succeeds."""
+        attempt = _Attempt()
+        before = self._stack, self._needed, self._partners, self.positive, self.pushdown.chosen
+        assumed = set(self._definitions.assumed)
+        self._stack, self._needed, self._partners = [], {}, dict(self._partners)
+        self.induction.positive, self.pushdown.chosen = set(before[3]), set(before[4])
+        self._asked.append(set())
+        try:
+            yield attempt
         except Mismatch:
-            self._stack.clear()
-            self._partners = partners
-            self.induction.positive = positive
+            self._partners, self.induction.positive, self.pushdown.chosen = before[2:]
             self._definitions.assumed = assumed
-            return False
+            self._asked.pop()
         else:
-            self._asked |= self._trial
-            return True
+            attempt.succeeded = True
+            before[1].update(self._needed)
+            self._asked[-2].update(self._asked.pop())
         finally:
-            self._trial = None
+            self._stack, self._needed = before[:2]
 
     def _ask(self, one: Term | None, other: Term | None) -> None:
         if one is other:
@@ -195,9 +235,11 @@ class Comparison:
         if one is None or other is None:
             raise Mismatch("a value is absent in one of the models", one, other)
         pair = one, other
-        if pair in self._asked or (self._trial is not None and pair in self._trial):
+        if pair == self._by_row:
+            raise Mismatch("a pair of slices leads back to the tensors", one, other)
+        if any(pair in layer for layer in self._asked):
             return
-        (self._asked if self._trial is None else self._trial).add(pair)
+        self._asked[-1].add(pair)
         self._stack.append(pair)
 
     def _reduce(self, one: Term, other: Term) -> list[Pair] | None:
@@ -228,6 +270,44 @@ class Comparison:
         for pairs, substitution in self.induction.hypotheses(one, other, reals.equal):
             if reals.equal(one, substitution.of(other)):
                 return pairs
+        return None
+
+    def _alike(self, one: Term, other: Term) -> list[Pair] | None:
+        """Congruence, unless some arguments have no chance of being equal."""
+        pairs = self._congruent(one, other)
+        return None if pairs is None or any(map(_is_hopeless, pairs)) else pairs
+
+    def _longer(self, one: Term, other: Term) -> list[Pair] | None:
+        """Definitions, where only one side has one and the other side computes."""
+        names = [self._definitions.name_of(term) for term in (one, other)]
+        defined = [name in DEFINITIONS for name in names]
+        computes = all(
+            is_longer or name in ELEMENTWISE for name, is_longer in zip(names, defined, strict=True)
+        )
+        if names[0] == names[1] or not any(defined) or not computes:
+            return None
+        return self._defined(one, other)
+
+    def _rows(self, one: Term, other: Term) -> list[Pair] | None:
+        """Equality at each position of an axis. Where that leads nowhere, other rules remain."""
+        if self._by_row:
+            pair = self.row_by_row.pair(one, other)
+            return None if pair is None else [pair]
+        if self._failures >= _MOST_FAILURES:
+            return None
+        self._by_row = one, other
+        try:
+            for whole in (self.row_by_row.shared(one, other), frozenset[Term]()):
+                with self._attempt() as attempt, self.pushdown.keeping(whole):
+                    pair = self.row_by_row.pair(one, other)
+                    if pair is None:
+                        raise Mismatch("", one, other)
+                    self._compare(*pair, "")
+                if attempt.succeeded and pair is not None:
+                    return [pair]
+        finally:
+            self._by_row = None
+        self._failures += 1
         return None
 
     def _congruent(self, one: Term, other: Term) -> list[Pair] | None:
@@ -333,6 +413,16 @@ def _reason(output: str, one: Term, other: Term) -> str:
     if words[0] == words[1]:
         return f"output '{output}': {words[0]} of each model is not proved equal to the other"
     return f"output '{output}': {words[0]} and, in the rewrite, {words[1]} are not proved equal"
+
+
+def _is_hopeless(pair: Pair) -> bool:
+    """Test whether two arguments are certainly or very likely not equal."""
+    one, other = pair
+    if one is other:
+        return False
+    if one.head.name in _FIXED and other.head.name in _FIXED:
+        return True
+    return one.fact.shape is not None and one.fact.shape != other.fact.shape
 
 
 def _unlike(one: Term, other: Term) -> bool:

@@ -7,15 +7,17 @@ kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import contextlib
+from collections.abc import Callable, Generator, Iterator, Set
 
-from ....facts.fact import Shape, element
+from ....facts.fact import PRIVATE, Shape, element
 from ....facts.polynomial import Dimension, product
+from ....ops.axes import ONE
 from ..simplify.slices import backward
 from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
-from ..terms.term import Term
-from ..terms.term_manager import LATE_RULES, Terms
+from ..terms.term import Term, speaks_of_no_axis
+from ..terms.term_manager import LATE_RULES, ZERO, Terms
 from .substitution import instantiate_scan_output, unrolled
 
 Slice = tuple[Term, int, Dimension, Dimension]
@@ -35,6 +37,7 @@ class SlicePushdown:
     Attributes:
         chosen: operators applied to some rows instead of all, or in another shape, whose bits
             depend on the kernel.
+        whole: terms whose slices are not pushed down.
     """
 
     def __init__(
@@ -45,6 +48,18 @@ class SlicePushdown:
         self._known: dict[Slice, Term] = {}
         self._settled: dict[Term, Term] = {}
         self.chosen: set[str] = set()
+        self.whole: Set[Term] = frozenset()
+        self._by_index = False
+
+    @contextlib.contextmanager
+    def keeping(self, whole: Set[Term]) -> Iterator[None]:
+        """Leave slices of some terms as they are."""
+        before = self.whole, self._known, self._settled, self._by_index
+        self.whole, self._known, self._settled, self._by_index = whole, {}, {}, True
+        try:
+            yield
+        finally:
+            self.whole, self._known, self._settled, self._by_index = before
 
     def of(self, term: Term, axis: int, start: Dimension, size: Dimension) -> Term:
         """Slice of a term, pushed down as far as rules apply."""
@@ -92,6 +107,10 @@ class SlicePushdown:
             return opened
         if term.head.name == "state":
             return unrolled(self._terms, term)
+        if self._by_index and term.is_op("Gather"):
+            part = self._at_index(term)
+            if part is not None:
+                return part
         late = LATE_RULES.get(term.head.name)
         if late is not None:
             results = late(self._terms, term.head, term.args) or ()
@@ -104,6 +123,29 @@ class SlicePushdown:
             return (yield below, term.head.key, *_place(term))
         inner = yield from self._form(below)  # which is no view
         return term if inner is below else self._terms.view(inner, term.shape)
+
+    def _at_index(self, term: Term) -> Term | None:
+        """Gather at one index as a slice at an unknown position; None for more indices."""
+        x, index = term.operands
+        shape = index.fact.shape
+        if x.fact.shape is None or shape is None or any(dim.value != 1 for dim in shape):
+            return None
+        if speaks_of_no_axis(term.head, term.args):
+            return None
+        axis = term.head.attribute("axis") % len(x.fact.shape)
+        place = self._position(self.settled(self._terms.view(index, ())), x.fact.shape[axis])
+        return self._terms.view(self.of(x, axis, place, ONE), term.shape)
+
+    def _position(self, index: Term, size: Dimension) -> Dimension:
+        """Position that an index means in an axis of a size, counted from the front."""
+        content = element(index.fact)
+        if isinstance(content, Dimension) and content.less(0) is not None:
+            return content + size if content.less(0) else content
+        if size.value == 1:
+            return ZERO
+        name = f"{PRIVATE}at{index.number}:{size}"
+        self._terms.limits[name] = size
+        return self._terms.symbols.trip(name)
 
     def reshaped(self, term: Term) -> set[str]:
         """Operator that `settled` applies in another shape, if that may be another kernel. An
@@ -118,7 +160,7 @@ class SlicePushdown:
     def _steps(self, x: Term, axis: int, start: Dimension, size: Dimension) -> Steps:
         """Generator of a slice."""
         part = self._terms.narrow(x, axis, start, size)
-        if part.head.name != "narrow":
+        if part.head.name != "narrow" or x in self.whole:
             return part
         yield from ()
         below = part.args[0]

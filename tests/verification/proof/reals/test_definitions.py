@@ -54,8 +54,8 @@ FORMS = {
     ),
     "Transpose": (
         (IMAGE, "k = Add (x, tall) y = Mul (k, x)", TURNED),
-        "t = Transpose <perm = [2, 0, 1]> (x) a = Add (t, wide) c = Mul (a, t) "
-        "y = Transpose <perm = [1, 2, 0]> (c)",
+        "t = Transpose <perm = [2, 0, 1]> (x) a = Add (wide, t) q = Mul (t, t) r = Mul (t, wide) "
+        "c = Add (q, r) y = Transpose <perm = [1, 2, 0]> (c)",
     ),
     "BatchNormalization": (
         (IMAGE, "y = BatchNormalization (x, s, b, m, v)", CHANNELS),
@@ -91,7 +91,10 @@ FORMS = {
         (CUBE, "y = Mish (x)", LAST),
         "e = Exp (x) f = Add (e, one) p = Log (f) t = Tanh (p) y = Mul (x, t)",
     ),
-    "Swish": ((CUBE, "p = Sigmoid (x) y = Mul (x, p)", LAST), "y = Swish (x)"),
+    "Swish": (
+        (CUBE, "n = Neg (x) e = Exp (n) f = Add (one, e) y = Div (x, f)", LAST),
+        "y = Swish (x)",
+    ),
     "Sigmoid": ((CUBE, "y = Sigmoid (x)", LAST), "e = Exp (x) f = Add (e, one) y = Div (e, f)"),
     "Softplus": ((CUBE, "y = Softplus (x)", LAST), "e = Exp (x) f = Add (e, one) y = Log (f)"),
     "Tanh": (
@@ -116,7 +119,7 @@ MISSES = {
     "RMSNormalization": ("ReduceMean", "ReduceSum"),
     "InstanceNormalization": ("Mul (n, c)", "Mul (x, c)"),
     "GroupNormalization": ("ReduceMean (g, axis)", "ReduceMax (g, axis)"),
-    "Transpose": ("Mul (a, t)", "Mul (a, a)"),
+    "Transpose": ("Mul (t, wide)", "Mul (t, t)"),
     "BatchNormalization": ("Sub (b, a)", "Add (b, a)"),
     "Gelu": ("1.4142135", "1.4143"),
     "Gelu of tanh": ("0.044715", "0.0447"),

@@ -1,0 +1,39 @@
+"""Rules of simplifiers as text: models of both sides, for several forms of the inputs."""
+
+import re
+
+import onnx
+import pytest
+
+_LITERAL = re.compile(r"\b(\w+(?:\[\d+\])?)\{([^}]*)\}")
+_TYPES = ("float", "int64", "bool", "int32", "double", "uint8", "int8", "float16")
+
+
+def _written(inputs, nodes, out):
+    """Model from nodes in which constants are written as float[2]{1, 2}."""
+    values = []
+    text = _LITERAL.sub(lambda found: values.append(found) or f"k{len(values) - 1}", nodes)
+    constants = ", ".join(f"{m[1]} k{n} = {{{m[2]}}}" for n, m in enumerate(values))
+    head = f'<ir_version: 10, opset_import: ["" : 18]> g ({inputs}) => ({out}[] y) '
+    return onnx.parser.parse_model(f"{head}{f'<{constants}>' if constants else ''} {{ {text} }}")
+
+
+def model_of(inputs, nodes):
+    """The same, with an output of the type that the nodes compute."""
+    for out in _TYPES:
+        model = _written(inputs, nodes, out)
+        try:
+            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+        except onnx.shape_inference.InferenceError:
+            continue
+        return model
+    raise AssertionError(nodes)
+
+
+def rules_in(text):
+    """Inputs in several forms, separated by |, then both sides, separated by =>."""
+    for number, block in enumerate(text.strip().split("\n\n")):
+        sides = re.search(r"^\w+(?:, \w+)* = ", block, re.MULTILINE).start()
+        before, after = block[sides:].split("=>")
+        for variant in block[:sides].replace("\n", " ").split(" | "):
+            yield pytest.param(variant, before, after, id=f"{number}: {before.strip()} {variant}")

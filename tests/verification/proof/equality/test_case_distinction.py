@@ -1,0 +1,62 @@
+"""Choices and boolean formulas, case by case."""
+
+import itertools
+
+import numpy as np
+import pytest
+from proofs import assert_open, assert_proved, model
+from straightline.reference import run
+
+FORMULA = "g (bool[n] p, bool[n] q) => (bool[n] y) {{ {} }}"
+CHOICE = """g (bool[n, 1] p, bool[n, 1] q, float[n, m] x, float[n, m] w)
+    => (float[n, m] y) {{ {} }}"""
+FORMULAS = [
+    "y = And (p, q)",
+    "a = Not (p) b = Not (q) c = Or (a, b) y = Not (c)",
+    "a = Or (p, q) b = Xor (p, q) c = Not (b) y = And (a, c)",
+    "a = Equal (p, q) y = And (a, p)",
+    "y = Or (p, q)",
+    "a = Not (p) b = Not (q) c = And (a, b) y = Not (c)",
+    "a = Xor (p, q) y = Or (a, p)",
+    "y = Xor (p, q)",
+    "a = Not (q) y = Equal (p, a)",
+    "y = Where (p, q, p)",
+    "y = Identity (p)",
+    "a = Or (p, q) y = And (a, p)",
+]
+
+
+@pytest.mark.parametrize(("one", "other"), itertools.combinations(FORMULAS, 2))
+def test_formulas_are_equal_if_their_truth_tables_are(one, other):
+    feeds = {"p": np.array([0, 0, 1, 1], bool), "q": np.array([0, 1, 0, 1], bool)}
+    (a,), (b,) = (run(model(FORMULA.format(text)), feeds) for text in (one, other))
+    claim = assert_proved if np.array_equal(a, b) else assert_open
+    claim(FORMULA.format(one), FORMULA.format(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a = Not (p) y = Where (a, x, w)", "y = Where (p, w, x)"),
+        ("a = Where (p, x, w) y = Where (p, a, w)", "y = Where (p, x, w)"),
+        ("a = Where (q, x, w) y = Where (p, x, a)", "a = Or (p, q) y = Where (a, x, w)"),
+        ("a = Where (p, x, w) y = Exp (a)", "a = Exp (x) b = Exp (w) y = Where (p, a, b)"),
+        ("a = Where (p, x, w) y = Add (a, x)", "a = Add (x, x) b = Add (w, x) y = Where (p, a, b)"),
+    ],
+)
+def test_choices_are_equal_in_each_case(one, other):
+    assert_proved(CHOICE.format(one), CHOICE.format(other))
+    assert_proved(CHOICE.format(other), CHOICE.format(one))
+    assert_open(CHOICE.format(one), CHOICE.format(other.replace("(p", "(q")))
+
+
+def test_a_choice_keeps_the_shape():
+    text = "g (bool[n, 1] p, float[m] x) => (float[] y) {{ {} }}"
+    assert_open(text.format("y = Where (p, x, x)"), text.format("y = Identity (x)"))
+
+
+def test_conditions_that_may_be_equal_are_no_cases():
+    """The same condition, computed in two ways, is compared by itself."""
+    text = "g (float[n] x, float[n] w) => (float[n] y) {{ {} y = Where (c, a, b) }}"
+    one = "a = Exp (x) b = Neg (w) c = Greater (x, w)"
+    assert_proved(text.format(one), text.format(one.replace("Greater (x, w)", "Less (w, x)")))

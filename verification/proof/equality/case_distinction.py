@@ -1,0 +1,154 @@
+"""Choices and boolean formulas, by cases: equal if they are for each truth of their conditions.
+
+At each position a condition holds or does not. In each case a Where is one of its operands, a
+connective is a truth value, and an elementwise operator of choices is one of what is chosen.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+
+import onnx
+
+from ..terms.axis_maps import ELEMENTWISE, has_shape_of
+from ..terms.exact_operators import is_exact
+from ..terms.term import Pair, Term
+from ..terms.term_manager import Terms
+from .slice_pushdown import SlicePushdown
+
+_MOST_CONDITIONS = 5
+_MOST_DEPTH = 4
+"""Limit of operators around a choice."""
+
+_CONNECTIVES: dict[str, Callable[[bool, bool], bool]] = {
+    "And": lambda one, other: one and other,
+    "Or": lambda one, other: one or other,
+    "Xor": lambda one, other: one is not other,
+    "Equal": lambda one, other: one is other,
+}
+_CHOICES = ("Where", "choose")
+
+Case = Mapping[Term, bool]
+"""Truth of each condition."""
+
+
+class CaseDistinction:
+    """Rule of comparison by cases.
+
+    Args:
+        terms: the terms of both models.
+        pushdown: record of operators that are applied in another shape.
+    """
+
+    def __init__(self, terms: Terms, pushdown: SlicePushdown) -> None:
+        self._terms = terms
+        self._pushdown = pushdown
+
+    def equal(self, one: Term, other: Term) -> list[Pair] | None:
+        """Pairs of what two terms are in each case; None if that decides nothing."""
+        if not any(term.head.name in _CHOICES or _is_connective(term) for term in (one, other)):
+            return None
+        if not has_shape_of(one, other) or one.fact.elem_type != other.fact.elem_type:
+            return None
+        sides: tuple[dict[Term, None], dict[Term, None]] = {}, {}
+        for term, own in zip((one, other), sides, strict=True):
+            self._collect(term, own, _MOST_DEPTH)
+        conditions = sides[0] | sides[1]
+        if not 0 < len(conditions) <= _MOST_CONDITIONS:
+            return None
+        pairs: dict[Pair, None] = {}
+        for truths in itertools.product((False, True), repeat=len(conditions)):
+            case = dict(zip(conditions, truths, strict=True))
+            a, b = (self._in_case(term, case, _MOST_DEPTH) for term in (one, other))
+            if a is b:
+                continue
+            if isinstance(a, bool) or isinstance(b, bool) or not has_shape_of(a, b):
+                return None
+            pairs[a, b] = None
+        # Of other conditions, which may be equal, not every case occurs.
+        if (one, other) in pairs or (pairs and sides[0].keys() != sides[1].keys()):
+            return None
+        return list(pairs)
+
+    def _collect(self, term: Term, conditions: dict[Term, None], depth: int) -> None:
+        """Collect the conditions of a term."""
+        if len(conditions) > _MOST_CONDITIONS:
+            return
+        self._terms.budget.step()
+        name, operands = term.head.name, [arg for arg in term.args if arg is not None]
+        if _is_connective(term) or name in _CHOICES:
+            parts = operands
+        elif term.fact.elem_type == onnx.TensorProto.BOOL:
+            if self._truth(term) is None:
+                conditions[term] = None
+            return
+        else:
+            parts = operands if _distributes(term) else []
+        if depth:
+            for part in parts:
+                self._collect(part, conditions, depth - 1)
+        elif _is_connective(term):
+            conditions[term] = None
+
+    def _in_case(self, term: Term, case: Case, depth: int) -> Term | bool:
+        """Term in a case: a truth value, or a term without the choices that the case decides."""
+        if term in case:
+            return case[term]
+        truth = self._truth(term)
+        if truth is not None:
+            return truth
+        name = term.head.name
+        if not depth:
+            return term
+        if _is_connective(term):
+            parts = [self._in_case(arg, case, depth - 1) for arg in term.operands]
+            values = [part for part in parts if isinstance(part, bool)]
+            if len(values) < len(parts):
+                return term
+            return not values[0] if name == "Not" else _CONNECTIVES[name](*values)
+        if name in _CHOICES:
+            condition, one, other = term.operands
+            holds = self._in_case(condition, case, depth - 1)
+            if not isinstance(holds, bool):
+                return term
+            return self._in_case(one if holds else other, case, depth - 1)
+        return self._distributed(term, case, depth) if _distributes(term) else term
+
+    def _distributed(self, term: Term, case: Case, depth: int) -> Term:
+        """Elementwise operator on its operands in a case."""
+        operands = []
+        for arg in term.args:
+            part = None if arg is None else self._in_case(arg, case, depth - 1)
+            operands.append(arg if isinstance(part, bool) else part)
+        if tuple(operands) == term.args:
+            return term
+        if not is_exact(term.head.name, (*term.args, term)):
+            self._pushdown.chosen.add(term.head.name)
+        return self._terms.rebuild(term, tuple(operands))
+
+    def _truth(self, term: Term) -> bool | None:
+        """Truth of a constant that is the same everywhere."""
+        tensor = self._terms.tensor(term)
+        if tensor is None or term.fact.elem_type != onnx.TensorProto.BOOL or not tensor.size:
+            return None
+        truths = tensor.numpy()
+        return True if truths.all() else None if truths.any() else False
+
+
+def _is_connective(term: Term) -> bool:
+    return (
+        (term.head.name == "Not" or term.head.name in _CONNECTIVES)
+        and bool(term.args)
+        and all(arg and arg.fact.elem_type == onnx.TensorProto.BOOL for arg in term.args)
+        and not term.head.attribute("broadcast")
+    )
+
+
+def _distributes(term: Term) -> bool:
+    """Test whether an operator may have choices among its operands."""
+    return (
+        term.head.name in ELEMENTWISE
+        and not term.index
+        and any(arg is not None and arg.args for arg in term.args)
+    )
