@@ -272,9 +272,14 @@ def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 
 
 def simplest(terms: Terms, head: Head, args: Args) -> Term | None:
-    """Apply the first late rule that matches."""
+    """Apply the first late rule that matches, also below a view of the only operand."""
     rules = LATE_REWRITES.get(head.name, ())
-    return _apply(terms, rules, head, args) if rules else None
+    result = _apply(terms, rules, head, args) if rules else None
+    x = args[0] if len(args) == 1 else None
+    if not rules or result is not None or x is None or x.head.name != "view":
+        return result
+    below = _apply(terms, rules, head, x.args[:1])
+    return None if below is None or x.fact.shape is None else terms.view(below, x.fact.shape)
 
 
 def _apply(terms: Terms, rules: Sequence[Rewrite], head: Head, args: Args) -> Term | None:
