@@ -135,6 +135,7 @@ class Definedness:
                 self._premises.setdefault(demand, []).append(each.guards)
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._loops: list[Guard] | None = None
+        self._reach: dict[tuple[Term, int], int] | None = None
 
     def require(self, after: Iterable[Obligation]) -> None:
         """Prove that no node of the rewrite fails where the original does not.
@@ -160,6 +161,8 @@ class Definedness:
         if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
             return
         if self._fits(obligation, around) or self._picks(obligation, around):
+            return
+        if self._reaches_as_far(obligation):
             return
         if not self._has_twin(obligation, around):
             raise UndefinedError(obligation, fault)
@@ -214,6 +217,27 @@ class Definedness:
                     return None
                 trips.add(guard.trips)
         return trips
+
+    def _reaches_as_far(self, obligation: Obligation) -> bool:
+        """Test whether the original gathers at constant indices as far along an axis."""
+        if self._reach is None:
+            self._reach = {}
+            for each in self._before:
+                axis, reach = _axis_of_gather(each), self._reach_of(each)
+                is_certain = self._assumptions_of(each.guards, set(), ()) == set()
+                if axis is not None and is_certain:
+                    self._reach[axis] = max(reach, self._reach.get(axis, 0))
+        axis, reach = _axis_of_gather(obligation), self._reach_of(obligation)
+        return axis is not None and 0 < reach <= self._reach.get(axis, 0)
+
+    def _reach_of(self, obligation: Obligation) -> int:
+        """Least size of the axis for the indices of a Gather; 0 unless they are constant."""
+        indices = obligation.args[1] if len(obligation.args) > 1 else None
+        if indices is None or self.terms.tensor(indices) is None:
+            return 0
+        bounds = self._safety.known(indices).bounds
+        low, high = (None, None) if bounds is None else (bounds.low.value, bounds.high.value)
+        return 0 if low is None or high is None else max(high + 1, -low)
 
     def _has_tensor(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has a tensor of the same sizes."""
@@ -371,6 +395,14 @@ def _forms(terms: Terms, obligation: Obligation) -> list[Obligation]:
     if result.args[:1] != args[:1] or (result.head, result.args) == (head, args):
         return [obligation]
     return [obligation, obligation._replace(head=result.head, args=result.args)]
+
+
+def _axis_of_gather(obligation: Obligation) -> tuple[Term, int] | None:
+    """Operand and axis of a Gather; None for other operators."""
+    head, args = obligation.head, obligation.args
+    if head.name != "Gather" or args[0] is None or not args[0].fact.shape:
+        return None
+    return args[0], head.attribute("axis", 0) % len(args[0].fact.shape)
 
 
 def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:

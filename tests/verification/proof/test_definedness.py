@@ -318,3 +318,17 @@ def test_bounds_of_large_constants():
     text = "g (float[%d] x) => (float[1] y) <int64[200] i = {%s}> { %s y = ReduceSum (x) }"
     assert_proved(text % (7, numbers, ""), text % (7, numbers, "z = Gather (x, i)"))
     assert_open(text % (6, numbers, ""), text % (6, numbers, "z = Gather (x, i)"), "out of range")
+
+
+def test_constant_indices_that_reach_as_far():
+    text = """g (float[n, 2] x, bool c) => (float[n, 2] y)
+        <int64[3] near = {0, 2, 1}, int64 far = {4}, int64 back = {-6}, int64[2] both = {-6, 4}>
+        { %s y = Neg (x) }"""
+    original = text % "a = Gather (x, far) b = Gather (x, back)"
+    assert_proved(original, text % "z = Gather (x, near)")
+    assert_proved(original, text % "z = Gather (x, both)")
+    assert_open(text % "a = Gather (x, far)", text % "z = Gather (x, both)", "out of range")
+    assert_open(text % "a = Gather <axis = 1> (x, far)", text % "z = Gather (x, near)", "range")
+    branch = """d = If (c) <then_branch = t () => (float[2] u) { u = Gather (x, far) },
+        else_branch = e () => (float[2] v) { v = ReduceSum <keepdims = 0> (x) }>"""
+    assert_open(text % branch, text % "z = Gather (x, near)", "out of range")
