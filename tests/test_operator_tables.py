@@ -30,6 +30,7 @@ REMAINING = {
     "passes/vectorize/vectorization.py": "operators worth computing for all trips at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
+    "verification/proof/cases.py": "comparisons with 0",
     "verification/proof/equality/recurrent_cells.py": "activations that attributes name",
     "verification/proof/reals/definitions.py": "operators by formulas over the reals",
     "verification/proof/reals/real_terms.py": "odd and even functions",

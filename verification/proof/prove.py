@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import onnx
 
-from ...facts.fact import PRIVATE
 from ...facts.notions import EQUAL, NOTIONS, Equality
 from ...facts.polynomial import Dimension
 from ...ir import (
@@ -32,6 +31,7 @@ from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
+from .cases import cases_by_sizes, size_without_iteration, with_sizes
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
@@ -363,7 +363,7 @@ class _Question:
 
     def _all_cases(self) -> dict[str, int]:
         """Comparison with at least one iteration of each loop, then in each case without one. Where
-        it fails, a size that is a trip count is 0 in one case, and 1 or more in another."""
+        it fails, the sizes that a model compares with 0 are 0 or more in cases of their own."""
         first: dict[str, int] | None = None
         failure: Mismatch | UndefinedError | None = None
         waiting: list[dict[str, Dimension]] = [{}]
@@ -372,21 +372,19 @@ class _Question:
             sizes = waiting.pop()
             try:
                 counts, positive = self._case(sizes)
+                cases = [size_without_iteration(trips) for trips in sorted(positive, key=str)]
+                if first is None:
+                    first, numbers = counts, [size.value for size in sizes.values()]
+                    iterating = {*map(Dimension.symbol, sizes), *positive}
+                    is_general = numbers.count(None) == len(sizes)
+                    self.iterating = frozenset(iterating if is_general else ())
             except (Mismatch, UndefinedError) as error:
                 failure = failure or error
-                name = trip_count_symbol(self.terms)
-                if name is None:
+                cases = cases_by_sizes(self.terms)
+                if not cases:
                     raise failure from None
-                waiting += [sizes | case for case in (none_of(name), some_of(name))]
-                continue
-            if first is None:
-                first, numbers = counts, [size.value for size in sizes.values()]
-                iterating = {*map(Dimension.symbol, sizes), *positive}
-                self.iterating = frozenset(iterating if numbers.count(None) == len(sizes) else ())
-            waiting += [
-                sizes | size_without_iteration(trips) for trips in sorted(positive, key=str)
-            ]
-            if not waiting:
+            waiting += [with_sizes(sizes, case) for case in reversed(cases)]
+            if not waiting and first is not None:
                 return first
         raise OpenError("too many loops may have no iteration, each of which is a case of its own")
 
@@ -458,41 +456,6 @@ def _invalid(fault: str, side: int) -> Proof:
     if side:
         return Proof("refuted", f"the rewrite is not a valid model: {fault}")
     return Proof("open", f"the original is not a valid model: {fault}")
-
-
-_MORE = f"{PRIVATE}more:"
-"""Prefix of the size that exceeds 1 where a trip count is 1 or more."""
-
-
-def trip_count_symbol(terms: Terms) -> str | None:
-    """Size of an input that is a trip count and may be 0; None if there is none."""
-    symbols = (trips.only_symbol for trips in terms.limits.values() if len(trips.terms) == 1)
-    return next((name for name in symbols if name in terms.facts.declared), None)
-
-
-def none_of(name: str) -> dict[str, Dimension]:
-    """Case of a size of 0."""
-    return {name: Dimension.constant(0)}
-
-
-def some_of(name: str) -> dict[str, Dimension]:
-    """Case of a size of 1 or more."""
-    return {name: Dimension.symbol(_MORE + name) + 1}
-
-
-def size_without_iteration(trips: Dimension) -> dict[str, Dimension]:
-    """Size for which a loop has no iteration.
-
-    Raises:
-        OpenError: that is not one size.
-    """
-    rest = trips.terms.get((), 0)
-    name = trips.only_symbol
-    if name is not None:
-        factor = trips.terms[(name,)]
-        if rest % factor == 0 and -rest // factor >= 0:
-            return {name: Dimension.constant(-rest // factor)}
-    raise OpenError(f"a loop with trip count {trips} may have no iteration, which is another case")
 
 
 def _forms(

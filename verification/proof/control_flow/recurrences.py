@@ -27,7 +27,7 @@ from ..execution.symbolic_execution import Execution, Value
 from ..terms.budget import OpenError
 from ..terms.free_variables import Bound
 from ..terms.term import Term, descendants
-from ..terms.term_manager import Terms
+from ..terms.term_manager import STEADY, Terms
 from .scan_outputs import append_all, empty_stack, rows_added, rows_written
 
 
@@ -555,13 +555,9 @@ def _any_trips(
     )
 
 
-_STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
-"""Prefixes of sizes that a case may fix (`Terms.dependent_size`)."""
-
-
 def _is_a_case(terms: Terms, trips: Dimension) -> bool:
     """Test whether one size alone makes the trip count 0: a case of its own."""
     name = trips.only_symbol
     if name is None or terms.symbols.free(terms.size(trips)):
         return False
-    return name in terms.facts.declared or name.startswith(_STEADY)
+    return name in terms.facts.declared or name.startswith(STEADY)

@@ -21,6 +21,7 @@ from ..terms.exact_operators import assumptions_of, is_exact
 from ..terms.printing import in_words
 from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
+from .accumulation import Accumulation
 from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
 from .induction import Induction
@@ -130,6 +131,8 @@ class Comparison:
             if any(head.name in GATES for head in terms.heads):
                 self._unopened = RealTerms(terms, SlicePushdown(terms).settled)
         self._definitions = Definitions(terms, over_reals)
+        prefixes = PrefixSums(self.induction)
+        accumulation = Accumulation(self.induction, prefixes, over_reals)
         self._rules = (
             self._over_reals,
             self._random,
@@ -137,7 +140,9 @@ class Comparison:
             self.induction.states,
             self.induction.last,
             self.induction.shifted,
-            PrefixSums(self.induction).summed,
+            accumulation.reduced,
+            accumulation.prefix,
+            prefixes.summed,
             self.induction.variables,
             self.induction.across,
             self._views,

@@ -251,7 +251,8 @@ class Induction:
         if term.head.name == "stacked":
             return instantiate_scan_output(self.terms, term, index)
         part = self.pushdown.of(term, 0, index, ONE)
-        if part.head.name == "narrow" and part.args[0] is term and term.head.name != "input":
+        is_whole = part.head.name == "narrow" and part.args[0] is term
+        if is_whole and term.head.name not in ("input", "CumSum"):
             return None
         return self.terms.view(part, term.shape[1:])
 

@@ -15,7 +15,7 @@ from .substitution import instantiate_iteration
 ZERO = Dimension.constant(0)
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Element of a CumSum along the first axis.
 
     Attributes:
@@ -47,7 +47,7 @@ class PrefixSums:
         the first of the values. An Add to it, or to an element, is the next element; the first
         element is the first of the values."""
         for term, read in ((one, other), (other, one)):
-            place = self._place(read)
+            place = self.place(read)
             if place is None:
                 continue
             state = self._induction.before_trip(term)
@@ -62,7 +62,13 @@ class PrefixSums:
                 return pairs if term is one else [(b, a) for a, b in pairs]
         return None
 
-    def _place(self, read: Term) -> _Place | None:
+    def place(self, read: Term, inclusive: bool | None = True) -> Place | None:
+        """Element of a forward CumSum along the first axis; None for any other term.
+
+        Args:
+            read: the term.
+            inclusive: whether the element counts itself; None for both.
+        """
         part = read.args[0] if read.head.name == "view" else read
         if part is None or part.head.name != "narrow" or part.head.key != 0:
             return None
@@ -70,14 +76,16 @@ class PrefixSums:
         assert total is not None and start is not None and size is not None
         if not total.is_op("CumSum") or self._terms.numbers(total.args[1]) != [0]:
             return None
-        if total.head.attribute("reverse", 0) or total.head.attribute("exclusive", 0):
+        if total.head.attribute("reverse", 0):
+            return None
+        if inclusive is not None and inclusive is bool(total.head.attribute("exclusive", 0)):
             return None
         values = total.args[0]
         if values is None or read.fact.shape is None or element(size.fact) != 1:
             return None
-        return _Place(total, values, element(start.fact), read.fact.shape)
+        return Place(total, values, element(start.fact), read.fact.shape)
 
-    def _operands_of_add(self, total: Term, place: _Place) -> list[Pair] | None:
+    def _operands_of_add(self, total: Term, place: Place) -> list[Pair] | None:
         """Operands of an Add: the element before, and the summand."""
         x, y = total.args
         assert x is not None and y is not None
@@ -90,7 +98,7 @@ class PrefixSums:
         before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), place.shape)
         return [(x, before), (y, added)]
 
-    def _value(self, place: _Place) -> Term:
+    def _value(self, place: Place) -> Term:
         """Summand at an index."""
         value = self._pushdown.of(place.values, 0, place.at, ONE)
         return self._terms.view(value, place.shape)

@@ -224,6 +224,8 @@ def _slice(
         return None if place is None else terms.narrow(x, axis, *place)
     if size.value is not None and start.value is not None and end.value is not None:
         places = _places(start.value, end.value, step, size.value)
+        if places == range(size.value)[::-1]:
+            return backward(terms, x, axis)
         terms.budget.step(len(places))
         return terms.op("Gather", head, x, terms.sizes(places), axis=axis)
     if step == -1 and start.value == -1 and end.value is not None and end.value < -_BEYOND:
@@ -314,7 +316,7 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
 
 @rule("Gather")
 def gather(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
-    """Rewrite Gather at a known index or contiguous indices to narrow."""
+    """Rewrite Gather at a known index or contiguous indices to narrow, or to a reversal."""
     x, index = args
     if x.fact.content is not None or terms.tensor(x) is not None:
         folded = terms.fold(head, args)
@@ -328,6 +330,8 @@ def gather(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     if not places or None in places:
         return None
     places = [place + shape[axis] if place.less(0) is True else place for place in places]
+    if len(shape_of_index) == 1 and places == list(range(len(places)))[::-1] and len(places) > 1:
+        return [backward(terms, x, axis)] if shape[axis] == len(places) else None
     if any(place != places[0] + n for n, place in enumerate(places)):
         return None
     if not is_index(terms, places[0], shape[axis]):

@@ -37,6 +37,9 @@ _FOLD = 8
 ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
 
+STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
+"""Prefixes of sizes that a case may fix (`Terms.dependent_size`)."""
+
 Results = list["Term | None"]
 
 MOST_STEPS = limit("proof_loop_steps")

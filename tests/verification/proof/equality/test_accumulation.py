@@ -1,0 +1,153 @@
+"""States that accumulate against reductions and CumSum: floats over the reals, integers exactly."""
+
+import numpy as np
+import onnx
+import pytest
+from straightline.reference import run
+from straightline.verification.proof import prove
+
+LOOP = """<ir_version: 8, opset_import: ["" : 18]>
+    g ({t}[n, 3] x, {t}[3] h) => ({t}[3] last, {t}[a, b] y)
+    <{t}[3] none = {{0, 0, 0}}, {t}[3] ones = {{1, 1, 1}}, {t}[1, 3] row = {{1, 2, 3}},
+     int64[1] axis = {{0}}, int64 first = {{0}}, int64[1] end = {{-1}}> {{
+    {nodes} }}"""
+SCAN = """last, y = Scan <num_scan_inputs = 1, body = step ({t}[3] s, {t}[3] e)
+    => ({t}[3] s_next, {t}[3] out) {{ k = Mul (e, e) s_next = {op} (s, k)
+    out = Identity ({out}) }}> ({init}, x) """
+VALUES = "v = Mul (x, x) "
+
+
+def model(nodes, t="float"):
+    return onnx.parser.parse_model(LOOP.format(nodes=nodes.replace("{t}", t), t=t))
+
+
+def loop(op, init, out="s_next", t="float"):
+    return model(SCAN.format(op=op, init=init, out=out, t=t), t)
+
+
+def rest(op, init, t="float"):
+    """The other output as the loop computes it."""
+    return SCAN.format(op=op, init=init, out="s_next", t=t)
+
+
+FINAL = {
+    "sum": ("Add", "none", "ReduceSum <keepdims = 0> (v, axis)"),
+    "sum from a state": ("Add", "h", "ReduceSum <keepdims = 0> (v, axis) {} = Add (r, h)"),
+    "product": ("Mul", "ones", "ReduceProd <keepdims = 0> (v, axis)"),
+    "maximum": ("Max", "h", "ReduceMax <keepdims = 0> (c, axis)"),
+    "minimum": ("Min", "h", "ReduceMin <keepdims = 0> (c, axis)"),
+    "sum of all": ("Add", "h", "ReduceSum <keepdims = 0> (c, axis)"),
+}
+BEGIN = "u = Unsqueeze (h, axis) c = Concat <axis = 0> (u, v) "
+
+
+def final(name, t, init=None, op=None, values=VALUES):
+    """Loop, and the loop whose last state is a reduction."""
+    own, begin, call = FINAL[name]
+    one = loop(own, init or begin, t=t)
+    nodes = rest(own, init or begin, t).replace("last, y", "unused, y") + values + BEGIN
+    call = call if op is None else call.replace(*op)
+    nodes += f"r = {call.format('last')}" if "{}" in call else f"last = {call}"
+    return one, model(nodes, t)
+
+
+@pytest.mark.parametrize("t", ["float", "int64"])
+@pytest.mark.parametrize("name", FINAL)
+def test_a_last_state_is_a_reduction(name, t):
+    one, other = final(name, t)
+    proof = prove(one, other)
+    assert proof.proved is (t == "int64"), proof.reason
+    assert prove(one, other, equality="reals").proved
+    assert prove(other, one, equality="reals").proved
+    numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
+    for rows in (numbers, numbers[:1], numbers[:0]):
+        feeds = {"x": rows, "h": numbers[1]}
+        for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
+            np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize("t", ["float", "int64"])
+@pytest.mark.parametrize(
+    ("name", "init", "op", "values"),
+    [
+        ("sum", "h", None, VALUES),
+        ("sum", "ones", None, VALUES),
+        ("product", "none", None, VALUES),
+        ("product", "h", None, VALUES),
+        ("sum", None, ("ReduceSum", "ReduceProd"), VALUES),
+        ("sum", None, ("(v, axis)", "(x, axis)"), VALUES),
+        ("sum", None, None, "q = Mul (x, x) v = Concat <axis = 0> (q, row) "),
+        ("sum from a state", None, ("(r, h)", "(r, none)"), VALUES),
+        ("maximum", None, ("ReduceMax", "ReduceMin"), VALUES),
+        ("maximum", None, ("(c, axis)", "(v, axis)"), VALUES),
+        ("sum of all", "none", None, VALUES),
+    ],
+)
+def test_another_reduction_stays_open(name, init, op, values, t):
+    one, other = final(name, t, init, op, values)
+    assert prove(one, other, equality="reals").status != "proved"
+
+
+def prefixes(t, init, out, call, op="Add"):
+    nodes = rest(op, init, t).replace("last, y", "last, unused") + VALUES + call
+    return loop(op, init, out, t), model(nodes, t)
+
+
+PREFIXES = {
+    "inclusive": ("none", "s_next", "y = CumSum (v, first)"),
+    "exclusive": ("none", "s", "y = CumSum <exclusive = 1> (v, first)"),
+    "from a state": ("h", "s_next", "c = CumSum (v, first) y = Add (c, h)"),
+    "from a state, exclusive": ("h", "s", "c = CumSum <exclusive = 1> (v, first) y = Add (h, c)"),
+}
+
+
+@pytest.mark.parametrize("t", ["float", "int64"])
+@pytest.mark.parametrize("name", PREFIXES)
+def test_sums_are_elements_of_a_cumsum(name, t):
+    one, other = prefixes(t, *PREFIXES[name])
+    assert prove(one, other, equality="reals").proved, prove(one, other, equality="reals").reason
+    assert prove(other, one, equality="reals").proved
+    numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
+    feeds = {"x": numbers, "h": numbers[1]}
+    for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize("t", ["float", "int64"])
+@pytest.mark.parametrize(
+    ("init", "out", "call"),
+    [
+        ("none", "s", "y = CumSum (v, first)"),
+        ("none", "s_next", "y = CumSum <exclusive = 1> (v, first)"),
+        ("none", "s_next", "y = CumSum <reverse = 1> (v, first)"),
+        ("h", "s_next", "y = CumSum (v, first)"),
+        ("none", "s_next", "c = CumSum (v, first) y = Add (c, h)"),
+        ("ones", "s_next", "c = CumSum (v, first) y = Add (c, none)"),
+        ("none", "s_next", "y = CumSum (x, first)"),
+        ("none", "k", "y = CumSum (v, first)"),
+    ],
+)
+def test_another_cumsum_stays_open(init, out, call, t):
+    one, other = prefixes(t, init, out, call)
+    assert prove(one, other, equality="reals").status != "proved"
+
+
+def test_a_state_that_its_operand_holds_is_no_sum():
+    """s + s * e is no sum of e."""
+    nodes = rest("Add", "ones").replace("(e, e)", "(s, e)")
+    total = "r = ReduceSum <keepdims = 0> (x, axis) last = Add (r, ones)"
+    other = model(nodes.replace("last, y", "end_state, y") + total)
+    assert prove(model(nodes), other, equality="reals").status != "proved"
+
+
+def test_a_slice_back_to_front_is_a_reversal():
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (float[4, 3] x) => (float[4, 3] y)
+        <int64[1] end = {-1}, int64[1] most = {-9223372036854775808}, int64[1] axis = {0},
+         int64[4] places = {%s}> { y = %s }"""
+    before, after_ = (
+        onnx.parser.parse_model(text % ("3, 2, 1, 0", call))
+        for call in ("Slice (x, end, most, axis, end)", "Gather <axis = 0> (x, places)")
+    )
+    assert prove(before, after_).proved
+    other = onnx.parser.parse_model(text % ("3, 2, 0, 1", "Gather <axis = 0> (x, places)"))
+    assert not prove(before, other).proved

@@ -1,0 +1,42 @@
+"""Cases of sizes: all together are every case, and the same size stands in each."""
+
+import pytest
+from proofs import assert_open, assert_proved
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof.cases import size_without_iteration, with_sizes
+from straightline.verification.proof.terms.budget import OpenError
+
+N, M = Dimension.symbol("N"), Dimension.symbol("M")
+
+
+def test_sizes_stand_in_earlier_ones():
+    case = with_sizes({"N": M + 1}, {"M": Dimension.constant(0)})
+    assert case == {"N": Dimension.constant(1), "M": Dimension.constant(0)}
+
+
+def test_the_size_for_which_a_loop_has_no_iteration():
+    assert size_without_iteration(N * 2 - 6) == {"N": Dimension.constant(3)}
+    for trips in (N * 2 - 5, N + 1, N + M, N * N):
+        with pytest.raises(OpenError):
+            size_without_iteration(trips)
+
+
+PADDED = """g (float[n, m] x) => (float[a, b] y) <int64[1] zero = {0}, int64[1] one = {1}> {
+    shape = Shape (x) rows = Gather (shape, zero) columns = Gather (shape, one)
+    none = %s more = Cast <to = 7> (none)
+    no_column = Equal (columns, zero) wider = Cast <to = 7> (no_column)
+    widths = Concat <axis = 0> (zero, zero, more, wider) p = Pad (x, widths)
+    e = Exp (p) ends = Concat <axis = 0> (rows, columns) starts = Concat <axis = 0> (zero, zero)
+    y = Slice (e, starts, ends) }"""
+PLAIN = "g (float[n, m] x) => (float[a, b] y) { y = Exp (x) }"
+
+
+def test_what_is_padded_where_it_is_empty_and_cut_again():
+    assert_proved(PLAIN, PADDED % "Equal (rows, zero)")
+    assert_proved(PLAIN, PADDED % "Less (rows, one)")
+    assert_open(PLAIN.replace("Exp", "Sin"), PADDED % "Equal (rows, zero)")
+    turned = (PADDED % "Equal (rows, zero)").replace("(rows, columns) st", "(columns, rows) st")
+    assert_open(PLAIN, turned)
+    starts = "starts = Concat <axis = 0> (zero, {})"
+    cut = (PADDED % "Equal (rows, zero)").replace(starts.format("zero"), starts.format("one"))
+    assert_open(PLAIN, cut)

@@ -1,0 +1,99 @@
+"""Cases of a proof: sizes that are 0, and sizes of 1 or more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import onnx
+
+from ...facts.polynomial import Dimension
+from .terms.budget import OpenError
+from .terms.term import Args, Head
+from .terms.term_manager import STEADY, Terms
+
+Case = dict[str, Dimension]
+"""Sizes by symbol."""
+
+_LESS_ONE = "-1"
+"""Suffix of the name of a size less 1, where it is 1 or more. No input declares such a name."""
+
+_MOST_SIZES = 3
+"""Limit of sizes that are decided at once."""
+
+_COMPARISONS = ("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual")
+
+
+def with_sizes(case: Mapping[str, Dimension], more: Mapping[str, Dimension]) -> Case:
+    """Case with further sizes, which may stand in those that it has."""
+    return {name: size.replaced(more) for name, size in case.items()} | dict(more)
+
+
+def cases_by_sizes(terms: Terms) -> list[Case]:
+    """Cases of the sizes that are trip counts or compared with 0; empty without such sizes.
+
+    Either all of them are 1 or more, or one of them is 0. A rewrite that pads what is empty is
+    equal to the original in each case only.
+    """
+    names = list(dict.fromkeys([*_trip_counts(terms), *_compared(terms)]))[:_MOST_SIZES]
+    if not names:
+        return []
+    none = [{name: Dimension.constant(0)} for name in names]
+    return [{name: Dimension.symbol(name + _LESS_ONE) + 1 for name in names}, *none]
+
+
+def _trip_counts(terms: Terms) -> Iterator[str]:
+    """Symbols of sizes of inputs that are trip counts."""
+    for trips in terms.limits.values():
+        name = trips.only_symbol
+        if name in terms.facts.declared and trips == Dimension.symbol(name):
+            yield name
+
+
+def _compared(terms: Terms) -> Iterator[str]:
+    """Symbols of sizes that an operator compares with 0."""
+    for head in terms.heads:
+        to_bool = head.name == "Cast" and head.attribute("to") == onnx.TensorProto.BOOL
+        if not to_bool and head.name not in _COMPARISONS:
+            continue
+        for args in list(head.applications):
+            if to_bool or _reads_zero(head, args, terms):
+                yield from _sizes(terms, args)
+
+
+def _reads_zero(head: Head, args: Args, terms: Terms) -> bool:
+    """Test whether an operand of a comparison is 0 or, for an order, 1."""
+    bounds = {0} if head.name == "Equal" else {0, 1}
+    return any(numbers and set(numbers) <= bounds for numbers in map(terms.numbers, args))
+
+
+def _sizes(terms: Terms, args: Args) -> Iterator[str]:
+    """Symbols that are operands and that a case may fix."""
+    for arg in args:
+        content = None if arg is None else arg.fact.content
+        for element in () if content is None else content.reshape(-1):
+            name = element.only_symbol if isinstance(element, Dimension) else None
+            if name is not None and element == Dimension.symbol(name) and may_fix(terms, name):
+                yield name
+
+
+def may_fix(terms: Terms, name: str) -> bool:
+    """Test whether a case may fix a size.
+
+    That holds for a size of an input, and for one that a term determines alike in all cases.
+    """
+    return name in terms.facts.declared or name.startswith(STEADY)
+
+
+def size_without_iteration(trips: Dimension) -> Case:
+    """Size for which a loop has no iteration.
+
+    Raises:
+        OpenError: that is not one size.
+    """
+    rest = trips.terms.get((), 0)
+    name = trips.only_symbol
+    if name is not None:
+        factor = trips.terms[(name,)]
+        if rest % factor == 0 and -rest // factor >= 0:
+            return {name: Dimension.constant(-rest // factor)}
+    raise OpenError(f"a loop with trip count {trips} may have no iteration, which is another case")
