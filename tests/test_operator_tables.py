@@ -35,6 +35,7 @@ REMAINING = {
     "verification/proof/reals/definitions.py": "operators by formulas over the reals",
     "verification/proof/reals/real_terms.py": "odd and even functions",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
+    "verification/proof/terms/evaluations.py": "operators whose value leaves no doubt",
     "verification/proof/terms/exact_operators.py": "laws of arithmetic",
     "verification/proof/terms/op_semantics.py": "versions that changed what an operator means",
     "version_converter/unblock.py": "constructs that block a conversion",

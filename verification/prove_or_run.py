@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..display import OnProgress, silent
@@ -88,13 +89,14 @@ def prove(
         VerifyError: the timeout is out of range.
     """
     from .proof import prove as decide
+    from .recomputation import disagreement
 
     options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
     start = time.perf_counter()
     before, after = read(before), read(after)
     options = with_sample_shapes(before, options, bound or ())
     subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
-    subject["equality"] = equality
+    subject |= {"equality": equality, "recompute": disagreement}
     on_progress("proving", "all inputs", 0, 0)
     proof = decide(before, after, **subject)
     if proof.status == "open" and options.sample_shapes:
@@ -236,6 +238,10 @@ def compare(
                 subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
                 subject |= {"brief": is_brief, "loaded": loaded, "messages": protos}
                 subject["equality"] = options.equality or exactness
+                if not is_brief:
+                    from .recomputation import disagreement
+
+                    subject["recompute"] = partial(disagreement, workers=workers)
                 proof = decide(before, after, **subject)
             _log.info("the proof is %s: %s", proof.status, proof.reason)
             if is_brief:

@@ -14,5 +14,6 @@ from . import definitions as definitions
 from . import simplify as simplify
 from .prove import prove
 from .result import Condition, Proof
+from .terms.evaluations import Evaluation
 
-__all__ = ["Condition", "Proof", "prove"]
+__all__ = ["Condition", "Evaluation", "Proof", "prove"]

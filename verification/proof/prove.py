@@ -6,7 +6,7 @@ import dataclasses
 import os
 import re
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +52,7 @@ from .reals.field import DEFINED
 from .result import Condition, Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
+from .terms.evaluations import Evaluation
 from .terms.exact_operators import assumptions_of
 from .terms.printing import applied, shown
 from .terms.provenance import Trace
@@ -87,6 +88,7 @@ _TWIN = (
 
 
 InputSizes = Mapping[str, Sequence["int | None"]]
+Recompute = Callable[[Sequence[Evaluation]], str]
 
 
 @paused_collector
@@ -103,6 +105,7 @@ def prove(
     brief: bool = False,
     loaded: bool = False,
     messages: Sequence[onnx.ModelProto] = (),
+    recompute: Recompute | None = None,
 ) -> Proof:
     """Prove that two models give equal outputs for every input, or leave it open.
 
@@ -123,6 +126,8 @@ def prove(
             than the one to be proved.
         loaded: whether the caller has just loaded the original, which is then not checked again.
         messages: both models as messages, if the caller has them.
+        recompute: computes the constants of a proof once more, and describes one that differs. Then
+            the answer is open.
 
     Raises:
         LoadError: a model cannot be read.
@@ -148,6 +153,8 @@ def prove(
             answer = question.answer()
             if answer.status == "open" and (equality != "bits" or not brief):
                 answer = question.weaker(answer, equality)
+            if answer.proved and recompute is not None:
+                answer = question.confirmed(answer, recompute)
         finally:
             question.release()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
@@ -253,6 +260,15 @@ class _Question:
             if not self.generalized or (isinstance(answer, Proof) and answer.proved):
                 break
         return answer
+
+    def confirmed(self, answer: Proof, recompute: Recompute) -> Proof:
+        """Proof whose constants are computed once more; open if one differs."""
+        holders = [holder for holder in self.made if isinstance(holder, Terms)]
+        difference = recompute([each for terms in holders for each in terms.evaluations])
+        if not difference:
+            return answer
+        reason = f"a constant of the proof depends on the runtime: {difference}"
+        return Proof("open", reason, answer.rules)
 
     def _answer(self) -> Proof:
         try:

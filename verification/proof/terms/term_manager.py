@@ -24,6 +24,7 @@ from ....limits import limit
 from ....ops import rules_of
 from .budget import MANY, Budget, OpenError
 from .constants import evaluate, key_of, present
+from .evaluations import Evaluation, is_evident
 from .exact_operators import is_exact
 from .facts import TermFacts, is_empty
 from .free_variables import Sizes
@@ -72,6 +73,7 @@ class Terms:
         generalized: whether a loop was over that limit.
         inexact_constants: constants folded by an operator whose bits depend on the kernel.
         late_folds: names of such operators that were folded during the comparison.
+        evaluations: operators on constants that leave room for a mistake.
         comparing: whether the comparison has begun.
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
         bounds: bounds of terms, cached (`execution/safety.py`).
@@ -99,6 +101,7 @@ class Terms:
         self.key_of: Callable[[Tensor], Hashable] = key_of
         self.inexact_constants: set[Term | None] = set()
         self.late_folds: set[str] = set()
+        self.evaluations: list[Evaluation] = []
         self.comparing = False
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
@@ -408,6 +411,8 @@ class Terms:
         if tensors is None:
             return None
         self.budget.step(_FOLD)
+        if not is_evident(head.name, (*constants, *tensors)):
+            self.evaluations.append(Evaluation(head, node, constants, tensors))
         results: Results = [self.constant(tensor) for tensor in tensors]
         if any(tensor.size for tensor in tensors) and not is_exact(head.name, (*args, *results)):
             self.inexact_constants.update(results)

@@ -1,0 +1,28 @@
+"""Operators on constants that are computed a second time, and those that are evident."""
+
+import numpy as np
+import pytest
+from straightline.ir import Tensor
+from straightline.verification.proof.terms.evaluations import is_evident
+
+INTS, FLOATS = Tensor(array=np.arange(2)), Tensor(array=np.ones(2, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("name", "tensors", "evident"),
+    [
+        ("Add", [INTS, INTS], True),
+        ("Add", [FLOATS, FLOATS], False),
+        ("Less", [FLOATS, FLOATS], True),
+        ("Concat", [FLOATS, None], True),
+        ("Transpose", [FLOATS], True),
+        ("Div", [INTS, INTS], False),
+        ("Mod", [INTS, INTS], False),
+        ("Cast", [FLOATS, INTS], False),
+        ("Range", [INTS], False),
+        ("Exp", [FLOATS], False),
+        ("com.example::Add", [INTS], False),
+    ],
+)
+def test_what_moves_numbers_or_is_one_instruction_is_evident(name, tensors, evident):
+    assert is_evident(name, tensors) == evident

@@ -1,0 +1,120 @@
+"""Constants of a proof are computed a second time, by onnxruntime."""
+
+import numpy as np
+import pytest
+import straightline as sl
+from proofs import model
+from straightline.runtimes.workers import Workers
+from straightline.verification import recomputation
+from straightline.verification.proof import prove
+
+FOLDED = "g (float[2] x) => (float[2] y) <float[2] c = {0.5, 2}> { e = %s (c) y = Add (x, e) }"
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch):
+    monkeypatch.setattr(recomputation, "_agreed", set())
+
+
+@pytest.fixture
+def evaluations():
+    """What a proof computed of two models that fold operators."""
+
+    def of(*texts, **options):
+        collected = []
+        models = [model(text, **options) for text in texts]
+        answer = prove(models[0], models[-1], recompute=lambda made: collected.extend(made) or "")
+        assert answer.proved
+        return collected
+
+    return of
+
+
+def wrong(evaluation, value):
+    """The same evaluation with another result."""
+    return evaluation._replace(results=[sl.ir.Tensor(array=value)])
+
+
+def test_what_agrees_is_proved_and_asked_once(evaluations, monkeypatch):
+    made = evaluations(FOLDED % "Exp")
+    assert [each.head.name for each in made] == ["Exp"]
+    with Workers() as workers:
+        assert recomputation.disagreement([*made, *made], workers) == ""
+        monkeypatch.setattr(workers, "get", lambda *_: 1 / 0)
+        assert recomputation.disagreement(made, workers) == "", "it is remembered"
+
+
+def test_a_wrong_constant_is_named(evaluations):
+    made = evaluations(FOLDED % "Exp")
+    text = recomputation.disagreement([wrong(made[0], np.array([1, 7], np.float32))])
+    assert text.startswith("Exp of float32[2] [0.5, 2.0] is float32[2] [1.0, 7.0] by the reference")
+    assert recomputation.disagreement(made) == "", "what differs is not remembered"
+
+
+@pytest.mark.parametrize(
+    ("value", "agrees"),
+    [(np.array([-0.5, -2]), True), (np.array([-0.5, np.nextafter(np.float32(-2), 0)]), False)],
+)
+def test_an_exact_operator_agrees_to_the_last_bit(evaluations, value, agrees):
+    made = evaluations(FOLDED % "Neg")
+    text = recomputation.disagreement([wrong(made[0], value.astype(np.float32))])
+    assert (text == "") == agrees
+
+
+def test_the_sign_of_0_counts(evaluations):
+    made = evaluations(FOLDED.replace("{0.5, 2}", "{0, 2}") % "Neg")
+    assert recomputation.disagreement(made) == ""
+    zero = np.array([0, -2], np.float32)
+    assert "Neg of" in recomputation.disagreement([wrong(made[0], zero)])
+
+
+def test_a_last_bit_of_a_rounding_operator_is_no_disagreement(evaluations):
+    made = evaluations(FOLDED % "Exp")
+    near = np.nextafter(made[0].results[0].numpy(), np.float32(9))
+    assert recomputation.disagreement([wrong(made[0], near)]) == ""
+
+
+def test_a_wrong_shape_or_type_is_a_disagreement(evaluations):
+    made = evaluations(FOLDED % "Neg")
+    for value in (np.array([[-0.5, -2]], np.float32), np.array([-0.5, -2])):
+        recomputation._agreed.clear()
+        assert recomputation.disagreement([wrong(made[0], value)]) != ""
+
+
+def test_one_that_onnxruntime_lacks_leaves_the_others(evaluations):
+    bfloat = """g (bfloat16[1] x, float[2] z) => (bfloat16[1] y, float[2] v)
+        <bfloat16[1] c = {1}, float[2] d = {1, 2}> {
+        e = Erf (c) y = Add (x, e) s = Sqrt (d) t = Exp (d) u = Add (s, t) v = Add (z, u) }"""
+    made = evaluations(bfloat)
+    assert {"Sqrt", "Exp"} <= {each.head.name for each in made}
+    assert recomputation.disagreement(made) == ""
+    others = [wrong(e, e.results[0].numpy() * 2) if e.head.name == "Exp" else e for e in made]
+    recomputation._agreed.clear()
+    assert recomputation.disagreement(others).startswith("Exp of")
+
+
+def test_outputs_that_a_node_leaves_out(evaluations):
+    text = """g (float[2] x) => (float[2] y) <float[4] c = {4, 1, 3, 2}, int64[1] k = {2}> {
+        %s = TopK (c, k) f = Cast <to = 1> (i) y = Add (x, f) }"""
+    made = evaluations(text % "v, i", text % "v, i")
+    assert recomputation.disagreement(made) == ""
+
+
+def test_a_proof_with_a_disputed_constant_is_open(monkeypatch):
+    one, other = model(FOLDED % "Exp"), model(FOLDED % "Exp")
+    other.graph.node[0].name = "other"
+    assert sl.prove(one, other).proved
+    recomputation._agreed.clear()
+    monkeypatch.setattr(recomputation, "_agree", lambda *_: False)
+    proof = sl.prove(one, other, search=False)
+    assert proof.status == "open"
+    assert proof.reason.startswith("a constant of the proof depends on the runtime: Exp of ")
+    verdict = sl.verify(one, other, prove=True)
+    assert not verdict.proved
+    assert sl.verify(one, other, prove="only").proved, "the proof of every rewrite starts nothing"
+
+
+def test_without_onnxruntime_nothing_is_asked(evaluations, monkeypatch):
+    made = evaluations(FOLDED % "Exp")
+    monkeypatch.setattr(recomputation, "has_onnxruntime", lambda: False)
+    assert recomputation.disagreement([wrong(made[0], np.zeros(2, np.float32))]) == ""
