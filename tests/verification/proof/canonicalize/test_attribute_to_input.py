@@ -140,4 +140,6 @@ def test_gemm_without_c_on_signs_of_zero():
     numbers = [np.array([[-1.0], [0.0]], np.float32), np.array([[0.0, -0.0, 1]], np.float32)]
     feeds = dict(zip("ab", numbers, strict=True))
     old = model("<float c = {0}> { y = Gemm (a, b, c) }", 9, GEMM)
-    same_bits(reference.run(old, feeds), reference.run(model("y = Gemm (a, b)", 13, GEMM), feeds))
+    assert same_bits(
+        reference.run(old, feeds), reference.run(model("y = Gemm (a, b)", 13, GEMM), feeds)
+    )
