@@ -131,6 +131,7 @@ class Definedness:
         self._premises: dict[Demand, list[Guards]] = {}
         for each in before:
             demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
+            demands += tuple(comparison.longer_forms.demands(each.head, each.args))
             for demand in (*demands, *_fitting(self.terms, each)):
                 self._premises.setdefault(demand, []).append(each.guards)
         self._by_head: dict[Head, list[Obligation]] | None = None

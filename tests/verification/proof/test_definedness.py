@@ -332,3 +332,15 @@ def test_constant_indices_that_reach_as_far():
     branch = """d = If (c) <then_branch = t () => (float[2] u) { u = Gather (x, far) },
         else_branch = e () => (float[2] v) { v = ReduceSum <keepdims = 0> (x) }>"""
     assert_open(text % branch, text % "z = Gather (x, near)", "out of range")
+
+
+def test_a_node_of_the_definition_of_an_operator():
+    """ReduceL1 fails for the axes for which ReduceSum does."""
+    text = "g (float[4, n] x, int64[1] a) => (float[m] y) {{ {} }}"
+    before = text.format("y = ReduceL1 <keepdims = 0> (x, a)")
+    after = text.format("b = Abs (x) y = ReduceSum <keepdims = 0> (b, a)")
+    assert_proved(before, after)
+    more = after.replace(" }", " z = ReduceSum <keepdims = 0> (b, a2) }").replace(
+        "int64[1] a)", "int64[1] a, int64[1] a2)"
+    )
+    assert_open(before.replace("int64[1] a)", "int64[1] a, int64[1] a2)"), more, "may fail")

@@ -1,4 +1,4 @@
-"""Attributes that became inputs, and inputs that became optional: Slice, Pad, Split and others."""
+"""Attributes that became inputs: Slice, Pad, TopK, Squeeze, Split and others."""
 
 from __future__ import annotations
 
@@ -132,6 +132,8 @@ def _of_all_axes(
 ) -> Term | None:
     """Pads of some axes as pads of all; None if the axes are unknown."""
     numbers, axes, rank = terms.numbers(pads), terms.numbers(which), rank_of(x)
+    if rank and axes is not None and [axis % rank for axis in axes] == list(range(rank)):
+        return pads if min(axes) >= -rank and max(axes) < rank else None
     if numbers is None or axes is None or rank is None or len(numbers) != 2 * len(axes):
         return None
     if not all(-rank <= axis < rank for axis in axes):
@@ -176,19 +178,6 @@ def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
     if training is not None and (mode is None or mode.numpy().any()):
         return None
     return [args[0]] if count == 1 else None
-
-
-@canonical_form("Gemm")
-def gemm(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Gemm: without C (11) it computes as if C were 0."""
-    tensor = terms.tensor(args[2]) if len(args) > 2 else None
-    factor = head.attribute("beta", 1.0)
-    if tensor is None or not tensor.is_readable or not 0 < factor < np.inf:
-        return None
-    numbers = tensor.numpy()
-    if numbers.any() or np.signbit(numbers.astype(np.float64)).any():
-        return None
-    return [terms.with_attributes(head, *args[:2], beta=1.0)]
 
 
 @canonical_form("Split")

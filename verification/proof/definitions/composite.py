@@ -19,18 +19,21 @@ from .functions import (
 # (NegativeLogLikelihoodLoss).
 defined_by_onnx("ThresholdedRelu", types=FLOATS, is_exact=True)
 defined_by_onnx("Elu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", types=FLOATS)
-defined_by_onnx("Softmax", "Softsign", "SwiGLU", "Swish", "RotaryEmbedding", types=FLOATS)
-defined_by_onnx("LogSoftmax", "Shrink", types=FLOATS - {DOUBLE})
+defined_by_onnx("Softmax", "Softsign", "SwiGLU", "Swish", types=FLOATS)
+defined_by_onnx("RotaryEmbedding", types=FLOATS, fails_alike=True)
+defined_by_onnx("CausalConvWithState", "LogSoftmax", "Shrink", types=FLOATS - {DOUBLE})
 defined_by_onnx("PRelu", types=LONG_INTEGERS, is_exact=True)
 defined_by_onnx(
     "NegativeLogLikelihoodLoss",
     types=FLOATS,
     where=lambda application: application.attribute("ignore_index") is None,
+    fails_alike=True,
 )
-defined_by_onnx("Attention", "Celu", "Selu", "SoftmaxCrossEntropyLoss", types=OVER_REALS_ONLY)
+defined_by_onnx("Attention", "Celu", "Selu", types=OVER_REALS_ONLY)
+defined_by_onnx("SoftmaxCrossEntropyLoss", types=OVER_REALS_ONLY, fails_alike=True)
 
 
-@defined("Gemm", types=FLOATS | LONG_INTEGERS)
+@defined("Gemm", types=FLOATS | LONG_INTEGERS, attributes=("alpha", "beta", "transA", "transB"))
 def gemm(application: Application) -> str | None:
     """alpha * A' * B' + beta * C, where C is 0 if absent: the sum then has no -0. Integers are not
     scaled: kernels differ on the type of that."""
@@ -76,23 +79,34 @@ _REDUCTIONS = {
 """Functions before and after the sum."""
 
 
-@defined("ReduceL1", "ReduceSumSquare", types=LONG_INTEGERS | {FLOAT, DOUBLE}, opset=11)
-@defined("ReduceL2", "ReduceLogSum", types=(FLOAT, DOUBLE), opset=11)
+_OF_REDUCTIONS = ("axes", "keepdims", "noop_with_empty_axes")
+
+
+@defined(
+    *("ReduceL1", "ReduceSumSquare"),
+    types=LONG_INTEGERS | {FLOAT, DOUBLE},
+    attributes=_OF_REDUCTIONS,
+    opset=13,
+    fails_alike=True,
+)
+@defined(
+    *("ReduceL2", "ReduceLogSum"),
+    types=(FLOAT, DOUBLE),
+    attributes=_OF_REDUCTIONS,
+    opset=13,
+    fails_alike=True,
+)
 def reduction(application: Application) -> str | None:
-    """ReduceSum with a function before and after it, along axes that are known."""
+    """ReduceSum with a function before and after it."""
     rank, axes = application.rank(), application.attribute("axes")
-    if rank is None or len(application.args) > 1:
-        return None
-    if axes is None:
-        if application.attribute("noop_with_empty_axes", 0):
-            return None
-        axes = list(range(rank))
-    if not axes:
+    if rank == 0 or axes == [] or application.attribute("noop_with_empty_axes", 0):
         return None  # a reduction over no axes
     before, after = _REDUCTIONS[application.head.name]
-    keeps = application.attribute("keepdims", 1)
-    return f"""(X) => (Y) {{
+    nodes = "" if axes is None else f"Axes = Constant <value_ints = {axes}> ()"
+    names = "(X, Axes)" if axes is None else "(X)"
+    return f"""{names} => (Y) {{
+        {nodes}
         Each = {before}
-        Total = ReduceSum <axes = {axes}, keepdims = {keeps}> (Each)
+        Total = ReduceSum <keepdims : int = @keepdims> (Each, Axes)
         Y = {after} (Total)
     }}"""

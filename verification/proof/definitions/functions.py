@@ -8,7 +8,7 @@ difference of squares, the text stands here.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import onnx
@@ -77,6 +77,8 @@ class Definition(NamedTuple):
         is_exact: whether every kernel gives the bits of the definition, since it moves elements or
             rounds once.
         where: condition within which onnx's function does so.
+        attributes: attributes that the formula reads; with others it does not hold.
+        fails_alike: whether the operator fails wherever a node of the definition does.
     """
 
     elem_types: frozenset[int] | None
@@ -84,6 +86,8 @@ class Definition(NamedTuple):
     opset: int = 17
     is_exact: bool = False
     where: Callable[[Application], bool] = lambda application: True
+    attributes: frozenset[str] = frozenset()
+    fails_alike: bool = False
 
     def holds(self, application: Application) -> bool:
         """Test whether kernels follow the definition, but for rounding."""
@@ -96,15 +100,23 @@ DEFINITIONS: dict[str, Definition] = {}
 
 
 def defined(
-    *names: str, types: Iterable[int] | None, opset: int = 17, is_exact: bool = False
+    *names: str,
+    types: Iterable[int] | None,
+    attributes: Iterable[str],
+    opset: int = 17,
+    is_exact: bool = False,
+    fails_alike: bool = False,
 ) -> Callable[[Formula], Formula]:
     """Register a function as the definition of operators."""
 
     def register(formula: Formula) -> Formula:
+        kinds = None if types is None else frozenset(types)
+        read = frozenset(attributes)
         for name in names:
             assert name not in DEFINITIONS, name
-            kinds = None if types is None else frozenset(types)
-            DEFINITIONS[name] = Definition(kinds, formula, opset, is_exact)
+            DEFINITIONS[name] = Definition(
+                kinds, formula, opset, is_exact, attributes=read, fails_alike=fails_alike
+            )
         return formula
 
     return register
@@ -115,12 +127,15 @@ def defined_by_onnx(
     types: Iterable[int] | None,
     is_exact: bool = False,
     where: Callable[[Application], bool] = lambda application: True,
+    fails_alike: bool = False,
 ) -> None:
     """Register onnx's function as the definition of operators; a test compares both."""
     for name in names:
         assert name not in DEFINITIONS, name
         kinds = None if types is None else frozenset(types)
-        DEFINITIONS[name] = Definition(kinds, is_exact=is_exact, where=where)
+        DEFINITIONS[name] = Definition(
+            kinds, is_exact=is_exact, where=where, fails_alike=fails_alike
+        )
 
 
 def function_of(application: Application) -> onnx.FunctionProto | None:
@@ -130,9 +145,11 @@ def function_of(application: Application) -> onnx.FunctionProto | None:
         return None
     if definition.formula is None:
         return _onnx_function(application)
-    text = definition.formula(application)
     op = application.head.op
-    if text is None or op is None:
+    if op is None or not op.attributes.keys() <= definition.attributes:
+        return None
+    text = definition.formula(application)
+    if text is None:
         return None
     return specialize(_parsed(op.op_type, text, definition.opset), op.attributes.values())
 
@@ -192,9 +209,10 @@ def _type_of(application: Application, index: int) -> bytes | None:
     """Type of an input as a message; None if its element type or rank is unknown."""
     if not application.has(index):
         return b""
-    elem_type, rank = application.elem_type(index), application.rank(index)
-    if not elem_type or rank is None:
+    arg = application.args[index]
+    if arg is None or not arg.fact.elem_type or arg.fact.shape is None:
         return None
-    shape: Sequence[None] = [None] * rank
-    message: bytes = onnx.helper.make_tensor_type_proto(elem_type, shape).SerializeToString()
+    sizes = [dim.value for dim in arg.fact.shape]
+    kind = onnx.helper.make_tensor_type_proto(arg.fact.elem_type, sizes)
+    message: bytes = kind.SerializeToString()
     return message

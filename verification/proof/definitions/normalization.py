@@ -43,7 +43,7 @@ def _axes(application: Application) -> list[int] | None:
     return list(range(axis % rank, rank))
 
 
-@defined("LayerNormalization", types=FLOATS)
+@defined("LayerNormalization", types=FLOATS, attributes=("axis", "epsilon", "stash_type"))
 def layer_normalization(application: Application) -> str | None:
     """Stages one and two of the specification; outputs 1 and 2 are in the type of stage one."""
     axes = _axes(application)
@@ -64,7 +64,7 @@ def layer_normalization(application: Application) -> str | None:
     }}"""
 
 
-@defined("RMSNormalization", types=FLOATS)
+@defined("RMSNormalization", types=FLOATS, attributes=("axis", "epsilon", "stash_type"))
 def rms_normalization(application: Application) -> str | None:
     """Stages one and two of the specification."""
     axes = _axes(application)
@@ -82,7 +82,7 @@ def rms_normalization(application: Application) -> str | None:
     }}"""
 
 
-@defined("GroupNormalization", types=FLOATS)
+@defined("GroupNormalization", types=FLOATS, attributes=("num_groups", "epsilon", "stash_type"))
 def group_normalization(application: Application) -> str | None:
     """Each group as one row; scale and bias by channel, before opset 21 by group."""
     rank, groups = application.rank(), application.attribute("num_groups", 0)
@@ -115,7 +115,7 @@ def group_normalization(application: Application) -> str | None:
     }}"""
 
 
-@defined("MeanVarianceNormalization", types=OVER_REALS_ONLY)
+@defined("MeanVarianceNormalization", types=OVER_REALS_ONLY, attributes=("axes",))
 def mean_variance_normalization(application: Application) -> str | None:
     """(x - mean) / sqrt(mean((x - mean)^2)), with the least divisor of onnx's function.
 

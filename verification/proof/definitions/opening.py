@@ -6,9 +6,12 @@ import onnx
 
 from ....ir import Operator
 from ..terms.exact_operators import is_exact
-from ..terms.term import Args, Term
+from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .functions import DEFINITIONS, Application, function_of
+
+Demand = tuple[Head, Args]
+"""Operator and its operands."""
 
 MOVEMENTS = ("view", "narrow", "Transpose", "Cast")
 """Heads below which a definition is opened: their terms simplify with what they move."""
@@ -55,6 +58,23 @@ class Definitions:
             term = term.args[0]
         return term.head.name
 
+    def demands(self, head: Head, args: Args) -> list[Demand]:
+        """Nodes of the definition of an operator that fail only where the operator does."""
+        nodes: list[Demand] = []
+        waiting: list[Demand] = [(head, args)]
+        while waiting:
+            outer, operands = waiting.pop()
+            definition = DEFINITIONS.get(outer.name)
+            if definition is None or not definition.fails_alike:
+                continue
+            function = function_of(Application(outer, operands, over_reals=True))
+            if function is not None and not any(map(holds_graphs, function.node)):
+                inside: list[Demand] = []
+                instantiated(self._terms, function, operands, inside)
+                nodes += inside
+                waiting += inside
+        return nodes
+
     def of(self, term: Term) -> Term | None:
         """Definition of a term; None if there is none for its types and ranks."""
         if term.head.name not in DEFINITIONS:
@@ -66,18 +86,48 @@ class Definitions:
     def _open(self, term: Term) -> Term | None:
         application = Application(term.head, term.args, term.index, self._over_reals)
         function = function_of(application)
-        if function is None or term.fact.shape is None:
+        if function is None or any(map(holds_graphs, function.node)):
             return None
         result = instantiated(self._terms, function, term.args)[term.index]
-        if result is None or result is term:
+        if result is None or result is term or result.fact.elem_type != term.fact.elem_type:
             return None
-        one, other = term.fact, result.fact
-        same_type = (one.elem_type, one.shape) == (other.elem_type, other.shape)
-        return result if same_type else None
+        return result if _keeps_shape(term, result) else None
 
 
-def instantiated(terms: Terms, function: onnx.FunctionProto, args: Args) -> list[Term | None]:
-    """Outputs of a function without control flow on arguments; None where one is absent."""
+def _keeps_shape(term: Term, result: Term) -> bool:
+    """Test whether a definition has the shape of the operator, wherever that has one.
+
+    A definition might broadcast an operand where the operator fails, and a constant of one element
+    in a function of onnx, a scalar.
+    """
+    one, other = term.fact.shape, result.fact.shape
+    if one is not None and one == other:
+        return True
+    kinds = [arg.fact.elem_type for arg in term.args if arg is not None]
+    if len(kinds) > 1 and any(kind in (0, kinds[0]) for kind in kinds[1:]):
+        return False
+    if one is None or other is None:
+        definition = DEFINITIONS[term.head.name]
+        return definition.is_exact or definition.formula is not None
+    return len(one) == len(other)
+
+
+def holds_graphs(node: onnx.NodeProto) -> bool:
+    """Test whether a node has bodies."""
+    return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)
+
+
+def instantiated(
+    terms: Terms, function: onnx.FunctionProto, args: Args, nodes: list[Demand] | None = None
+) -> list[Term | None]:
+    """Outputs of a function without control flow on arguments; None where one is absent.
+
+    Args:
+        terms: the terms.
+        function: the function.
+        args: the arguments.
+        nodes: list to which its nodes are added.
+    """
     values: dict[str, Term | None] = dict.fromkeys(function.input)
     values.update(zip(function.input, args, strict=False))
     values[""] = None
@@ -86,6 +136,9 @@ def instantiated(terms: Terms, function: onnx.FunctionProto, args: Args) -> list
         width = len(node.output)
         op = Operator(node.op_type, {a.name: a for a in node.attribute}, node.domain)
         head = terms.heads.of(op, imports, width)
-        results = terms.apply(head, tuple([values[name] for name in node.input]), width)
+        operands = tuple([values[name] for name in node.input])
+        results = terms.apply(head, operands, width)
+        if nodes is not None:
+            nodes.append((head, operands))
         values.update(zip(node.output, results, strict=False))
     return [values.get(name) for name in function.output]

@@ -130,7 +130,7 @@ class Comparison:
             self._reals = self._unopened = RealTerms(terms, self.pushdown.settled)
             if any(head.name in GATES for head in terms.heads):
                 self._unopened = RealTerms(terms, SlicePushdown(terms).settled)
-        self._definitions = Definitions(terms, over_reals)
+        self.longer_forms = Definitions(terms, over_reals)
         prefixes = PrefixSums(self.induction)
         accumulation = Accumulation(self.induction, prefixes, over_reals)
         self._rules = (
@@ -171,7 +171,7 @@ class Comparison:
     @property
     def assumptions(self) -> set[str]:
         """Assumptions that the comparison made."""
-        longer = self._definitions.assumed
+        longer = self.longer_forms.assumed
         return assumptions_of(self.pushdown.chosen, self.terms.late_folds, longer)
 
     @property
@@ -217,7 +217,7 @@ class Comparison:
         """Comparison that may fail. Its state remains only if it succeeds."""
         attempt = _Attempt()
         before = self._stack, self._needed, self._partners, self.positive, self.pushdown.chosen
-        assumed = set(self._definitions.assumed)
+        assumed = set(self.longer_forms.assumed)
         self._stack, self._needed, self._partners = [], {}, dict(self._partners)
         self.induction.positive, self.pushdown.chosen = set(before[3]), set(before[4])
         self._asked.append(set())
@@ -225,7 +225,7 @@ class Comparison:
             yield attempt
         except Mismatch:
             self._partners, self.induction.positive, self.pushdown.chosen = before[2:]
-            self._definitions.assumed = assumed
+            self.longer_forms.assumed = assumed
             self._asked.pop()
         else:
             attempt.succeeded = True
@@ -284,7 +284,7 @@ class Comparison:
 
     def _longer(self, one: Term, other: Term) -> list[Pair] | None:
         """Definitions, where only one side has one and the other side computes."""
-        names = [self._definitions.name_of(term) for term in (one, other)]
+        names = [self.longer_forms.name_of(term) for term in (one, other)]
         defined = [name in DEFINITIONS for name in names]
         computes = all(
             is_longer or name in ELEMENTWISE for name, is_longer in zip(names, defined, strict=True)
@@ -349,7 +349,7 @@ class Comparison:
         """Definitions: an operator and its longer form, or two operators with one longer form."""
         if one.head.name == other.head.name and one.args == other.args:
             return None  # other attributes
-        terms = self._definitions.opened(one), self._definitions.opened(other)
+        terms = self.longer_forms.opened(one), self.longer_forms.opened(other)
         if terms == (None, None):
             return None
         return [(terms[0] or one, terms[1] or other)]

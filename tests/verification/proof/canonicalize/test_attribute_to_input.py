@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from spelled import model, require_open, require_same, same_bits
-from straightline import reference
+from straightline import prove, reference
 
 
 def test_squeeze_and_unsqueeze_of_unknown_shape():
@@ -122,24 +122,11 @@ def test_other_lengths_are_not_those(before, after):
     require_open(model(other, 13, COUNTED), model(BY_NUMBER, 18, COUNTED))
 
 
-GEMM = "(float[M,K] a, float[K,3] b) => (float[M,3] y)"
-
-
-@pytest.mark.parametrize("zeros", ["float c = {0}", "float[3] c = {0, 0, 0}"])
-@pytest.mark.parametrize("beta", ["", "<beta = 0.5>"])
-def test_gemm_without_c(zeros, beta):
-    old = model(f"<{zeros}> {{ y = Gemm {beta} (a, b, c) }}", 9, GEMM)
-    require_same(old, model("y = Gemm (a, b)", 13, GEMM), seeds=1)
-    require_open(old, model("y = Gemm <alpha = 0.5> (a, b)", 13, GEMM))
-    require_open(model(f"<{zeros.replace('0}', '-0}')}> {{ y = Gemm (a, b, c) }}", 9, GEMM), old)
-    one = zeros.replace("0}", "1}")
-    require_open(model(f"<{one}> {{ y = Gemm (a, b, c) }}", 9, GEMM), old)
-
-
-def test_gemm_without_c_on_signs_of_zero():
-    numbers = [np.array([[-1.0], [0.0]], np.float32), np.array([[0.0, -0.0, 1]], np.float32)]
-    feeds = dict(zip("ab", numbers, strict=True))
-    old = model("<float c = {0}> { y = Gemm (a, b, c) }", 9, GEMM)
-    assert same_bits(
-        reference.run(old, feeds), reference.run(model("y = Gemm (a, b)", 13, GEMM), feeds)
-    )
+def test_run_time_pads_of_all_axes_in_order():
+    signature = "(float[M,N] x, int64[4] p) => (float[A,B] y)"
+    plain = model("y = Pad (x, p)", 18, signature)
+    for axes, same in (("0, 1", True), ("0, -1", True), ("1, 0", False), ("-2, 1", True)):
+        new = model(
+            f"<float z = {{0}}, int64[2] a = {{{axes}}}> {{ y = Pad (x, p, z, a) }}", 18, signature
+        )
+        assert prove(plain, new).proved is same

@@ -81,6 +81,12 @@ CASES = [
     Case("Gemm", 13, ((3, 4), (5, 4)), {"transB": 1, "alpha": 0.5}, types=TYPES[:3]),
     Case("Gemm", 13, ((3, 0), (0, 5), (5,)), types=TYPES[:2]),
     *(
+        Case("Gemm", 13, (*shapes, *rest), {"alpha": alpha}, types=TYPES[:1])
+        for shapes in (((1, 1), (1, 1)), ((3, 4), (4, 5)))
+        for rest in ((), (np.zeros((), np.float32),), (np.full((), -0.0, np.float32),))
+        for alpha in (1.0, -1.0)
+    ),
+    *(
         Case(name, 13, (shape,), attributes, types=types)
         for name, types in (
             ("ReduceL1", TYPES[:2] + INTEGERS),
@@ -100,6 +106,18 @@ CASES = [
         for types in (TYPES, INTEGERS)
     ),
     Case("SpaceToDepth", 13, ((2, 3, 4, 6),), {"blocksize": 2}, types=TYPES + INTEGERS),
+    *(
+        Case(name, 28, ((2, 4, 4, 6),), {"blocksize": 2, "mode": mode}, types=TYPES[:1])
+        for name in ("DepthToSpace", "SpaceToDepth")
+        for mode in ("DCR", "CRD")
+    ),
+    *(
+        Case(name, 18, ((2, 3), np.array([axis])), {"keepdims": axis}, types=TYPES[:2])
+        for name in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")
+        for axis in (0, 1)
+    ),
+    Case("CausalConvWithState", 27, ((2, 3, 5), (3, 1, 4), (3,), (2, 3, 3)), {}, 2, TYPES[:3]),
+    Case("CausalConvWithState", 27, ((2, 3, 5), (3, 1, 2)), {"activation": "silu"}, 2, TYPES[:3]),
     *(
         Case("CenterCropPad", 18, ((3, 5), np.array(sizes)), types=TYPES[:2] + INTEGERS[:2])
         for sizes in ([4, 3], [2, 7], [3, 5], [1, 1], [8, 2])
@@ -265,6 +283,61 @@ def test_an_operator_is_its_definition(case):
                     assert_alike(one, other, definition.is_exact)
                 compared += 1
     assert compared
+
+
+QUERY, CACHE = np.ones((1, 2, 3, 8), np.float32), np.ones((5, 4), np.float32)
+SCORES, MATRIX = np.ones((2, 5), np.float32), np.ones((2, 3), np.float32)
+NUMBERS = (5, 4, -1, -5, -6, 100)
+FAILING = [
+    *(
+        Case(name, 18, (MATRIX, np.array(axes)))
+        for name in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")
+        for axes in ([2], [-3], [0, 0], [0, -2], [1, 5])
+    ),
+    *(Case("RotaryEmbedding", 23, (QUERY, CACHE, CACHE, np.array([[0, 1, n]]))) for n in NUMBERS),
+    *(
+        Case(name, 13, (SCORES, np.array([0, n])))
+        for name in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+        for n in NUMBERS
+    ),
+    *(
+        Case("CenterCropPad", 18, (MATRIX, np.array(sizes)))
+        for sizes in ([-1, 3], [-5, -5], [1 << 62, 3], [0, 0], [3, 4])
+    ),
+]
+
+
+@pytest.mark.parametrize("case", FAILING, ids=lambda c: c.op_type)
+def test_an_operator_fails_where_its_definition_does(case):
+    assert DEFINITIONS[case.op_type].fails_alike
+    arrays = list(case.inputs)
+    function = function_of(application_of(case, arrays, 0, True))
+    names = [f"i{n}" for n in range(len(arrays))]
+    node = helper.make_node(case.op_type, names, ["o0"])
+    models = model_of([node], case.opset, arrays, 1), inlined(function, arrays, 1)
+    feeds = dict(zip(names, arrays, strict=True))
+    for runtime in (by_reference, by_onnxruntime):
+        operator, body = map(runtime, models)
+        assert runs(operator, feeds) <= runs(body, feeds)
+
+
+def runs(session, feeds):
+    try:
+        return session(feeds) is not None
+    except Exception:  # noqa: BLE001
+        return False
+
+
+def test_each_that_fails_alike_has_a_case():
+    names = {name for name, definition in DEFINITIONS.items() if definition.fails_alike}
+    assert {case.op_type for case in FAILING} == names
+
+
+def test_a_formula_reads_all_attributes():
+    """Later versions may add some, such as the mode of SpaceToDepth."""
+    for name, definition in DEFINITIONS.items():
+        if definition.formula is not None:
+            assert set(onnx.defs.get_schema(name, "").attributes) <= definition.attributes, name
 
 
 def test_each_definition_has_a_case():

@@ -47,3 +47,16 @@ def test_center_crop_pad():
     after = "{ k = Slice (x, a, e, axis) y = Pad (k, p) }"
     assert assert_proved(before, f"{head % (0, 4)} {after}").assumptions == ()
     assert_open(before, f"{head % (1, 5)} {after}")
+
+
+def test_center_crop_pad_to_sizes_of_run_time():
+    head = (
+        "g (float[5, 6] x, int64[2] s) => (float[m, n] y) <int64[1] two = {2}, int64[2] h = {5, 6}>"
+    )
+    before = f"{head} {{ y = CenterCropPad (x, s) }}"
+    after = f"""{head} {{
+        m = Max (h, s) a = Sub (m, h) l = Div (a, two) r = Sub (a, l) p = Concat <axis = 0> (l, r)
+        w = Pad (x, p) k = Shape (w) d = Sub (k, s) b = Div (d, two) e = Add (b, s)
+        y = Slice (w, b, e) }}"""
+    assert assert_proved(before, after).assumptions == ()
+    assert_open(before, after.replace("r = Sub (a, l)", "r = Sub (a, a)"))

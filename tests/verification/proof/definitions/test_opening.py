@@ -31,6 +31,27 @@ def test_a_definition_of_unknown_rank_stays_closed():
     assert Definitions(terms).opened(terms.op("Mish", 22, x)) is None
 
 
+def test_a_scalar_is_no_vector():
+    """A constant of onnx's function of Celu has rank 1."""
+    terms = Terms(Budget())
+    x = terms.leaf("input", "x", Fact(FLOAT, ()))
+    celu = terms.op("Celu", 12, x, alpha=2.0)
+    opened = Definitions(terms, over_reals=True).opened(celu)
+    assert opened is None or opened.fact.shape == ()
+
+
+def test_axes_of_run_time():
+    """Sizes that only run time determines are no sign of another shape."""
+    terms = Terms(Budget())
+    x = terms.leaf("input", "x", Fact(FLOAT, SHAPE))
+    axes = terms.leaf("input", "a", Fact(onnx.TensorProto.INT64, (Dimension.constant(1),)))
+    opened = Definitions(terms).opened(terms.op("ReduceL1", 18, x, axes, keepdims=0))
+    assert opened is not None and opened.is_op("ReduceSum") and opened.args[1] is axes
+    assert opened.args[0] is terms.op("Abs", 18, x)
+    no_axes = terms.op("ReduceL1", 18, x, axes, keepdims=0, noop_with_empty_axes=1)
+    assert Definitions(terms).opened(no_axes) is None
+
+
 def test_a_definition_of_another_shape_stays_closed():
     """A scale that broadcasts the data is no scale of the specification."""
     terms = Terms(Budget())
