@@ -35,29 +35,23 @@ defined_by_onnx("SoftmaxCrossEntropyLoss", types=OVER_REALS_ONLY, fails_alike=Tr
 
 @defined("Gemm", types=FLOATS | LONG_INTEGERS, attributes=("alpha", "beta", "transA", "transB"))
 def gemm(application: Application) -> str | None:
-    """alpha * A' * B' + beta * C, where C is 0 if absent: the sum then has no -0. Integers are not
-    scaled: kernels differ on the type of that."""
-    whole = application.elem_type() in LONG_INTEGERS
-    if whole and (application.attribute("alpha", 1.0), application.attribute("beta", 1.0)) != (
-        1,
-        1,
-    ):
+    """alpha * A' * B' + beta * C. A kernel adds nothing for an absent C, so that -0 stays. Integers
+    are not scaled: kernels differ on the type of that."""
+    scales = any(application.attribute(name, 1.0) != 1 for name in ("alpha", "beta"))
+    if scales and application.elem_type() in LONG_INTEGERS:
         return None
     turned = [
         f"{name}T = " + ("Transpose" if application.attribute(f"trans{name}", 0) else "Identity")
         for name in "AB"
     ]
+    has_summand = application.has(2)
     return f"""(A, B, C) => (Y) {{
         {turned[0]} (A) {turned[1]} (B)
         Product = MatMul (AT, BT)
         {_scaled(application, "alpha", "Product", "Left")}
-        {_scaled(application, "beta", "C", "Right") if application.has(2) else _ZERO}
-        Y = Add (Left, Right)
+        {_scaled(application, "beta", "C", "Right") if has_summand else ""}
+        Y = {"Add (Left, Right)" if has_summand else "Identity (Left)"}
     }}"""
-
-
-_ZERO = """Nothing = Constant <value_float : float = 0.0> ()
-    Right = CastLike (Nothing, A)"""
 
 
 def _scaled(application: Application, factor: str, value: str, result: str) -> str:
