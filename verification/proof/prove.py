@@ -35,7 +35,7 @@ from .cases import cases_by_sizes, size_without_iteration, with_sizes
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
-from .execution.compile_graph import Compiler, Operation, subgraphs_of
+from .execution.compile_graph import Compiler, Operation, Program, subgraphs_of
 from .execution.inputs import (
     conditions_of,
     input_terms,
@@ -46,6 +46,7 @@ from .execution.inputs import (
 from .execution.node_checker import InvalidError
 from .execution.obligations import Log
 from .execution.symbolic_execution import Execution, TracedExecution
+from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
@@ -421,7 +422,13 @@ class _Question:
             inputs = input_terms(terms, before, after, self.bound, self.sizes)
             self.defaults: tuple[dict[str, Term], ...] = {}, {}
             self.folded: list[set[tuple[Head, Args]]] = []
-            (one, required), (other, obligations) = (self._run(side, inputs) for side in (0, 1))
+            runs = self._executions(inputs)
+            sizes_of_outputs = self._same_nodes(inputs, runs)
+            if sizes_of_outputs is not None:
+                return sizes_of_outputs, set()
+            (one, required), (other, obligations) = (
+                self._run(side, run, inputs) for side, run in enumerate(runs)
+            )
             require_same_defaults(*self.defaults)
             if certainly_fails(required):
                 return {}, set()
@@ -448,14 +455,42 @@ class _Question:
         positive = comparison.positive | terms.positive | definedness.positive
         return _counts(names, one), positive
 
-    def _run(self, side: int, inputs: Mapping[str, Term]) -> tuple[list[Term | None], Log]:
-        """Outputs of a model, and its nodes that may fail."""
-        self.side, proto = side, self.protos[side]
+    def _executions(self, inputs: Mapping[str, Term]) -> list[tuple[Execution, Program]]:
+        """Executions of both models. A fault of the original precedes one of the rewrite."""
+        first = self._execution(0)
+        try:
+            return [first, self._execution(1)]
+        except InvalidError:
+            self._run(0, first, inputs)
+            self.side = 1
+            raise
+
+    def _execution(self, side: int) -> tuple[Execution, Program]:
+        """Execution of a model, and its main graph."""
+        self.side = side
         kind = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
         execution = kind(self.terms, name, self.sides[side].folder, types)
-        program = Compiler(self.terms.heads, proto, self.operations).main
-        free = overridable(proto)
+        self.folded.append(execution.folded)
+        return execution, Compiler(self.terms.heads, self.protos[side], self.operations).main
+
+    def _same_nodes(
+        self, inputs: dict[str, Term], runs: Sequence[tuple[Execution, Program]]
+    ) -> dict[str, int] | None:
+        """Number of values of each output if both models have the same nodes."""
+        if self.bound or self.trace is not None or any(map(overridable, self.protos)):
+            return None
+        before, after = (Side(program, execution.constant) for execution, program in runs)
+        sizes = ValueNumbers(self.terms, inputs).sizes_of_outputs(before, after)
+        names = [info.name for info in self.protos[0].graph.output]
+        return None if sizes is None else dict(zip(names, sizes, strict=True))
+
+    def _run(
+        self, side: int, run: tuple[Execution, Program], inputs: Mapping[str, Term]
+    ) -> tuple[list[Term | None], Log]:
+        """Outputs of a model, and its nodes that may fail."""
+        self.side, free = side, overridable(self.protos[side])
+        execution, program = run
         arguments: list[Term | None] = []
         by_place = dict(program.constants)
         for name, place in zip(program.names, program.inputs, strict=True):
@@ -463,7 +498,6 @@ class _Question:
             if name in free and name not in self.bound:
                 self.defaults[side][name] = execution.constant(by_place[place])
             arguments.append(execution.constant(by_place[place]) if default else inputs[name])
-        self.folded.append(execution.folded)
         return execution.run(program, arguments), execution.log
 
 

@@ -254,13 +254,9 @@ class Execution:
     def _draws(self, step: Step, args: tuple[Value, ...]) -> bool:
         """Test whether an operator is unknown to ONNX or draws random numbers."""
         head = step.head
-        assert head.op is not None
-        if head.draws is None:
-            rules = rules_of(head.op)
-            version = head.imports.get(normal_domain(head.op.domain), 0)
-            head.unknown = not is_known(head.op, version)
-            head.draws = rules.defines(OperatorRules.draws_random_numbers)
-        return head.unknown or (head.draws and self.terms.draws(head, args, step.operation.width))
+        if is_function(head):
+            return False
+        return head.unknown or self.terms.draws(head, args, step.operation.width)
 
     def _random_outputs(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
         """Outputs of a random or unknown operator: new terms on each run."""
@@ -289,6 +285,16 @@ class Execution:
             self._calls[key] = results, relocate(self.log, start, len(self.guards), ())
             self._noted[key, self.guards] = start
         return results
+
+
+def is_function(head: Head) -> bool:
+    """Test whether ONNX defines an operator, as a function of its inputs."""
+    assert head.op is not None
+    if head.draws is None:
+        version = head.imports.get(normal_domain(head.op.domain), 0)
+        head.unknown = not is_known(head.op, version)
+        head.draws = rules_of(head.op).defines(OperatorRules.draws_random_numbers)
+    return not (head.unknown or head.draws)
 
 
 def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:

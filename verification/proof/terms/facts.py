@@ -151,7 +151,27 @@ class TermFacts:
         onnx_facts.head = head
         return node_facts.infer(node, facts, head.op)[:count]
 
-    def node(self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int) -> Node:
+    def elem_types(self, head: Head, types: Sequence[int | None], count: int) -> tuple[int, ...]:
+        """Element types of a head's outputs for operands of any shape; 0 where onnx needs it.
+
+        Args:
+            head: an operator without bodies.
+            types: element types of the operands, None for an absent one.
+            count: how many outputs there are.
+        """
+        node = self.node(head, types, {}, count)
+        onnx_facts = self._for(head.imports)[2]
+        onnx_facts.head = head
+        facts = [UNKNOWN if elem_type is None else Fact(elem_type) for elem_type in types]
+        return onnx_facts.elem_types(node, facts, (head, count))
+
+    def node(
+        self,
+        head: Head,
+        args: Sequence[object | None],
+        constants: Mapping[int, Tensor],
+        count: int,
+    ) -> Node:
         """Node that applies a head, in a graph of its opsets; cached without constants."""
         form = head, count, *[arg is None for arg in args]
         node = None if constants else self._nodes.get(form)
@@ -162,7 +182,7 @@ class TermFacts:
         return node
 
     def _new_node(
-        self, head: Head, args: Args, constants: Mapping[int, Tensor], count: int
+        self, head: Head, args: Sequence[object | None], constants: Mapping[int, Tensor], count: int
     ) -> Node:
         assert head.op is not None
         values = [

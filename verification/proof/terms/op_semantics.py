@@ -13,7 +13,7 @@ became an input, a rule of `canonicalize/` follows.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import onnx
@@ -206,6 +206,23 @@ def pixels(op: Operator, outputs: int) -> Operator | None:
     return with_changes(op, coordinate_transformation_mode="output_half_pixel")
 
 
+def serialize(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
+    """Bytes of attributes in any order, without their documentation."""
+    if not attributes:
+        return ()
+    return tuple(sorted([_bytes(message) for message in attributes.values()]))
+
+
+def _bytes(message: onnx.AttributeProto) -> bytes:
+    if message.doc_string:
+        bare = onnx.AttributeProto()
+        bare.CopyFrom(message)
+        bare.ClearField("doc_string")
+        message = bare
+    content: bytes = message.SerializeToString(deterministic=True)
+    return content
+
+
 class Meaning(NamedTuple):
     """Newest equivalent version of an operator.
 
@@ -214,12 +231,22 @@ class Meaning(NamedTuple):
         since: version of the operator.
         opset: the last opset that has this version.
         elem_types: element types of its outputs, as onnx infers them, by those of its inputs.
+        kernels: kernels of the reference, by the number of outputs and the inputs that are absent.
+        key: name, version and attributes, which only this meaning has.
     """
 
     op: Operator
     since: int
     opset: int
     elem_types: dict[Hashable, tuple[int, ...]]
+    kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]]
+    key: Hashable
+
+    @classmethod
+    def of(cls, op: Operator, since: int, opset: int) -> Meaning:
+        """Meaning of an operator in its newest version."""
+        key = op.qualname, op.overload, since, serialize(op.attributes)
+        return cls(op, since, opset, {}, {}, key)
 
 
 def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
@@ -233,10 +260,10 @@ def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
     domain = normal_domain(op.domain)
     schema = schema_of(op.op_type, version, domain)
     if schema is None:
-        return Meaning(op, version, version, {})
+        return Meaning.of(op, version, version)
     if domain:
-        return Meaning(with_defaults(op, schema), schema.since_version, version, {})
-    return Meaning(*newest(op, version, outputs), {})
+        return Meaning.of(with_defaults(op, schema), schema.since_version, version)
+    return Meaning.of(*newest(op, version, outputs))
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -12,15 +12,20 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, final
 
-import onnx
-
 from ....facts.fact import Fact, Shape
 from ....ir import Operator, normal_domain
 from ....ir.subgraph_arity import BODIES
 from ....ops import rules_of
 from ....ops.rules import OperandRanks
 from .budget import OpenError
-from .op_semantics import Meaning, has_any_outputs, meaning_of, meaning_of_serialized, with_changes
+from .op_semantics import (
+    Meaning,
+    has_any_outputs,
+    meaning_of,
+    meaning_of_serialized,
+    serialize,
+    with_changes,
+)
 
 
 @dataclasses.dataclass(slots=True, eq=False, repr=False)
@@ -116,7 +121,7 @@ class Heads:
             outputs: number of outputs of its node, which may be a part of its meaning.
         """
         version = imports.get(normal_domain(op.domain), 0)
-        serialized = _serialize(op.attributes)
+        serialized = serialize(op.attributes)
         spelled = (op.qualname, op.overload, version, serialized, outputs)
         head = self._spelled.get(spelled)
         if head is None:
@@ -142,15 +147,15 @@ class Heads:
     def _meant(
         self, meaning: Meaning, version: int, imports: Mapping[str, int], outputs: int
     ) -> Head:
-        op, since, opset, elem_types = meaning
+        op = meaning.op
         outputs = outputs if has_any_outputs(op, version) else 0
-        key = (op.qualname, op.overload, since, _serialize(op.attributes), outputs)
+        key = meaning.key, outputs
         head = self._known.get(key)
         if head is None:
             if not normal_domain(op.domain) and op.op_type not in BODIES:
-                imports = {**imports, "": opset}
-            head = self._known[key] = Head(op.qualname, key, op, imports)
-            head.outputs, head.elem_types = outputs, elem_types
+                imports = {**imports, "": meaning.opset}
+            head = self._known[key] = Head(op.qualname, key, op, imports, outputs=outputs)
+            head.elem_types, head.kernels = meaning.elem_types, meaning.kernels
             rules = rules_of(op)
             head.operand_ranks = rules.operand_ranks
             if rules.names_axes_of_first:
@@ -160,22 +165,6 @@ class Heads:
                     *([] if axis is None else [axis]),
                 ]
         return head
-
-
-def _serialize(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
-    if not attributes:
-        return ()
-    return tuple(sorted([_bytes(message) for message in attributes.values()]))
-
-
-def _bytes(message: onnx.AttributeProto) -> bytes:
-    if message.doc_string:
-        bare = onnx.AttributeProto()
-        bare.CopyFrom(message)
-        bare.ClearField("doc_string")
-        message = bare
-    content: bytes = message.SerializeToString(deterministic=True)
-    return content
 
 
 Args = tuple["Term | None", ...]

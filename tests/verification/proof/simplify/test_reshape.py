@@ -85,7 +85,7 @@ def test_a_reshape_that_fails_is_no_part_of_a_proof():
     text = """g (float[2] x) => (float[a] z) <float[2] c = {1, 2}, int64[1] s = {%d}> {
         y = Reshape (c, s) w = Neg (y) z = Identity (x) }"""
     assert_proved(text % 2, text % 2)
-    assert_open(text % 3, text % 3)
+    assert_open(text % 3, (text % 3).replace("Neg", "Exp"))
 
 
 def test_sizes_in_a_shape_that_does_not_hold_them_are_left_open():
