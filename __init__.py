@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from .runtimes.workers import RuntimeFailure
     from .targets import TargetError
     from .verification import prove, verify
-    from .verification.certificate import Certificate, CertificateError
+    from .verification.certificate import Certificate
+    from .verification.checker.terms import CertificateError
     from .verification.counterexample import Counterexample
     from .verification.mismatch import MismatchError, NotVerifiedError, NotVerifiedWarning
     from .verification.proof.result import Condition, Proof
@@ -124,7 +125,8 @@ _HOMES = {
         ".runtimes.workers": "RuntimeFailure",
         ".targets": "TargetError",
         ".verification": "prove verify",
-        ".verification.certificate": "Certificate CertificateError",
+        ".verification.certificate": "Certificate",
+        ".verification.checker.terms": "CertificateError",
         ".verification.counterexample": "Counterexample",
         ".verification.mismatch": "MismatchError NotVerifiedError NotVerifiedWarning",
         ".verification.proof.result": "Condition Proof",

@@ -23,6 +23,7 @@ from .arguments import (
     demanded,
     grouped,
 )
+from .checking import check_certificate
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
@@ -262,6 +263,7 @@ def inspect(
 
 
 _command(prove)
+_command(check_certificate, "check-certificate")
 _command(diff)
 _command(list_targets, "targets")
 _command(list_passes, "passes")

@@ -15,6 +15,7 @@ Cell = str | list[str]
 MEANT: dict[str, str] = {
     "rewritten": "good",
     "proved": "good",
+    "accepted": "good",
     "equal": "good",
     "kept": "open",
     "open": "open",

@@ -82,7 +82,10 @@ WITHIN = {
         *("verification/proof/execution", "verification/proof/reals"),
     ),
     "verification/runs": ("verification/proof",),
-    "verification": ("verification/proof/__init__", "verification/proof", "verification/runs"),
+    "verification": (
+        *("verification/checker", "verification/proof/__init__", "verification/proof"),
+        "verification/runs",
+    ),
     "passes/utils": ("passes",),
     "passes/cleanup": ("passes", "passes/utils"),
     "passes/control": ("passes", "passes/utils"),

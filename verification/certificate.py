@@ -18,14 +18,17 @@ from ..ir import Array, BaseDir, Error, ModelSource, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
+from .checker.check import FORMAT, VERSION
+from .checker.terms import CertificateError
+from .derivation import derive
 from .proof.result import Proof
 
-_FORMAT, _VERSION = "straightline certificate", 1
 _MOST_BYTES = 1 << 30
 
 
-class CertificateError(Error):
-    """A certificate cannot be read, or is not one for these models."""
+NO_DERIVATION = "the certificate is of a version without derivations"
+OTHER_EQUALITY = "the checker has rules for equal bits only"
+"""Reasons why a certificate holds no derivation."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +40,15 @@ class Certificate:
         after: the digest of the rewrite.
         proof: the proof.
         bound: values of inputs that the rewrite no longer has.
+        derivation: derivation that `check-certificate` replays, as JSON; the reason if there is
+            none.
     """
 
     before: str
     after: str
     proof: Proof
     bound: Mapping[str, Array] = dataclasses.field(default_factory=dict)
+    derivation: Mapping[str, Any] | str = NO_DERIVATION
 
     @classmethod
     def of(
@@ -62,7 +68,10 @@ class Certificate:
         if not proof.proved:
             raise CertificateError(f"there is no proof to keep: {proof.reason}")
         digests = [digest_of(model, base_dir) for model in (before, after)]
-        return cls(digests[0], digests[1], proof, dict(bound or {}))
+        derivation: Mapping[str, Any] | str = OTHER_EQUALITY
+        if proof.equality in (None, "bits"):
+            derivation = derive(before, after, bound or {}, base_dir)
+        return cls(digests[0], digests[1], proof, dict(bound or {}), derivation)
 
     @classmethod
     def read(cls, path: Path) -> Certificate:
@@ -81,8 +90,8 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """The certificate for JSON."""
         return {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": FORMAT,
+            "version": VERSION,
             "straightline": __version__,
             "verdict": self.proof.status,
             "claim": self.proof.claim,
@@ -91,9 +100,15 @@ class Certificate:
             "after": {"sha256": self.after},
             "bound": {name: _encoded(value) for name, value in self.bound.items()},
             "rules": list(self.proof.rules),
-            "assumptions": list(self.proof.assumptions),
+            "assumptions": self._assumptions(),
             "terms": dict(self.proof.outputs),
+            "derivation": self.derivation,
         }
+
+    def _assumptions(self) -> list[str]:
+        """Assumptions of the proof and of the derivation, which may fold other constants."""
+        own = [] if isinstance(self.derivation, str) else self.derivation["assumptions"]
+        return sorted({*self.proof.assumptions, *own})
 
     def write(self, path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> None:
         """Write the certificate, whole or not at all.
@@ -107,7 +122,7 @@ class Certificate:
             SaveError: the file cannot be written, or something would be lost.
         """
         with replacing(place_of(path, taken, force=force)) as (temporary,):
-            temporary.write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+            temporary.write_text(_text(self.to_dict(), 0) + "\n", encoding="utf-8")
 
     def require_models(
         self, before: ModelSource, after: ModelSource, base_dir: BaseDir = None
@@ -164,12 +179,10 @@ def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:
 
 
 def _read(document: dict[str, Any]) -> Certificate:
-    if (document["format"], document["version"], document["verdict"]) != (
-        _FORMAT,
-        _VERSION,
-        "proved",
-    ):
+    if document["format"] != FORMAT or document["version"] not in range(1, VERSION + 1):
         raise ValueError("another format")
+    if document["verdict"] != "proved":
+        raise ValueError("another verdict")
     if not all(isinstance(document[name], dict) for name in ("terms", "bound")):
         raise TypeError("no values by name")
     proof = Proof(
@@ -182,7 +195,23 @@ def _read(document: dict[str, Any]) -> Certificate:
     )
     digests = [str(document[side]["sha256"]) for side in ("before", "after")]
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}
-    return Certificate(digests[0], digests[1], proof, bound)
+    derivation = document["derivation"] if document["version"] == VERSION else NO_DERIVATION
+    if not isinstance(derivation, dict | str):
+        raise TypeError("no derivation")
+    return Certificate(digests[0], digests[1], proof, bound, derivation)
+
+
+def _text(value: Any, depth: int) -> str:
+    """JSON of a value: a line for each key, each term and each step."""
+    if depth > 2 or not value or not isinstance(value, dict | list):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        rows = [f"{json.dumps(key)}: {_text(each, depth + 1)}" for key, each in value.items()]
+    else:
+        rows = [json.dumps(each) for each in value]
+    margin, marks = "  " * depth, "{}" if isinstance(value, dict) else "[]"
+    inner = ",\n".join([f"{margin}  {row}" for row in rows])
+    return f"{marks[0]}\n{inner}\n{margin}{marks[1]}"
 
 
 def _encoded(value: Array) -> str:

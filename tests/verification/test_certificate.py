@@ -83,7 +83,7 @@ def test_what_is_no_certificate_is_refused(tmp_path, text):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("version", 2),
+        ("version", 3),
         ("verdict", "open"),
         ("before", {}),
         ("bound", {"n": "?"}),

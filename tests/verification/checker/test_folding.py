@@ -1,0 +1,59 @@
+"""Operators on constants: what is computed, what is not certain, and a second opinion."""
+
+import numpy as np
+import pytest
+from onnx import helper
+from straightline.verification.checker import folding
+from straightline.verification.checker.folding import fold, is_exact
+from straightline.verification.checker.terms import CertificateError, Head
+
+F, N = np.float32, np.int64
+
+
+def cast(to):
+    message = helper.make_attribute("to", to)
+    return Head("Cast", 13, (("to", message.SerializeToString()),))
+
+
+def test_results_are_those_of_the_specification():
+    (total,) = fold(Head("Add", 14), [np.array([1, 2], N), np.array(3, N)])
+    assert total.tolist() == [4, 5] and total.dtype == N
+    (joined,) = fold(Head("Gather", 13).changed(axis=0), [np.arange(4), np.array([-1, 0])])
+    assert joined.tolist() == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("head", "arrays"),
+    [
+        (Head("Div", 14), [np.array([1], N), np.array([0], N)]),
+        (Head("Div", 14), [np.array([-7], N), np.array([-2], N)]),
+        (cast(7), [np.array([np.nan], F)]),
+        (cast(7), [np.array([1e30], F)]),
+        (cast(3), [np.array([300], N)]),
+        (cast(8), [np.array([300], N)]),
+        (Head("Max", 13), [np.array([np.nan], F), np.array([1], F)]),
+        (Head("Exp", 13), [np.array([1e3], F)]),
+        (Head("RandomNormalLike", 1), [np.array([1], F)]),
+        (Head("NonMaxSuppression", 11), [np.array([1], F)]),
+        (Head("Add", 14), [np.zeros(2, N), np.zeros(3, N)]),
+        (Head("Abs", 13, key=1), [np.zeros(2, N)]),
+        (Head("view"), [np.zeros(2, N)]),
+    ],
+)
+def test_results_that_are_not_certain(head, arrays):
+    assert fold(head, arrays) is None
+
+
+def test_operators_that_round_in_between_are_not_exact():
+    floats, integers = [np.zeros(2, F)], [np.zeros(2, N)]
+    assert not is_exact(Head("Exp", 13), floats)
+    assert not is_exact(Head("ReduceSum", 13), floats) and is_exact(Head("ReduceSum", 13), integers)
+    assert is_exact(Head("Mul", 14), floats) and is_exact(Head("Concat", 13), floats)
+
+
+def test_onnxruntime_has_a_say(monkeypatch):
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setattr(folding, "operator_kernel", lambda *_: lambda arrays: [arrays[0] + 1])
+    with pytest.raises(CertificateError, match="onnxruntime computes another Neg"):
+        fold(Head("Neg", 13), [np.array([5], N)])
+    assert fold(Head("Abs", 13), [np.array([-1, -2], F)[:0]]) is not None

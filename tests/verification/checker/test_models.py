@@ -1,0 +1,74 @@
+"""Two models on the same inputs: signatures that fit, and those that do not."""
+
+import numpy as np
+import onnx
+import pytest
+from certificates import assert_derived, assert_none, certificate
+from proofs import model
+from straightline.verification.checker.check import check
+from straightline.verification.checker.models import execute
+from straightline.verification.checker.terms import CertificateError
+
+
+def g(inputs, outputs="float y", ir=10, default=None):
+    head = f'<ir_version: {ir}, opset_import: ["" : 18]>'
+    proto = model(f"{head} g ({inputs}) => ({outputs}) {{ y = Abs (x) }}")
+    if default is not None:
+        value = np.array([default], np.float32)
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(value, "x"))
+    return proto
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (g("float[n] x"), "g (float[n] z) => (float y) { y = Abs (z) }"),
+        (g("float[n] x"), g("double[n] x", "double y")),
+        (g("float[3] x"), g("float[4] x")),
+        (g("float[n] x"), g("float[n, m] x")),
+        (g("float[n] x, float[n] w"), g("float[n] w, float[n] x")),
+        (g("float[n] x"), g("float[n] x", "float y, float x")),
+        (g("float[1] x", default=1), g("float[1] x", default=2)),
+        (g("float[1] x"), g("float[1] x", default=2)),
+        (g("float[1] x", default=2), g("float[1] x")),
+    ],
+)
+def test_signatures_that_differ(before, after):
+    assert_none(before, after)
+
+
+def test_what_the_rewrite_alone_declares_is_an_assumption():
+    result = assert_derived(g("float[n] x"), g("float[3] x"))
+    assert result.assumptions == ("input 'x' is float[3], as the rewrite declares it",)
+    assert assert_derived(g("float[3] x"), g("float[n] x")).assumptions == ()
+
+
+def test_sizes_that_the_rewrite_alone_names_prove_nothing():
+    before = "g (float[n, m] x) => (y) <int64[1] a = {0}> { y = ReduceMax (x, a) }"
+    after = "g (float[m, n] x) => (y) <int64[1] a = {1}> { y = ReduceMax (x, a) }"
+    assert_none(before, after)
+    shape = "g (float[{}] x, float[{}] w) => (y) {{ s = Shape ({}) y = Expand (x, s) }}"
+    assert_none(shape.format("n", "m", "x"), shape.format("n", "n", "w"))
+
+
+def test_defaults_of_inputs_are_equal():
+    same = g("float[1] x", default=1)
+    assert_derived(same, same)
+    assert_none(same, g("", default=1))
+
+
+def test_below_ir_version_4_an_initializer_is_no_input():
+    old = g("float[1] x, float[1] w", ir=3, default=-1)
+    assert_derived(old, g("float[1] w", default=-1))
+    assert_none(old, g("float[1] w", default=2))
+
+
+def test_bound_inputs_are_constants():
+    before = model("g (float[n] x, int64[1] k) => (float[n] y) { y = Expand (x, k) }")
+    after = model("g (float[n] x) => (float[n] y) <int64[1] k = {1}> { y = Expand (x, k) }")
+    bound = {"k": np.array([1], np.int64)}
+    assert check(certificate(before, after, bound), before, after).steps == 0
+    for wrong in ({"k": np.array([2], np.int64)}, {"k": np.array(1, np.int64)}, {"z": bound["k"]}):
+        assert isinstance(certificate(before, after, wrong)["derivation"], str)
+    with pytest.raises(CertificateError, match="different inputs"):
+        execute(before, after, {}, (None, None))

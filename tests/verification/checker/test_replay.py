@@ -1,0 +1,80 @@
+"""Replays: steps one by one, and nodes of the rewrite that may fail where the original does not."""
+
+import pytest
+from certificates import assert_derived, assert_none, of_text
+from straightline.verification.checker.check import replayed
+from straightline.verification.checker.terms import CertificateError
+
+GATHER = "g (float[n] x, int64 i, int64 j) => (y) {{ y = Abs (x) {} }}"
+IF = """g (float[n] x, int64 i, bool c) => (y) {{ {0} y = If (c) <
+    then_branch = a () => (u) {{ {1} u = Abs (x) }},
+    else_branch = b () => (v) {{ {2} v = Neg (x) }}> }}"""
+NODE = "d = Gather (x, i)"
+
+
+def test_a_dead_node_of_the_rewrite_needs_a_twin():
+    assert_none(GATHER.format(""), GATHER.format("d = Gather (x, i)"), "'Gather' cannot fail")
+    assert_none(GATHER.format("d = Gather (x, j)"), GATHER.format("d = Gather (x, i)"))
+    assert_derived(GATHER.format("d = Gather (x, i)"), GATHER.format(""))
+    copy = GATHER.format("k = Identity (i) d = Gather (x, k)")
+    assert_derived(GATHER.format("d = Gather (x, i)"), copy, "identity")
+
+
+def test_a_twin_runs_at_least_as_often():
+    assert_none(IF.format("", NODE, ""), IF.format(NODE, "", ""), "'Gather' cannot fail")
+    assert_none(IF.format("", NODE, ""), IF.format("", "", NODE))
+    assert_derived(IF.format(NODE, "", ""), IF.format("", NODE, ""))
+    assert_derived(IF.format("", NODE, NODE), IF.format("", NODE, ""))
+
+
+def test_a_branch_that_never_runs_may_fail():
+    before = IF.format("", "", "").replace(", bool c) => (y) {", ") => (y) <bool c = {1}> {")
+    after = IF.format("", "", NODE).replace(", bool c) => (y) {", ") => (y) <bool c = {1}> {")
+    assert_derived(before, after)
+    taken = IF.format("", NODE, "").replace(", bool c) => (y) {", ") => (y) <bool c = {1}> {")
+    assert_none(before, taken, "'Gather' cannot fail")
+
+
+def test_spellings_fail_alike_and_weaker_nodes_less():
+    """Split 13 fails where a part would be smaller; that of opset 18 does not."""
+    split = "g (float[n] x) => (a, b) {{ a, b = Split {} (x) }}"
+    pair = split.format(""), split.format("<num_outputs = 2>")
+    assert_derived(*pair, "parts-of-known-number", opsets=(13, 18))
+    assert_none(*pair[::-1], "'Split' cannot fail", opsets=(18, 13))
+
+
+def test_sizes_that_a_body_declares_need_a_twin():
+    text = """g (float[n] x, int64 t) => (y) {{ y = Loop (t, , x) <body = b
+        (int64 i, bool c, float[n] a) => (bool d, float[{}] e) {{
+        d = Identity (c) e = Abs (a) }}> }}"""
+    assert_none(text.format("n"), text.format("3"), "'Body' cannot fail")
+    assert_derived(text.format("3"), text.format("n"))
+
+
+def replay(text="g (float[n] x) => (y) { i = Identity (x) y = Abs (i) }"):
+    proto = of_text(text, 18)
+    return replayed(proto, proto, {})
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ([("no-such", 1)], "has no rule 'no-such'"),
+        ([("identity", 99)], "no term 99"),
+        ([("identity", -1)], "no term -1"),
+        ([("identity", 2)], "does not apply to term 2"),
+        ([("identity", 1), ("identity", 1)], "shows nothing new"),
+    ],
+)
+def test_steps_that_are_refused(steps, reason):
+    run = replay()
+    with pytest.raises(CertificateError, match=reason):
+        for step in steps:
+            run.step(*step)
+
+
+def test_a_step_makes_two_terms_equal():
+    run = replay()
+    assert run.step("identity", 1) == 0
+    assert run.terms.find(0) == run.terms.find(1)
+    run.require_all()

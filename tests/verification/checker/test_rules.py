@@ -1,0 +1,216 @@
+"""Rules of the checker: pairs that each of them equates, near misses, and runs of both models."""
+
+import pytest
+import straightline as sl
+from certificates import assert_none, certificate, of_text
+from straightline.verification.checker.check import check
+from straightline.verification.checker.rules import RULES
+
+ABS = "{ y = Abs (x) }"
+IF = """{ y = If (c) <then_branch = a () => (u) { u = Abs (x) },
+    else_branch = b () => (v) { v = Neg (x) }> }"""
+
+PAIRS = {
+    "identity": ("float[n] x", "{ i = Identity (x) y = Abs (i) }", ABS),
+    "dropout-in-inference": ("float[n] x", "{ i = Dropout (x) y = Abs (i) }", ABS),
+    "cast-to-own-type": ("float[n] x", "{ i = Cast <to = 1> (x) y = Abs (i) }", ABS),
+    "constant-folding": (
+        "int64[2] x",
+        "<int64[2] a = {1, 2}> { b = Mul (a, a) y = Add (x, b) }",
+        "<int64[2] b = {1, 4}> { y = Add (x, b) }",
+    ),
+    "parts-of-known-size": (
+        "float[5] x",
+        "{ y, b = Split <num_outputs = 2> (x) }",
+        "<int64[2] s = {3, 2}> { y, b = Split (x, s) }",
+    ),
+    "axis-from-the-front": (
+        "float[n, 2] x",
+        "{ y = Softmax <axis = -1> (x) }",
+        "{ y = Softmax <axis = 1> (x) }",
+    ),
+    "axes-from-the-front": (
+        "float[n, 2] x",
+        "<int64[1] a = {-1}> { y = ReduceMax (x, a) }",
+        "<int64[1] a = {1}> { y = ReduceMax (x, a) }",
+    ),
+    "all-axes": (
+        "float[n, 2] x",
+        "{ y = ReduceMax (x) }",
+        "<int64[2] a = {0, 1}> { y = ReduceMax (x, a) }",
+    ),
+    "reshape-without-zeros": (
+        "float[n] x, float[m] w",
+        "<int64[2] s = {1, -1}> { y = Reshape <allowzero = 1> (x, s) }",
+        "<int64[2] s = {1, -1}> { y = Reshape (x, s) }",
+    ),
+    "known-shape": (
+        "float[2, 3] x",
+        "{ s = Shape (x) y = Expand (x, s) }",
+        "<int64[2] s = {2, 3}> { y = Expand (x, s) }",
+    ),
+    "known-size": (
+        "float[n, 3] x",
+        "<int64 k = {-1}> { s = Shape (x) d = Gather (s, k) y = Neg (d) }",
+        "<int64 d = {3}> { y = Neg (d) }",
+    ),
+    "view": (
+        "float[n, 1, 3] x",
+        "<int64[1] a = {1}> { y = Squeeze (x, a) }",
+        "<int64[2] a = {0, 3}> { y = Reshape (x, a) }",
+    ),
+    "view-in-own-shape": (
+        "float[2, 3] x",
+        "<int64[2] a = {2, 3}> { i = Reshape (x, a) y = Abs (i) }",
+        ABS,
+    ),
+    "view-of-view": (
+        "float[2, 3] x",
+        "<int64[1] a = {0}, int64[1] b = {6}> { i = Unsqueeze (x, a) y = Reshape (i, b) }",
+        "<int64[1] b = {6}> { y = Reshape (x, b) }",
+    ),
+    "if-on-constant": ("float[n] x", IF.replace("{ y", "<bool c = {1}> { y", 1), ABS),
+}
+OF_TWO_OPSETS = {
+    "attributes-as-inputs": (
+        ("{ y = ReduceMean <axes = [1]> (x) }", 13),
+        ("<int64[1] a = {1}> { y = ReduceMean (x, a) }", 18),
+    ),
+    "parts-of-known-number": (
+        ("{ y, b = Split (x) }", 13),
+        ("{ y, b = Split <num_outputs = 2> (x) }", 18),
+    ),
+    "softmax-along-last-axis": (
+        ("{ y = Softmax (x) }", 11),
+        ("{ y = Softmax <axis = 1> (x) }", 13),
+    ),
+    "indices-from-the-front": (
+        ("<int64[1] i = {1}> { y = Gather (x, i) }", 9),
+        ("<int64[1] i = {1}> { y = Gather (x, i) }", 13),
+    ),
+}
+"""Pairs on float[n, 2] x."""
+MISSES = {
+    "training": (
+        "float[n] x, bool t",
+        "<float r = {0.5}> { i = Dropout (x, r, t) y = Abs (i) }",
+        ABS,
+    ),
+    "a narrower type": (
+        "float[n] x",
+        "{ i = Cast <to = 10> (x) j = Cast <to = 1> (i) y = Abs (j) }",
+        ABS,
+    ),
+    "a division by zero": (
+        "int32[2] x",
+        "<int32[2] a = {1, 2}, int32[2] z = {0, 1}> { b = Div (a, z) y = Add (x, b) }",
+        "<int32[2] b = {0, 2}> { y = Add (x, b) }",
+    ),
+    "a cast out of range": (
+        "int32[2] x",
+        "<float[2] a = {3e9, 1}> { b = Cast <to = 6> (a) y = Add (x, b) }",
+        "<int32[2] b = {2147483647, 1}> { y = Add (x, b) }",
+    ),
+    "unknown sizes": (
+        "float[n, m] x",
+        "{ s = Shape (x) y = Expand (x, s) }",
+        "<int64[2] s = {2, 3}> { y = Expand (x, s) }",
+    ),
+    "the size of another axis": (
+        "float[n, 3] x",
+        "<int64 k = {0}> { s = Shape (x) d = Gather (s, k) y = Neg (d) }",
+        "<int64 d = {3}> { y = Neg (d) }",
+    ),
+    "a view in another shape": (
+        "float[n, 1, m] x",
+        "<int64[1] a = {1}> { y = Squeeze (x, a) }",
+        "<int64[2] a = {-1, 1}> { y = Reshape (x, a) }",
+    ),
+    "another axis": (
+        "float[n, 2] x",
+        "<int64[1] a = {-1}> { y = ReduceMax (x, a) }",
+        "<int64[1] a = {0}> { y = ReduceMax (x, a) }",
+    ),
+    "no axes": (
+        "float[n, 2] x",
+        "<int64[0] a = {}> { y = ReduceMax <noop_with_empty_axes = 1> (x, a) }",
+        "<int64[2] a = {0, 1}> { y = ReduceMax (x, a) }",
+    ),
+    "sizes of 0": (
+        "float[0, 3] x",
+        "<int64[2] s = {0, 3}> { y = Reshape <allowzero = 1> (x, s) }",
+        "<int64[2] s = {3, 0}> { y = Reshape <allowzero = 1> (x, s) }",
+    ),
+    "a condition of run time": ("float[n] x, bool c", IF, "{ y = Abs (x) }"),
+    "the other branch": ("float[n] x", IF.replace("{ y", "<bool c = {0}> { y", 1), ABS),
+    "other parts": (
+        "float[5] x",
+        "{ y, b = Split <num_outputs = 2> (x) }",
+        "<int64[2] s = {2, 3}> { y, b = Split (x, s) }",
+    ),
+    "swapped operands": ("float[n] x, float[n] w", "{ y = Sub (x, w) }", "{ y = Sub (w, x) }"),
+    "zeros of two signs": ("float[n] x, float[n] w", "{ y = Max (x, w) }", "{ y = Max (w, x) }"),
+}
+_POOL = "{ y = AveragePool <kernel_shape = [3], strides = [2], pads = [1, 1], ceil_mode = 1> (x) }"
+MISSES_OF_TWO_OPSETS = {
+    "a matrix of several axes": (
+        "float[2, 3, 4] x",
+        ("{ y = Softmax (x) }", 11),
+        ("{ y = Softmax <axis = 1> (x) }", 13),
+    ),
+    "a negative index": (
+        "float[n] x, int64 i",
+        ("{ y = Gather (x, i) }", 9),
+        ("{ y = Gather (x, i) }", 13),
+    ),
+    "a smaller last part": (
+        "float[n] x",
+        ("{ y, b = Split <num_outputs = 2> (x) }", 18),
+        ("{ y, b = Split (x) }", 13),
+    ),
+    "another axis": (
+        "float[n, 2] x",
+        ("{ y = ReduceMean <axes = [0]> (x) }", 13),
+        ("<int64[1] a = {1}> { y = ReduceMean (x, a) }", 18),
+    ),
+    "a window in the padding": ("float[1, 1, 4] x", (_POOL, 18), (_POOL, 19)),
+}
+
+
+def models(inputs, before, after, opsets=(18, 18)):
+    texts = [f"g ({inputs}) => (y) {text}" for text in (before, after)]
+    return [of_text(text, opset) for text, opset in zip(texts, opsets, strict=True)]
+
+
+@pytest.mark.parametrize("rule", PAIRS)
+def test_pairs(rule):
+    pair = models(*PAIRS[rule])
+    assert rule in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
+
+
+@pytest.mark.parametrize("rule", OF_TWO_OPSETS)
+def test_pairs_of_two_opsets(rule):
+    (before, one), (after, other) = OF_TWO_OPSETS[rule]
+    pair = models("float[n, 2] x", before, after, (one, other))
+    assert rule in check(certificate(*pair), *pair).rules
+    if RULES[rule].kind == "spelling":
+        assert rule in check(certificate(*pair[::-1]), *pair[::-1]).rules
+    assert sl.verify(*pair, prove=False).equal
+
+
+def test_each_rule_has_a_pair():
+    assert PAIRS.keys() | OF_TWO_OPSETS.keys() == RULES.keys()
+
+
+@pytest.mark.parametrize("case", MISSES)
+def test_near_misses(case):
+    before, after = models(*MISSES[case])
+    assert_none(before, after)
+    assert_none(after, before)
+
+
+@pytest.mark.parametrize("case", MISSES_OF_TWO_OPSETS)
+def test_near_misses_of_two_opsets(case):
+    inputs, (before, one), (after, other) = MISSES_OF_TWO_OPSETS[case]
+    assert_none(*models(inputs, before, after, (one, other)))

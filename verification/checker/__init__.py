@@ -1,0 +1,1 @@
+"""Checker of certificates: replays a derivation, and shares no code with passes and prover."""

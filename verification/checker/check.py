@@ -1,0 +1,152 @@
+"""Check of a certificate for two models: a replay of its derivation, and nothing else believed."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import onnx
+
+from ...ir import Array, BaseDir, ModelSource, Tensor, base_dir_of, read, read_bytes, to_proto
+from ...ir.io.fingerprint import digest_of
+from .models import execute
+from .replay import Replay
+from .terms import CertificateError
+
+FORMAT, VERSION = "straightline certificate", 2
+CLAIM = "equal for every input"
+AGAIN = "prove again with 'straightline verify --certificate'"
+_MOST_BYTES, _MOST_STEPS = 1 << 30, 1 << 20
+_REMARKS = {"straightline": str, "claim": str, "rules": list, "assumptions": list, "terms": dict}
+"""Keys for the prover; the check believes nothing of them, but demands that assumptions of the
+derivation stand among those of the certificate."""
+_CHECKED = {"format", "version", "verdict", "equality", "before", "after", "bound", "derivation"}
+
+
+class Acceptance(NamedTuple):
+    """Result of a check."""
+
+    assumptions: tuple[str, ...]
+    steps: int
+    terms: int
+    rules: tuple[str, ...]
+
+    @property
+    def claim(self) -> str:
+        """Claim with the assumptions, as a sentence."""
+        return f"{CLAIM}, if {'; '.join(self.assumptions)}" if self.assumptions else CLAIM
+
+
+def check_certificate(
+    certificate: Path, before: ModelSource, after: ModelSource, base_dir: BaseDir = None
+) -> Acceptance:
+    """Check that the certificate of a file proves two models equal.
+
+    Args:
+        certificate: the file.
+        before, after: the original and the rewrite.
+        base_dir: the folder of the external data of models given in memory.
+
+    Raises:
+        CertificateError: it does not.
+        LoadError: a file cannot be read.
+    """
+    content = bytes(read_bytes(certificate, _MOST_BYTES))
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise CertificateError(f"the file is no certificate: {error}") from error
+    return check(document, before, after, base_dir)
+
+
+def check(
+    document: Any, before: ModelSource, after: ModelSource, base_dir: BaseDir = None
+) -> Acceptance:
+    """Check a certificate. Arguments and errors as those of `check_certificate`."""
+    derivation = _derivation(document)
+    for side, model in (("before", before), ("after", after)):
+        if document[side] != {"sha256": digest_of(model, base_dir)}:
+            what = "original" if side == "before" else "rewrite"
+            raise CertificateError(f"the certificate is for another {what}")
+    bound = {str(name): _decoded(text) for name, text in document["bound"].items()}
+    replay = replayed(before, after, bound, base_dir)
+    steps = [(rule, term) for rule, term, _ in derivation["steps"]]
+    derived = derivation_of(replay, steps)
+    _require_same(derivation, derived)
+    for assumption in sorted(replay.assumptions):
+        if assumption not in document["assumptions"]:
+            raise CertificateError(f"the certificate does not name an assumption: {assumption}")
+    numbers = len(steps), len(replay.terms.nodes)
+    return Acceptance(tuple(derived["assumptions"]), *numbers, tuple(derived["rules"]))
+
+
+def replayed(
+    before: ModelSource, after: ModelSource, bound: Mapping[str, Array], base_dir: BaseDir = None
+) -> Replay:
+    """Both models as terms, before the first step."""
+    sources = read(before), read(after)
+    folders = base_dir_of(sources[0], base_dir), base_dir_of(sources[1], base_dir)
+    return Replay(execute(to_proto(sources[0]), to_proto(sources[1]), bound, folders))
+
+
+def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """Derivation for JSON: all that its replay shows."""
+    results = [replay.step(rule, term) for rule, term in steps]
+    replay.require_all()
+    terms, heads, rows = replay.terms, dict[str, int](), []
+    for node in terms.nodes:
+        head = heads.setdefault(node.head.text(), len(heads))
+        rows.append([head, [*node.args], node.output, node.fact.text()])
+    before, after = replay.models.before.outputs, replay.models.after.outputs
+    return {
+        "heads": [*heads],
+        "terms": rows,
+        "steps": [[*step, result] for step, result in zip(steps, results, strict=True)],
+        "outputs": {name: [before[name], after[name]] for name in before},
+        "rules": sorted({rule for rule, _ in steps}),
+        "assumptions": sorted(replay.assumptions),
+    }
+
+
+def _derivation(document: Any) -> dict[str, Any]:
+    """Derivation of a certificate whose other keys have the right form."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CertificateError("the file is no certificate of straightline")
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        raise CertificateError(f"a certificate of version {version!r} holds no derivation; {AGAIN}")
+    odd = document.keys() ^ (_CHECKED | _REMARKS.keys())
+    odd |= {key for key, kind in _REMARKS.items() if not isinstance(document.get(key), kind)}
+    if odd or not isinstance(document["bound"], dict):
+        raise CertificateError(f"the certificate lacks or should not have '{min(odd | {'bound'})}'")
+    derivation = document["derivation"]
+    if isinstance(derivation, str):
+        raise CertificateError(f"the certificate holds no derivation: {derivation}; {AGAIN}")
+    if (document["verdict"], document["equality"]) != ("proved", "bits"):
+        raise CertificateError("the certificate makes another claim than equal bits")
+    rows = derivation.get("steps") if isinstance(derivation, dict) else None
+    if not isinstance(rows, list) or len(rows) > _MOST_STEPS:
+        raise CertificateError("the derivation has no list of steps")
+    for row in rows:
+        if not isinstance(row, list) or [type(each) for each in row] != [str, int, int]:
+            raise CertificateError(f"{json.dumps(row)[:80]} is no step")
+    return derivation
+
+
+def _decoded(text: Any) -> Array:
+    """Value of an input from its text."""
+    try:
+        return Tensor(onnx.TensorProto.FromString(base64.b64decode(text, validate=True))).numpy()
+    except Exception as error:
+        raise CertificateError("a value of an input is unreadable") from error
+
+
+def _require_same(derivation: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    """Require that a derivation says what its replay shows. JSON tells 1 from 1.0 and true."""
+    for key in sorted(derivation.keys() | derived.keys()):
+        texts = [json.dumps(each.get(key), sort_keys=True) for each in (derivation, derived)]
+        if texts[0] != texts[1] or key not in derived or key not in derivation:
+            raise CertificateError(f"'{key}' of the derivation is not what its replay shows")

@@ -1,0 +1,145 @@
+"""Operators on constants: computed by the reference and, where it is installed, by onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+
+import numpy as np
+import onnx
+
+from ...ir import Array
+from ...reference.interpreter.evaluator import operator_kernel
+from .terms import CertificateError, Head
+
+_MOVING = {
+    *("Concat", "ConstantOfShape", "Expand", "EyeLike", "Flatten", "Gather", "GatherElements"),
+    *("GatherND", "Identity", "NonZero", "Pad", "Reshape", "Shape", "Size", "Slice", "Split"),
+    *("Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze", "Where"),
+}
+"""Operators that move elements."""
+_LOGICAL = {"And", "Equal", "Greater", "GreaterOrEqual", "IsNaN", "Less", "LessOrEqual", "Not"}
+_LOGICAL |= {"Or", "Xor"}
+_ROUNDING_ONCE = {"Abs", "Add", "Ceil", "Div", "Floor", "Mul", "Neg", "Reciprocal", "Relu"}
+_ROUNDING_ONCE |= {"Round", "Sqrt", "Sub"}
+"""Arithmetic that IEEE 754 determines to the last bit."""
+_WHOLE = {"Abs", "Add", "Clip", "CumSum", "Div", "Max", "Min", "Mod", "Mul", "Neg", "Range"}
+_WHOLE |= {"ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Sign", "Sub", "Sum"}
+"""Operators that are exact on integers."""
+_ROUNDING = {"Cos", "CumSum", "Erf", "Exp", "Gemm", "Log", "MatMul", "Pow", "Range"}
+_ROUNDING |= {"ReduceMean", "ReduceSum", "Sigmoid", "Sin", "Softmax", "Tanh"}
+"""Operators that round in between: their last bits are an assumption."""
+_DIVIDING = ("Div", "Mod")
+MOST_ELEMENTS = 1 << 20
+_EXACT_UP_TO = 1 << 24
+
+
+def is_exact(head: Head, arrays: Sequence[Array | None]) -> bool:
+    """Test whether every runtime has the same bits of an operator on these operands."""
+    if head.name in _MOVING or head.name in _LOGICAL or head.name == "Cast":
+        return True
+    kinds = {array.dtype.kind for array in arrays if array is not None}
+    return head.name in (_WHOLE if kinds <= set("iub") else _ROUNDING_ONCE)
+
+
+def fold(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:
+    """Outputs of an operator on constants; None if they are not certain.
+
+    Raises:
+        CertificateError: onnxruntime computes another result than the reference.
+    """
+    large = any(array is not None and array.size > MOST_ELEMENTS for array in arrays)
+    if large or head.key is not None or not head.version or not _is_settled(head, arrays):
+        return None
+    inputs = ["" if array is None else f"i{n}" for n, array in enumerate(arrays)]
+    node = onnx.helper.make_node(head.name, inputs, [f"o{n}" for n in range(head.outputs)])
+    node.attribute.extend(onnx.AttributeProto.FromString(content) for _, content in head.attributes)
+    try:
+        with np.errstate(all="ignore"):
+            results = operator_kernel(node, {"": head.version})(list(arrays))
+    except Exception:  # noqa: BLE001 - whatever onnx raises, the operator is not computed
+        return None
+    if not all(isinstance(result, np.ndarray) for result in results):
+        return None
+    if head.name in _ROUNDING and not all(map(_is_finite, results)):
+        return None
+    _compare(node, head.version, arrays, results)
+    return list(results)
+
+
+def _is_finite(array: Array) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+def _is_settled(head: Head, arrays: Sequence[Array | None]) -> bool:
+    """Test whether the specification determines the result: no cast of floats beyond the integers,
+    no division of integers by 0, no NaN where an order decides."""
+    present = [array for array in arrays if array is not None]
+    kinds = {array.dtype.kind for array in present}
+    if head.name == "Cast":
+        return _is_settled_cast(head.integer("to"), present[0])
+    if head.name in _MOVING | _LOGICAL:
+        return True
+    if kinds <= set("iub"):
+        return head.name in _WHOLE and (head.name not in _DIVIDING or bool((present[1] > 0).all()))
+    settled = head.name in _ROUNDING | _ROUNDING_ONCE
+    return settled and kinds <= set("fiub") and all(map(_is_finite, present))
+
+
+def _is_settled_cast(to: int, array: Array) -> bool:
+    """Test whether a cast is to a float, or to an integer within the range."""
+    kind, target = array.dtype.kind, onnx.helper.tensor_dtype_to_np_dtype(to)
+    if kind not in "iubf" or to in (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE):
+        return kind in "iubf"
+    if target.kind not in "iub" or not _is_finite(array):
+        return False
+    if target.kind == "b" or not array.size:
+        return True
+    ends = [int(np.trunc(end)) for end in (array.min(), array.max())]
+    inside = np.iinfo(target).min <= ends[0] and ends[1] <= np.iinfo(target).max
+    return inside and (kind != "f" or max(map(abs, ends)) < _EXACT_UP_TO)
+
+
+def _compare(
+    node: onnx.NodeProto, version: int, arrays: Sequence[Array | None], results: Sequence[Array]
+) -> None:
+    """Compute the outputs a second time by onnxruntime, if that is installed."""
+    has_text = any(array is not None and array.dtype.hasobject for array in (*arrays, *results))
+    if has_text or find_spec("onnxruntime") is None:
+        return
+    feeds = {
+        name: array for name, array in zip(node.input, arrays, strict=True) if array is not None
+    }
+    try:
+        seconds = _run(node, version, feeds, results)
+    except Exception:  # noqa: BLE001 - what onnxruntime lacks is not compared
+        return
+    rtol = 1e-3 if node.op_type in _ROUNDING | _ROUNDING_ONCE else 0
+    for one, other in zip(results, seconds, strict=True):
+        whole = one.dtype.kind != "f"
+        same = (
+            np.array_equal(one, other) if whole else np.allclose(one, other, rtol, rtol / 100, True)
+        )
+        if one.dtype != other.dtype or one.shape != other.shape or not same:
+            raise CertificateError(
+                f"onnxruntime computes another {node.op_type} than the reference"
+            )
+
+
+def _run(
+    node: onnx.NodeProto, version: int, feeds: Mapping[str, Array], results: Sequence[Array]
+) -> list[Array]:
+    import onnxruntime
+
+    def infos(pairs: Iterable[tuple[str, Array]]) -> list[onnx.ValueInfoProto]:
+        kind = onnx.helper.np_dtype_to_tensor_dtype
+        info = onnx.helper.make_tensor_value_info
+        return [info(name, kind(array.dtype), array.shape) for name, array in pairs]
+
+    outputs = infos(zip(node.output, results, strict=True))
+    graph = onnx.helper.make_graph([node], "folded", infos(feeds.items()), outputs)
+    imports = [onnx.helper.make_opsetid("", version)]
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    return list(onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feeds))

@@ -1,0 +1,111 @@
+"""Meaning of an operator at an opset: the newest version of ONNX that means the same.
+
+A version means the same as the one before if its schema has all attributes, with equal defaults,
+and all inputs and outputs of that one, and adds optional ones only, unless it stands in `_CHANGED`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import onnx
+import onnx.defs
+
+from .terms import Attributes, Head
+
+_POOLING = ("AveragePool", "LpPool", "MaxPool")
+"""Operators whose versions differ with ceil_mode only."""
+_CHANGED = {
+    *(("Attention", 24), ("AveragePool", 19), ("AveragePool", 22), ("BatchNormalization", 9)),
+    *(("BatchNormalization", 14), ("ConvTranspose", 11), ("Gather", 11), ("LpPool", 18)),
+    *(("GroupNormalization", 21), ("LpPool", 22), ("MaxPool", 22), ("OneHot", 11)),
+    *(("Resize", 11), ("RoiAlign", 16), ("Split", 18)),
+}
+"""Versions that mean something else although their schemas extend the one before: windows that
+start in the padding (pooling), negative indices (Gather, OneHot), scales by channel
+(GroupNormalization), positions of pixels (Resize, RoiAlign), lengths of parts (Split)."""
+_FIRST = 7
+"""First opset whose operators broadcast without attributes, some without a new version."""
+_NEGATIVE_AXES = 11
+"""First opset with axes that count from the back."""
+_BODIES = {"If": 1, "Loop": 1, "Scan": 9}
+"""Operators with bodies, and the version from which on they mean the same: later ones add types."""
+
+
+def head_of(name: str, domain: str, version: int, attributes: Attributes, outputs: int) -> Head:
+    """Head of an operator at an opset, without its bodies."""
+    qualname, schema = f"{domain}::{name}" if domain else name, schema_of(name, version, domain)
+    if schema is None:
+        return Head(qualname, version, attributes, outputs)
+    since, first = schema.since_version, _BODIES.get(name, 0)
+    head = Head(qualname, since, _with_defaults(name, since, domain, attributes), outputs)
+    if not domain and first:
+        return head._replace(version=min(since, first))
+    bare = Head(name, since, attributes)
+    negative = min([0, *(bare.integers("axes") or ()), bare.integer("axis")]) < 0
+    return head if domain or (version < _NEGATIVE_AXES and negative) else _newest(head, version)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _newest(head: Head, version: int) -> Head:
+    for later in _versions(head.name):
+        if later <= head.version:
+            continue
+        same = head.name in _POOLING and not head.integer("ceil_mode")
+        same |= (head.name, later) not in _CHANGED
+        if version < _FIRST <= later or not (same and _extends(head.name, head.version, later)):
+            break
+        attributes = _with_defaults(head.name, later, "", head.attributes)
+        head = head._replace(version=later, attributes=attributes)
+    return head
+
+
+@functools.cache
+def _versions(name: str) -> tuple[int, ...]:
+    """Versions of an operator of the default domain, oldest first."""
+    schemas = onnx.defs.get_all_schemas_with_history()
+    return tuple(sorted(s.since_version for s in schemas if s.name == name and not s.domain))
+
+
+@functools.cache
+def schema_of(name: str, version: int, domain: str) -> Any:
+    """Schema of an operator; None if onnx has none."""
+    try:
+        return onnx.defs.get_schema(name, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+@functools.cache
+def _extends(name: str, version: int, later: int) -> bool:
+    """Test whether the schema of a later version has all that the earlier one has."""
+    old, new = schema_of(name, version, ""), schema_of(name, later, "")
+    before, after = ({k: _form(a) for k, a in s.attributes.items()} for s in (old, new))
+    added = [attribute for key, attribute in new.attributes.items() if key not in before]
+    if new.deprecated or not before.items() <= after.items() or any(a.required for a in added):
+        return False
+    options = onnx.defs.OpSchema.FormalParameterOption
+    for one, other in ((old.inputs, new.inputs), (old.outputs, new.outputs)):
+        pairs = [(a.option, b.option) for a, b in zip(one, other, strict=False)]
+        same = all(a == b or (a, b) == (options.Single, options.Optional) for a, b in pairs)
+        more = [formal.option for formal in other[len(one) :]]
+        if not same or len(one) > len(other) or set(more) - {options.Optional}:
+            return False
+    return True
+
+
+def _form(attribute: Any) -> tuple[Any, bytes]:
+    return attribute.type, attribute.default_value.SerializeToString(deterministic=True)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _with_defaults(name: str, version: int, domain: str, attributes: Attributes) -> Attributes:
+    """Attributes with the defaults of a version written out."""
+    every = dict(attributes)
+    for key, attribute in schema_of(name, version, domain).attributes.items():
+        message = onnx.AttributeProto.FromString(attribute.default_value.SerializeToString())
+        if key not in every and message.type != onnx.AttributeProto.UNDEFINED:
+            message.name = key
+            every[key] = message.SerializeToString(deterministic=True)
+    return tuple(sorted(every.items()))

@@ -1,0 +1,144 @@
+"""Replay of a derivation: each step is derived again, and nothing else is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from .execution import Application, Execution
+from .models import Models
+from .rules import RULES, assumption_of
+from .terms import CertificateError
+
+Guards = frozenset[tuple[int, str]]
+"""Bodies around a node, by the terms that decide whether they run."""
+
+
+class Replay:
+    """Derivation under way, with what its steps assume so far."""
+
+    def __init__(self, models: Models) -> None:
+        self.models = models
+        self.terms = models.terms
+        self.assumptions = set(models.assumptions)
+        self._safe: list[int] = []
+        self._seen: set[object] = set()
+        self._weaker: list[tuple[int, int]] = []
+
+    def step(self, rule: str, term: int) -> int:
+        """Make one step: return the term that a rule derives from another one.
+
+        Raises:
+            CertificateError: there is no such rule, or it does not apply.
+        """
+        if rule not in RULES:
+            raise CertificateError(f"the checker has no rule '{rule}'")
+        if not 0 <= term < len(self.terms.nodes):
+            raise CertificateError(f"there is no term {term} yet")
+        derived = self.derive(rule, term)
+        if derived is None:
+            raise CertificateError(f"the rule '{rule}' does not apply to term {term}")
+        if not self.accept(rule, term, derived):
+            raise CertificateError(f"the step of '{rule}' for term {term} shows nothing new")
+        return derived
+
+    def derive(self, rule: str, term: int) -> int | None:
+        """Term that a rule derives; None if it does not apply."""
+        node, about = self.terms.nodes[term], RULES[rule].operators
+        if not node.args or (about and node.head.name not in about):
+            return None
+        return RULES[rule].derive(self.terms, node, self.terms.fact(term))
+
+    def accept(self, rule: str, term: int, derived: int) -> bool:
+        """Take over what a rule derives. Return whether that was not known before."""
+        key = self._key(term)
+        new = self.terms.find(term) != self.terms.find(derived)
+        new |= RULES[rule].kind == "safe" and key not in self._seen
+        assumption = assumption_of(self.terms, rule, self.terms.nodes[term])
+        if assumption is not None:
+            self.assumptions.add(assumption)
+        kind = RULES[rule].kind
+        if kind == "safe":
+            self._safe.append(term)
+        else:
+            self._weaker.append((term, derived))
+        if kind == "spelling":
+            self._weaker.append((derived, term))
+        self.terms.merge(term, derived)
+        self._seen.add(self._key(term))
+        return new
+
+    def require_all(self) -> None:
+        """Require that the outputs are equal, and that no node of the rewrite fails.
+
+        Raises:
+            CertificateError: the steps do not show that.
+        """
+        for name in self.unequal_outputs():
+            raise CertificateError(f"the derivation does not show that output '{name}' is equal")
+        for each in self.undefined():
+            label = each.node.name or each.node.op_type
+            raise CertificateError(f"the derivation does not show that node '{label}' cannot fail")
+
+    def unequal_outputs(self) -> list[str]:
+        """Outputs that are not derived to be equal."""
+        find, after = self.terms.find, self.models.after.outputs
+        return [n for n, term in self.models.before.outputs.items() if find(term) != find(after[n])]
+
+    def undefined(self) -> Iterator[Application]:
+        """Nodes of the rewrite that may fail where the original does not.
+
+        A node needs a twin: the same operator on equal operands, which runs at least as often in
+        the original; or a step excludes that it fails.
+        """
+        twins: dict[object, list[Guards]] = {}
+        before, after = self.models.before.execution, self.models.after.execution
+        closure = self._closures()
+        for application in before.log:
+            guards = self._guards(before, application)
+            if guards is not None:
+                for key in closure(application.term):
+                    twins.setdefault(key, []).append(guards)
+        safe = {key for term in self._safe for key in closure(term)}
+        for application in after.log:
+            around = self._guards(after, application)
+            key = self._key(application.term)
+            if around is None or key in safe:
+                continue
+            if not any(guards <= around for guards in twins.get(key, ())):
+                yield application
+
+    def _closures(self) -> Callable[[int], set[object]]:
+        """Function from an application to the keys of all that fail only where it does."""
+        weaker: dict[object, list[object]] = {}
+        for one, other in self._weaker:
+            weaker.setdefault(self._key(one), []).append(self._key(other))
+
+        def closure(term: int) -> set[object]:
+            keys, stack = set[object](), [self._key(term)]
+            while stack:
+                key = stack.pop()
+                if key not in keys:
+                    keys.add(key)
+                    stack += weaker.get(key, ())
+            return keys
+
+        return closure
+
+    def _key(self, term: int) -> object:
+        head, _, args = self.terms.key(self.terms.nodes[term])
+        return head, args
+
+    def _guards(self, execution: Execution, application: Application) -> Guards | None:
+        """Bodies around a node that may not run; None if one of them never runs."""
+        guards = set()
+        for number in application.guards:
+            term, name = execution.bodies[number]
+            condition = self.terms.tensor(term) if name in _BRANCHES else None
+            if condition is None or condition.size != 1:
+                guards.add((self.terms.find(term), name))
+            elif bool(condition.numpy().all()) is not _BRANCHES[name]:
+                return None
+        return frozenset(guards)
+
+
+_BRANCHES = {"then_branch": True, "else_branch": False}

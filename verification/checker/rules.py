@@ -1,0 +1,293 @@
+"""Rules of the checker: each derives from one term another one that is equal to it.
+
+A rule is "safe" if its conditions exclude that the node fails, a "spelling" if both nodes fail on
+the same operands, and "weaker" if the derived node fails only where the other one does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ...ir import Array
+from .folding import fold, is_exact
+from .meaning import head_of
+from .terms import ABSENT, Fact, Head, Node, Shape, Terms
+
+Kind = Literal["safe", "spelling", "weaker"]
+Derivation = Callable[[Terms, Node, Fact], "int | None"]
+"""Function of a term and its fact; None if the rule does not apply."""
+
+
+class Rule(NamedTuple):
+    """Rule of derivation, with the operators that it is about; none of them stands for all."""
+
+    derive: Derivation
+    operators: frozenset[str]
+    kind: Kind
+
+
+RULES: dict[str, Rule] = {}
+"""Rules by the name that certificates have for them."""
+FOLDED = "of constants gives the same bits in the runtime"
+"""Assumption about an operator that rounds in between."""
+
+
+def _rule(name: str, *operators: str, kind: Kind) -> Callable[[Derivation], Derivation]:
+    def register(derive: Derivation) -> Derivation:
+        RULES[name] = Rule(derive, frozenset(operators), kind)
+        return derive
+
+    return register
+
+
+def assumption_of(terms: Terms, rule: str, node: Node) -> str | None:
+    """Assumption of a step."""
+    if rule != "constant-folding" or is_exact(node.head, _arrays(terms, node.args)):
+        return None
+    return f"{node.head.name} {FOLDED}"
+
+
+def _arrays(terms: Terms, args: tuple[int, ...]) -> list[Array | None]:
+    """Values of arguments that are constants."""
+    tensors = [terms.tensor(arg) for arg in args]
+    return [None if tensor is None else tensor.numpy() for tensor in tensors]
+
+
+@_rule("constant-folding", kind="safe")
+def constant_folding(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Compute an operator on constants."""
+    if any(arg != ABSENT and terms.tensor(arg) is None for arg in node.args):
+        return None
+    results = fold(node.head, _arrays(terms, node.args))
+    return None if results is None else terms.constant(results[node.output])
+
+
+@_rule("identity", "Identity", kind="safe")
+def identity(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop an Identity."""
+    return node.args[0]
+
+
+@_rule("dropout-in-inference", "Dropout", kind="safe")
+def dropout(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop a Dropout that is not in training."""
+    mode = terms.tensor(node.args[2]) if len(node.args) > 2 else None
+    trains = len(node.args) > 2 and (mode is None or bool(mode.numpy().any()))
+    return None if trains or node.output or node.head.version < 7 else node.args[0]
+
+
+@_rule("cast-to-own-type", "Cast", kind="safe")
+def cast(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop a Cast to the type that the operand has."""
+    own = terms.fact(node.args[0]).elem_type
+    return node.args[0] if own and node.head.attribute("to") == own else None
+
+
+_MOVED: dict[str, tuple[int, list[str]]] = {
+    **dict.fromkeys(["Squeeze", "Unsqueeze", "ReduceSum"], (13, ["axes"])),
+    "Slice": (10, ["starts", "ends", "axes"]),
+    "Split": (18, ["split"]),
+}
+_REDUCTIONS = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare"]
+_MOVED |= {f"Reduce{name}": (18, ["axes"]) for name in _REDUCTIONS}
+"""First version with attributes as inputs, and the attributes in the order of these inputs."""
+
+
+@_rule("attributes-as-inputs", *_MOVED, kind="spelling")
+def attributes_as_inputs(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Give attributes as the inputs that they became."""
+    head, (since, names) = node.head, _MOVED[node.head.name]
+    if head.name == "Split" and len(node.args) == 1 and head.attribute("split") is None:
+        since = 13
+    if head.version >= since or (head.name != "Split" and len(node.args) != 1):
+        return None
+    numbers = [_listed(terms, head.integers(name)) or (ABSENT,) for name in names]
+    attributes = head.changed(**dict.fromkeys(names)).attributes
+    newer = head_of(head.name, "", since, attributes, head.outputs)
+    return terms.add(newer, (*node.args, *[arg for (arg,) in numbers]), fact, node.output)
+
+
+@_rule("parts-of-known-number", "Split", kind="weaker")
+def parts_of_known_number(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Name the number of equal parts. From opset 18 on the last one may be smaller, where the
+    Split fails before."""
+    if node.head.version != 13 or len(node.args) != 1:
+        return None
+    newer = node.head.changed(num_outputs=node.head.outputs)._replace(version=18)
+    return terms.add(newer, node.args, fact, node.output)
+
+
+@_rule("parts-of-known-size", "Split", kind="spelling")
+def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Give the sizes of equal parts as an input; the last one may be smaller."""
+    head, shape, axis = node.head, terms.fact(node.args[0]).shape or (), node.head.integer("axis")
+    size = shape[axis] if -len(shape) <= axis < len(shape) else None
+    fits = head.attribute("num_outputs") == head.outputs
+    if len(node.args) != 1 or head.version != 18 or not fits or not isinstance(size, int):
+        return None
+    each = -(-size // head.outputs)
+    last = size - each * (head.outputs - 1)
+    sizes = _listed(terms, [each] * (head.outputs - 1) + [last])
+    newer = head.changed(num_outputs=None)
+    return terms.add(newer, (*node.args, *sizes), fact, node.output) if last >= 0 else None
+
+
+@_rule("softmax-along-last-axis", "Softmax", "LogSoftmax", "Hardmax", kind="spelling")
+def softmax(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a Softmax of a matrix as one along the last axis; axes of size 1 may follow."""
+    head, shape, axis = node.head, terms.fact(node.args[0]).shape, node.head.integer("axis")
+    inside = shape is not None and -len(shape) <= axis < len(shape)
+    ends = axis == -1 or (shape and inside and {*shape[axis % len(shape) + 1 :]} <= {1})
+    return (
+        terms.add(head._replace(version=13), node.args, fact)
+        if ends and head.version < 13
+        else None
+    )
+
+
+@_rule(
+    "axis-from-the-front",
+    *("ArgMax", "ArgMin", "Compress", "Concat", "Flatten", "Gather", "GatherElements", "Hardmax"),
+    *("LayerNormalization", "LogSoftmax", "LpNormalization", "ScatterElements", "Softmax"),
+    *("Split", "TopK"),
+    kind="spelling",
+)
+def axis_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Count an axis of the first operand from the front."""
+    shape, axis = terms.fact(node.args[0]).shape, node.head.attribute("axis")
+    if shape is None or not isinstance(axis, int) or not -len(shape) <= axis < 0:
+        return None
+    return terms.add(node.head.changed(axis=axis + len(shape)), node.args, fact, node.output)
+
+
+@_rule("axes-from-the-front", *_MOVED, kind="spelling")
+def axes_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Count the axes of an input from the front."""
+    place = 3 if node.head.name == "Slice" else 1
+    has_axes = len(node.args) > place and node.head.name != "Split"
+    axes = terms.numbers(node.args[place]) if has_axes else None
+    shape = terms.fact(node.args[0]).shape
+    if axes is None or shape is None:
+        return None
+    rank = len(shape) + (len(axes) if node.head.name == "Unsqueeze" else 0)
+    if not all(-rank <= axis < rank for axis in axes) or min(axes, default=0) >= 0:
+        return None
+    counted = _listed(terms, [axis % rank for axis in axes])
+    return terms.add(node.head, (*node.args[:place], *counted, *node.args[place + 1 :]), fact)
+
+
+@_rule("all-axes", *_MOVED, kind="spelling")
+def all_axes(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write out the axes of a reduction over all of them."""
+    head, shape = node.head, terms.fact(node.args[0]).shape
+    if not head.name.startswith("Reduce") or head.version < _MOVED[head.name][0] or not shape:
+        return None
+    empty = len(node.args) == 1 or terms.numbers(node.args[1]) == []
+    if head.integer("noop_with_empty_axes") or not empty:
+        return None
+    return terms.add(head, (node.args[0], *_listed(terms, [*range(len(shape))])), fact)
+
+
+@_rule("indices-from-the-front", "Gather", kind="spelling")
+def indices_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a Gather before opset 11 as a later one, if no index is negative."""
+    indices = terms.numbers(node.args[1])
+    if node.head.version >= 11 or indices is None or min(indices, default=0) < 0:
+        return None
+    newer = head_of("Gather", "", 11, node.head.attributes, 1)
+    return terms.add(newer, node.args, fact)
+
+
+@_rule("reshape-without-zeros", "Reshape", kind="spelling")
+def reshape_without_zeros(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop `allowzero` of a Reshape whose sizes are not 0."""
+    sizes = terms.numbers(node.args[1]) if node.head.integer("allowzero") else None
+    if sizes is None or 0 in sizes:
+        return None
+    return terms.add(node.head.changed(allowzero=0), node.args, fact)
+
+
+@_rule("known-shape", "Shape", "Size", kind="safe")
+def known_shape(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Compute the Shape or Size of an operand of known sizes."""
+    shape = terms.fact(node.args[0]).shape
+    sizes = None if shape is None else _sizes(node.head, shape)
+    if sizes is None or not all(isinstance(size, int) for size in sizes):
+        return None
+    whole = node.head.name == "Size"
+    return terms.constant(np.array(math.prod(sizes) if whole else sizes, np.int64))  # type: ignore[arg-type]
+
+
+def _sizes(head: Head, shape: Shape) -> Shape:
+    """Sizes that a Shape has of its operand's."""
+    rank = len(shape)
+    places = head.integer("start"), head.integer("end", rank)
+    start, end = (min(max(n + rank if n < 0 else n, 0), rank) for n in places)
+    return shape[start:end]
+
+
+@_rule("known-size", "Gather", "Slice", kind="safe")
+def known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Compute a part of a Shape that consists of known sizes."""
+    for below in terms.operators(node.args[0], "Shape"):
+        shape = terms.fact(below.args[0]).shape
+        sizes = None if shape is None else _sizes(below.head, shape)
+        if sizes is None or any(terms.tensor(arg) is None for arg in node.args[1:]):
+            continue
+        places = np.arange(len(sizes), dtype=np.int64)
+        results = fold(node.head, [places, *_arrays(terms, node.args[1:])])
+        if results is None:
+            continue
+        part = [sizes[place] for place in results[0].reshape(-1)]
+        if all(isinstance(size, int) for size in part):
+            return terms.constant(np.array(part, np.int64).reshape(results[0].shape))
+    return None
+
+
+@_rule("view", "Reshape", "Squeeze", "Unsqueeze", "Flatten", kind="safe")
+def view(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take an operator that keeps the elements as its operand in another shape."""
+    x = terms.fact(node.args[0])
+    if fact.shape is None or x.shape is None or not fact.elem_type or node.head.version < 5:
+        return None
+    same = None not in (*x.shape, *fact.shape) and _product(fact.shape) == _product(x.shape)
+    return terms.add(Head("view", key=fact.shape), node.args[:1], fact) if same else None
+
+
+def _product(shape: Shape) -> tuple[int, list[str]]:
+    """Number of elements as a product of numbers and sizes."""
+    names = sorted(dim for dim in shape if isinstance(dim, str))
+    return math.prod(dim for dim in shape if isinstance(dim, int)), names
+
+
+@_rule("view-of-view", "view", kind="safe")
+def view_of_view(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a view of a view as one view."""
+    below = next(terms.operators(node.args[0], "view"), None)
+    return None if below is None else terms.add(node.head, below.args, fact)
+
+
+@_rule("view-in-own-shape", "view", kind="safe")
+def view_in_own_shape(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop a view in the shape of its operand."""
+    return node.args[0] if node.head.key == terms.fact(node.args[0]).shape else None
+
+
+@_rule("if-on-constant", "If", kind="safe")
+def if_on_constant(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take the branch of an If that a constant chooses."""
+    condition = terms.tensor(node.args[0])
+    if condition is None or condition.size != 1:
+        return None
+    name = "then_branch" if condition.numpy().all() else "else_branch"
+    _, _, first, count = next(mark for mark in node.head.key if mark[0] == name)
+    return node.args[first + node.output] if node.output < count else None
+
+
+def _listed(terms: Terms, numbers: list[int] | None) -> tuple[int, ...]:
+    """Argument that lists numbers; none where they are left out."""
+    return () if numbers is None else (terms.constant(np.array(numbers, np.int64)),)

@@ -1,0 +1,258 @@
+"""Terms of two models with their equalities: hash-consing, union-find and congruence closure.
+
+A term is a head applied to terms. Equal terms form a class; what holds of a class (type, shape,
+constant) holds of all its terms. Congruence (equal heads on equal arguments) needs no step of a
+derivation (Nelson and Oppen 1980), nor does the order of two operands that commute.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import onnx
+
+from ...ir import Array, Error, Tensor
+from ...ir.io.fingerprint import digest_of_array
+
+Dim = int | str | None
+Shape = tuple[Dim, ...]
+Attributes = tuple[tuple[str, bytes], ...]
+"""Attributes of an operator, serialized, in the order of their names."""
+ABSENT = -1
+"""Argument that a node leaves out."""
+MOST_TERMS = 1 << 20
+COMMUTATIVE = {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
+"""Operators of two operands in any order, from opset 7 on; which of two NaNs is not compared."""
+
+
+class CertificateError(Error):
+    """A certificate cannot be read, or shows nothing about two models."""
+
+
+class Head(NamedTuple):
+    """Function symbol: an operator of a version, or a name of the checker's own (version 0). The
+    key is what else distinguishes it: the name of an input, the digest of a constant."""
+
+    name: str
+    version: int = 0
+    attributes: Attributes = ()
+    outputs: int = 1
+    key: Any = None
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Value of an attribute."""
+        content = dict(self.attributes).get(name)
+        if content is None:
+            return default
+        return onnx.helper.get_attribute_value(onnx.AttributeProto.FromString(content))
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """Value of an integer attribute."""
+        return int(self.attribute(name, default))
+
+    def integers(self, name: str) -> list[int] | None:
+        """Value of an attribute that lists integers."""
+        value = self.attribute(name)
+        return None if value is None else [int(number) for number in value]
+
+    def changed(self, **attributes: int | None) -> Head:
+        """Head with integer attributes of other values, or without them."""
+        every = {key: content for key, content in self.attributes if key not in attributes}
+        for key, value in attributes.items():
+            if value is not None:
+                message = onnx.helper.make_attribute(key, value)
+                every[key] = message.SerializeToString(deterministic=True)
+        return self._replace(attributes=tuple(sorted(every.items())))
+
+    def text(self) -> str:
+        """Text of the head in a certificate."""
+        parts = [f"{self.name}-{self.version}", str(self.key or ""), f"of {self.outputs}"]
+        for key, content in self.attributes:
+            short, digest = len(content) <= 128, hashlib.sha256(content).hexdigest()
+            parts.append(f"{key}={self.attribute(key)!r}" if short else f"{key}=sha256:{digest}")
+        return " ".join(parts).replace("-0 ", " ").replace("  ", " ").replace(" of 1", "")
+
+
+class Fact(NamedTuple):
+    """Type and shape of a tensor; 0 and None where unknown."""
+
+    elem_type: int = 0
+    shape: Shape | None = None
+
+    def text(self) -> str:
+        """Text of the fact in a certificate."""
+        name = onnx.TensorProto.DataType.Name(self.elem_type).lower() if self.elem_type else "?"
+        if self.shape is None:
+            return name
+        return f"{name}[{','.join('?' if dim is None else str(dim) for dim in self.shape)}]"
+
+
+UNKNOWN = Fact()
+
+
+class Node(NamedTuple):
+    """Term: an output of a head applied to terms, with its fact when it was built."""
+
+    head: Head
+    args: tuple[int, ...]
+    output: int
+    fact: Fact
+
+
+_Key = tuple[Head, int, tuple[int, ...]]
+
+
+class Terms:
+    """Terms by number in the order of their construction, and the classes of equal ones."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.merges = 0
+        self._parent: list[int] = []
+        self._members: list[list[int]] = []
+        self._users: list[list[int]] = []
+        self._facts: list[Fact] = []
+        self._table: dict[_Key, int] = {}
+        self._tensors: dict[int, Tensor] = {}
+        self._dims: dict[Dim, Dim] = {}
+
+    def find(self, term: int) -> int:
+        """Representative of the class of a term."""
+        parent = self._parent
+        while parent[term] != term:
+            parent[term] = parent[parent[term]]
+            term = parent[term]
+        return term
+
+    def members(self, term: int) -> Iterator[int]:
+        """Terms of the class of a term."""
+        return iter(list(self._members[self.find(term)]))
+
+    def operators(self, term: int, *names: str) -> Iterator[Node]:
+        """First outputs of some operators in the class of a term."""
+        for member in self.members(term) if term != ABSENT else ():
+            node = self.nodes[member]
+            if node.head.name in names and node.output == 0:
+                yield node
+
+    def fact(self, term: int) -> Fact:
+        """Fact of the class of a term."""
+        if term == ABSENT:
+            return UNKNOWN
+        fact = self._facts[self.find(term)]
+        return (
+            fact if fact.shape is None else Fact(fact.elem_type, tuple(map(self._dim, fact.shape)))
+        )
+
+    def tensor(self, term: int) -> Tensor | None:
+        """Value of the class of a term, if that is a constant."""
+        return None if term == ABSENT else self._tensors.get(self.find(term))
+
+    def numbers(self, term: int) -> list[int] | None:
+        """Elements of a small constant of integers."""
+        tensor = self.tensor(term)
+        if tensor is None or tensor.size > 1 << 12:
+            return None
+        array = tensor.numpy()
+        return [int(n) for n in array.reshape(-1)] if array.dtype.kind in "iu" else None
+
+    def key(self, node: Node) -> _Key:
+        """Key that equal applications share."""
+        args = tuple([arg if arg == ABSENT else self.find(arg) for arg in node.args])
+        head = node.head
+        if len(args) == 2 and head.name in COMMUTATIVE and head.version >= 7:
+            args = (min(args), max(args))
+        return head, node.output, args
+
+    def add(
+        self, head: Head, args: tuple[int, ...] = (), fact: Fact = UNKNOWN, output: int = 0
+    ) -> int:
+        """Number of a term, which is built if there is none like it."""
+        while args and args[-1] == ABSENT:
+            args = args[:-1]
+        node = Node(head, args, output, fact)
+        key = self.key(node)
+        twin = self._table.get(key)
+        if twin is not None:
+            self._learn(self.find(twin), fact)
+            return twin
+        number = len(self.nodes)
+        if number >= MOST_TERMS:
+            raise CertificateError(f"there are more than {MOST_TERMS} terms")
+        self._table[key] = number
+        self.nodes.append(node)
+        self._parent.append(number)
+        self._members.append([number])
+        self._users.append([])
+        self._facts.append(fact)
+        for arg in {*key[2]} - {ABSENT}:
+            self._users[arg].append(number)
+        return number
+
+    def constant(self, content: Tensor | Array) -> int:
+        """Term of a constant; equal ones have the same type, shape and bytes."""
+        tensor = content if isinstance(content, Tensor) else Tensor(array=content)
+        fact = Fact(tensor.elem_type, tuple(tensor.dims))
+        digest = digest_of_array(tensor.numpy()).hex()
+        number = self.add(Head("constant", key=f"{digest} {fact.text()}"), fact=fact)
+        self._tensors.setdefault(self.find(number), tensor)
+        return number
+
+    def merge(self, one: int, other: int) -> None:
+        """Make two terms equal, and all terms that follow by congruence."""
+        waiting = [(one, other)]
+        while waiting:
+            a, b = map(self.find, waiting.pop())
+            if a == b:
+                continue
+            if len(self._users[a]) < len(self._users[b]):
+                a, b = b, a
+            self.merges += 1
+            if a in self._tensors and b in self._tensors:
+                raise CertificateError("two different constants would be equal")
+            if b in self._tensors:
+                self._tensors[a] = self._tensors.pop(b)
+            users, stale = self._users[b], [self.key(self.nodes[n]) for n in self._users[b]]
+            self._parent[b] = a
+            self._members[a] += self._members[b]
+            self._learn(a, self._facts[b])
+            for number, key in zip(users, stale, strict=True):
+                if self._table.get(key) == number:
+                    del self._table[key]
+                twin = self._table.setdefault(self.key(self.nodes[number]), number)
+                if twin != number:
+                    waiting.append((twin, number))
+            self._users[a] += users
+            self._members[b], self._users[b] = [], []
+
+    def _learn(self, root: int, fact: Fact) -> None:
+        """Join the fact of a class with another one."""
+        old = self._facts[root]
+        if fact is old or fact == UNKNOWN:
+            return
+        elem_type = old.elem_type or fact.elem_type
+        shapes = [shape for shape in (old.shape, fact.shape) if shape is not None]
+        if fact.elem_type not in (0, elem_type) or len({*map(len, shapes)}) > 1:
+            raise CertificateError("terms of different types or ranks would be equal")
+        dims = zip(shapes[0], shapes[-1], strict=True) if shapes else ()
+        joined = tuple([self._join(one, other) for one, other in dims])
+        self._facts[root] = Fact(elem_type, joined if shapes else None)
+
+    def _dim(self, dim: Dim) -> Dim:
+        while dim in self._dims:
+            dim = self._dims[dim]
+        return dim
+
+    def _join(self, one: Dim, other: Dim) -> Dim:
+        """One size of two that are equal."""
+        a, b = self._dim(one), self._dim(other)
+        if a is None or b is None or a == b:
+            return b if a is None else a
+        if isinstance(a, int) and isinstance(b, int):
+            raise CertificateError("terms of different sizes would be equal")
+        if isinstance(a, int):
+            a, b = b, a
+        self._dims[a] = b
+        return b

@@ -1,0 +1,204 @@
+"""Derivations in the rules of the checker, sought from the outputs of two models downwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..ir import Array, BaseDir, ModelSource
+from .checker.check import derivation_of, replayed
+from .checker.replay import Replay
+from .checker.rules import RULES
+from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Head, Node, Terms
+
+_WHOLE = (6, 7, 9)
+"""Element types of sizes, positions and conditions: int32, int64, bool."""
+_MOST = 1000
+_MOST_STEPS = 20_000
+
+
+def derive(
+    before: ModelSource, after: ModelSource, bound: Mapping[str, Array], base_dir: BaseDir = None
+) -> dict[str, Any] | str:
+    """Derivation that two models are equal, for JSON; the reason if none is found.
+
+    Args:
+        before: the original.
+        after: the rewrite.
+        bound: values of inputs that the rewrite does not have.
+        base_dir: the folder of the external data of models given in memory.
+    """
+    try:
+        search = Search(replayed(before, after, bound, base_dir))
+        if not search.run():
+            return search.reason
+        steps = _renumbered(search, replayed(before, after, bound, base_dir))
+        return derivation_of(replayed(before, after, bound, base_dir), steps)
+    except CertificateError as error:
+        return str(error)
+
+
+def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
+    """Steps of a search without the terms of its vain attempts."""
+    numbers: dict[int, int] = {}
+    terms = replay.terms
+    executed = len(terms.nodes)
+
+    def number(term: int) -> int:
+        stack = [term]
+        while stack:
+            at = stack.pop()
+            node = search.terms.nodes[at]
+            waiting = [a for a in node.args if a >= executed and a not in numbers]
+            if at < executed or at in numbers:
+                continue
+            if waiting:
+                stack += [at, *waiting]
+                continue
+            args = tuple([numbers.get(arg, arg) for arg in node.args])
+            numbers[at] = terms.add(node.head, args, node.fact, node.output)
+        return numbers.get(term, term)
+
+    steps = []
+    for rule, term, derived in search.steps:
+        steps.append((rule, number(term)))
+        numbers[derived] = replay.step(*steps[-1])
+    return steps
+
+
+class Search:
+    """Search for a derivation.
+
+    Args:
+        replay: the models, whose terms the search extends.
+
+    Attributes:
+        steps: the steps so far: rule, term, and the term that is equal to it.
+        stuck: first pair of terms that no rule makes equal.
+    """
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+        self.terms: Terms = replay.terms
+        self.steps: list[tuple[str, int, int]] = []
+        self.stuck: tuple[int, int] | None = None
+        self._tried: dict[int, int] = {}
+        self._derived: set[tuple[str, int]] = set()
+
+    @property
+    def reason(self) -> str:
+        """Reason why there is no derivation."""
+        if self.stuck is not None:
+            one, other = (self.terms.nodes[term].head.name for term in self.stuck)
+            return f"the checker has no rule by which {one} and {other} are equal"
+        for application in self.replay.undefined():
+            label = application.node.name or application.node.op_type
+            return f"the checker has no rule by which '{label}' cannot fail"
+        return "the checker has no rules for all of its steps"
+
+    def run(self) -> bool:
+        """Search until the outputs are equal and no node may fail, or no rule helps."""
+        outputs = self.replay.models.before.outputs, self.replay.models.after.outputs
+        while self.replay.unequal_outputs():
+            before = self.terms.merges
+            for name in self.replay.unequal_outputs():
+                self._close(outputs[0][name], outputs[1][name])
+            if self.terms.merges == before:
+                return False
+        for application in list(self.replay.undefined()):
+            self._simplify(application.term, own=True)
+        return not any(self.replay.undefined())
+
+    def _close(self, one: int, other: int) -> None:
+        """Make two terms equal, as far as rules do, from the top."""
+        visited: set[tuple[int, int]] = set()
+        stack = [(one, other)]
+        passed: list[tuple[int, int]] = []
+        self.stuck = None
+        while stack:
+            a, b = pair = stack.pop()
+            if ABSENT in pair or self.terms.find(a) == self.terms.find(b):
+                continue
+            key = self.terms.find(a), self.terms.find(b)
+            if key in visited:
+                continue
+            visited.add(key)
+            operands = self._operands(a, b)
+            if operands:
+                passed.append(pair)
+                stack += operands
+                continue
+            merges = self.terms.merges
+            self._simplify(a)
+            self._simplify(b)
+            if self.terms.merges != merges:
+                visited.discard(key)
+                stack.append(pair)
+            else:
+                self.stuck = self.stuck or pair
+        for a, b in reversed(passed):
+            if self.terms.find(a) != self.terms.find(b):
+                self._simplify(a)
+                self._simplify(b)
+
+    def _operands(self, a: int, b: int) -> list[tuple[int, int]]:
+        """Pairs of operands that make two terms equal if they are."""
+        nodes = self.terms.nodes
+        heads: dict[tuple[Head, int, int], Node] = {}
+        for member in self.terms.members(a):
+            node = nodes[member]
+            heads.setdefault((node.head, node.output, len(node.args)), node)
+        for member in self.terms.members(b):
+            node = nodes[member]
+            twin = heads.get((node.head, node.output, len(node.args)))
+            if twin is not None and node.args:
+                pairs = list(zip(twin.args, node.args, strict=True))
+                if len(pairs) == 2 and node.head.name in COMMUTATIVE:
+                    swapped = list(zip(twin.args, node.args[::-1], strict=True))
+                    pairs = max(pairs, swapped, key=self._likeness)
+                if not any((x == ABSENT) != (y == ABSENT) for x, y in pairs):
+                    return pairs
+        return []
+
+    def _likeness(self, pairs: Sequence[tuple[int, int]]) -> int:
+        """Number of pairs that are alike at first sight."""
+        find, nodes = self.terms.find, self.terms.nodes
+        same = [2 * (find(a) == find(b)) for a, b in pairs]
+        return sum(same) + sum(nodes[a].head.name == nodes[b].head.name for a, b in pairs)
+
+    def _simplify(self, term: int, own: bool = False) -> None:
+        """Apply the rules to the terms of a class, after those of its operands."""
+        visited: set[int] = set()
+        order, stack = [], [term]
+        while stack:
+            at = stack.pop()
+            if at == ABSENT or at in visited or len(visited) > _MOST:
+                continue
+            visited.add(at)
+            order.append(at)
+            for member in self.terms.members(at):
+                stack += [arg for arg in self.terms.nodes[member].args if self._is_small(arg)]
+        for at in reversed(order):
+            for member in [at] if own and at == term else self.terms.members(at):
+                self._apply(member)
+
+    def _is_small(self, term: int) -> bool:
+        return term != ABSENT and self.terms.fact(term).elem_type in _WHOLE
+
+    def _apply(self, term: int) -> None:
+        """Apply the rules that show something new."""
+        if self._tried.get(term) == self.terms.merges or len(self.steps) >= _MOST_STEPS:
+            return
+        for name in RULES:
+            derived = None if (name, term) in self._derived else self._derive(name, term)
+            if derived is not None:
+                self._derived.add((name, term))
+                if self.replay.accept(name, term, derived):
+                    self.steps.append((name, term, derived))
+        self._tried[term] = self.terms.merges
+
+    def _derive(self, rule: str, term: int) -> int | None:
+        try:
+            return self.replay.derive(rule, term)
+        except CertificateError:  # the step is not made
+            return None
