@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ir import Array, BaseDir, ModelSource
+from ..ir import Array, BaseDir, ModelError, ModelSource
 from .checker.check import derivation_of, replayed
 from .checker.replay import Replay
 from .checker.rules import RULES
@@ -34,7 +34,7 @@ def derive(
             return search.reason
         steps = _renumbered(search, replayed(before, after, bound, base_dir))
         return derivation_of(replayed(before, after, bound, base_dir), steps)
-    except CertificateError as error:
+    except (CertificateError, ModelError) as error:
         return str(error)
 
 
