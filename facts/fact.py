@@ -146,6 +146,10 @@ class Symbols:
         self.made += 1
         return self.named(f"{PRIVATE}{self.made - 1}")
 
+    def common(self, one: Dimension, other: Dimension) -> Dimension:
+        """The size to which two others broadcast, where that is not known."""
+        return self.fresh()
+
     def named(self, name: str) -> Dimension:
         """The dimension that a dim_param writes: a symbol, or one written before."""
         if name not in self._known:

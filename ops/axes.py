@@ -85,7 +85,7 @@ def stretched(a: Dimension, b: Dimension, symbols: Symbols) -> Dimension:
     # One that is certainly not 1 decides; the other is 1 or the same.
     if a.equals(1) is False:
         return a
-    return b if b.equals(1) is False else symbols.fresh()
+    return b if b.equals(1) is False else symbols.common(a, b)
 
 
 def broadcast_shape(shapes: Sequence[Shape], symbols: Symbols) -> Shape | None:

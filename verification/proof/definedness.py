@@ -8,7 +8,8 @@ without a twin must be proved safe (`execution/safety.py`), and a loop without o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.fact import Fact
@@ -135,6 +136,8 @@ class Definedness:
             for demand in (*demands, *_fitting(self.terms, each)):
                 self._premises.setdefault(demand, []).append(each.guards)
         self._by_head: dict[Head, list[Obligation]] | None = None
+        self._by_shapes: dict[Hashable, list[Obligation]] = {}
+        self._turns: Counter[Hashable] = Counter()
         self._loops: list[Guard] | None = None
         self._reach: dict[tuple[Term, int], int] | None = None
 
@@ -338,9 +341,10 @@ class Definedness:
             for each in self._before:
                 for form in _forms(self.terms, each):
                     self._by_head.setdefault(form.head, []).append(form)
+                    self._by_shapes.setdefault(_shapes_of(form), []).append(form)
         tried: set[Hashable] = set()
         for form in _forms(self.terms, obligation):
-            for twin in self._by_head.get(form.head, ()):
+            for twin in self._candidates(form):
                 key = form.args, twin.args, tuple([guard.key for guard in twin.guards])
                 if key in tried or len(twin.args) != len(form.args):
                     continue
@@ -350,6 +354,18 @@ class Definedness:
                 if self._is_twin(twin, form, around):
                     return True
         return False
+
+    def _candidates(self, form: Obligation) -> Iterator[Obligation]:
+        """Nodes of the original with the same operator. Those with operands of the same shapes come
+        first, and of these the one that stands as far behind the others."""
+        assert self._by_head is not None
+        alike = self._by_shapes.get(_shapes_of(form), [])
+        turn = self._turns[_shapes_of(form)]
+        self._turns[_shapes_of(form)] += 1
+        start = turn % len(alike) if alike else 0
+        yield from alike[start:]
+        yield from alike[:start]
+        yield from self._by_head.get(form.head, ())
 
     def _is_twin(self, twin: Obligation, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether a node of the original has equal operands and runs as often. Its guards are
@@ -404,6 +420,12 @@ def _axis_of_gather(obligation: Obligation) -> tuple[Term, int] | None:
     if head.name != "Gather" or args[0] is None or not args[0].fact.shape:
         return None
     return args[0], head.attribute("axis", 0) % len(args[0].fact.shape)
+
+
+def _shapes_of(obligation: Obligation) -> Hashable:
+    """Operator of a node and the shapes of its operands."""
+    shapes = [None if arg is None else arg.fact.shape for arg in obligation.args]
+    return obligation.head, *shapes
 
 
 def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:

@@ -15,7 +15,7 @@ from ..terms.term_manager import Terms, canonical_form
 _T = onnx.TensorProto
 _BITS = {_T.BOOL: 1, **INTEGER_BITS}
 SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
-_WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
+WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
 """Bits of whole numbers that are exact in a float type."""
 
 _WIDER_FLOATS = frozenset([(_T.FLOAT16, _T.FLOAT), (_T.FLOAT16, _T.DOUBLE), (_T.FLOAT, _T.DOUBLE)])
@@ -29,8 +29,8 @@ def holds(narrow: int, wide: int) -> bool:
     bits, room = _BITS.get(narrow), _BITS.get(wide, 0)
     if bits is None or narrow == wide:
         return False
-    if wide in _WHOLE_IN:
-        return bits <= _WHOLE_IN[wide]
+    if wide in WHOLE_IN:
+        return bits <= WHOLE_IN[wide]
     if narrow in SIGNED and wide not in SIGNED:
         return False
     return bits < room
@@ -87,9 +87,9 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     narrow, wide = below.fact.elem_type, operands[0].fact.elem_type
     if not holds(narrow, wide):
         tensors = [tensor for tensor in map(terms.tensor, operands) if tensor is not None]
-        if not tensors or narrow not in _BITS or wide not in _WHOLE_IN:
+        if not tensors or narrow not in _BITS or wide not in WHOLE_IN:
             return None
-        if not all(_is_less(tensor, 1 << _WHOLE_IN[wide]) for tensor in tensors):
+        if not all(_is_less(tensor, 1 << WHOLE_IN[wide]) for tensor in tensors):
             return None
     pair = tuple([_in_type(terms, term, narrow) for term in operands])
     return None if None in pair else terms.apply(head, pair)

@@ -38,12 +38,15 @@ def gather(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
     if not places.is_op("Add"):
         return None
     shape, length = places.fact.shape, data.fact.shape
-    if shape is None or length is None or len(length) != 1:
+    if shape is None or not length:
         return None
-    size = product(shape)
+    size, axis = product(shape), head.attribute("axis", 0)
     start = _first_in_order(terms, places)
-    if start is not None and (length[0] - start - size).less(0) is False:
-        return [terms.view(terms.narrow(data, 0, start, size), shape)]
+    if start is not None and (length[axis] - start - size).less(0) is not True:
+        part = terms.narrow(data, axis, start, size)
+        return [terms.view(part, (*length[:axis], *shape, *length[axis + 1 :]))]
+    if len(length) != 1:
+        return None
     return _of_halves(terms, head, args, size) if length[0] == size * 2 else None
 
 

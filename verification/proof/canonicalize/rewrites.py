@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -243,6 +244,8 @@ _LATE_TABLE = [
     ("BitwiseOr(x, x)", "x", _integers),
     ("Clip(x)", "x", _anything),
     ("Clip(Clip(x, low, high), low, high)", "Clip(x, low, high)", _ordered),
+    ("Clip(x, None, k)", "x", _all_are(math.inf, "k", _FLOATS)),
+    ("Clip(x, k)", "x", _all_are(-math.inf, "k", _FLOATS)),
     ("Not(Less(x, z))", "LessOrEqual(z, x)", _integers),
     ("Not(LessOrEqual(x, z))", "Less(z, x)", _integers),
 ]

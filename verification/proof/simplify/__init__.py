@@ -14,3 +14,4 @@ from . import scatter as scatter
 from . import select as select
 from . import sequences as sequences
 from . import slices as slices
+from . import whole_floats as whole_floats

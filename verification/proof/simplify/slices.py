@@ -13,6 +13,8 @@ import numpy as np
 
 from ....facts.fact import Fact, Shape, element, integers, vector
 from ....facts.polynomial import Dimension
+from ..arithmetic.exact_integers import linear_sum
+from ..arithmetic.trip_counts import least, nonnegative_part
 from ..terms.budget import OpenError
 from ..terms.term import Args, Head, Operands, Term
 from ..terms.term_manager import Terms, rule
@@ -44,7 +46,9 @@ def _never_negative(terms: Terms, number: Dimension) -> bool:
     return number.less(0) is False
 
 
-_BEYOND = 1 << 47
+_TO_THE_END = (1 << 31) - 1
+"""Bound that models write for the end of an axis, which would make a minimum of each size."""
+BEYOND = 1 << 47
 """Size that no axis has: more than a process can address."""
 
 
@@ -228,7 +232,7 @@ def _slice(
             return backward(terms, x, axis)
         terms.budget.step(len(places))
         return terms.op("Gather", head, x, terms.sizes(places), axis=axis)
-    if step == -1 and start.value == -1 and end.value is not None and end.value < -_BEYOND:
+    if step == -1 and start.value == -1 and end.value is not None and end.value < -BEYOND:
         return backward(terms, x, axis)
     return None
 
@@ -293,7 +297,7 @@ def _clamp(
     if below is None and is_part(terms, low, high - low, size):
         below = False
     if below is None:
-        return None
+        return low, nonnegative_part(terms, linear_sum(terms, terms.size(high - low)))
     return low, Dimension.constant(0) if below else high - low
 
 
@@ -306,12 +310,16 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
         at = at + size
         if at.less(0) is True:
             return Dimension.constant(0)
-        return at if at.less(0) is False else None
-    if at.value is not None and at.value >= _BEYOND:
+        if at.less(0) is False:
+            return at
+        return nonnegative_part(terms, linear_sum(terms, terms.size(at)))
+    if at.value is not None and at.value >= BEYOND:
         return size
     if (size - at).less(0) is False or is_part(terms, at, Dimension.constant(0), size):
         return at
-    return size if (at - size).less(0) is False else None
+    if (at - size).less(0) is False:
+        return size
+    return None if at.value is not None and at.value >= _TO_THE_END else least(terms, [at, size])
 
 
 @rule("Gather")

@@ -7,8 +7,10 @@ imply nothing about equal sizes.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+from collections.abc import Set
 
-from ....facts.fact import Symbols
+from ....facts.fact import PRIVATE, Symbols
 from ....facts.polynomial import Dimension
 from .term import Head, Term
 
@@ -32,12 +34,28 @@ class Sizes(Symbols):
         self.varying: set[str] = set()
         self._levels: dict[str, int] = {}
         self._free: dict[Term, Levels] = {}
+        self._common: dict[Dimension, Set[Dimension]] = {}
 
     def named(self, name: str) -> Dimension:
         """Dimension of a name. A name that is new inside of a loop may vary."""
         if self.depth and name not in self._known:
             self.varying.add(name)
         return super().named(name)
+
+    def common(self, one: Dimension, other: Dimension) -> Dimension:
+        """Size to which two others broadcast; they determine it, unless they vary."""
+        names = one.symbols | other.symbols
+        if not names.isdisjoint(self.varying) or not names.isdisjoint(self._levels):
+            return self.fresh()
+        parts = self._common.get(one, {one}) | self._common.get(other, {other})
+        for size in (one, other):
+            if self._common.get(size) == parts:
+                return size
+        text = ",".join(sorted(map(str, parts)))
+        digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        size = self.steady(f"{PRIVATE}common:{digest}")
+        self._common[size] = parts
+        return size
 
     def trip(self, name: str, level: int = COMPARED) -> Dimension:
         """Symbol of an iteration number, for which one iteration is substituted."""

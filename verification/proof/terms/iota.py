@@ -24,6 +24,8 @@ def counts(terms: Terms, term: Term) -> bool:
         return numbers == list(range(len(numbers or ())))
     if name == "view" and term.args[0] is not None:
         return counts(terms, term.args[0])
+    if name == "Mul" and any(terms.numbers(arg) == [1] for arg in term.args):
+        return any(counts(terms, arg) for arg in term.operands if arg.fact.shape == term.fact.shape)
     if name == "Range":
         return [terms.numbers(term.args[n]) for n in (0, 2)] == [[0], [1]]
     if name == "stacked":

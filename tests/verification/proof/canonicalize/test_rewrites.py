@@ -86,7 +86,9 @@ def options(terms, name, feeds, bound, dtype):
     if name == "negative":
         return [terms.constant(np.array(truth)) for truth in (True, False)]
     if name == "k":
-        held = [1, 2, -1, 0, -0.0, 0.5] if np.dtype(dtype).kind == "f" else [0, 1, -1]
+        held = (
+            [1, 2, -1, 0, -0.0, 0.5, np.inf, -np.inf] if np.dtype(dtype).kind == "f" else [0, 1, -1]
+        )
         with np.errstate(over="ignore"):
             constants = [np.array(n).astype(dtype) for n in held]
         return [terms.constant(array.reshape(s)) for array in constants for s in ((), (1,))]

@@ -1,5 +1,6 @@
 """WeightFiles in tensors: a node that fails for certain is not equal to one that does not."""
 
+import pytest
 from proofs import assert_open, assert_proved
 
 PLACE = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
@@ -76,3 +77,51 @@ def test_reversed_twice_is_as_it_was():
 def test_lengths_that_are_no_vector_are_open():
     text = "g (float[3] x) => (float[3] y) <int64 n = {3}> { y = Split (x, n) }"
     assert_open(text, text.replace("Split (x, n)", "Identity (x)"))
+
+
+CUT = """g (float[n, m] x, float[k, 512] w) => (float[] y) <
+    int64[1] zero = {{0}}, int64 one = {{1}},
+    int64[1] axis = {{1}}, int64[1] two = {{2}}, int64[1] most = {{512}}, int64 first = {{0}},
+    int64[1] far = {{9223372036854775807}}, int64[1] back = {{-3}}> {{
+    s = Shape (x) t = Gather (s, axis) {} }}"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a = Slice (w, zero, t, axis) y = Exp (a)", "a = Exp (w) y = Slice (a, zero, t, axis)"),
+        ("y = Slice (w, zero, t, axis)", "e = Min (most, t) y = Slice (w, zero, e, axis)"),
+        (
+            "a = Slice (x, back, far, axis) y = Exp (a)",
+            "b = Exp (x) y = Slice (b, back, far, axis)"),
+        (
+            "a = Slice (x, zero, two, zero) y = Slice (a, zero, two, axis)",
+            "a = Slice (x, zero, two, axis) y = Slice (a, zero, two, zero)",
+        ),
+    ],
+)  # fmt: skip
+def test_lengths_that_a_slice_clamps(one, other):
+    assert_proved(CUT.format(one), CUT.format(other))
+    assert_proved(CUT.format(other), CUT.format(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("y = Slice (w, zero, t, axis)", "e = Max (most, t) y = Slice (w, zero, e, axis)"),
+        ("y = Slice (x, back, far, axis)", "y = Slice (x, zero, far, axis)"),
+        ("y = Slice (x, zero, two, axis)", "y = Identity (x)"),
+        ("y = Slice (x, two, far, axis)", "y = Slice (x, axis, far, axis)"),
+        ("y = Slice (x, zero, two, axis)", "y = Slice (x, zero, two, zero)"),
+    ],
+)
+def test_other_lengths_stay_open(one, other):
+    assert_open(CUT.format(one), CUT.format(other))
+
+
+def test_a_slice_is_a_gather_of_its_positions():
+    gather = """c = Greater (t, most) e = Where (c, most, t) q = Squeeze (e, zero)
+        r = Range (first, q, one) y = Gather <axis = 1> (w, r)"""
+    assert_proved(CUT.format(gather), CUT.format("y = Slice (w, zero, t, axis)"))
+    assert_open(CUT.format(gather), CUT.format("y = Slice (w, axis, t, axis)"))
+    assert_open(CUT.format(gather), CUT.format("y = Slice (x, zero, t, axis)"))

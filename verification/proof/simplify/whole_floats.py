@@ -1,0 +1,79 @@
+"""Whole numbers computed as floats: a count of Range is Cast(Ceil(Div(..)))."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from ....facts.fact import element
+from ....facts.polynomial import Dimension
+from ....facts.types import INTEGER_BITS
+from ..canonicalize.casts import WHOLE_IN
+from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms, canonical_form
+from .slices import BEYOND
+
+_MOST_DEPTH = 8
+_UNKNOWN = 1 << 64
+
+
+@canonical_form("Cast")
+def whole_number(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Rewrite a float to the size that it certainly is."""
+    (x,), to = args, head.attribute("to")
+    if x is None or to not in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
+        return None
+    if x.fact.elem_type not in WHOLE_IN or x.head.name not in _COMPUTING:
+        return None
+    size = _size_of(terms, x, _MOST_DEPTH)
+    if size is None or x.fact.shape is None or _most(size) >= 1 << (INTEGER_BITS[to] - 1):
+        return None
+    return [terms.view(terms.sizes([size], to), x.fact.shape)]
+
+
+_COMPUTING = ("Ceil", "Floor", "Max", "view")
+
+
+def _size_of(terms: Terms, term: Term, depth: int) -> Dimension | None:
+    """Size that a float is, all of its parts exact; None for any other float."""
+    shape, name = term.fact.shape, term.head.name
+    if not depth or shape is None or any(dim.value != 1 for dim in shape):
+        return None
+    tensor = terms.tensor(term)
+    if tensor is not None:
+        number = float(tensor.numpy().reshape(())) if tensor.is_readable else -1.0
+        whole = number.is_integer() and 0 <= number < 1 << WHOLE_IN[term.fact.elem_type]
+        return Dimension.constant(int(number)) if whole else None
+    if name == "Cast":
+        return _size_as_float(terms, term)
+    if name not in ("Div", *_COMPUTING):
+        return None
+    parts = [_size_of(terms, arg, depth - 1) for arg in term.operands[: 1 if name == "view" else 2]]
+    if None in parts:
+        return None
+    if name == "Div":
+        one, other = (part for part in parts if part is not None)
+        return one.divided_by(other) if other.value else None
+    if name == "Max" and len(parts) == len(term.args) == 2:
+        one, other = (part for part in parts if part is not None)
+        more = (one - other).less(0)
+        return None if more is None else other if more else one
+    return parts[0] if len(parts) == 1 else None
+
+
+def _size_as_float(terms: Terms, cast: Term) -> Dimension | None:
+    """Size that is cast to a float type which holds it."""
+    (x,) = cast.operands
+    size = element(x.fact)
+    if not isinstance(size, Dimension) or size.less(0) is not False:
+        return None
+    exact = _most(size) <= 1 << WHOLE_IN[cast.fact.elem_type]
+    return size if exact and x.fact.elem_type in INTEGER_BITS else None
+
+
+def _most(size: Dimension) -> int:
+    """Upper bound of a sum of sizes. No axis is longer than a process can address."""
+    if any(len(product) > 1 for product in size.terms):
+        return _UNKNOWN
+    return sum(abs(n) * (BEYOND if product else 1) for product, n in size.terms.items())
