@@ -82,9 +82,17 @@ def rms_normalization(application: Application) -> str | None:
     }}"""
 
 
-@defined("GroupNormalization", types=FLOATS, attributes=("num_groups", "epsilon", "stash_type"))
+@defined(
+    "GroupNormalization",
+    types=FLOATS,
+    attributes=("num_groups", "epsilon", "stash_type"),
+    fails_alike=True,
+)
 def group_normalization(application: Application) -> str | None:
-    """Each group as one row; scale and bias by channel, before opset 21 by group."""
+    """Each group as one row; scale and bias by channel, before opset 21 by group.
+
+    The Reshape to rows fails for an empty batch, as that of onnx's function does.
+    """
     rank, groups = application.rank(), application.attribute("num_groups", 0)
     by_group = application.head.opset < 21
     stash = None if by_group else application.attribute("stash_type", FLOAT)

@@ -106,6 +106,14 @@ def test_doubles_are_open_where_the_specification_names_floats():
     assert_proved(head % 23 + stashed, head % 17 + epsilon)
 
 
+def test_groups_of_any_batch():
+    """The Reshape to rows fails for an empty batch in the operator as well."""
+    before, after = (text.replace("[3, 6, n]", "[n, 6, 5]") for text in PAIRS["GroupNormalization"])
+    below_18(before, after)
+    head = '<ir_version: 10, opset_import: ["" : %d]> '
+    assert_open(head % 23 + before, head % 17 + after.replace("{0, 2, -1}", "{0, 3, -1}"))
+
+
 def test_axes_from_one_on():
     before = f"{CUBE}{LAST}{{ y = LayerNormalization <axis = 1> (x, s) }}"
     after = f"{CUBE}{LAST}{{ {LAYER.replace('[-1]', '[1, 2]').replace('k =', 'y =')} }}"
