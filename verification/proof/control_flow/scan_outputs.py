@@ -76,7 +76,7 @@ def empty_element(
             for d in dims
         ]
     )
-    return Fact(elem_type, shape)
+    return Fact(elem_type, tuple([dim.replaced(terms.case) for dim in shape]))
 
 
 def _of(fact: Fact) -> onnx.TypeProto:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ....facts.fact import PRIVATE, element
-from ....facts.polynomial import Dimension
+from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import Bound, binding
@@ -69,7 +69,6 @@ class Induction:
         self.positive: set[Dimension] = set()
         self.earlier: set[tuple[Pair, Pair]] = set()
         self._pairs_opened: dict[Pair, CommonIteration] = {}
-        self._variables: dict[Pair, tuple[Pair, int, int]] = {}
         self._before: dict[Term, State] = {}
         self._leaves: list[list[Term]] = []
         self._matches: dict[Pair, bool] = {}
@@ -77,6 +76,7 @@ class Induction:
 
     def states(self, one: Term, other: Term) -> list[Pair] | None:
         """States of two recurrences before the same iteration, or after the last one."""
+        one, other = _bare(one), _bare(other)
         if one.head.name not in ("state", "final") or one.head.name != other.head.name:
             return None
         a, b = one.args[0], other.args[0]
@@ -88,12 +88,13 @@ class Induction:
             return None
         (own, pairs), p, q = opened, one.head.key, other.head.key
         x, y = own.one.of(_bound(a).states[p]), own.other.of(_bound(b).states[q])
-        self._variables[x, y] = (a, b), p, q
-        return [*pairs, (x, y)]
+        alike = self._in_one_shape(x, y)
+        return None if alike is None else [*pairs, alike]
 
     def across(self, one: Term, other: Term) -> list[Pair] | None:
         """Variable, and a variable or state of a third recurrence before the same iteration: a
         variable is the state of its own recurrence."""
+        one, other = _bare(one), _bare(other)
         names = one.head.name, other.head.name
         if names == ("state", "state") or not set(names) <= set(_STATES):
             return None
@@ -111,7 +112,15 @@ class Induction:
             for term, state in zip((one, other), states, strict=True)
             if state is not None
         ]
-        return [(pairs[0], pairs[1])]
+        alike = self._in_one_shape(pairs[0], pairs[1])
+        return None if alike is None else [alike]
+
+    def _in_one_shape(self, one: Term, other: Term) -> Pair | None:
+        """Two terms, the second one in the shape of the first; None if they have other sizes."""
+        a, b = one.fact.shape, other.fact.shape
+        if a is None or b is None or a == b:
+            return one, other
+        return (one, self.terms.view(other, a)) if product(a) == product(b) else None
 
     def last(self, one: Term, other: Term) -> list[Pair] | None:
         """State after a known number of iterations, and a term that is no such state."""
@@ -132,27 +141,22 @@ class Induction:
     def variables(self, one: Term, other: Term) -> list[Pair] | None:
         """Induction step: two variables are equal initially, and if equal before then after an
         iteration."""
-        pair = self._variables_of(one, other)
-        if pair is None:
+        x, y = _bare(one), _bare(other)
+        if x.head.name != "fresh" or y.head.name != "fresh":
             return None
-        (a, b), p, q = pair
+        (number, side, p), (number_of_other, side_of_other, q) = x.head.key, y.head.key
+        if number != number_of_other or (side, side_of_other) != (0, 1):
+            return None
+        a, b = list(self._pairs_opened)[number]
         opened, before = self._pairs_opened[a, b], (a.args[2 + p], b.args[2 + q])
         assert before[0] is not None and before[1] is not None
-        first = before[0], before[1]
-        after = opened.one.of(_update(a, p)), opened.other.of(_update(b, q))
+        first = self._in_one_shape(before[0], before[1])
+        after = self._in_one_shape(opened.one.of(_update(a, p)), opened.other.of(_update(b, q)))
+        if first is None or after is None:
+            return None
         if after != first:
             self.earlier.add(((one, other), after))
         return [first, after]
-
-    def _variables_of(self, one: Term, other: Term) -> tuple[Pair, int, int] | None:
-        """Recurrences that bind two variables, and the indices of their states."""
-        cached = self._variables.get((one, other))
-        if cached is not None or one.head.name != "fresh" or other.head.name != "fresh":
-            return cached
-        (number, side, p), (number_of_other, side_of_other, q) = one.head.key, other.head.key
-        if number != number_of_other or (side, side_of_other) != (0, 1):
-            return None
-        return list(self._pairs_opened)[number], p, q
 
     def hypotheses(
         self, one: Term, other: Term, are_equal: Callable[[Term, Term], bool]
@@ -185,24 +189,27 @@ class Induction:
     ) -> list[Pair]:
         """Pairs of a state of the original and one of the rewrite."""
         before = self.before_trip(state)
-        return [
-            (mine, state)
-            for mine in dict.fromkeys(own)
-            if before is not None
-            and _are_alike(mine, state)
-            and self._begin_alike(self.before_trip(mine), before, are_equal)
-        ]
+        pairs = []
+        for mine in dict.fromkeys(own) if before is not None else ():
+            alike = self._in_one_shape(state, mine)
+            if alike is None or mine.fact.elem_type != state.fact.elem_type:
+                continue
+            if self._begin_alike(self.before_trip(mine), before, are_equal):
+                pairs.append(alike[::-1])
+        return pairs
 
     def _begin_alike(
-        self, one: State | None, other: State, are_equal: Callable[[Term, Term], bool]
+        self, one: State | None, other: State | None, are_equal: Callable[[Term, Term], bool]
     ) -> bool:
         """Test for states before the same iteration, of the same initial value."""
-        if one is None or one.trip != other.trip:
+        if one is None or other is None or one.trip != other.trip:
             return False
         inits = [state.recurrence.args[2 + state.number] for state in (one, other)]
         if inits[0] is None or inits[1] is None:
             return False
-        key = inits[0], inits[1]
+        key = self._in_one_shape(inits[0], inits[1])
+        if key is None:
+            return False
         if key not in self._matches:
             self._matches[key] = key[0] is key[1] or are_equal(*key)
         return self._matches[key]
@@ -365,9 +372,10 @@ def _states_in(term: Term) -> list[Term]:
     return [each for each in descendants([term]) if each.head.name in _STATES]
 
 
-def _are_alike(one: Term, other: Term) -> bool:
-    """Test whether two terms have one type and one known shape."""
-    return (one.fact.elem_type, one.fact.shape) == (other.fact.elem_type, other.fact.shape)
+def _bare(term: Term) -> Term:
+    """State or variable below a view; any other term itself."""
+    below = term.args[0] if term.head.name == "view" else None
+    return below if below is not None and below.head.name in (*_STATES, "final") else term
 
 
 def _bound(recurrence: Term) -> Bound:

@@ -72,9 +72,26 @@ def product_of_pieces(terms: Terms, term: Term) -> Term | None:
 
 def _pieces(terms: Terms, x: Term, axis: int) -> Sequence[Term] | None:
     """Pieces of a Concat along an axis, of known sizes other than 0."""
-    if not x.is_op("Concat") or x.head.attribute("axis") != axis or len(x.args) < 2:
+    joined = x.args[0] if x.head.name == "view" else x
+    if joined is None or not joined.is_op("Concat") or len(joined.args) < 2:
         return None
-    ends = terms.ends_of(x, axis)
-    return (
-        x.operands if ends and all(a < b for a, b in zip([0, *ends], ends, strict=False)) else None
-    )
+    own = joined.head.attribute("axis")
+    if joined is not x and not _ends_alike(x, axis, joined, own):
+        return None
+    ends = terms.ends_of(joined, own)
+    if not ends or (joined is x and own != axis):
+        return None
+    if any(a >= b for a, b in zip([0, *ends], ends, strict=False)):
+        return None
+    if joined is x:
+        return x.operands
+    shapes = [
+        (*x.shape[:axis], piece.shape[own], *x.shape[axis + 1 :]) for piece in joined.operands
+    ]
+    return [terms.view(p, shape) for p, shape in zip(joined.operands, shapes, strict=True)]
+
+
+def _ends_alike(x: Term, axis: int, joined: Term, own: int) -> bool:
+    """Test whether a view keeps an axis that only axes of size 1 follow."""
+    behind = (*x.shape[axis + 1 :], *joined.shape[own + 1 :])
+    return x.shape[axis] == joined.shape[own] and all(dim.value == 1 for dim in behind)

@@ -6,6 +6,7 @@ equal where their functions are. Data movement applies to each atom of a sum by 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 
@@ -232,8 +233,8 @@ class RealTerms:
         return self.opaque(term)
 
     def _constant(self, term: Term) -> Real | None:
-        """Number that all elements are, or a view of a vector. The sign of the first element other
-        than 0 is a factor. None for no constant, or a large one."""
+        """Number that all elements are, or a view of a vector. Sign and power of 2 of the first
+        element other than 0 are a factor. None for no constant, or a large one."""
         tensor = self.terms.tensor(term)
         if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
             return None
@@ -241,17 +242,16 @@ class RealTerms:
         is_finite = bool(np.isfinite(array.astype(np.float64)).all())
         if is_finite and (array == array[0]).all():
             return simplest(self.field, array[0])
-        sign = Fraction(1)
+        factor = Fraction(1)
         if is_finite:
-            if array[np.argmax(array != 0)] < 0:
-                array, sign = -array, Fraction(-1)
-            array = np.where(array == 0, np.zeros_like(array), array)  # -0.0 is 0
+            scaled, factor = _scaled(array)
+            array = np.where(scaled == 0, np.zeros_like(scaled), scaled)  # -0.0 is 0
         vector = self.terms.constant(array)
         real = self.field.atom(vector, vector.fact.shape)
         real = self.reshaped(real, vector.shape, term.shape)
         ((((number, _),), _),) = real.monomials.items()
         self._constants.setdefault(number, array.reshape(tensor.dims))
-        return self.field.scale(real, sign)
+        return self.field.scale(real, factor)
 
     def merge_constants(self, real: Real) -> Real:
         """Function with the sum of its constants, rounded once, in their place."""
@@ -494,6 +494,21 @@ class _Perm(tuple[int, ...]):
     """Movement of an atom: a permutation of all axes of the tensor that it broadcasts to."""
 
     __slots__ = ()
+
+
+def _scaled(array: Array) -> tuple[Array, Fraction]:
+    """Array divided by a sign and a power of 2, and this factor.
+
+    They are those of the first element other than 0. Where the quotient is not exact, the factor
+    is 1.
+    """
+    first = float(array[np.argmax(array != 0)])
+    factor = math.copysign(2.0 ** (math.frexp(first)[1] - 1), first)
+    with np.errstate(all="ignore"):
+        divisor = array.dtype.type(factor)
+        scaled = array / divisor
+        is_exact = bool((scaled * divisor == array).all())
+    return (scaled, Fraction(factor)) if is_exact else (array, Fraction(1))
 
 
 def _alone(number: int) -> Real:

@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+from cells import Spelling
 from harness import run_in_onnxruntime
+from straightline import rewrite
 from straightline.verification.proof import prove
 
 T, B, WIDTH, H = 3, 2, 3, 4
@@ -282,3 +284,40 @@ def test_a_sequence_that_may_be_empty_stays_open():
     """No iteration: the specification does not determine the last state."""
     layer = Layer("RNN", length="n")
     assert status(layer.equations(), layer.operator()) != "proved"
+
+
+@pytest.mark.parametrize("seed", [4, 8, 10, 12, 13])
+def test_loops_in_the_spellings_of_exporters_are_the_operators_that_they_become(seed):
+    """Vectors and batches that may be empty, products of joined operands, scaled weights."""
+    before = Spelling(seed).model
+    after = rewrite(before, "raise-recurrences", verify=False)
+    (operator,) = [node for node in after.graph.node if node.op_type in GATES]
+    assert status(before, after) == "proved"
+    (weights,) = [each for each in after.graph.initializer if each.name == operator.input[2]]
+    array = onnx.numpy_helper.to_array(weights).copy()
+    array.flat[-1] *= np.float32(1.01)
+    weights.CopyFrom(onnx.numpy_helper.from_array(array, weights.name))
+    assert status(before, after) != "proved"
+
+
+ONE_STEP = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[3, 2, 3] x, float[1, 2, 4] h, float[1, 12, 3] w, float[1, 12, 4] r)
+    => (float[3, 2, 4] y)
+    <int64[1] first = {0}, int64[1] second = {1}> {
+    last, y = Scan <num_scan_inputs = 1, body = step (float[1, 2, 4] s, float[2, 3] e)
+        => (float[1, 2, 4] t, float[2, 4] o) {
+        row = Unsqueeze (e, first) unused, t = GRU <hidden_size = 4> (row, w, r, , , s)
+        o = Squeeze (t, first) }> (h, x) }"""
+ALL_STEPS = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[3, 2, 3] x, float[1, 2, 4] h, float[1, 12, 3] w, float[1, 12, 4] r)
+    => (float[3, 2, 4] y)
+    <int64[1] first = {0}, int64[1] second = {1}> {
+    all, last = GRU <hidden_size = 4> (x, w, r, , , h) y = Squeeze (all, second) }"""
+
+
+def test_an_operator_of_one_step_in_a_loop_is_the_operator_of_all():
+    """States with and without an axis of size 1."""
+    before, after = map(onnx.parser.parse_model, (ONE_STEP, ALL_STEPS))
+    assert status(before, after) == status(after, before) == "proved"
+    other = onnx.parser.parse_model(ALL_STEPS.replace("(x, w, r, , , h)", "(x, w, r)"))
+    assert status(before, other) != "proved"

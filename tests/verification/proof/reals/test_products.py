@@ -125,3 +125,28 @@ def test_a_negative_constant_is_the_constant_subtracted():
     other = model(SUM, "s = Sub (x, a) y = Add (s, z)", f"<float[4] a = {listed(TWO)}>")
     assert status(before, after) == "proved"
     assert status(before, other) != "proved"
+
+
+def test_a_product_along_a_view_of_a_concat_is_a_sum():
+    """Vectors that are joined and become a row."""
+    signature = "(float[2] x, float[3] z, float[5, 4] w) => (float[1, 4] y)"
+    shapes = PLACES.replace(">", ", int64[2] row = {1, 5}, int64[2] other = {1, -1}>")
+    before = model(
+        signature, "c = Concat <axis = 0> (x, z) k = Reshape (c, row) y = MatMul (k, w)", shapes
+    )
+    parts = "u, v = Split <axis = 0> (w, sizes) a = Reshape (x, other) b = Reshape (z, other) "
+    after = parts + "p = MatMul (a, u) q = MatMul (b, v) y = Add (q, p)"
+    assert status(before, model(signature, after, shapes)) == "proved"
+    assert status(before, model(signature, after.replace("(q, p)", "(q, q)"), shapes)) != "proved"
+
+
+@pytest.mark.parametrize("factor", [2.0, -0.25, 1024.0, 3.0])
+def test_powers_of_2_leave_a_constant(factor):
+    """Exact factors alone: three times a rounded constant is another one, rounded again."""
+    scaled = listed(ONE * np.float32(factor))
+    constants = f"<float[4] a = {listed(ONE)}, float[4] b = {scaled}, float f = {{{factor}}}>"
+    before = model(SUM, "s = Mul (x, b) y = Add (s, z)", constants)
+    after = model(SUM, "t = Mul (x, a) s = Mul (t, f) y = Add (s, z)", constants)
+    assert (status(before, after) == "proved") is (factor != 3.0)
+    other = model(SUM, "s = Mul (x, a) y = Add (s, z)", constants)
+    assert status(before, other) != "proved"
