@@ -344,3 +344,17 @@ def test_a_node_of_the_definition_of_an_operator():
         "int64[1] a)", "int64[1] a, int64[1] a2)"
     )
     assert_open(before.replace("int64[1] a)", "int64[1] a, int64[1] a2)"), more, "may fail")
+
+
+def test_twins_among_many_nodes_of_one_operator():
+    """Twenty Reshapes fail where b or t is 0; the twin of each is found by its name."""
+    text = """g (float[b, t, 4, 8] x) => (float[b, t, 32] y) <int64[1] rest = {-1}> {
+        s = Shape (x) p = Shape <end = 2> (x) q = Concat <axis = 0> (p, rest) %s y = Neg (r19) }"""
+    others = [
+        f"a{k} = Reshape (r{k - 1}, s) b{k} = Sin (a{k}) r{k} = Reshape (b{k}, q) "
+        for k in range(1, 20)
+    ]
+    firsts = "b0 = Swish (x) ", "g = Sigmoid (x) b0 = Mul (x, g) "
+    before, after = (text % "".join([b0, "r0 = Reshape (b0, q) ", *others]) for b0 in firsts)
+    assert_proved(before, after, 24)
+    assert_open(text % "r19 = Flatten <axis = 2> (x)", after, "", 24)
