@@ -104,3 +104,16 @@ def reduction(application: Application) -> str | None:
         Total = ReduceSum <keepdims : int = @keepdims> (Each, Axes)
         Y = {after} (Total)
     }}"""
+
+
+_POOLED = {"GlobalAveragePool": "ReduceMean", "GlobalMaxPool": "ReduceMax"}
+
+
+@defined("GlobalAveragePool", "GlobalMaxPool", types=OVER_REALS_ONLY, attributes=())
+def global_pool(application: Application) -> str | None:
+    """Reduction of all axes after the channels. Kernels differ on NaN and signs of zero."""
+    rank = application.rank()
+    if rank is None or rank < 3:
+        return None
+    axes = list(range(2, rank))
+    return f"(X) => (Y) {{ Y = {_POOLED[application.head.name]} <axes = {axes}> (X) }}"

@@ -168,7 +168,8 @@ def _onnx_function(application: Application) -> onnx.FunctionProto | None:
     if schema is None or op is None:
         return None
     if schema.has_function:
-        return specialize(_body(head.name, head.opset), op.attributes.values())
+        body = _body(head.name, head.opset)
+        return None if body is None else specialize(body, op.attributes.values())
     versions = [n for n in schema.context_dependent_function_opset_versions if n <= head.opset]
     types = [_type_of(application, index) for index in range(len(application.args))]
     if not versions or None in types:
@@ -182,11 +183,12 @@ def _onnx_function(application: Application) -> onnx.FunctionProto | None:
 
 
 @functools.cache
-def _body(name: str, opset: int) -> onnx.FunctionProto:
+def _body(name: str, opset: int) -> onnx.FunctionProto | None:
     schema = schema_of(name, opset, "")
-    version = max(n for n in schema.function_opset_versions if n <= opset)
-    content = schema.get_function_with_opset_version(version)
-    return onnx.FunctionProto.FromString(content)
+    versions = [n for n in schema.function_opset_versions if n <= opset]
+    if not versions:
+        return None
+    return onnx.FunctionProto.FromString(schema.get_function_with_opset_version(max(versions)))
 
 
 @functools.lru_cache(maxsize=1 << 10)

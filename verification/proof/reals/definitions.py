@@ -125,6 +125,14 @@ def tanh(reals: RealTerms, x: Real) -> Real:
     return field.subtract(field.scale(sigmoid(reals, field.scale(x, two)), two), field.one)
 
 
+@defined("Sinh", "Cosh")
+def _hyperbolic(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """(exp(x) - exp(-x)) / 2, or their sum."""
+    field, sign = reals.field, Fraction(1 if term.head.name == "Cosh" else -1)
+    other = field.scale(field.exp(field.scale(args[0], _MINUS)), sign)
+    return field.scale(field.add(field.exp(args[0]), other), HALF)
+
+
 @defined("Tanh")
 def _tanh(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     return tanh(reals, args[0])

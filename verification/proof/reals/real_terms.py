@@ -39,8 +39,8 @@ _MOST_ELEMENTS = 1 << 20
 _ELEMENTS_OF_STEP = 256
 """Elements of constants that are added in a step."""
 
-_ODD = frozenset(["Erf", "Sin", "Tan", "Asin", "Atan", "Sinh", "Asinh", "Atanh"])
-_EVEN = frozenset(["Abs", "Cos", "Cosh"])
+_ODD = frozenset(["Erf", "Sin", "Tan", "Asin", "Atan", "Asinh", "Atanh"])
+_EVEN = frozenset(["Abs", "Cos"])
 
 READS_BITS = ("BitCast",)
 """Operators whose result is no function of real numbers."""

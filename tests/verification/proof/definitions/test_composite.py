@@ -105,6 +105,17 @@ def test_what_kernels_compute_otherwise_holds_over_the_reals_only():
     assert assert_open(before, after.replace("Elu (d)", "Elu (x)")).equality is None
 
 
+def test_a_global_pool_is_a_reduction_over_the_reals():
+    text = "g (float[n, 4, 5, 6] x) => (float[n, 4, 1, 1] y) {{ {} }}"
+    for pool, reduction in (("Average", "Mean"), ("Max", "Max")):
+        before = text.format(f"y = Global{pool}Pool (x)")
+        after = text.format(f"y = Reduce{reduction} (x, a)").replace(
+            ") {", ") <int64[2] a = {2, 3}> {"
+        )
+        assert assert_open(before, after).equality == "reals"
+        assert assert_open(before, after.replace("{2, 3}", "{1, 3}")).equality is None
+
+
 def test_gemm_of_transposed_weights():
     text = "g (float[n, 4] x, float[5, 4] w, float[5] b) => (float[n, 5] y) {{ {} }}"
     before = text.format("y = Gemm <transB = 1> (x, w, b)")

@@ -140,6 +140,11 @@ CASES = [
         {"q_num_heads": 3, "kv_num_heads": 3, "is_causal": 1},
         **FINITE,
     ),
+    *(
+        Case(name, 22, (shape,), **FINITE)
+        for name in ("GlobalAveragePool", "GlobalMaxPool")
+        for shape in ((2, 3, 4, 5), (2, 3, 1), (1, 2, 33))
+    ),
     Case("Celu", 12, ((3, 5),), {"alpha": 1.5}, **FINITE),
     Case("Selu", 22, ((3, 5),), **FINITE),
 ]

@@ -101,6 +101,16 @@ FORMS = {
         (CUBE, "y = Tanh (x)", LAST),
         "d = Mul (two, x) p = Sigmoid (d) q = Mul (two, p) y = Sub (q, one)",
     ),
+    "Sinh": (
+        (CUBE, "y = Sinh (x)", LAST),
+        "m = Neg (x) e = Exp (x) f = Exp (m) d = Sub (e, f) y = Div (d, two)",
+        "m = Neg (x) s = Sinh (m) y = Neg (s)",
+    ),
+    "Cosh": (
+        (CUBE, "y = Cosh (x)", LAST),
+        "e = Exp (x) f = Reciprocal (e) d = Add (e, f) y = Div (d, two)",
+        "m = Neg (x) y = Cosh (m)",
+    ),
     "ReduceL2": (
         (ROWS, "y = ReduceL2 <keepdims = 0> (x, axis)", LAST),
         "q = Pow (x, two) t = ReduceSum <keepdims = 0> (q, axis) y = Sqrt (t)",
@@ -130,6 +140,8 @@ MISSES = {
     "Sigmoid": ("Div (e, f)", "Div (f, e)"),
     "Softplus": ("Add (e, one)", "Add (e, two)"),
     "Tanh": ("Sub (q, one)", "Sub (one, q)"),
+    "Sinh": ("Sub (e, f)", "Add (e, f)"),
+    "Cosh": ("Add (e, f)", "Sub (e, f)"),
     "ReduceL2": ("Sqrt (t)", "Identity (t)"),
     "ReduceLogSumExp": ("Add (l, m)", "Add (l, l)"),
     "sums": ("Sum (a, x)", "Sum (a, a, x)"),
