@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .verification import prove, verify
     from .verification.certificate import Certificate
     from .verification.checker.terms import CertificateError
+    from .verification.correspondence import CorrespondenceError
     from .verification.counterexample import Counterexample
     from .verification.mismatch import MismatchError, NotVerifiedError, NotVerifiedWarning
     from .verification.proof.result import Condition, Proof
@@ -54,6 +55,7 @@ __all__ = [
     "Condition",
     "Construct",
     "ConversionError",
+    "CorrespondenceError",
     "Counterexample",
     "EmissionError",
     "Error",
@@ -127,6 +129,7 @@ _HOMES = {
         ".verification": "prove verify",
         ".verification.certificate": "Certificate",
         ".verification.checker.terms": "CertificateError",
+        ".verification.correspondence": "CorrespondenceError",
         ".verification.counterexample": "Counterexample",
         ".verification.mismatch": "MismatchError NotVerifiedError NotVerifiedWarning",
         ".verification.proof.result": "Condition Proof",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,6 +35,10 @@ from .printing import logged
 from .proving import prove
 from .rerun_command import command_again
 from .rewrite_session import Session
+
+if TYPE_CHECKING:
+    from ..ir import ModelFile
+    from ..verification.certificate import Certificate
 
 app = typer.Typer(
     cls=Commands,
@@ -128,8 +132,9 @@ def verify(
     sizes: list[Given] | None = shared.DIM,
     max_input_size: int | None = shared.MAX_INPUT_SIZE,
     max_memory: int | None = shared.MAX_MEMORY,
+    by_position: bool = shared.BY_POSITION,
     counterexample: Path | None = shared.COUNTEREXAMPLE,
-    force: bool = shared.FORCE,
+    force: bool = shared.FORCE_FOLDER,
     as_json: bool = shared.JSON,
     quiet: bool = shared.QUIET,
 ) -> int:
@@ -140,23 +145,23 @@ def verify(
     prove = demanded(prove, certificate)
     from ..driver.specialize import typed_values
     from ..verification import compare
+    from ..verification.correspondence import with_names_of
 
     interrupts.raise_from_now_on()
     require_folder(counterexample, force)
     with report.progress("verifying", quiet=as_json or quiet) as progress:
         original = read_model(before, max_input_size)
-        rewritten = read_model(after, max_input_size)
+        file = read_model(after, max_input_size)
         bound, record = typed_values(original, contents(assignments)), None
         if certificate is not None:
-            from ..verification.certificate import Certificate
-
-            if bound:
+            if bound or by_position:
                 raise typer.BadParameter(
-                    "the certificate holds the values that were set; leave out --set"
+                    "the certificate holds the values that were set, and names; leave out --set"
+                    " and --by-position"
                 )
-            record = Certificate.read(certificate)
-            record.require_models(original, rewritten)
+            record = _certificate(certificate, original, file)
             bound = dict(record.bound)
+        rewritten = with_names_of(original, file) if by_position else file
         options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
         if record is not None and record.proof.equality is not None:
             options = dataclasses.replace(options, equality=record.proof.equality)
@@ -170,8 +175,8 @@ def verify(
     failure = [f"{verdict.status}: {verdict.reason}"] if code else []
     place = None
     if counterexample is not None and verdict.feeds is not None:
-        tolerances = comparison.tolerances()
-        subject = (before, after), original, verdict.feeds, verdict.difference, bound, tolerances
+        more = [*comparison.tolerances(), *(["--by-position"] if by_position else [])]
+        subject = (before, after), original, verdict.feeds, verdict.difference, bound, more
         place = write_counterexample(counterexample, *subject, force=force)
 
     def show() -> None:
@@ -181,6 +186,19 @@ def verify(
         )
 
     return finish(code, show, product=True)
+
+
+def _certificate(path: Path, original: ModelFile, rewritten: ModelFile) -> Certificate:
+    """Read the certificate of two models.
+
+    Raises:
+        CertificateError: it is none, or one of other models.
+    """
+    from ..verification.certificate import Certificate
+
+    record = Certificate.read(path)
+    record.require_models(original, rewritten)
+    return record
 
 
 @_command

@@ -97,6 +97,14 @@ PROVE = verifying(
     " and compared.",
     "--prove/--no-prove",
 )
+BY_POSITION = flag(
+    "Let inputs and outputs correspond by position; by default by name.", "--by-position"
+)
+FORCE_FOLDER = flag(
+    "Write a counterexample also into a folder with other files, and a certificate over another"
+    " file.",
+    "--force",
+)
 COUNTEREXAMPLE = verifying(
     "Write an input on which the outputs differ, minimized, into FOLDER, in the layout of ONNX's"
     " tests, with a README of how to see it.",

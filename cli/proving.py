@@ -56,6 +56,7 @@ def prove(
         metavar="NAME=D,D",
         parser=shape,
     ),
+    by_position: bool = shared.BY_POSITION,
     search: bool = option(
         "Without a proof, run both models on random inputs, and try sizes and values that would"
         " decide it; on by default.",
@@ -64,7 +65,7 @@ def prove(
     ),
     certificate: Path | None = option("Store the proof in FILE.", metavar="FILE"),
     counterexample: Path | None = shared.COUNTEREXAMPLE,
-    force: bool = shared.FORCE,
+    force: bool = shared.FORCE_FOLDER,
     timeout: float | None = option(
         "Limit for loading a model, or running it once, in the search; 10 by default.",
         metavar="SECONDS",
@@ -83,8 +84,10 @@ def prove(
     from ..limits import Limits, governed
     from ..verification import prove as decide
 
-    if certificate is not None and (sizes or shapes):
-        raise typer.BadParameter("a certificate is about every size; leave out --dim and --shape")
+    if certificate is not None and (sizes or shapes or by_position):
+        raise typer.BadParameter(
+            "a certificate is about every size, by name; leave out --dim, --shape and --by-position"
+        )
     interrupts.raise_from_now_on()
     require_folder(counterexample, force)
     with report.progress("proving", quiet=as_json or quiet) as progress:
@@ -98,14 +101,16 @@ def prove(
         settings: dict[str, Any] = {"bound": bound, "equality": equality, "search": search}
         settings |= {"sample_shapes": contents(shapes) or None, "dims": contents(sizes) or None}
         settings |= {} if timeout is None else {"timeout": timeout}
+        settings["by_position"] = by_position
         with governed(Limits.of(None, max_memory, timeout)):
             proof = decide(*models, **settings, on_progress=progress)
     if certificate is not None and proof.proved:
         _write_certificate(certificate, models, proof, bound, read, force=force)
     place = None
     if counterexample is not None and proof.feeds is not None:
-        last_bits = ("--rtol", "0", "--atol", "0") if proof.equality == "reals" else ()
-        subject = (before, after), models[0], proof.feeds, proof.reason, bound, last_bits
+        more = ["--rtol", "0", "--atol", "0"] if proof.equality == "reals" else []
+        more += ["--by-position"] if by_position else []
+        subject = (before, after), models[0], proof.feeds, proof.reason, bound, more
         place = write_counterexample(counterexample, *subject, force=force)
     code = _CODES[proof.status]
     failure = [f"{proof.status}: {proof.reason}"] if code else []

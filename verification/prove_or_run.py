@@ -53,6 +53,7 @@ def prove(
     sample_shapes: SampleShapes | None = None,
     dims: Dims | None = None,
     timeout: float = _SEARCH_TIMEOUT,
+    by_position: bool = False,
     on_progress: OnProgress = silent,
 ) -> Proof:
     """Prove that two models have equal outputs for every input.
@@ -74,6 +75,7 @@ def prove(
             size, the claim is about inputs of these shapes, and so are the random ones.
         dims: the same as sizes of named dimensions: `{"T": 6}`.
         timeout: seconds that each run of the search may take.
+        by_position: let inputs and outputs correspond by position instead of by name.
         on_progress: progress callback: stage, text, number done, total.
 
     Returns:
@@ -87,6 +89,7 @@ def prove(
         SampleShapeError: a shape for samples does not fit its input.
         BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
+        CorrespondenceError: by position, the numbers of inputs or outputs differ.
     """
     from .proof import prove as decide
     from .recomputation import disagreement
@@ -94,6 +97,10 @@ def prove(
     options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
     start = time.perf_counter()
     before, after = read(before), read(after)
+    if by_position:
+        from .correspondence import with_names_of
+
+        after = with_names_of(before, after, base_dir)
     options = with_sample_shapes(before, options, bound or ())
     subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
     subject |= {"equality": equality, "recompute": disagreement}

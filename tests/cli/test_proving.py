@@ -135,3 +135,19 @@ def test_the_same_in_python(folder):
     sl.Counterexample.of("relu.onnx", proof.feeds, proof.reason).write(folder / "ex")
     assert np.argwhere(proof.feeds["x"]).shape == (1, 2)
     assert not sl.verify("relu.onnx", "abs.onnx", prove=False, feeds=folder / "ex")
+
+
+def test_names_that_differ(folder, run):
+    text = "g (float[k, 3] input) => (float[k, 3] output) { output = %s (input) }"
+    for name, operator in (("other", "Relu"), ("wrong", "Abs")):
+        write(folder / f"{name}.onnx", text % operator)
+    assert run("prove", "relu.onnx", "other.onnx").exit_code == 5
+    for command in ("prove", "verify"):
+        assert run(command, "relu.onnx", "other.onnx", "--by-position").exit_code == 0
+        options = ("--by-position", "--counterexample", f"ex_{command}")
+        assert run(command, "relu.onnx", "wrong.onnx", *options).exit_code == 3
+        text = (folder / f"ex_{command}" / "README.md").read_text()
+        again = text.split("```sh\n")[1].split("\n")[0]
+        assert again.endswith("--by-position") and run(*shlex.split(again)[1:]).exit_code == 3
+    options = ("--by-position", "--certificate", "c.json")
+    assert_refused(run("prove", "relu.onnx", "other.onnx", *options), 2, "leave out")
