@@ -9,7 +9,9 @@ from typing import Any
 from ..display import OnProgress
 from ..facts.notions import EQUAL
 from ..ir import BaseDir, ModelSource, to_proto
+from ..reference.signature import Signature
 from .conditions import Sizes, declared_shapes, sufficient
+from .correspondence import with_names_of
 from .proof import Condition, Proof
 from .proof import prove as decide
 from .runs.options import VerifyOptions
@@ -18,6 +20,8 @@ from .runs.verify import run
 
 _WEAKER = {"values": "-0.0 and 0.0 are alike", "reals": "floats are real numbers"}
 """Weaker notions of equality as conditions."""
+
+_BY_POSITION = "inputs and outputs correspond by position"
 
 _MANY_SAMPLES = 16
 """Number of samples for outputs that differ in their last bits only."""
@@ -82,20 +86,38 @@ class Search:
             options, arguments = ("--equality", weaker), {"equality": weaker}
             condition = Condition(_WEAKER[weaker], options, arguments)
             return dataclasses.replace(proof, conditions=(condition,))
-        if proof.first is None or proof.conditions:  # not comparable, or decided by a size of 0
+        if proof.first is None:
+            return self._by_position(proof)
+        if proof.conditions:  # all but a size of 0 is decided
             return proof
         self.on_progress("proving", "conditions", 0, 0)
         protos = to_proto(self.before), to_proto(self.after)
         sizes = self._sizes
 
         def attempt(values: dict[str, Any], more: Sizes) -> Proof:
-            subject: dict[str, Any] = {"base_dir": self.base_dir, "loaded": True, "brief": True}
             both = {name: _merged(sizes.get(name), dims) for name, dims in more.items()}
             bound = {**self.bound, **values}
-            return decide(self.before, self.after, bound=bound, sizes={**sizes, **both}, **subject)
+            return self._decide(self.after, bound=bound, sizes={**sizes, **both})
 
         conditions = sufficient(*protos, attempt, self.bound, sizes)
         return dataclasses.replace(proof, conditions=conditions)
+
+    def _by_position(self, proof: Proof) -> Proof:
+        """Add the condition that inputs and outputs correspond by position, if that decides it."""
+        signatures = [Signature.of(to_proto(model)) for model in (self.before, self.after)]
+        names = [(list(one.inputs), one.outputs) for one in signatures]
+        if names[0] == names[1] or [*map(len, names[0])] != [*map(len, names[1])]:
+            return proof
+        renamed = with_names_of(self.before, self.after, self.base_dir)
+        if not self._decide(renamed, bound=self.bound, sizes=self._sizes).proved:
+            return proof
+        condition = Condition(_BY_POSITION, ("--by-position",), {"by_position": True})
+        return dataclasses.replace(proof, conditions=(condition,))
+
+    def _decide(self, after: ModelSource, **subject: Any) -> Proof:
+        """Proof that gives up soon."""
+        subject |= {"base_dir": self.base_dir, "loaded": True, "brief": True}
+        return decide(self.before, after, **subject)
 
     @property
     def _sizes(self) -> Sizes:

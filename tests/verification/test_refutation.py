@@ -51,8 +51,19 @@ def test_without_a_search_nothing_runs(monkeypatch):
 
 
 def test_a_difference_in_the_signature_needs_no_input():
-    proof = prove(HEAD + CLAMP, "g (float[n, 3] z) => (float[n, 3] y) { y = Relu (z) }")
+    after = "g (float[n, 3] z) => (float[n, 3] y, float[n, 3] w) { y = Abs (z) w = Neg (z) }"
+    proof = prove(HEAD + CLAMP, after)
     assert proof.status == "open" and proof.feeds is None and not proof.conditions
+
+
+@pytest.mark.parametrize(("operator", "decided"), [("Relu", True), ("Abs", False)])
+def test_names_that_differ_are_tried_by_position(operator, decided):
+    after = f"g (float[n, 3] in) => (float[n, 3] out) {{ out = {operator} (in) }}"
+    proof = prove(HEAD + CLAMP, after)
+    assert proof.status == "open" and "the signatures differ" in proof.reason
+    assert [c.options for c in proof.conditions] == [("--by-position",)] * decided
+    for condition in proof.conditions:
+        assert prove(HEAD + CLAMP, after, **condition.arguments).proved
 
 
 @pytest.mark.parametrize("sizes", [{"dims": {"n": 2}}, {"sample_shapes": {"x": (2, 3)}}])
