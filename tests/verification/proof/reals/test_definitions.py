@@ -104,7 +104,7 @@ FORMS = {
     "Sinh": (
         (CUBE, "y = Sinh (x)", LAST),
         "m = Neg (x) e = Exp (x) f = Exp (m) d = Sub (e, f) y = Div (d, two)",
-        "m = Neg (x) s = Sinh (m) y = Neg (s)",
+        "m = Neg (x) k = Sinh (m) y = Neg (k)",
     ),
     "Cosh": (
         (CUBE, "y = Cosh (x)", LAST),
