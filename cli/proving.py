@@ -80,6 +80,7 @@ def prove(
 
     Otherwise show what differs, and conditions under which there is a proof.
     """
+    from ..display import Line
     from ..driver.specialize import typed_values
     from ..limits import Limits, governed
     from ..verification import prove as decide
@@ -119,6 +120,8 @@ def prove(
     def show() -> None:
         blocks = [*proof.blocks(lambda condition: again(condition.options))]
         blocks += folder_blocks(counterexample, place, proof.proved)
+        if counterexample is None and proof.feeds is not None:
+            blocks.append(Line("--counterexample FOLDER writes this input as files", "note"))
         fields = with_folder(proof.to_dict(), place)
         report.show_result(lambda: fields, blocks, as_json, code, failure)
 

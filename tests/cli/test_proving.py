@@ -49,6 +49,8 @@ def test_an_answer_has_an_exit_code(folder, run, before, after, code, first):
     result = run("prove", f"{before}.onnx", f"{after}.onnx")
     assert result.exit_code == code, result.output
     assert result.stdout.startswith(first) and not result.stderr
+    hint = "--counterexample FOLDER writes this input as files"
+    assert (hint in result.stdout.splitlines()) == ("on x = " in result.stdout)
     document = json.loads(run("prove", f"{before}.onnx", f"{after}.onnx", "--json").stdout)
     assert document["exit"] == code
     assert document["status"] == first.partition(":")[0]

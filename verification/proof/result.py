@@ -82,7 +82,9 @@ class Proof:
 
     def _input(self) -> list[str]:
         """The input on which the outputs differ, a line for each value."""
-        return [f"on {name} = {text_of(value)}" for name, value in (self.feeds or {}).items()]
+        lines = [f"on {name} = {text_of(value)}" for name, value in (self.feeds or {}).items()]
+        more = len(lines) - _INPUTS
+        return lines if more <= 0 else [*lines[:_INPUTS], f"and {more} more inputs"]
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as JSON types; the values of the input as text."""
@@ -126,6 +128,9 @@ class Proof:
         lines += [f"  proved if {condition.text}" for condition in self.conditions]
         return "\n".join(lines)
 
+
+_INPUTS = 8
+"""Limit of inputs that are shown."""
 
 _NAMED = 3
 """Limit of operators that an assumption names."""

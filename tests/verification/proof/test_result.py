@@ -83,3 +83,10 @@ def test_what_it_tells_is_the_same_in_a_notebook():
     ]
     assert "needed: a rule" in found._repr_html_()
     assert as_text(Proof("proved", "").blocks()) == str(Proof("proved", ""))
+
+
+def test_of_many_inputs_some_are_shown():
+    proof = Proof("refuted", "y", feeds={f"x{k}": np.zeros(1) for k in range(11)})
+    lines = str(proof).splitlines()
+    assert lines[1] == "  on x0 = float64[1] [0.0]"
+    assert lines[-1] == "  and 3 more inputs" and len(lines) == 10
