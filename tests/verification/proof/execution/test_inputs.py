@@ -1,6 +1,11 @@
 """Inputs of both models: one term for each name, and the same defaults."""
 
+import numpy as np
 import pytest
+import straightline as sl
+from depth import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from proofs import assert_open, assert_proved, model
 from straightline.reference.signature import type_text
 from straightline.verification.proof import prove
@@ -116,3 +121,41 @@ def test_sizes_that_contradict_a_declaration_prove_nothing():
     both = "g (float[n] x, float[n] w) => (float[n] y) { y = Add (x, w) }"
     assert not sized({"x": [5], "w": [4]}, both, both).proved
     assert not sized({"x": [5, 5]}, both, both).proved
+
+
+UNARY = st.sampled_from(["Neg", "Exp", "Relu", "Abs", "Identity"])
+NODES = {
+    "loop": """s = Shape <start = 0, end = 1> (x) k = Squeeze (s) trips = Add (k, c)
+        y = Loop <body = b (int64 i, bool d, float[n, m] v) => (bool e, float[n, m] w) {
+            e = Identity (d) w = %s (v) }> (trips, t, x)""",
+    "size": "s = Size (x) k = Add (s, c) f = Cast <to = 1> (k) z = %s (x) y = Mul (z, f)",
+    "reshape": "s = Shape (x) r = Reshape (x, two) q = %s (r) y = Reshape (q, s)",
+    "slice": "e = Unsqueeze (c, zero) p = Slice (x, zero, e, zero) y = %s (p)",
+    "gather": "g = Gather (x, c) y = %s (g)",
+}
+CONSTANTS = "int64 c = {%d}, bool t = {1}, int64[2] two = {%d, -1}, int64[1] zero = {0}"
+TEXTS = st.builds(
+    lambda kind, op, c, rows: (
+        f"g (float[n, m] x) => (float[] y) <{CONSTANTS % (c, rows)}> {{ {NODES[kind] % op} }}"
+    ),
+    *(st.sampled_from(sorted(NODES)), UNARY, st.integers(-3, 5), st.integers(1, 3)),
+)
+SIZES = st.sampled_from([None, 1, 2, 3, 4])
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(TEXTS, TEXTS, st.booleans(), st.tuples(SIZES, SIZES))
+def test_what_is_proved_of_some_sizes_holds_for_them(one, other, same_nodes, sizes):
+    if same_nodes:  # only constants differ, so that more is proved
+        other = other.partition("> {")[0] + "> {" + one.partition("> {")[2]
+    before, after = model(one), model(other)
+    if not prove(before, after, sizes={"x": sizes}).proved:
+        return
+    for open_size in (1, 2, 5):
+        shape = [open_size if size is None else size for size in sizes]
+        feeds = {"x": np.random.default_rng(0).normal(size=shape).astype(np.float32)}
+        try:
+            expected = sl.reference.run(before, feeds)
+        except sl.EvaluationError:
+            continue
+        np.testing.assert_array_equal(sl.reference.run(after, feeds)[0], expected[0])
