@@ -80,7 +80,7 @@ _FAULTS = {
     IS_SIZE: "a length may be negative",
     IS_PART: "a length may exceed the size of the axis",
     HAS_RANK: "an operand may have a rank that the operator does not accept",
-    AS_DECLARED: "an output may have other sizes than it declares",
+    AS_DECLARED: "a value may have other sizes than it declares",
 }
 """Reasons of failure for demands that are no operators."""
 

@@ -142,7 +142,7 @@ def test_what_a_body_gives_is_what_it_declares():
     fine = SCAN % ("float[2]", "float[2]", "")
     wrong = SCAN % ("float[2]", "float[3]", "")
     assert_proved(fine, SCAN % ("float[2]", "float[k]", ""))
-    assert_open(fine, wrong, "an output may have other sizes than it declares")
+    assert_open(fine, wrong, "a value may have other sizes than it declares")
     assert_proved(wrong, fine)
 
 
@@ -358,3 +358,16 @@ def test_twins_among_many_nodes_of_one_operator():
     before, after = (text % "".join([b0, "r0 = Reshape (b0, q) ", *others]) for b0 in firsts)
     assert_proved(before, after, 24)
     assert_open(text % "r19 = Flatten <axis = 2> (x)", after, "", 24)
+
+
+def test_sizes_that_a_body_declares_of_its_inputs_and_outputs():
+    """A runtime makes room for values by what a body declares, also where the size is open."""
+    text = """g (float[n, 3] x) => (float[n, 3] y) <int64 four = {4}, bool yes = {1}> {
+        y = Loop (four, yes, x) <body = b (int64 i, bool c, float[%s] a) =>
+            (bool d, float[%s] e) { d = Identity (c) e = Sin (a) }> }"""
+    for sizes in (("n, 3", "n, 3"), ("?, 3", "?, ?")):
+        assert_proved(text % ("n, 3", "n, 3"), text % sizes)
+    for sizes in (("1, 3", "n, 3"), ("n, 3", "1, 3"), ("2, 3", "2, 3")):
+        assert_open(text % ("n, 3", "n, 3"), text % sizes, "other sizes than it declares")
+        assert_proved(text % sizes, text % sizes)
+        assert_proved(text % sizes, text % ("n, 3", "n, 3"))

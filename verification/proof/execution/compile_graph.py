@@ -107,6 +107,7 @@ class Program:
         captures: slots of captured values, in the frame around it and in its own.
         size: number of slots of a frame.
         declared: sizes that a body declares for its outputs, by output.
+        declared_inputs: those of its inputs that its node feeds, by input.
         elem_types: element types that a graph declares for its values, by slot, with the name.
         imports: its opsets.
         proto: the graph or function.
@@ -124,6 +125,7 @@ class Program:
     outputs: list[int] = dataclasses.field(default_factory=list)
     captures: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     declared: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
+    declared_inputs: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     elem_types: list[tuple[int, int, str]] = dataclasses.field(default_factory=list)
     size: int = 1
 
@@ -217,6 +219,9 @@ class Compiler:
         if around is not None:
             shapes = [dims_of(info.type.tensor_type) for info in graph.output]
             program.declared = {k: dims for k, dims in enumerate(shapes) if dims is not None}
+            fed = [info for info in graph.input if info.name not in unfed]
+            shapes = [dims_of(info.type.tensor_type) for info in fed]
+            program.declared_inputs = {k: dims for k, dims in enumerate(shapes) if dims is not None}
         return program
 
     def _nodes(self, nodes: Iterable[onnx.NodeProto], scope: _Scope, depth: int) -> None:

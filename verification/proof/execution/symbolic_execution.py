@@ -117,6 +117,8 @@ class Execution:
             frame = fixed.copy()
             for place, value in zip(program.inputs, inputs, strict=True):
                 frame[place] = value
+            for k, dims in program.declared_inputs.items():
+                self._demand_sizes(program, inputs[k], dims)
             results = self._run(program, frame)
             for place, elem_type, name in program.elem_types:
                 value = frame[place]
@@ -125,15 +127,18 @@ class Execution:
             if around is not None and any(result is None for result in results):
                 raise OpenError(f"body {program.proto.name!r} has an absent output")
             for k, dims in program.declared.items():
-                result = results[k]
-                if result is not None and _contradicts(dims, result.fact.shape):
-                    head = self.terms.heads.own(AS_DECLARED, tuple(dims))
-                    body = onnx.NodeProto(op_type="Body", name=program.proto.name)
-                    obligation = Obligation(head, (result,), 1, self.guards, body, path=self.path)
-                    self.log.append(obligation)
+                self._demand_sizes(program, results[k], dims)
             return results
 
         return call
+
+    def _demand_sizes(self, program: Program, value: Value, dims: Sequence[Dim]) -> None:
+        """Demand the sizes that a body declares, with which runtimes make room for its values."""
+        if value is None or _is_certain(dims, value.fact.shape):
+            return
+        head = self.terms.heads.own(AS_DECLARED, tuple(dims))
+        body = onnx.NodeProto(op_type="Body", name=program.proto.name)
+        self.log.append(Obligation(head, (value,), 1, self.guards, body, path=self.path))
 
     def constant(self, message: onnx.TensorProto | onnx.SparseTensorProto) -> Term:
         """Term of an initializer."""
@@ -297,13 +302,13 @@ def is_function(head: Head) -> bool:
     return not (head.unknown or head.draws)
 
 
-def _contradicts(dims: Sequence[Dim], shape: Shape | None) -> bool:
-    """Test whether a tensor certainly has other sizes than declared."""
+def _is_certain(dims: Sequence[Dim], shape: Shape | None) -> bool:
+    """Test whether a tensor certainly has the sizes that are declared."""
     if shape is None:
-        return False
+        return not any(isinstance(declared, int) for declared in dims)
     pairs = zip(dims, shape, strict=False)
-    return len(dims) != len(shape) or any(
-        isinstance(declared, int) and dim.equals(declared) is False for declared, dim in pairs
+    return len(dims) == len(shape) and all(
+        dim == declared for declared, dim in pairs if isinstance(declared, int)
     )
 
 
