@@ -172,15 +172,17 @@ class Search:
         order, stack = [], [term]
         while stack:
             at = stack.pop()
-            if at == ABSENT or at in visited or len(visited) > _MOST:
+            root = self.terms.find(at)
+            if root in visited or len(visited) > _MOST:
                 continue
-            visited.add(at)
+            visited.add(root)
             order.append(at)
-            for member in self.terms.members(at):
-                stack += [arg for arg in self.terms.nodes[member].args if self._is_small(arg)]
+            below = {arg for n in self.terms.members(at) for arg in self.terms.nodes[n].args}
+            stack += [arg for arg in sorted(below) if self._is_small(arg)]
         for at in reversed(order):
             for member in [at] if own and at == term else self.terms.members(at):
-                self._apply(member)
+                if self.terms.nodes[member].args:
+                    self._apply(member)
 
     def _is_small(self, term: int) -> bool:
         return term != ABSENT and self.terms.fact(term).elem_type in _WHOLE
