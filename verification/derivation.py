@@ -88,7 +88,7 @@ class Search:
     @property
     def reason(self) -> str:
         """Reason why there is no derivation."""
-        if self.stuck is not None:
+        if self.stuck is not None and self.replay.unequal_outputs():
             one, other = (self.terms.nodes[term].head.name for term in self.stuck)
             return f"the checker has no rule by which {one} and {other} are equal"
         for application in self.replay.undefined():
@@ -135,11 +135,17 @@ class Search:
                 visited.discard(key)
                 stack.append(pair)
             else:
-                self.stuck = self.stuck or pair
+                self._remember(pair)
         for a, b in reversed(passed):
             if self.terms.find(a) != self.terms.find(b):
                 self._simplify(a)
                 self._simplify(b)
+
+    def _remember(self, pair: tuple[int, int]) -> None:
+        """Keep the first pair that no rule makes equal; one of operators tells more."""
+        kept = self.stuck and [self.terms.nodes[term].args for term in self.stuck]
+        if not kept or not any(kept):
+            self.stuck = pair
 
     def _operands(self, a: int, b: int) -> list[tuple[int, int]]:
         """Pairs of operands that make two terms equal if they are."""

@@ -20,11 +20,12 @@ _CHANGED = {
     *(("Attention", 24), ("AveragePool", 19), ("AveragePool", 22), ("BatchNormalization", 9)),
     *(("BatchNormalization", 14), ("ConvTranspose", 11), ("Gather", 11), ("LpPool", 18)),
     *(("GroupNormalization", 21), ("LpPool", 22), ("MaxPool", 22), ("OneHot", 11)),
-    *(("Resize", 11), ("RoiAlign", 16), ("Split", 18)),
+    *(("Dropout", 10), ("Resize", 11), ("RoiAlign", 16), ("Split", 18)),
 }
 """Versions that mean something else although their schemas extend the one before: windows that
 start in the padding (pooling), negative indices (Gather, OneHot), scales by channel
-(GroupNormalization), positions of pixels (Resize, RoiAlign), lengths of parts (Split)."""
+(GroupNormalization), positions of pixels (Resize, RoiAlign), lengths of parts (Split), the type of
+a mask (Dropout)."""
 _FIRST = 7
 """First opset whose operators broadcast without attributes, some without a new version."""
 _NEGATIVE_AXES = 11

@@ -59,7 +59,7 @@ class Replay:
         kind = RULES[rule].kind
         if kind == "safe":
             self._safe.append(term)
-        else:
+        if kind in ("spelling", "weaker"):
             self._weaker.append((term, derived))
         if kind == "spelling":
             self._weaker.append((derived, term))

@@ -1,7 +1,8 @@
 """Rules of the checker: each derives from one term another one that is equal to it.
 
 A rule is "safe" if its conditions exclude that the node fails, a "spelling" if both nodes fail on
-the same operands, and "weaker" if the derived node fails only where the other one does.
+the same operands, "weaker" if the derived node fails only where the other one does, and a "value"
+if it says nothing about failures: where a node fails, any value is as good as another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .folding import fold, is_exact
 from .meaning import head_of
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 
-Kind = Literal["safe", "spelling", "weaker"]
+Kind = Literal["safe", "spelling", "weaker", "value"]
 Derivation = Callable[[Terms, Node, Fact], "int | None"]
 """Function of a term and its fact; None if the rule does not apply."""
 
@@ -103,7 +104,8 @@ def attributes_as_inputs(terms: Terms, node: Node, fact: Fact) -> int | None:
     head, (since, names) = node.head, _MOVED[node.head.name]
     if head.name == "Split" and len(node.args) == 1 and head.attribute("split") is None:
         since = 13
-    if head.version >= since or (head.name != "Split" and len(node.args) != 1):
+    back = head.version < 11 and min(head.integers("axes") or [0]) < 0  # not before opset 11
+    if head.version >= since or back or (head.name != "Split" and len(node.args) != 1):
         return None
     numbers = [_listed(terms, head.integers(name)) or (ABSENT,) for name in names]
     attributes = head.changed(**dict.fromkeys(names)).attributes
@@ -142,11 +144,8 @@ def softmax(terms: Terms, node: Node, fact: Fact) -> int | None:
     head, shape, axis = node.head, terms.fact(node.args[0]).shape, node.head.integer("axis")
     inside = shape is not None and -len(shape) <= axis < len(shape)
     ends = axis == -1 or (shape and inside and {*shape[axis % len(shape) + 1 :]} <= {1})
-    return (
-        terms.add(head._replace(version=13), node.args, fact)
-        if ends and head.version < 13
-        else None
-    )
+    old = head.version == 11  # with an axis that its opset takes
+    return terms.add(head._replace(version=13), node.args, fact) if ends and old else None
 
 
 @_rule(
@@ -250,7 +249,20 @@ def known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule("view", "Reshape", "Squeeze", "Unsqueeze", "Flatten", kind="safe")
 def view(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take an operator that keeps the elements as its operand in another shape."""
+    """Take an operator that keeps the elements as its operand in another shape. A Reshape that
+    computes a size fails if another one is 0."""
+    if node.head.name == "Reshape":
+        numbers, shape = terms.numbers(node.args[1]), fact.shape or ()
+        sizes = [-1] * len(shape) if numbers is None else numbers
+        others = [dim for dim, n in zip(shape, sizes, strict=True) if n != -1 or numbers is None]
+        if -1 in sizes and not all(isinstance(dim, int) and dim > 0 for dim in others):
+            return None
+    return view_where_defined(terms, node, fact)
+
+
+@_rule("view-where-defined", "Reshape", kind="value")
+def view_where_defined(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a Reshape that may fail as its operand in another shape."""
     x = terms.fact(node.args[0])
     if fact.shape is None or x.shape is None or not fact.elem_type or node.head.version < 5:
         return None

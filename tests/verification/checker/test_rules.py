@@ -59,6 +59,11 @@ PAIRS = {
         "<int64[1] a = {1}> { y = Squeeze (x, a) }",
         "<int64[2] a = {0, 3}> { y = Reshape (x, a) }",
     ),
+    "view-where-defined": (
+        "float[n, 3] x",
+        "<int64[2] a = {0, -1}> { i = Reshape (x, a) y = Abs (i) }",
+        "<int64[2] a = {0, -1}> { i = Reshape (x, a) y = Abs (x) }",
+    ),
     "view-in-own-shape": (
         "float[2, 3] x",
         "<int64[2] a = {2, 3}> { i = Reshape (x, a) y = Abs (i) }",
@@ -214,3 +219,14 @@ def test_near_misses(case):
 def test_near_misses_of_two_opsets(case):
     inputs, (before, one), (after, other) = MISSES_OF_TWO_OPSETS[case]
     assert_none(*models(inputs, before, after, (one, other)))
+
+
+def test_a_reshape_that_fails_on_an_empty_tensor_needs_a_twin():
+    """Of the sizes 0, -1 the second is unknown for n = 0; that of a known size is not."""
+    sure, unsure = (
+        "<int64[2] a = {0, N}> { y = Reshape (x, a) }".replace("N", n) for n in ("3", "-1")
+    )
+    assert_none(*models("float[n, 3] x", sure, unsure), "'Reshape' cannot fail")
+    for inputs, before, after in (("n", unsure, sure), ("2", sure, unsure)):
+        pair = models(f"float[{inputs}, 3] x", before, after)
+        assert check(certificate(*pair), *pair).steps == 2
