@@ -143,8 +143,8 @@ class Search:
 
     def _remember(self, pair: tuple[int, int]) -> None:
         """Keep the first pair that no rule makes equal; one of operators tells more."""
-        kept = self.stuck and [self.terms.nodes[term].args for term in self.stuck]
-        if not kept or not any(kept):
+        operands = [self.terms.nodes[term].args for term in self.stuck or ()]
+        if not any(operands):
             self.stuck = pair
 
     def _operands(self, a: int, b: int) -> list[tuple[int, int]]:

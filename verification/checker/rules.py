@@ -253,6 +253,8 @@ def view(terms: Terms, node: Node, fact: Fact) -> int | None:
     computes a size fails if another one is 0."""
     if node.head.name == "Reshape":
         numbers, shape = terms.numbers(node.args[1]), fact.shape or ()
+        if numbers is not None and len(numbers) != len(shape):
+            return None
         sizes = [-1] * len(shape) if numbers is None else numbers
         others = [dim for dim, n in zip(shape, sizes, strict=True) if n != -1 or numbers is None]
         if -1 in sizes and not all(isinstance(dim, int) and dim > 0 for dim in others):

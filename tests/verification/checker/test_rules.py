@@ -230,3 +230,12 @@ def test_a_reshape_that_fails_on_an_empty_tensor_needs_a_twin():
     for inputs, before, after in (("n", unsure, sure), ("2", sure, unsure)):
         pair = models(f"float[{inputs}, 3] x", before, after)
         assert check(certificate(*pair), *pair).steps == 2
+
+
+def test_a_reshape_of_unknown_shape_stays():
+    text = "g (float[n] x, int64[k] s) => (y) { y = Reshape (x, %s) }"
+    assert_none(of_text(text % "s", 18), of_text(text % "t", 18))
+    inner = """g (float[n] x, int64 t) => (y) <int64[1] s = {-1}> { y = Loop (t, , x) <body = b
+        (int64 i, bool c, float[n] a) => (bool d, float[n] e) {
+            d = Identity (c) f = Reshape (a, s) e = %s (f) }> }"""
+    assert_none(of_text(inner % "Abs", 18), of_text(inner % "Neg", 18))
