@@ -164,6 +164,8 @@ class Definedness:
             return
         if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
             return
+        if self._reads_row_by_row(obligation, around):
+            return
         if self._fits(obligation, around) or self._picks(obligation, around):
             return
         if self._reaches_as_far(obligation):
@@ -321,6 +323,40 @@ class Definedness:
                     self.positive |= positive | first
                     return True
         return False
+
+    def _reads_row_by_row(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Test whether a loop of the original reads at each index of a Gather.
+
+        The tensor may be empty along other axes, so that its rows show nothing.
+        """
+        if obligation.head.name != "Gather":
+            return False
+        x, indices = obligation.args
+        shape = None if indices is None else indices.fact.shape
+        for guard in self._loops_of_before() if shape is not None and len(shape) == 1 else ():
+            if indices is None or not shape or shape[0] != guard.trips or guard.key in around:
+                continue
+            symbol = Dimension.symbol(str(guard.key))
+            row = self.comparison.pushdown.of(indices, 0, symbol, ONE)
+            index = self.terms.view(row, ())
+            first = self._assumptions_of((guard,), around, ())
+            for demand in self._reads_of(obligation.head, x):
+                if first is None or not self.comparison.holds(demand[1][1], index):
+                    continue
+                positive = self._assumptions(demand, around | {guard.key})
+                if positive is not None:
+                    self.positive |= positive | first
+                    return True
+        return False
+
+    def _reads_of(self, head: Head, x: Term | None) -> list[tuple[Head, tuple[Term, Term]]]:
+        """Demands of the original that read one element along an axis of a tensor."""
+        reads: list[tuple[Head, tuple[Term, Term]]] = []
+        for other, args in self._premises:
+            index = args[1] if other is head and x is not None and args[0] is x else None
+            if x is not None and index is not None and index.fact.shape == ():
+                reads.append((other, (x, index)))
+        return reads[:_MOST_TWINS]
 
     def _loops_of_before(self) -> list[Guard]:
         """Loops of the original that a trip count ends."""

@@ -371,3 +371,29 @@ def test_sizes_that_a_body_declares_of_its_inputs_and_outputs():
         assert_open(text % ("n, 3", "n, 3"), text % sizes, "other sizes than it declares")
         assert_proved(text % sizes, text % sizes)
         assert_proved(text % sizes, text % ("n, 3", "n, 3"))
+
+
+READ_IN_A_LOOP = """g (float[{}, 2] x, int64 n) => (float[a, b] y)
+    <int64 one = {{1}}, int64 zero = {{0}}, bool yes = {{1}}> {{
+    last = Sub (n, one)
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float[2] e) {{
+        d = Identity (c) p = Sub (last, i) e = Gather (x, {}) }}> }}"""
+READ_AT_ONCE = """g (float[{}, 2] x, int64 n) => (float[a, b] y)
+    <int64 one = {{1}}, int64 zero = {{0}}> {{
+    numbers = Range (zero, n, one) last = Sub (n, one) back = Sub (last, numbers)
+    far = Add (numbers, one) y = Gather (x, {}) }}"""
+
+
+@pytest.mark.parametrize("size", ["k", "3"])
+def test_indices_that_a_loop_reads_one_by_one(size):
+    """Forward and back to front, and where the tensor has no column."""
+    for index, indices in (("i", "numbers"), ("p", "back")):
+        before, after = READ_IN_A_LOOP.format(size, index), READ_AT_ONCE.format(size, indices)
+        assert_proved(before, after)
+        none = [text.replace(", 2]", ", 0]").replace("[2]", "[0]") for text in (before, after)]
+        assert_proved(*none)
+        for other in {"numbers", "back", "far"} - {indices}:
+            wrong = READ_AT_ONCE.format(size, other)
+            assert_open(before, wrong)
+            if other == "far":
+                assert_open(none[0], wrong.replace(", 2]", ", 0]"), "may fail")

@@ -286,7 +286,7 @@ def test_a_sequence_that_may_be_empty_stays_open():
     assert status(layer.equations(), layer.operator()) != "proved"
 
 
-@pytest.mark.parametrize("seed", [4, 8, 10, 12, 13])
+@pytest.mark.parametrize("seed", [1, 4, 7, 8, 10, 12, 13])
 def test_loops_in_the_spellings_of_exporters_are_the_operators_that_they_become(seed):
     """Vectors and batches that may be empty, products of joined operands, scaled weights."""
     before = Spelling(seed).model
