@@ -42,11 +42,26 @@ Condition = Callable[["Terms", "Bindings"], bool]
 
 
 class Rewrite(NamedTuple):
-    """Rewrite rule."""
+    """Rewrite rule.
+
+    Attributes:
+        before: the pattern.
+        after: what it becomes.
+        condition: condition of the terms that its names stand for.
+        inside: operators of its operands, without which it does not match.
+    """
 
     before: ast.Call
     after: ast.expr
     condition: Condition
+    inside: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, before: str, after: str, condition: Condition) -> Rewrite:
+        """Rule from the text of its patterns."""
+        whole = pattern(before)
+        inside = {ast.unparse(arg.func) for arg in whole.args if isinstance(arg, ast.Call)}
+        return cls(whole, pattern(after), condition, frozenset(inside))
 
 
 def pattern(text: str) -> Any:
@@ -259,7 +274,7 @@ LATE_REWRITES: dict[str, list[Rewrite]] = {}
 
 for _rules, _rows in ((REWRITES, _TABLE), (LATE_REWRITES, _LATE_TABLE)):
     for _before, _after, _condition in _rows:
-        _rule = Rewrite(pattern(_before), pattern(_after), _condition)
+        _rule = Rewrite.of(_before, _after, _condition)
         _rules.setdefault(_before.partition("(")[0], []).append(_rule)
 REWRITES["choose"] = REWRITES["Where"]
 
@@ -286,7 +301,11 @@ def simplest(terms: Terms, head: Head, args: Args) -> Term | None:
 
 
 def _apply(terms: Terms, rules: Sequence[Rewrite], head: Head, args: Args) -> Term | None:
+    names = {arg.head.name for arg in args if arg is not None}
+    names |= {_ALSO[name] for name in names if name in _ALSO}
     for rewrite in rules:
+        if not rewrite.inside <= names:
+            continue
         for bound in matches(rewrite.before, head, args):
             if rewrite.condition(terms, bound) and _keeps_shape(rewrite.after, bound):
                 return build(terms, rewrite.after, bound)
@@ -324,6 +343,7 @@ def _matches_operand(inner: ast.expr, term: Term | None, bound: Bindings) -> lis
     return matches(inner, term.head, term.args, bound)
 
 
+@functools.cache
 def _attributes(expression: ast.Call) -> dict[str, int]:
     return {str(word.arg): ast.literal_eval(word.value) for word in expression.keywords}
 
