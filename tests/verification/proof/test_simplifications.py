@@ -28,14 +28,17 @@ y = Sub (x, float{0.0}) => y = Identity (x)
 float[] x | float[3] x | float[n, m] x
 y = Add (x, float{-0.0}) => y = Identity (x)
 
-int64[n] x | int64[2, 3] x
+int64[] x | int64[n] x | int64[2, 3] x
 y = Add (x, int64{0}) => y = Identity (x)
 
-int64[n] x | int64[2, 3] x
+int64[] x | int64[n] x | int64[2, 3] x
 y = Sub (x, int64{0}) => y = Identity (x)
 
-int64[n] x | int64[2, 3] x
+int64[] x | int64[n] x | int64[2, 3] x
 y = Mul (x, int64{1}) => y = Identity (x)
+
+int64[] x | int64[n] x | int64[2, 3] x
+y = Div (x, int64{1}) => y = Identity (x)
 
 bool[] x | bool[n] x | bool[2, 3] x
 y = And (x, bool{1}) => y = Identity (x)
@@ -132,6 +135,9 @@ y = BitwiseOr (x, x) => y = Identity (x)
 int64[n] x | int64[2, 3] x
 y = Sub (x, x) => h = Shape (x) y = ConstantOfShape <value = int64[1] {0}> (h)
 
+bool[n] x
+y = Xor (x, x) => h = Shape (x) y = ConstantOfShape <value = bool[1] {0}> (h)
+
 float[n] x | float[] x
 a = Clip (x, float{0.0}, float{6}) y = Clip (a, float{0.0}, float{6})
 => y = Clip (x, float{0.0}, float{6})
@@ -142,7 +148,7 @@ y = Clip (x) => y = Identity (x)
 bool[n] x, bool[n] z
 a = Or (x, z) b = And (x, a) y = And (b, z) => y = And (x, z)
 
-bool[n] x, bool[n] z
+bool[n] x, bool[n] z | bool[] x, bool[] z
 a = And (x, z) y = Not (a) => a = Not (x) b = Not (z) y = Or (a, b)
 
 float[] x, float[] z | float[3] x, float[3] z | float[n, m] x, float[m] z
@@ -171,6 +177,12 @@ a = Neg (x) y = Div (a, z) => a = Div (x, z) y = Neg (a)
 
 float[n] x, float[n] z | float[] x, float[] z
 a = Neg (x) y = Mul (a, z) => a = Mul (x, z) y = Neg (a)
+
+float[] x | float[3] x | float[n, m] x
+y = Div (x, float{2}) => y = Mul (x, float{0.5})
+
+float[n, 2] x
+y = Div (x, float[2]{8, 0.25}) => y = Mul (x, float[2]{0.125, 4})
 
 float[] x | float[3] x | float[n, m] x
 y = Add (x, x) => y = Mul (x, float{2})
@@ -274,12 +286,12 @@ float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 a = Transpose <perm = [0, 2, 1]> (x) y = Softmax <axis = 2> (a)
 => b = Softmax <axis = 1> (x) y = Transpose <perm = [0, 2, 1]> (b)
 
-float[2, 3, 4] x, float[2, 5, 4] z
+float[n, 4, m] x, float[n, k, m] z | float[2, 3, 4] x, float[2, 5, 4] z
 a = Transpose <perm = [0, 2, 1]> (x) b = Transpose <perm = [0, 2, 1]> (z) y = Concat <axis = 2>
 (a, b)
 => c = Concat <axis = 1> (x, z) y = Transpose <perm = [0, 2, 1]> (c)
 
-float[n, 4, m] x | float[2, 3, 4] x
+float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 a = Transpose <perm = [0, 2, 1]> (x) y = Slice (a, int64[1]{1}, int64[1]{3}, int64[1]{2})
 => b = Slice (x, int64[1]{1}, int64[1]{3}, int64[1]{1}) y = Transpose <perm = [0, 2, 1]> (b)
 
@@ -295,6 +307,9 @@ float[n, 4, m] x
 a = Transpose <perm = [0, 2, 1]> (x) b, d = Split <axis = 2, num_outputs = 2> (a) y = Add (b, d)
 => b, d = Split <axis = 1, num_outputs = 2> (x) e = Add (b, d) y = Transpose <perm = [0, 2, 1]>
    (e)
+
+float[n, m] x, float[k, m] z, float[k] w
+a = Transpose <perm = [1, 0]> (z) y = Gemm (x, a, w) => y = Gemm <transB = 1> (x, z, w)
 
 float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 a = Transpose <perm = [0, 2, 1]> (x) y = ArgMax <axis = 2, keepdims = 0> (a)
@@ -377,12 +392,20 @@ float[2, 3, 4] x
 a = Reshape (x, int64[2]{0, -1}) y = Reshape (a, int64[1]{-1}) => y = Reshape (x, int64[1]{-1})
 
 float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
+a = ReduceMax (x, int64[1]{1}) y = Squeeze (a, int64[1]{1})
+=> y = ReduceMax <keepdims = 0> (x, int64[1]{1})
+
+float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 a = Reshape (x, int64[1]{-1}) y = Cast <to = 11> (a)
 => a = Cast <to = 11> (x) y = Reshape (a, int64[1]{-1})
 
 float[n, m] x
 a = Unsqueeze (x, int64[1]{1}) y = Softmax <axis = 2> (a)
 => a = Softmax <axis = 1> (x) y = Unsqueeze (a, int64[1]{1})
+
+float[n, m] x, float[k, m] z
+a = Unsqueeze (x, int64[1]{2}) b = Unsqueeze (z, int64[1]{2}) y = Concat <axis = 0> (a, b)
+=> c = Concat <axis = 0> (x, z) y = Unsqueeze (c, int64[1]{2})
 
 float[2, 3, 4] x
 y = Flatten <axis = 1> (x) => y = Reshape (x, int64[2]{0, -1})
@@ -406,21 +429,25 @@ int64[1]{1})
 float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 y = Slice (x, int64[1]{0}, int64[1]{9223372036854775807}, int64[1]{1}) => y = Identity (x)
 
-float[n, 4, m] x | float[2, 3, 4] x
+float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 a = Slice (x, int64[1]{0}, int64[1]{2}, int64[1]{1}) y = Slice (a, int64[1]{0}, int64[1]{2},
 int64[1]{1})
 => y = Slice (x, int64[1]{0}, int64[1]{2}, int64[1]{1})
 
-float[2, 3, 4] x
+float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 a = Slice (x, int64[1]{0}, int64[1]{2}, int64[1]{0}) y = Slice (a, int64[1]{0}, int64[1]{2},
 int64[1]{2})
 => y = Slice (x, int64[2]{0, 0}, int64[2]{2, 2}, int64[2]{0, 2})
 
-float[2, 3, 4] x
+float[n, 4, m] x | float[2, 3, 4] x | float[a, b, c] x
 a = Slice (x, int64[1]{0}, int64[1]{2}, int64[1]{0}) y = Slice (a, int64[1]{0}, int64[1]{2},
 int64[1]{2})
 => a = Slice (x, int64[1]{0}, int64[1]{2}, int64[1]{2}) y = Slice (a, int64[1]{0}, int64[1]{2},
    int64[1]{0})
+
+float[n, m] x
+a = Relu (x) y = Slice (a, int64[1]{-3}, int64[1]{-1}, int64[1]{1})
+=> a = Slice (x, int64[1]{-3}, int64[1]{-1}, int64[1]{1}) y = Relu (a)
 
 float[n, m] x, int64[k] i, int64[l] j
 a = Gather <axis = 0> (x, i) y = Gather <axis = 1> (a, j)
@@ -431,6 +458,10 @@ a = Relu (x) y = Gather (a, i) => a = Gather (x, i) y = Relu (a)
 
 float[n, m] x, float[n, m] z, int64[k] i
 a = Add (x, z) y = Gather (a, i) => a = Gather (x, i) b = Gather (z, i) y = Add (a, b)
+
+float[n, 4, m] x, int64[k] i
+a = Softmax <axis = 2> (x) y = Gather <axis = 1> (a, i)
+=> a = Gather <axis = 1> (x, i) y = Softmax <axis = 2> (a)
 
 float[n, 4] x
 a, b = Split <axis = 1, num_outputs = 2> (x) y = Concat <axis = 1> (a, b) => y = Identity (x)
@@ -449,6 +480,10 @@ a = Concat <axis = 0> (x, z) y = Concat <axis = 0> (a, w) => y = Concat <axis = 
 float[n, 3] x, float[n, 2] z
 a = Concat <axis = 1> (x, z) y = Slice (a, int64[1]{0}, int64[1]{3}, int64[1]{1})
 => y = Identity (x)
+
+float[n] x, float[m] z
+a = Concat <axis = 0> (x, z) y = Relu (a)
+=> a = Relu (x) b = Relu (z) y = Concat <axis = 0> (a, b)
 
 float[n, 2] x, float[n, 3] z
 a = Concat <axis = 1> (x, z) y = Add (a, float{2.5})
@@ -592,6 +627,9 @@ a = Cast <to = 7> (x) y = Reshape (a, int64[1]{-1})
 
 float16[n, m] x, int64[k] i
 a = Cast <to = 1> (x) y = Gather (a, i) => a = Gather (x, i) y = Cast <to = 1> (a)
+
+float[n, 3, h, w] x, float[4, 3, 3, 3] z
+y = Conv <kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1]> (x, z) => y = Conv (x, z)
 
 float[n, m] x
 y = ReduceMax (x, int64[1]{1}) => y = ReduceMax (x, int64[1]{-1})

@@ -11,3 +11,4 @@ from . import axes as axes
 from . import gather as gather
 from . import resize as resize
 from . import rewrites as rewrites
+from . import windows as windows

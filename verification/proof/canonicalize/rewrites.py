@@ -219,8 +219,10 @@ _LATE_TABLE = [
     ("Max(x, x)", "x", _floats),
     ("Min(x, x)", "x", _floats),
     # Neutral elements; x + 0 is not x: -0 + 0 is 0.
-    ("Mul(x, k)", "x", _all_are(1, "k", _FLOATS)),
-    ("Div(x, k)", "x", _all_are(1, "k", _FLOATS)),
+    ("Mul(x, k)", "x", _all_are(1, "k", _FLOATS | _INTEGERS)),
+    ("Div(x, k)", "x", _all_are(1, "k", _FLOATS | _INTEGERS)),
+    ("Add(x, k)", "x", _all_are(0, "k", _INTEGERS)),
+    ("Sub(x, k)", "x", _all_are(0, "k", _INTEGERS)),
     ("Div(x, k)", "Neg(x)", _all_are(-1, "k", _FLOATS)),
     ("Add(x, k)", "x", _all_are(-0.0, "k", _FLOATS)),
     ("BitwiseOr(x, k)", "x", _all_are(0, "k", _INTEGERS)),
@@ -293,11 +295,26 @@ def simplest(terms: Terms, head: Head, args: Args) -> Term | None:
     """Apply the first late rule that matches, also below a view of the only operand."""
     rules = LATE_REWRITES.get(head.name, ())
     result = _apply(terms, rules, head, args) if rules else None
+    if result is None and head.name == "Div":
+        result = _by_reciprocal(terms, head, args)
     x = args[0] if len(args) == 1 else None
     if not rules or result is not None or x is None or x.head.name != "view":
         return result
     below = _apply(terms, rules, head, x.args[:1])
     return None if below is None or x.fact.shape is None else terms.view(below, x.fact.shape)
+
+
+def _by_reciprocal(terms: Terms, head: Head, args: Args) -> Term | None:
+    """Division by powers of two as a product: both round one number, which is the same."""
+    x, k = args
+    array = None if k is None or k.fact.elem_type not in _FLOATS else _array(terms, k)
+    if array is None or not array.size:
+        return None
+    with np.errstate(all="ignore"):
+        reciprocal = (1 / array).astype(array.dtype)
+        mantissas, normal = np.frexp(array)[0], np.abs(reciprocal) >= np.finfo(array.dtype).tiny
+        exact = (np.abs(mantissas) == 0.5) & normal & np.isfinite(reciprocal)
+    return terms.op("Mul", head, x, terms.constant(reciprocal)) if exact.all() else None
 
 
 def _apply(terms: Terms, rules: Sequence[Rewrite], head: Head, args: Args) -> Term | None:

@@ -129,6 +129,8 @@ class CaseDistinction:
 
     def _truth(self, term: Term) -> bool | None:
         """Truth of a constant that is the same everywhere."""
+        while term.head.name in ("Expand", "view"):
+            term = term.operands[0]
         tensor = self._terms.tensor(term)
         if tensor is None or term.fact.elem_type != onnx.TensorProto.BOOL or not tensor.size:
             return None

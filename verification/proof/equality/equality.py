@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ....facts.polynomial import Dimension
@@ -374,15 +375,15 @@ class Comparison:
         if not joined.is_op("Concat") or joined.fact.shape != whole.fact.shape:
             return None
         axis = joined.head.attribute("axis")
-        ends = self.terms.ends_of(joined, axis)
-        if ends is None:
+        sizes = _sizes_along(joined, axis)
+        if sizes is None:
             return None
-        if whole.head is joined.head and self.terms.ends_of(whole, axis) == ends:
+        if whole.head is joined.head and _sizes_along(whole, axis) == sizes:
             return None  # alike
         pairs = []
-        for piece, start, end in zip(joined.args, [0, *ends], ends, strict=False):
-            size = Dimension.constant(end - start)
-            part = self.pushdown.of(whole, axis, Dimension.constant(start), size)
+        starts = itertools.accumulate(sizes, initial=Dimension.constant(0))
+        for piece, start, size in zip(joined.args, starts, sizes, strict=False):
+            part = self.pushdown.of(whole, axis, start, size)
             if piece is None or (part.head.name == "narrow" and part.args[0] is whole):
                 return None
             pairs.append((piece, part) if joined is one else (part, piece))
@@ -418,6 +419,13 @@ def _reason(output: str, one: Term, other: Term) -> str:
     if words[0] == words[1]:
         return f"output '{output}': {words[0]} of each model is not proved equal to the other"
     return f"output '{output}': {words[0]} and, in the rewrite, {words[1]} are not proved equal"
+
+
+def _sizes_along(joined: Term, axis: int) -> list[Dimension] | None:
+    """Sizes of the pieces of a Concat along its axis; None if a rank is unknown."""
+    shapes = [None if arg is None else arg.fact.shape for arg in joined.args]
+    sizes = [shape[axis] for shape in shapes if shape is not None and axis < len(shape)]
+    return sizes if len(sizes) == len(shapes) else None
 
 
 def _is_hopeless(pair: Pair) -> bool:

@@ -72,6 +72,9 @@ _PASSING = [
 @late_rule(*[name for name in _PASSING if name not in _OF_ANOTHER_FORM])
 def along_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite an operator that passes axes on to one without unit axes."""
+    if head.attribute("keepdims", 1) == 0 and terms.facts_of(head, args)[0].shape is not None:
+        whole = terms.with_attributes(head, *args, keepdims=1)
+        return [terms.view(whole, terms.facts_of(head, args)[0].shape or ())]
     count = len(head.applications.get(args, (None,)))
     form = _with(terms, head, args, canonical(terms, head, args), count)
     if form[0] is not terms.apply(head, args, count)[0]:

@@ -44,6 +44,8 @@ def covers(one: Term, other: Term) -> bool:
     shape, small = one.fact.shape, other.fact.shape
     if small == () or has_shape_of(one, other):
         return True
+    if shape is None and sized_by(other) <= sized_by(one):
+        return True
     return shape is not None and broadcast([shape, small]) == shape
 
 
@@ -63,7 +65,29 @@ def has_shape_of(one: Term, other: Term) -> bool:
     shape = one.fact.shape
     if shape is not None and shape == other.fact.shape:
         return True
-    return sized_as(one) is sized_as(other)
+    return sized_as(one) is sized_as(other) or sized_by(one) == sized_by(other)
+
+
+_MOST_OPERANDS = 16
+
+
+def sized_by(term: Term) -> frozenset[Term]:
+    """Terms that broadcast to the shape of a term of unknown rank: its elementwise operators add
+    nothing to these."""
+    owners: set[Term] = set()
+    waiting, visited = [term], {term}
+    while waiting:
+        part = waiting.pop()
+        keeps = part.head.name in ELEMENTWISE and not part.index and part.fact.shape is None
+        if not keeps or part.head.attribute("broadcast"):
+            owners.add(part)
+            continue
+        operands = {arg for arg in part.args if arg is not None and arg.fact.shape != ()}
+        waiting += operands - visited
+        visited |= operands
+        if len(visited) > _MOST_OPERANDS:
+            return frozenset([term])
+    return frozenset(owners)
 
 
 def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:

@@ -125,3 +125,14 @@ def test_a_slice_is_a_gather_of_its_positions():
     assert_proved(CUT.format(gather), CUT.format("y = Slice (w, zero, t, axis)"))
     assert_open(CUT.format(gather), CUT.format("y = Slice (w, axis, t, axis)"))
     assert_open(CUT.format(gather), CUT.format("y = Slice (x, zero, t, axis)"))
+
+
+def test_tuples_in_order_are_a_slice():
+    flat = """int64[3] s = {12, -1, 1}, int64[1] b = {%d}, int64[1] e = {%d}, int64[1] z = {0}> {
+        f = Flatten <axis = 2> (x) c = Slice (f, b, e, z) d = Unsqueeze (c, z) y = Identity (d) }"""
+    text = "g (float[4, 3, n] x) => (float[] y) <int64[1, 2, 2] i = {%s}, "
+    picked = text % "1, 2, 2, 0" + "int64 o = {0}> { y = GatherND (x, i) }"
+    assert_proved(picked, text % "0, 0, 0, 0" + flat % (5, 7))
+    assert_open(picked, text % "0, 0, 0, 0" + flat % (4, 6))
+    for other in ("2, 0, 1, 2", "1, 2, 2, 1", "1, 2, -2, 0"):
+        assert_open(picked.replace("1, 2, 2, 0", other), text % "0, 0, 0, 0" + flat % (5, 7))
