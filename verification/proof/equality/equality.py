@@ -12,6 +12,7 @@ import dataclasses
 import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ..definitions.functions import DEFINITIONS
 from ..definitions.opening import Definitions
@@ -357,7 +358,11 @@ class Comparison:
 
     def _views(self, one: Term, other: Term) -> list[Pair] | None:
         """Views of one shape: their operands are equal in one shape. It is that of the pieces of a
-        Concat or of the iterations of a recurrence, if one operand is such."""
+        Concat or of the iterations of a recurrence, if one operand is such. The
+        number of elements determines a size that has no common name."""
+        are_views = one.head.name == other.head.name == "view"
+        if are_views and one.shape != other.shape and _fix_all_sizes(one.shape, other.shape):
+            return [(one.operands[0], other.operands[0])]
         if one.fact.shape is None or one.fact.shape != other.fact.shape:
             return None
         if any(term.head.name in ("Concat", "stacked") for term in (one, other)):
@@ -419,6 +424,14 @@ def _reason(output: str, one: Term, other: Term) -> str:
     if words[0] == words[1]:
         return f"output '{output}': {words[0]} of each model is not proved equal to the other"
     return f"output '{output}': {words[0]} and, in the rewrite, {words[1]} are not proved equal"
+
+
+def _fix_all_sizes(one: Shape, other: Shape) -> bool:
+    """Test whether two shapes of equally many elements are equal: all sizes but one are."""
+    if len(one) != len(other):
+        return False
+    pairs = [(a.value, b.value) for a, b in zip(one, other, strict=True)]
+    return sum(a is None or not a or a != b for a, b in pairs) <= 1
 
 
 def _sizes_along(joined: Term, axis: int) -> list[Dimension] | None:

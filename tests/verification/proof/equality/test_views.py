@@ -59,3 +59,12 @@ def test_an_operand_has_all_of_a_group_of_axes_or_one(whole, other, own, expecte
     groups = list(_groups(shape(*whole), shape(*other)))
     reshaped = _reshaped(shape(*own), shape(*whole), groups)
     assert reshaped == (None if expected is None else shape(*expected))
+
+
+def test_the_number_of_elements_determines_the_last_size():
+    text = """g (float[] x, float[] w) => (float[] y) <int64[2] s = {%s}> {
+        a = %s y = Reshape (a, s) }"""
+    assert_proved(text % ("-1, 1", "Add (x, w)"), text % ("-1, 1", "Add (w, x)"))
+    assert_open(text % ("-1, 1", "Add (x, w)"), text % ("1, -1", "Add (w, x)"))
+    assert_open(text % ("-1, 2", "Add (x, w)"), text % ("2, -1", "Add (w, x)"))
+    assert_open(text % ("-1, 1", "Add (x, w)"), text % ("-1, 1", "Sub (w, x)"))
