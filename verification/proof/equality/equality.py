@@ -253,6 +253,10 @@ class Comparison:
         """Pairs that must be equal for two terms to be equal; None if no rule applies."""
         if self._unopened is not None and self._unopened.equal(one, other):
             return []
+        if one.head.name == other.head.name == "state" and one.args[1] is not self.terms.size(0):
+            pairs = self.induction.states(one, other)
+            if pairs is not None:
+                return pairs  # before iterations are written out
         settled = self.pushdown.settled(one), self.pushdown.settled(other)
         if settled != (one, other):
             self.pushdown.chosen |= self.pushdown.reshaped(one) ^ self.pushdown.reshaped(other)

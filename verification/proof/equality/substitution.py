@@ -16,6 +16,10 @@ Leaves = Mapping[Term, Term]
 Sizes = Mapping[str, Dimension]
 
 
+_MOST_UNROLLED = 256
+"""Limit of iterations that are written out for a state after them."""
+
+
 class Substitution:
     """One substitution, with all results cached.
 
@@ -149,7 +153,7 @@ def unrolled(terms: Terms, state: Term) -> Term:
     assert recurrence is not None and place is not None
     number, bound = element(place.fact).value, binding(recurrence)
     assert bound is not None
-    if number is None:
+    if number is None or not 0 <= number <= _MOST_UNROLLED:
         return state
     if number == 0:
         return recurrence.args[2 + state.head.key] or state

@@ -92,3 +92,17 @@ def test_a_state_is_what_the_trip_before_made():
         LAGGED % "s",
         (SHIFTED % "x").replace("(y, made)", "(v, made)").replace("row =", "v = Neg (y) row ="),
     )
+
+
+READ_LATE = """g (float[2000, 3] x, float[3] h) => (float[3] y) <int64 place = {%d}> {
+    last, all = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e)
+        => (float[3] t, float[3] o) { k = Sin (s) t = %s o = Identity (s) }> (h, x)
+    y = Gather (all, place) }"""
+
+
+@pytest.mark.parametrize("place", [0, 1, 1500])
+def test_a_state_at_a_known_place_of_two_loops(place):
+    """By induction, not by writing out the iterations before it; the first one is initial."""
+    assert_proved(READ_LATE % (place, "Add (k, e)"), READ_LATE % (place, "Add (e, k)"))
+    other = READ_LATE % (place, "Sub (e, k)")
+    (assert_open if place else assert_proved)(READ_LATE % (place, "Add (k, e)"), other)
