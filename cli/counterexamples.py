@@ -68,7 +68,7 @@ def folder_blocks(folder: Path | None, place: Path | None, equal: bool) -> Itera
     if place is not None:
         yield Line(f"the input is in {place}, with the command that shows the difference")
     elif folder is not None and not equal:
-        yield Line(f"no input tells them apart so far; nothing was written to {folder}", "note")
+        yield Line(f"there is no input to write to {folder}", "note")
 
 
 def with_folder(fields: Mapping[str, Any], place: Path | None) -> dict[str, Any]:
