@@ -217,14 +217,15 @@ class Execution:
         self._trips = (*trips, self._terms.add(Head("variable", key=f"{level} iteration")))
         self._nodes(graph.node, inner, facts)
         outputs = [inner[info.name] for info in graph.output]
-        for info, term in zip(graph.output, outputs, strict=True):
+        declared = zip([*graph.input, *graph.output], [*variables, *outputs], strict=True)
+        for info, term in declared:
             self._declared(info, term)
         self._guards, self._trips = guards, trips
         mark = name, len(variables), len(args), len(outputs)
         return head._replace(key=(*(head.key or ()), mark)), (*args, *outputs)
 
     def _declared(self, info: onnx.ValueInfoProto, term: int) -> None:
-        """Log the sizes that a body declares for an output: a runtime may require them."""
+        """Log the sizes that a body declares for a value: a runtime may require them."""
         sizes = [d.dim_value for d in info.type.tensor_type.shape.dim if d.HasField("dim_value")]
         if sizes:
             declared = self._terms.add(Head("declared", key=str(info.type)), (term,))

@@ -49,6 +49,8 @@ def test_sizes_that_a_body_declares_need_a_twin():
         d = Identity (c) e = Abs (a) }}> }}"""
     assert_none(text.format("n"), text.format("3"), "'Body' cannot fail")
     assert_derived(text.format("3"), text.format("n"))
+    text = text.replace("float[n] a", "float[{}] a").replace("float[{}] e", "float[n] e")
+    assert_none(text.format("n"), text.format("3"), "'Body' cannot fail")
 
 
 def replay(text="g (float[n] x) => (y) { i = Identity (x) y = Abs (i) }"):
