@@ -114,7 +114,6 @@ class Search:
         visited: set[tuple[int, int]] = set()
         stack = [(one, other)]
         passed: list[tuple[int, int]] = []
-        self.stuck = None
         while stack:
             a, b = pair = stack.pop()
             if ABSENT in pair or self.terms.find(a) == self.terms.find(b):
@@ -144,7 +143,8 @@ class Search:
     def _remember(self, pair: tuple[int, int]) -> None:
         """Keep the first pair that no rule makes equal; one of operators tells more."""
         operands = [self.terms.nodes[term].args for term in self.stuck or ()]
-        if not any(operands):
+        roots = {self.terms.find(term) for term in self.stuck or ()}
+        if not any(operands) or len(roots) < 2:
             self.stuck = pair
 
     def _operands(self, a: int, b: int) -> list[tuple[int, int]]:
