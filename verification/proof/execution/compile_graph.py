@@ -219,8 +219,8 @@ class Compiler:
         if around is not None:
             shapes = [dims_of(info.type.tensor_type) for info in graph.output]
             program.declared = {k: dims for k, dims in enumerate(shapes) if dims is not None}
-            fed = [info for info in graph.input if info.name not in unfed]
-            shapes = [dims_of(info.type.tensor_type) for info in fed]
+            infos = [info for info in graph.input if info.name not in unfed]
+            shapes = [dims_of(info.type.tensor_type) for info in infos]
             program.declared_inputs = {k: dims for k, dims in enumerate(shapes) if dims is not None}
         return program
 
