@@ -8,8 +8,8 @@ import pytest
 import straightline as sl
 from texts import HEADER, LOOP
 
-HALVES = "g (float[N] x) => (float[N] y) <float two = {2}> { y = Div (x, two) }"
-HALF = "g (float[N] x) => (float[N] y) <float half = {0.5}> { y = Mul (x, half) }"
+HALVES = "g (float[N] x) => (float[N] y) <float three = {3}> { y = Div (x, three) }"
+HALF = "g (float[N] x) => (float[N] y) <float third = {0.33333334}> { y = Mul (x, third) }"
 
 
 @pytest.fixture

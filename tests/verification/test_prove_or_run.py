@@ -25,8 +25,8 @@ LOOP = """g (float[N] x) => (float[N] y) <int64 three = {3}> {
 }"""
 UNROLLED = "g (float[N] x) => (float[N] y) { a = Add (x, x)  b = Add (a, a)  y = Add (b, b) }"
 TWICE = "g (float[N] x) => (float[N] y) { a = Add (x, x)  y = Add (a, a) }"
-HALVES = "g (float[N] x) => (float[N] y) <float two = {2}> { y = Div (x, two) }"
-HALF = "g (float[N] x) => (float[N] y) <float half = {0.5}> { y = Mul (x, half) }"
+DIVIDED = "g (float[N] x) => (float[N] y) <float three = {3}> { y = Div (x, three) }"
+MULTIPLIED = "g (float[N] x) => (float[N] y) <float third = {0.33333334}> { y = Mul (x, third) }"
 
 
 def model(text):
@@ -67,9 +67,9 @@ def test_what_a_run_tells_apart_is_refuted_by_an_input():
     assert not np.array_equal(one, other)
 
 
-def test_what_has_no_proof_and_no_difference_is_open(ran):
-    proof = sl.prove(model(HALVES), model(HALF))
-    assert not proof and proof.status == "open" and proof.feeds is None
+def test_what_has_no_proof_and_no_difference_but_in_the_last_bit_is_open(ran):
+    proof = sl.prove(model(DIVIDED), model(MULTIPLIED))
+    assert not proof and proof.status == "open" and proof.feeds is not None
     assert proof.first is not None and proof.needed.startswith("a rule that ")
     assert ran
 
@@ -166,7 +166,7 @@ def test_a_proof_makes_runs_unnecessary(ran):
 
 
 def test_what_is_open_is_run(ran):
-    verdict = sl.verify(model(HALVES), model(HALF))
+    verdict = sl.verify(model(DIVIDED), model(MULTIPLIED))
     assert verdict.equal and not verdict.proved
     assert len(verdict.samples) == 7 and ran
     assert verdict.proof.status == "open"
@@ -182,7 +182,7 @@ def test_runs_that_are_asked_for_are_made_after_a_proof_too(ran, options):
 
 
 def test_a_proof_can_be_demanded_or_left_out(ran):
-    verdict = sl.verify(model(HALVES), model(HALF), prove=True)
+    verdict = sl.verify(model(DIVIDED), model(MULTIPLIED), prove=True)
     assert verdict.status == "not verified" and not verdict.proved
     assert verdict.reason.startswith("not proved: equal over the reals, not proved bit for bit: ")
     assert "all outputs agree on 7 samples" in verdict.reason
@@ -308,10 +308,10 @@ def test_a_default_proof_reads_and_writes_each_model_once(monkeypatch):
 
 @dataclasses.dataclass(frozen=True)
 class Multiply(Pass):
-    """Multiply by a half in place of a division by two, and claim no more than the reals."""
+    """Multiply by a third in place of a division by 3, and claim no more than the reals."""
 
     name: ClassVar[str] = "multiply"
-    half: float = 0.5
+    third: float = 0.33333334
 
     @property
     def exactness(self):
@@ -321,8 +321,8 @@ class Multiply(Pass):
         for node in list(model.graph.nodes()):
             if node.op_type == "Div":
                 graph = node.graph
-                half = graph.add_initializer("half", ir.Tensor(array=np.array(self.half, "f4")))
-                product = graph.add_node(ir.Operator.make("Mul"), [node.input(0), half], ["p"])
+                third = graph.add_initializer("third", ir.Tensor(array=np.array(self.third, "f4")))
+                product = graph.add_node(ir.Operator.make("Mul"), [node.input(0), third], ["p"])
                 graph.supersede(node.output(), product.output())
                 graph.remove(node)
                 return True
@@ -330,7 +330,7 @@ class Multiply(Pass):
 
 
 def test_a_pass_that_claims_the_reals_is_proved_over_them(ran):
-    before = model(HALVES)
+    before = model(DIVIDED)
     result = sl.Pipeline([Multiply()]).run(before)
     assert result.verdict.equal and result.verdict.reason == "proved over the reals for every input"
     assert sl.Pipeline([Multiply()]).run(before, verify={"prove": True}).verdict.proved
@@ -340,4 +340,4 @@ def test_a_pass_that_claims_the_reals_is_proved_over_them(ran):
     exact = sl.Pipeline([Multiply()]).run(before, verify={"equality": "bits", "prove": "only"})
     assert exact.verdict.status == "open"
     with pytest.raises(sl.MismatchError):
-        sl.Pipeline([Multiply(half=0.25)]).run(before, verify=True)
+        sl.Pipeline([Multiply(third=0.25)]).run(before, verify=True)
