@@ -49,7 +49,7 @@ def require_one(execution: Execution, step: Step, term: Term, elem_type: int = B
 def truth(execution: Execution, condition: Term) -> bool | None:
     """Value of a condition; None if only run time determines it."""
     tensor = execution.terms.tensor(condition)
-    if tensor is not None:
+    if tensor is not None and tensor.size == 1:
         return bool(tensor.numpy().reshape(-1)[0])
     sign, bare = strip_not(condition)
     value = execution.assumed.get(bare)

@@ -100,7 +100,7 @@ def insert(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     at = count
     if position and position[0] is not None:
         numbers = terms.numbers(position[0])
-        if numbers is None or not -count <= numbers[0] <= count:
+        if numbers is None or len(numbers) != 1 or not -count <= numbers[0] <= count:
             return None
         at = numbers[0] + count if numbers[0] < 0 else numbers[0]
     if at == count:
@@ -186,9 +186,9 @@ def _position(terms: Terms, args: Args, default: int | None) -> int | None:
     sequence = args[0]
     if sequence is None or not is_chain(sequence) or sequence.fact.count is None:
         return None
-    numbers = [default] if len(args) < 2 else terms.numbers(args[1])
+    numbers = [default] if len(args) < 2 else terms.numbers(args[1]) or []
     count = sequence.fact.count
-    if not numbers or numbers[0] is None or not -count <= numbers[0] < count:
+    if len(numbers) != 1 or numbers[0] is None or not -count <= numbers[0] < count:
         return None
     return numbers[0] % count
 

@@ -82,3 +82,16 @@ def test_how_many_elements_there_are():
     text = "g (float[2] x) => (int64 z) { s = SequenceConstruct (x, x, x) z = %s }"
     assert_proved(text % "SequenceLength (s)", text % "Constant <value_int = 3> ()")
     assert_open(text % "SequenceLength (s)", text % "Constant <value_int = 2> ()")
+
+
+@pytest.mark.parametrize("node", ["SequenceInsert (s, x, {})", "SequenceErase (s, {})"])
+def test_a_position_holds_one_number(node):
+    """Neither none nor two; such a node fails."""
+    text = """g (float[2] x, float[3] z) => (float[a] y) <int64 one = {{1}}, int64[0] none = {{}},
+        int64[2] two = {{1, 0}}> {{ s = SequenceConstruct (x, z) t = {}
+        last = Constant <value_int = -1> () y = SequenceAt (t, last) }}"""
+    good = text.format(node.format("one"))
+    assert_proved(good, good)
+    for position in ("none", "two"):
+        bad = text.format(node.format(position))
+        assert_open(good, bad)
