@@ -250,7 +250,10 @@ class Comparison:
         self._stack.append(pair)
 
     def _reduce(self, one: Term, other: Term) -> list[Pair] | None:
-        """Pairs that must be equal for two terms to be equal; None if no rule applies."""
+        """Pairs that must be equal for two terms to be equal; None if no rule applies. No rule is
+        asked about tensors that certainly differ in shape."""
+        if _unlike(one, other):
+            return None
         if self._unopened is not None and self._unopened.equal(one, other):
             return []
         if one.head.name == other.head.name == "state" and one.args[1] is not self.terms.size(0):

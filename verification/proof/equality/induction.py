@@ -76,6 +76,8 @@ class Induction:
 
     def states(self, one: Term, other: Term) -> list[Pair] | None:
         """States of two recurrences before the same iteration, or after the last one."""
+        if one.fact.shape != other.fact.shape:
+            return None
         one, other = _bare(one), _bare(other)
         if one.head.name not in ("state", "final") or one.head.name != other.head.name:
             return None
@@ -94,6 +96,8 @@ class Induction:
     def across(self, one: Term, other: Term) -> list[Pair] | None:
         """Variable, and a variable or state of a third recurrence before the same iteration: a
         variable is the state of its own recurrence."""
+        if one.fact.shape != other.fact.shape:
+            return None
         one, other = _bare(one), _bare(other)
         names = one.head.name, other.head.name
         if names == ("state", "state") or not set(names) <= set(_STATES):
@@ -141,6 +145,8 @@ class Induction:
     def variables(self, one: Term, other: Term) -> list[Pair] | None:
         """Induction step: two variables are equal initially, and if equal before then after an
         iteration."""
+        if one.fact.shape != other.fact.shape:
+            return None
         x, y = _bare(one), _bare(other)
         if x.head.name != "fresh" or y.head.name != "fresh":
             return None
