@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from depth import DEEP
 from onnx import helper
 from straightline import Error
 from straightline.facts.fact import Fact
@@ -262,7 +263,7 @@ def assert_alike(one, other, exact):
 def test_an_operator_is_its_definition(case):
     definition, compared = DEFINITIONS[case.op_type], 0
     over_reals = definition.elem_types == OVER_REALS_ONLY
-    for dtype in case.types:
+    for dtype in case.types if DEEP else {case.types[0], case.types[-1]}:
         arrays = arrays_of(case, dtype, "plain")
         application = application_of(case, arrays, case.outputs - 1, over_reals)
         function = function_of(application)
