@@ -41,6 +41,7 @@ class PipelineArguments:
         "Keep cells in which GRU, LSTM or RNN of onnxruntime may turn a NaN into a number.",
         "--keep-nan",
     )
+    exactness: str | None = shared.EXACTNESS
     max_trips: int | None = option("Keep loops with more iterations.", **whole())
     max_nodes: int | None = option(
         "Limit of nodes that the whole rewrite may add; 20000 by default.", **whole()
@@ -60,7 +61,7 @@ class PipelineArguments:
         """
         if self.selects and self.passes is not None:
             raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
-        names = ("keep_nan", "max_trips", "max_nodes")
+        names = ("keep_nan", "exactness", "max_trips", "max_nodes")
         numbers = {name: value for name in names if (value := getattr(self, name)) is not None}
         passes = "selects" if self.selects else self.passes
         return {"passes": passes, "assume_max": contents(self.assumed), **numbers}

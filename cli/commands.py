@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -87,9 +87,7 @@ def rewrite(
     *,
     pipeline: PipelineArguments,
     about: ModelArguments,
-    opset: int | None = option(
-        "Convert the result to this opset; the proof covers both steps.", "--opset", **whole(1)
-    ),
+    opset: int | None = shared.OPSET,
     strict: bool = flag(
         "Fail when a pass keeps a construct, or when nothing could be compared.", "--strict"
     ),
@@ -113,6 +111,31 @@ def rewrite(
     groups = about, proof, comparison, output
     demands = require_straight_line, require_target
     session = Session(context, "rewriting", *groups, keywords, *demands)
+    return batching.run(session, sources, target, many)
+
+
+@_command
+def simplify(
+    context: typer.Context,
+    sources: list[Path] = SOURCES,
+    target: Path = shared.TARGET,
+    *,
+    exactness: str | None = shared.EXACTNESS,
+    about: ModelArguments,
+    opset: int | None = shared.OPSET,
+    output: OutputArguments,
+    proof: ProofArguments,
+    comparison: ComparisonArguments,
+    many: batching.ManyArguments,
+) -> int:
+    """Remove control flow, then make the graph smaller: the same as 'rewrite --passes simplify'.
+
+    Before it writes, it proves that the outputs stay the same, or else compares them.
+    """
+    keywords: dict[str, Any] = {"passes": "simplify", "opset": opset}
+    if exactness is not None:
+        keywords["exactness"] = exactness
+    session = Session(context, "simplifying", about, proof, comparison, output, keywords)
     return batching.run(session, sources, target, many)
 
 

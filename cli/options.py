@@ -67,6 +67,15 @@ LOAD = option(
     "--load",
     metavar="FILE.py",
 )
+OPSET = option(
+    "Convert the result to this opset; the proof covers both steps.", "--opset", **whole(1)
+)
+EXACTNESS = option(
+    "Of the passes of 'simplify': bits keeps outputs bit for bit; values, the default, up to the"
+    " signs of zeros; reals allows other rounding.",
+    "--exactness",
+    **choice("NOTION", "bits", "values", "reals"),
+)
 MAX_MEMORY = option(
     "Limit of computed constants in memory at a time; 256M by default. A model that runs for a"
     " comparison may take four times as much.",

@@ -101,8 +101,14 @@ WITHIN = {
     "passes/recurrences/expand": (
         *("passes", "passes/utils", "passes/scans", "passes/loops", "passes/recurrences"),
     ),
+    "passes/simplify/rules": ("passes", "passes/utils"),
+    "passes/simplify/library": ("passes", "passes/utils", "passes/simplify/rules"),
+    "passes/simplify": (
+        *("passes", "passes/utils", "passes/simplify/rules", "passes/simplify/library"),
+    ),
     "passes/manager": (
         *("passes", "passes/utils", "passes/cleanup", "passes/control", "passes/functions"),
+        "passes/simplify",
         *("passes/scans", "passes/sequences", "passes/vectorize", "passes/loops"),
         *("passes/recurrences/recognize", "passes/recurrences/expand"),
     ),

@@ -16,12 +16,14 @@ from ..utils.fixpoint import Repeated, Selects
 from . import plugins, registry
 from .autotune import Accelerate, alternatives
 from .pipeline import Pipeline
+from .simplify_pipeline import SIMPLIFIERS, Simplify
 
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
 Item = tuple[type[Pass], dict[str, Any]]
 
 _DEFAULT_OPTIONS = {name for pass_ in registry.default_passes() for name, _ in pass_.options()}
+_SIMPLIFY_OPTIONS = {name for kind in SIMPLIFIERS for name, _ in kind().options()}
 _COSTS = {"costs": "onnxruntime"}
 
 
@@ -55,8 +57,8 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
     """Parse a pipeline such as `unroll-loops{max_trips=64},inline-ifs`, run once in order.
 
     `straighten` is the default pipeline, run to a fixed point, `selects` adds ifs-to-selects and
-    predicate-loops to it, and `accelerate` makes models faster. They combine with others, as in
-    `straighten,predicate-loops,straighten`.
+    predicate-loops to it, `simplify` makes the flat graph smaller, and `accelerate` makes models
+    faster. They combine with others, as in `straighten,predicate-loops,straighten`.
 
     Args:
         options: as for `straighten`; options in the text take precedence.
@@ -115,9 +117,10 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     valid = set[str]()
     for kind, own in items:
         if kind in _PIPELINES:
-            defaults = {name: value for name, value in shared.items() if name in _DEFAULT_OPTIONS}
+            allowed = _DEFAULT_OPTIONS | (_SIMPLIFY_OPTIONS if kind is Simplify else set())
+            defaults = {name: value for name, value in shared.items() if name in allowed}
             passes.append(_PIPELINES[kind]({**defaults, **own}))
-            valid |= _DEFAULT_OPTIONS
+            valid |= allowed
             continue
         valid |= {field.name for field in dataclasses.fields(kind)}
         passes.append(make_pass(kind, {**_options_of(kind, shared), **own}))
@@ -162,6 +165,15 @@ def _selects(options: dict[str, Any]) -> Selects:
     return Selects((_repeat(options), registry.IfsToSelects(), predicated))
 
 
+def _simplify(options: dict[str, Any]) -> Simplify:
+    """`straighten`, then the passes that make graphs smaller; an option goes to each that has
+    it."""
+    _require_known(options, _DEFAULT_OPTIONS | _SIMPLIFY_OPTIONS)
+    own = {name: value for name, value in options.items() if name in _DEFAULT_OPTIONS}
+    passes = [make_pass(kind, _options_of(kind, options)) for kind in SIMPLIFIERS]
+    return Simplify((_repeat(own), *passes))
+
+
 def _accelerate(options: dict[str, Any]) -> Accelerate:
     """The alternatives of autotuning, with these options and onnxruntime's costs."""
     _require_known(options, _DEFAULT_OPTIONS)
@@ -183,6 +195,7 @@ def _options_of(kind: type[Pass], options: dict[str, Any]) -> dict[str, Any]:
 _PIPELINES: dict[type[Pass], Callable[[dict[str, Any]], Pass]] = {
     Repeated: _repeat,
     Selects: _selects,
+    Simplify: _simplify,
     Accelerate: _accelerate,
 }
 """The named pipelines, and their constructors from options."""

@@ -27,7 +27,7 @@ from . import registry
 
 GROUP = "straightline.passes"
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_PIPELINES = ("straighten", "selects", "accelerate")
+_PIPELINES = ("straighten", "selects", "simplify", "accelerate")
 _loaded: dict[str, tuple[type[Pass], Path]] = {}
 
 

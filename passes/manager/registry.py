@@ -24,6 +24,7 @@ from ..functions.eliminate_dead_functions import EliminateDeadFunctions as Elimi
 from ..cleanup.infer_shapes import InferShapes as InferShapes
 from ..cleanup.cancel_movement import CancelMovement as CancelMovement
 from ..cleanup.merge_constants import MergeConstants as MergeConstants
+from ..simplify.apply_rules import ApplyRules as ApplyRules
 from ..control.predicate_loops import PredicateLoops as PredicateLoops
 from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops

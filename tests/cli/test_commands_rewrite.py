@@ -223,3 +223,13 @@ def test_cells_stay_where_nan_is_to_be_kept(folder, run):
         assert "GRU" not in {n.op_type for n in sl.ir.load("kept.onnx").graph.nodes()}
     assert run("inspect", "in.onnx", "--keep-nan").exit_code == 0
     assert run("rewrite", "in.onnx", "-o", "many", "--keep-nan").exit_code == 0
+
+
+def test_simplify_is_rewrite_with_that_pipeline(folder, run):
+    write(folder / "in.onnx", LOOP)
+    result = run("simplify", "in.onnx", "out.onnx", "--exactness", "bits")
+    assert result.exit_code == 0, result.output
+    assert len(onnx.load("out.onnx").graph.node) == 3
+    assert_refused(
+        run("simplify", "in.onnx", "o.onnx", "--exactness", "bit"), 2, "did you mean 'bits'?"
+    )

@@ -24,7 +24,7 @@ def test_every_pass_in_a_file_is_in_the_registry():
     written = {
         n for file in files for n in re.findall(r'^    name: .* = "(.+)"', file.read_text(), re.M)
     }
-    internal = {"correct-declarations", "accelerate", "straighten", "selects"}
+    internal = {"correct-declarations", "accelerate", "straighten", "selects", "simplify"}
     assert written - internal == {kind.name for kind in PASSES}
 
 
@@ -52,6 +52,7 @@ def test_the_default_pipeline():
         "infer-shapes",
         "cancel-movement",
         "merge-constants",
+        "apply-rules",
         "predicate-loops",
         "loops-to-scans",
         "scans-to-loops",

@@ -1,0 +1,44 @@
+"""Pipeline `simplify`: `straighten`, then passes that make flat graphs smaller."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...ir import Model
+from ..base import Pass
+from ..context import PassContext
+from ..utils.fixpoint import Repeated, run_passes
+from . import registry
+
+SIMPLIFIERS: tuple[type[Pass], ...] = (
+    # A pass of `simplify` is added here, and imported in `registry.py`. Its option `exactness`, if
+    # it has one, is that of the pipeline.
+    registry.FoldConstants,
+    registry.FoldShapes,
+    registry.CancelMovement,
+    registry.ApplyRules,
+    registry.EliminateIdentities,
+    registry.MergeConstants,
+    registry.EliminateDeadNodes,
+)
+"""The passes after `straighten`, in their order; they run to a fixed point."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Simplify(Repeated):
+    """Straighten, then make the flat graph smaller, to a fixed point.
+
+    Options:
+        passes: `straighten`, then the passes that make graphs smaller.
+    """
+
+    name: ClassVar[str] = "simplify"
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Run them; only control flow gives `straighten` new work."""
+        straighten, *simplifiers = self.passes
+        changed = run_passes([straighten], model, context, repeat=False)
+        if any(graph.holders() for graph in model.graphs()):
+            return super().run(model, context) or changed
+        return run_passes(simplifiers, model, context, repeat=True) or changed

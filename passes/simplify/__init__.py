@@ -1,0 +1,1 @@
+"""Passes that make flat graphs smaller: rules, common subexpressions, raised operators."""

@@ -1,0 +1,1 @@
+"""Rules of straightline, by theme."""

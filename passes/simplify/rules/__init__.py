@@ -1,0 +1,1 @@
+"""Rewrite rules as data: patterns, their matcher, their driver, and their proofs."""
