@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Tone = Literal["", "left", "note"]
-"""How a line is meant: plainly, as something left to do, or as a remark beside the point."""
+"""Tone of a line: plain, work that remains, or a remark beside the point."""
 
 Cell = str | list[str]
 """Text, or several lines of it."""
@@ -26,7 +26,7 @@ MEANT: dict[str, str] = {
     "contradictory": "bad",
     "refuted": "bad",
 }
-"""Whether a status that stands alone, in a cell or before a line, is good news."""
+"""Quality of a status that stands alone, in a cell or before a line."""
 
 
 @dataclass(frozen=True)

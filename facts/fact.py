@@ -104,8 +104,8 @@ def _written(dim: Dimension, private: bool) -> int | str | None:
 
 
 PRIVATE = "?"
-"""How symbols without a name of their own begin. Exporters write "?" for sizes that they do not
-know, so what a model declares under such a name says nothing."""
+"""First character of a symbol without a name of its own. Exporters write "?" for sizes that they do
+not know, so what a model declares under such a name says nothing."""
 
 
 def is_private(name: str) -> bool:
@@ -114,7 +114,7 @@ def is_private(name: str) -> bool:
 
 
 _TOLD_AT_ONCE = 64
-"""So many symbols that a size tells are looked at in the time of a term: by sets of them."""
+"""Limit of the symbols that one size determines, in one step: they are compared as sets."""
 
 
 def length_of(fact: Fact) -> int:

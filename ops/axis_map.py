@@ -67,14 +67,14 @@ class PassesAxes(OperatorRules):
     """The axis where the attribute of this name is absent; None where no attribute names one."""
 
     new_axes: ClassVar[int] = 0
-    """How many axes the outputs have that the inputs do not have; named axes count them, too."""
+    """Number of axes of the outputs that no input has; named axes count them, too."""
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         """The axes that attributes and inputs name, as they are written."""
         return {} if self.axis is None else {"axis": node.attribute("axis", self.axis)}
 
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
-        """For each axis of the outputs that of the carriers; None where there is none.
+        """Axis of the carriers for each axis of the outputs; None without one.
 
         Args:
             node: the node.

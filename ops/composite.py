@@ -13,7 +13,7 @@ from .cost_estimates import EACH, elements
 from .rules import KeepsShape, OperatorRules, describes
 
 _NODES = 20
-"""So many nodes a definition runs, about."""
+"""Nodes that a definition runs, roughly."""
 
 
 @describes(

@@ -198,7 +198,7 @@ class Scattering(RankOfFirst):
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Where a place is written twice, the order of the writes is open."""
+        """Test that no place is written twice: the order of such writes is open."""
         if node.attribute("reduction", b"none") != b"none":
             return super().is_settled(node, arrays, results)
         return self._places(node, arrays)
@@ -329,7 +329,7 @@ class NonZero(Total):
         return [None if most is None else Bounds(Dimension.constant(0), most - 1)]
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Of a scalar the specification has no axis, and onnxruntime has one."""
+        """Test for an axis: a scalar has none by the specification, and one in onnxruntime."""
         return bool(arrays[0].ndim)
 
 

@@ -77,7 +77,7 @@ class Xor(Elementwise):
 
 @describes("Where")
 class Where(Elementwise):
-    """Where, from opset 9 on: what both choices agree on needs no condition."""
+    """Operator Where, from opset 9 on. Facts that both choices share need no condition."""
 
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     roundings: ClassVar[int | None] = 0

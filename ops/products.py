@@ -140,7 +140,7 @@ class QuantizedProduct(OperatorRules):
     """
 
     operands: ClassVar[tuple[int, int]]
-    """Which inputs are the matrices."""
+    """Positions of the two matrices among the inputs."""
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         lhs, rhs = self.operands

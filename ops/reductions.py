@@ -129,7 +129,7 @@ _NEUTRAL = {
     "ReduceMin": np.inf,
     **dict.fromkeys(("ReduceMax", "ReduceLogSumExp"), -np.inf),
 }
-"""What one element more does not change the result with."""
+"""Neutral element: one more of it leaves the result unchanged."""
 
 _MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.TensorProto.DOUBLE: 2**53}
 """Up to which number all integers are of a type in which means are computed."""

@@ -25,7 +25,7 @@ from .output_growth import times
 from .ranks import RankAnswer, rank_of_first
 
 OLDEST_OPSET = 9
-"""What `prove_safe` says holds for operators as they are from this opset on."""
+"""First opset for whose operators an answer of `prove_safe` holds."""
 
 ALL_OPERANDS = sys.maxsize
 
@@ -34,7 +34,7 @@ OperandRanks = Mapping[int, tuple[int, ...]]
 SCALAR, VECTOR, ONE_NUMBER = (0,), (1,), (0, 1)
 
 Shapes = list[Shape | None] | None
-"""Of each output, None for one of which onnx knows best; None to leave all to onnx."""
+"""Shape of each output, None for one that onnx infers; None if onnx infers all."""
 
 
 class OperatorRules:
@@ -54,17 +54,17 @@ class OperatorRules:
     """
 
     kept_from_folding: ClassVar[bool] = False
-    """Whether it stays in a model although what it computes is known."""
+    """Test whether the operator stays in a model although its result is constant."""
 
     steps: ClassVar[int] = EACH
-    """So many steps the reference takes for each element, where nothing else tells its work."""
+    """Steps of the reference for each element, unless `work` returns another number."""
 
     risky_inputs: ClassVar[tuple[int, ...]] = ()
     """Inputs some elements of which make it fail; without any of those it gives a result, if the
     shapes fit."""
 
     why_unbatchable: ClassVar[str] = "has no batching rule"
-    """Why it cannot be computed for all trips at once, where it has no rule for that."""
+    """Reason why an operator without a batching rule is not computed for all iterations at once."""
 
     sized_by: ClassVar[tuple[int, ...]] = ()
     """Inputs whose elements, not their shapes, say how large the outputs are."""
@@ -83,11 +83,11 @@ class OperatorRules:
     fail. None for those that it is sized by."""
 
     exact: ClassVar[bool] = False
-    """Whether the specification tells every bit of its outputs, those of a NaN excepted, whatever
-    the operands hold."""
+    """Test whether the specification determines every bit of the outputs, but for those of a NaN,
+    for all elements of the operands."""
 
     names_axes_of_first: ClassVar[bool] = False
-    """Whether its attributes `axis` and `axes` name axes that the first input must have."""
+    """Test whether its attributes `axis` and `axes` name axes that the first input must have."""
 
     roundings: ClassVar[int | None] = None
     """0 where it moves or compares numbers, 1 where the specification fixes each rounding; None
@@ -98,10 +98,10 @@ class OperatorRules:
     outputs, unless these are strings."""
 
     reads_sizes_only: ClassVar[bool] = False
-    """Whether the elements of its outputs follow from the sizes of its inputs alone."""
+    """Test whether the elements of its outputs follow from the sizes of its inputs alone."""
 
     elementwise: ClassVar[bool] = False
-    """Whether it takes each element by itself, of inputs that broadcast if there are several."""
+    """Test whether it computes each element by itself; several inputs broadcast."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """Infer shapes of the outputs where onnx's inference is imprecise or slow.
@@ -252,7 +252,7 @@ class Total(OperatorRules):
     steps: ClassVar[int] = 20 * FEW
 
     def prove_safe(self, premises: Premises) -> None:
-        """There is nothing to prove."""
+        """Require nothing."""
 
 
 class RankOfFirst(OperatorRules):

@@ -31,10 +31,10 @@ class SequenceConstruct(OperatorRules):
 
 @describes("SequenceMap")
 class SequenceMap(OperatorRules):
-    """SequenceMap, from opset 17 on: as many as it is given."""
+    """SequenceMap, from opset 17 on: as many elements as its first input has."""
 
     more: ClassVar[int] = 0
-    """How many elements more the output has than the first input."""
+    """Number of elements by which the output is longer than the first input."""
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         count = inputs[0].count

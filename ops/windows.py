@@ -56,7 +56,7 @@ def _prove_fits(
 def _windows(
     node: Node, image: Shape, kernel: Sequence[int | None], symbols: Symbols
 ) -> Shape | None:
-    """How many places a window has on each axis; None where that is left to onnx."""
+    """Number of places of a window on each axis; None where onnx infers it."""
     if node.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", "NOTSET"):
         return None
     rank = len(image)
@@ -104,7 +104,7 @@ class OtherConv(Rowwise):
 
     steps: ClassVar[int] = SLID
     kernel: ClassVar[int] = 1
-    """Which input is the kernel."""
+    """Position of the kernel among the inputs."""
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return convolution(node, arrays[0], arrays[self.kernel], self.steps)

@@ -144,7 +144,7 @@ def _parsed_imports(file, root, types):
 
 
 def named(node, package):
-    """What an import names: as parts below the package, module first."""
+    """Names of an import, as parts below the package, module first."""
     if isinstance(node, ast.Import):
         names = [alias.name.split(".") for alias in node.names]
         return [tuple(name[1:]) for name in names if name[0] == "straightline"]
@@ -169,7 +169,7 @@ def behind(name, files):
 
 
 def import_graph(*, types):
-    """Who imports whom."""
+    """Graph of the imports between files."""
     graph = nx.DiGraph()
     for file in sources():
         graph.add_edges_from((file, other) for other in imports(file, types=types))

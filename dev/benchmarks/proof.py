@@ -35,8 +35,8 @@ def rewritten(model: Any) -> Any:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """The least time of some runs, and what was made."""
-    best, made = float("inf"), None
+    """The least time of some runs, and their result."""
+    best, result = float("inf"), None
     for _ in range(RUNS):
         made = None
         gc.collect()

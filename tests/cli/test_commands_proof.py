@@ -1,4 +1,4 @@
-"""What the commands ask of a verification: proofs, runs, certificates, and their exit codes."""
+"""Verification by the commands: proofs, runs, certificates, and their exit codes."""
 
 import json
 

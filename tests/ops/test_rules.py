@@ -25,7 +25,7 @@ CASES = list(cases())
 
 @pytest.fixture
 def apart(monkeypatch):
-    """What a test describes is forgotten after it; Unique is not described yet."""
+    """Forget the descriptions of a test after it; Unique has none yet."""
     kept = {name: known for name, known in described().items() if name != "Unique"}
     monkeypatch.setattr(rules, "_DESCRIBED", kept)
 
@@ -40,7 +40,7 @@ def folded(model):
 
 
 def hazard(model, *shape):
-    """Why the graph may fail on a tensor of a shape; None if it cannot."""
+    """Reason why the graph may fail on a tensor of a shape; None if it cannot."""
     try:
         Speculation(ShapeInference(model), {}).run(model.graph, [tensor(*shape, elem_type=INT64)])
     except Hazard as found:

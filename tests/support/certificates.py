@@ -1,4 +1,4 @@
-"""What tests of certificates share: derivations of two models in ONNX text, and their check."""
+"""Derivations of two models in ONNX text, and their check."""
 
 import onnx
 import straightline as sl

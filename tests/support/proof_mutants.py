@@ -36,7 +36,7 @@ from wrong_rewrites import MUTATIONS, Place
 
 Feeds = dict[str, Any]
 MUTANTS = 24
-"""Of each model."""
+"""Number of mutants of each model."""
 
 SECONDS = 60
 """The mutants of one number take less."""
@@ -124,7 +124,7 @@ def bits(value: Any) -> Any:
 
 
 def ran(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Any] | None:
-    """What a model gives for each input; None where it fails."""
+    """Outputs of a model for each input; None where it fails."""
     try:
         return [
             bits(reference.run(model, dict(feed), operators=[counted_loop(TripBudget(TRIPS))]))
@@ -145,8 +145,8 @@ def is_valid(model: onnx.ModelProto) -> bool:
 def judged(
     origin: Origin, number: int, expected: Any, equality: Equality = "bits"
 ) -> tuple[str, str]:
-    """What became of a mutant: "invalid", "alike", "fails" when it is run, or "told apart"; with
-    " proved" where it was said to be equal, which is asked of the last two."""
+    """Class of a mutant: "invalid", "alike", "fails" when it is run, or "told apart"; with
+    " proved" if the prover answers so, which is asked of the last two."""
     model, done = mutated(origin, number)
     if not is_valid(model):
         return "invalid", done
@@ -162,7 +162,7 @@ def compared(
     rounded: bool = False,
     equality: Equality = "bits",
 ) -> str:
-    """What became of a pair of models that were run.
+    """Class of a pair of models that were run.
 
     Args:
         before: the original.
@@ -183,12 +183,12 @@ def compared(
     return f"{kind} proved" if proof.proved else kind
 
 
-def is_near(expected: Any, got: Any, rtol: float = 1e-3, atol: float = 1e-5) -> bool:
-    """Whether outputs differ in last bits only, which a proof with assumptions allows for."""
-    if isinstance(expected, list) and isinstance(got, list):
-        pairs = zip(expected, got, strict=False)
-        return len(expected) == len(got) and all(is_near(*pair, rtol, atol) for pair in pairs)
-    if expected == got:
+def is_near(expected: Any, actual: Any, rtol: float = 1e-3, atol: float = 1e-5) -> bool:
+    """Test whether outputs differ in last bits only, which a proof with assumptions permits."""
+    if isinstance(expected, list) and isinstance(actual, list):
+        pairs = zip(expected, actual, strict=False)
+        return len(expected) == len(actual) and all(is_near(*pair, rtol, atol) for pair in pairs)
+    if expected == actual:
         return True
     if got is None or expected is None or expected[:2] != got[:2] or "float" not in expected[0]:
         return False
@@ -199,7 +199,7 @@ def is_near(expected: Any, got: Any, rtol: float = 1e-3, atol: float = 1e-5) -> 
 def counted(
     found: Iterator[Origin], mutants: int = MUTANTS, equality: Equality = "bits"
 ) -> tuple[Counter[str], list[str]]:
-    """How many mutants of each kind there are, and those that must not be."""
+    """Number of mutants of each class, and the false proofs among them."""
     counts: Counter[str] = Counter()
     wrong = []
     for origin in found:

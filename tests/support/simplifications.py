@@ -19,7 +19,7 @@ def _written(inputs, nodes, out):
 
 
 def model_of(inputs, nodes):
-    """The same, with an output of the type that the nodes compute."""
+    """Model of nodes, with an output of the type that they compute."""
     for out in _TYPES:
         model = _written(inputs, nodes, out)
         try:

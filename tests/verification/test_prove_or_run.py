@@ -35,7 +35,7 @@ def model(text):
 
 @pytest.fixture
 def ran(monkeypatch):
-    """How often a runtime was asked to run a model."""
+    """Count the runs of a model by a runtime."""
     calls, original = [], Worker.run
 
     def run(self, source, feeds, **options):
@@ -126,7 +126,7 @@ def test_bad_models_are_errors_of_ours():
 
 @pytest.mark.parametrize("index", ["{0}", "{7}", "{-9}"])
 def test_a_part_that_is_not_there_is_open_or_an_error_of_ours(index):
-    """What fails when it is run is nothing that a proof stumbles over."""
+    """Prove a node that fails in every run without an error of the prover."""
     nothing = f"g () => (float[1] y) <float[0] w = {{}}, int64[1] k = {index}> {{"
     some = f"g () => (float[1] y) <float[2] w = {{1, 2}}, int64[1] k = {index}> {{"
     for head in (nothing, some):

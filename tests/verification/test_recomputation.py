@@ -18,7 +18,7 @@ def nothing_remembered(monkeypatch):
 
 @pytest.fixture
 def evaluations():
-    """What a proof computed of two models that fold operators."""
+    """Evaluations of a proof for two models that fold operators."""
 
     def of(text):
         collected = []
@@ -37,7 +37,7 @@ def pair(text):
 
 
 def wrong(evaluation, value):
-    """The same evaluation with another result."""
+    """Evaluation with another result."""
     return evaluation._replace(results=[sl.ir.Tensor(array=value)])
 
 

@@ -1,4 +1,4 @@
-"""Where a proof stays open, inputs are tried; what they show is reproducible."""
+"""Refutation of a pair without a proof: inputs are tried, and the answer is reproducible."""
 
 import numpy as np
 import pytest

@@ -204,7 +204,7 @@ class Definedness:
     def _assumptions_of(
         self, guards: Guards, around: set[Hashable], operands: Sequence[Term | None]
     ) -> set[Dimension] | None:
-        """Those trip counts for one node of the original.
+        """Trip counts, as above, for one node of the original.
 
         Args:
             guards: guards of that node.

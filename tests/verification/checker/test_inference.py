@@ -40,7 +40,7 @@ def test_elements_of_sequences_have_no_shapes():
 
 
 def test_sizes_of_a_body_that_no_input_names_are_unknown():
-    found = facts("""g (float[n] x, int64 t) => (y) { y = Loop (t, , x) <body = b
+    values = facts("""g (float[n] x, int64 t) => (y) { y = Loop (t, , x) <body = b
         (int64 i, bool c, float[4] s) => (bool d, float[4] u) {
             d = Identity (c) k = NonZero (s) a = Abs (x) u = Abs (s) }> }""")
     body = found.body(0, "body")

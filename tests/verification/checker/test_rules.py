@@ -222,7 +222,7 @@ def test_near_misses_of_two_opsets(case):
 
 
 def test_a_reshape_that_fails_on_an_empty_tensor_needs_a_twin():
-    """Of the sizes 0, -1 the second is unknown for n = 0; that of a known size is not."""
+    """Sizes 0, -1: the second one is unknown for n = 0, and known for a fixed size."""
     sure, unsure = (
         "<int64[2] a = {0, N}> { y = Reshape (x, a) }".replace("N", n) for n in ("3", "-1")
     )

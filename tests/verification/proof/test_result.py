@@ -1,4 +1,4 @@
-"""What a proof found, for people and for scripts."""
+"""Answer of a proof, for people and for scripts."""
 
 import json
 

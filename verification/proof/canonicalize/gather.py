@@ -54,7 +54,7 @@ _INTO_HALVES = pattern("Gather(data, Add(Mul(Cast(c), factor), count))")
 
 
 def _of_halves(terms: Terms, head: Head, args: Args, size: Dimension) -> Sequence[Term] | None:
-    """Where of two halves: a condition moves the indices 0, 1, 2, ... to the second one."""
+    """Choice of two halves: a condition moves the indices 0, 1, 2, ... to the second one."""
     for bound in matches(_INTO_HALVES, head, args):
         condition, count, first = bound["c"], bound["count"], bound["data"]
         shapes = [term.fact.shape for term in (condition, count)]

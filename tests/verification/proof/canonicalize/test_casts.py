@@ -26,8 +26,7 @@ def extremes_of(dtype):
 
 @pytest.mark.parametrize(("narrow", "wide"), itertools.permutations(TYPES, 2))
 def test_what_holds_a_type_gives_it_back(narrow, wide):
-    """Of what is said to hold all numbers no number is lost, their order stays; of the others some
-    number is lost, or nothing is claimed of that."""
+    """Casts to a type that holds all numbers: each returns, and their order stays."""
     if not holds(narrow, wide):
         return
     one, other = (onnx.helper.tensor_dtype_to_np_dtype(t) for t in (narrow, wide))

@@ -1,4 +1,4 @@
-"""Where as a Gather."""
+"""Operator Where as a Gather."""
 
 import numpy as np
 import pytest

@@ -75,7 +75,7 @@ def leaf(terms, name, array):
 
 
 def options(terms, name, feeds, bound, dtype):
-    """What a name may stand for: an input, a constant, what is compared."""
+    """Terms for a name: an input, a constant, an operand of the comparison."""
     if name not in feeds and name == "z":
         held = [n for n in (2, 3, -3, 7) if np.dtype(dtype).kind != "u" or n > 0]
         return [terms.constant(np.array(n, dtype)) for n in held]
@@ -125,8 +125,8 @@ def sides(row, feeds, dtype):
 
 
 def checked(row):
-    """How many instances of a row hold; it fails at the first that does not."""
-    names, held = variables(row), 0
+    """Number of instances of a row, each of which holds; fail at the first that does not."""
+    names, count = variables(row), 0
     divides = "Div" in ast.dump(row.before)
     for dtype in TYPES:
         numbers = special(dtype, divides)

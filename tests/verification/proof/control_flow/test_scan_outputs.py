@@ -128,7 +128,7 @@ def test_a_tensor_that_grows_at_its_end_is_what_there_was_and_all_rows(order, pr
 
 
 def test_a_list_that_is_read_inside_stays_a_state():
-    """What is added depends on how many there are already."""
+    """New elements depend on the number of those before."""
     reads = LISTED.replace("r = Gather (x, i)", "q = SequenceLength (l) r = Gather (x, q)")
     flat = "g (float[N, 3] x) => (float[a, 3] y) { y = Tanh (x) }"
     assert not prove(*models(reads % "Tanh", flat)).proved

@@ -243,7 +243,7 @@ def by_onnxruntime(model):
 
 
 def assert_alike(one, other, exact):
-    """The same type and shape; NaN, infinities and signs of zero; numbers up to rounding."""
+    """Compare type, shape, NaN, infinities and signs of zero; numbers up to rounding."""
     one, other = np.asarray(one), np.asarray(other)
     assert (one.shape, one.dtype) == (other.shape, other.dtype)
     if one.dtype.kind in "iub" or exact:

@@ -56,7 +56,7 @@ def test_a_choice_keeps_the_shape():
 
 
 def test_conditions_that_may_be_equal_are_no_cases():
-    """The same condition, computed in two ways, is compared by itself."""
+    """Conditions computed in two ways are compared by themselves."""
     text = "g (float[n] x, float[n] w) => (float[n] y) {{ {} y = Where (c, a, b) }}"
     one = "a = Exp (x) b = Neg (w) c = Greater (x, w)"
     assert_proved(text.format(one), text.format(one.replace("Greater (x, w)", "Less (w, x)")))

@@ -11,8 +11,8 @@ RENAMED = "g (float[N] x, float[N] c) => (float[N] y) { q = Add (x, c) y = Relu 
 
 @pytest.fixture
 def answers(monkeypatch):
-    """What the numbers of values say of each pair of models."""
-    found = []
+    """Answers of the numbers of values for each pair of models."""
+    answers = []
     original = ValueNumbers.sizes_of_outputs
 
     def recorded(self, before, after):

@@ -1,4 +1,4 @@
-"""What is computed row by row and what is computed of all rows at once."""
+"""Computation row by row against that of all rows at once."""
 
 import numpy as np
 import pytest
