@@ -51,14 +51,14 @@ class _Subject:
 
     def shapes(self, declared: Mapping[str, list[Any]], number: int) -> Sizes:
         """Sizes of all inputs that have one of these dimensions."""
-        chosen = {
+        shapes = {
             name: [
                 number if dim in self.dims or (name, k) in self.axes else None
                 for k, dim in enumerate(dims)
             ]
             for name, dims in declared.items()
         }
-        return {name: sizes for name, sizes in chosen.items() if any(sizes)}
+        return {name: sizes for name, sizes in shapes.items() if any(sizes)}
 
     def bound(self, number: int) -> dict[str, Any]:
         """Values of the inputs."""

@@ -38,12 +38,12 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """The least time of some runs, and their result."""
     best, result = float("inf"), None
     for _ in range(RUNS):
-        made = None
+        result = None
         gc.collect()
         start = time.process_time()
-        made = work()
+        result = work()
         best = min(best, time.process_time() - start)
-    return best, made
+    return best, result
 
 
 def peak(work: Callable[[], Any]) -> int:
@@ -85,13 +85,13 @@ def chain(nodes: int, op_type: str, opset: int, *, swap: bool = False, **attribu
     info = helper.make_tensor_value_info
     names = ["x", *(f"v{k}" for k in range(nodes))]
     pairs = [[value, "c"][:: -1 if swap else 1] for value in names[:-1]]
-    made = [
+    links = [
         helper.make_node(op_type, pair, [name], **attributes)
         for pair, name in zip(pairs, names[1:], strict=True)
     ]
     inputs = [info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in ("x", "c")]
     outputs = [info(names[-1], onnx.TensorProto.FLOAT, ["n", 3])]
-    graph = helper.make_graph(made, "chain", inputs, outputs)
+    graph = helper.make_graph(links, "chain", inputs, outputs)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 

@@ -25,8 +25,10 @@ def test_a_certificate_is_accepted(folder, run):
     result = run("check-certificate", "c.json", "in.onnx", "out.onnx")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("accepted: equal for every input (")
-    found = json.loads(run("check-certificate", "c.json", "in.onnx", "out.onnx", "--json").stdout)
-    assert (found["accepted"], found["assumptions"], found["exit"]) == (True, [], 0)
+    document = json.loads(
+        run("check-certificate", "c.json", "in.onnx", "out.onnx", "--json").stdout
+    )
+    assert (document["accepted"], document["assumptions"], document["exit"]) == (True, [], 0)
 
 
 def test_another_model_or_derivation_is_refused(folder, run):

@@ -29,6 +29,6 @@ def assert_derived(before, after, *rules, opsets=(18, 18)) -> Acceptance:
 def assert_none(before, after, reason="", opsets=(18, 18)):
     """Check that there is no derivation, for a reason."""
     models = [of_text(text, opset) for text, opset in zip((before, after), opsets, strict=True)]
-    found = derive(*models, {})
-    assert isinstance(found, str), found["steps"]
-    assert reason in found
+    derivation = derive(*models, {})
+    assert isinstance(derivation, str), derivation["steps"]
+    assert reason in derivation

@@ -150,15 +150,15 @@ def judged(
     model, done = mutated(origin, number)
     if not is_valid(model):
         return "invalid", done
-    got = ran(model, origin.feeds)
-    return compared(origin.model, model, expected, got, equality=equality), done
+    actual = ran(model, origin.feeds)
+    return compared(origin.model, model, expected, actual, equality=equality), done
 
 
 def compared(
     before: onnx.ModelProto,
     after: onnx.ModelProto,
     expected: Any,
-    got: Any,
+    actual: Any,
     rounded: bool = False,
     equality: Equality = "bits",
 ) -> str:
@@ -167,18 +167,18 @@ def compared(
     Args:
         before: the original.
         after: the mutant.
-        expected: what the original gave.
-        got: what the mutant gave; None where it failed.
+        expected: outputs of the original.
+        actual: outputs of the mutant; None where it failed.
         rounded: whether last bits may differ, whatever a proof takes for granted.
         equality: what is to be proved.
     """
-    if got == expected:
+    if actual == expected:
         return "alike"
-    kind = "fails" if got is None else "told apart"
+    kind = "fails" if actual is None else "told apart"
     proof = prove(before, after, equality=equality)
-    if proof.proved and (proof.assumptions or rounded) and is_near(expected, got):
+    if proof.proved and (proof.assumptions or rounded) and is_near(expected, actual):
         return "alike but for rounding"
-    if proof.proved and proof.equality == "values" and is_near(expected, got, rtol=0, atol=0):
+    if proof.proved and proof.equality == "values" and is_near(expected, actual, rtol=0, atol=0):
         return "alike but for signs of zeros"
     return f"{kind} proved" if proof.proved else kind
 
@@ -190,19 +190,24 @@ def is_near(expected: Any, actual: Any, rtol: float = 1e-3, atol: float = 1e-5) 
         return len(expected) == len(actual) and all(is_near(*pair, rtol, atol) for pair in pairs)
     if expected == actual:
         return True
-    if got is None or expected is None or expected[:2] != got[:2] or "float" not in expected[0]:
+    if (
+        actual is None
+        or expected is None
+        or expected[:2] != actual[:2]
+        or "float" not in expected[0]
+    ):
         return False
-    one, other = (np.frombuffer(each[2], each[0]) for each in (expected, got))
+    one, other = (np.frombuffer(each[2], each[0]) for each in (expected, actual))
     return bool(np.allclose(one, other, rtol, atol, equal_nan=True))
 
 
 def counted(
-    found: Iterator[Origin], mutants: int = MUTANTS, equality: Equality = "bits"
+    models: Iterator[Origin], mutants: int = MUTANTS, equality: Equality = "bits"
 ) -> tuple[Counter[str], list[str]]:
     """Number of mutants of each class, and the false proofs among them."""
     counts: Counter[str] = Counter()
     wrong = []
-    for origin in found:
+    for origin in models:
         expected = ran(origin.model, origin.feeds)
         if expected is None or not origin.rewritten.graph.node:
             counts["nothing to change"] += 1

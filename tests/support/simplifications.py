@@ -9,10 +9,10 @@ _LITERAL = re.compile(r"\b(\w+(?:\[\d+\])?)\{([^}]*)\}")
 _TYPES = ("float", "int64", "bool", "int32", "double", "uint8", "int8", "float16")
 
 
-def _written(inputs, nodes, out):
+def _model_of_type(inputs, nodes, out):
     """Model from nodes in which constants are written as float[2]{1, 2}."""
     values = []
-    text = _LITERAL.sub(lambda found: values.append(found) or f"k{len(values) - 1}", nodes)
+    text = _LITERAL.sub(lambda literal: values.append(literal) or f"k{len(values) - 1}", nodes)
     constants = ", ".join(f"{m[1]} k{n} = {{{m[2]}}}" for n, m in enumerate(values))
     head = f'<ir_version: 10, opset_import: ["" : 18]> g ({inputs}) => ({out}[] y) '
     return onnx.parser.parse_model(f"{head}{f'<{constants}>' if constants else ''} {{ {text} }}")
@@ -21,7 +21,7 @@ def _written(inputs, nodes, out):
 def model_of(inputs, nodes):
     """Model of nodes, with an output of the type that they compute."""
     for out in _TYPES:
-        model = _written(inputs, nodes, out)
+        model = _model_of_type(inputs, nodes, out)
         try:
             onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
         except onnx.shape_inference.InferenceError:

@@ -58,14 +58,14 @@ def test_a_claim_for_some_sizes_says_so():
 
 
 def decisions(models, is_proved, bound=(), sizes=()):
-    asked = []
+    questions = []
 
     def decide(values, shapes):
-        asked.append((values, shapes))
+        questions.append((values, shapes))
         return Proof("proved" if is_proved(values, shapes) else "open", "")
 
-    found = sufficient(*models, decide, dict(bound), dict(sizes))
-    return [condition.text for condition in found], asked
+    conditions = sufficient(*models, decide, dict(bound), dict(sizes))
+    return [condition.text for condition in conditions], questions
 
 
 def test_one_that_holds_for_one_number_says_so():
@@ -80,18 +80,18 @@ def test_sizes_are_tried_together_then_with_values():
     inputs = "float[n] x, float[m] z, int64 k, bool c"
     nodes = "s = Range (k, k, k) r = Cast <to = 1> (s)"
     one = model(f"g ({inputs}) => (float[i] r) {{ {nodes} }}")
-    texts, asked = decisions((one, one), both)
+    texts, questions = decisions((one, one), both)
     assert texts == [
         "n is 4 or 7 and m is 4 or 7 and input 'k' is 4 or 7 and input 'c' is true or false"
     ]
-    assert len(asked) == 4 + 1 + 2
+    assert len(questions) == 4 + 1 + 2
 
 
 def test_what_is_fixed_is_not_tried():
-    texts, asked = decisions(BY_SIZE, lambda *_: True, sizes={"x": [3, 2]})
-    assert (texts, asked) == ([], [])
-    texts, asked = decisions(BY_VALUE, lambda *_: True, bound={"n": 3})
-    assert (texts, asked) == ([], [])
+    texts, questions = decisions(BY_SIZE, lambda *_: True, sizes={"x": [3, 2]})
+    assert (texts, questions) == ([], [])
+    texts, questions = decisions(BY_VALUE, lambda *_: True, bound={"n": 3})
+    assert (texts, questions) == ([], [])
 
 
 def test_a_switch_is_tried_both_ways():
@@ -107,5 +107,5 @@ def test_a_switch_is_tried_both_ways():
 def test_the_work_is_bounded():
     inputs = ", ".join(f"float[n{k}] x{k}" for k in range(30))
     many = model(f"g ({inputs}) => (float[n0] y) {{ y = Neg (x0) }}")
-    _, asked = decisions((many, many), lambda *_: False)
-    assert len(asked) <= 6
+    _, questions = decisions((many, many), lambda *_: False)
+    assert len(questions) <= 6

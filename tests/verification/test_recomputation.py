@@ -21,10 +21,10 @@ def evaluations():
     """Evaluations of a proof for two models that fold operators."""
 
     def of(text):
-        collected = []
-        answer = prove(*pair(text), recompute=lambda made: collected.extend(made) or "")
+        evaluations = []
+        answer = prove(*pair(text), recompute=lambda new: evaluations.extend(new) or "")
         assert answer.proved
-        return collected
+        return evaluations
 
     return of
 
@@ -42,19 +42,19 @@ def wrong(evaluation, value):
 
 
 def test_what_agrees_is_proved_and_asked_once(evaluations, monkeypatch):
-    made = evaluations(FOLDED % "Exp")
-    assert [each.head.name for each in made] == ["Exp"]
+    folds = evaluations(FOLDED % "Exp")
+    assert [each.head.name for each in folds] == ["Exp"]
     with Workers() as workers:
-        assert recomputation.disagreement([*made, *made], workers) == ""
+        assert recomputation.disagreement([*folds, *folds], workers) == ""
         monkeypatch.setattr(workers, "get", lambda *_: 1 / 0)
-        assert recomputation.disagreement(made, workers) == "", "it is remembered"
+        assert recomputation.disagreement(folds, workers) == "", "it is remembered"
 
 
 def test_a_wrong_constant_is_named(evaluations):
-    made = evaluations(FOLDED % "Exp")
-    text = recomputation.disagreement([wrong(made[0], np.array([1, 7], np.float32))])
+    folds = evaluations(FOLDED % "Exp")
+    text = recomputation.disagreement([wrong(folds[0], np.array([1, 7], np.float32))])
     assert text.startswith("Exp of float32[2] [0.5, 2.0] is float32[2] [1.0, 7.0] by the reference")
-    assert recomputation.disagreement(made) == "", "what differs is not remembered"
+    assert recomputation.disagreement(folds) == "", "what differs is not remembered"
 
 
 @pytest.mark.parametrize(
@@ -62,39 +62,39 @@ def test_a_wrong_constant_is_named(evaluations):
     [(np.array([-0.5, -2]), True), (np.array([-0.5, np.nextafter(np.float32(-2), 0)]), False)],
 )
 def test_an_exact_operator_agrees_to_the_last_bit(evaluations, value, agrees):
-    made = evaluations(FOLDED % "Neg")
-    text = recomputation.disagreement([wrong(made[0], value.astype(np.float32))])
+    folds = evaluations(FOLDED % "Neg")
+    text = recomputation.disagreement([wrong(folds[0], value.astype(np.float32))])
     assert (text == "") == agrees
 
 
 def test_the_sign_of_0_counts(evaluations):
-    made = evaluations(FOLDED.replace("{0.5, 2}", "{0, 2}") % "Neg")
-    assert recomputation.disagreement(made) == ""
+    folds = evaluations(FOLDED.replace("{0.5, 2}", "{0, 2}") % "Neg")
+    assert recomputation.disagreement(folds) == ""
     zero = np.array([0, -2], np.float32)
-    assert "Neg of" in recomputation.disagreement([wrong(made[0], zero)])
+    assert "Neg of" in recomputation.disagreement([wrong(folds[0], zero)])
 
 
 def test_a_last_bit_of_a_rounding_operator_is_no_disagreement(evaluations):
-    made = evaluations(FOLDED % "Exp")
-    near = np.nextafter(made[0].results[0].numpy(), np.float32(9))
-    assert recomputation.disagreement([wrong(made[0], near)]) == ""
+    folds = evaluations(FOLDED % "Exp")
+    near = np.nextafter(folds[0].results[0].numpy(), np.float32(9))
+    assert recomputation.disagreement([wrong(folds[0], near)]) == ""
 
 
 def test_a_wrong_shape_or_type_is_a_disagreement(evaluations):
-    made = evaluations(FOLDED % "Neg")
+    folds = evaluations(FOLDED % "Neg")
     for value in (np.array([[-0.5, -2]], np.float32), np.array([-0.5, -2])):
         recomputation._agreed.clear()
-        assert recomputation.disagreement([wrong(made[0], value)]) != ""
+        assert recomputation.disagreement([wrong(folds[0], value)]) != ""
 
 
 def test_one_that_onnxruntime_lacks_leaves_the_others(evaluations):
     bfloat = """g (bfloat16[1] x, float[2] z) => (bfloat16[1] y, float[2] v)
         <bfloat16[1] c = {1}, float[2] d = {1, 2}> {
         e = Erf (c) y = Add (x, e) s = Sqrt (d) t = Exp (d) u = Add (s, t) v = Add (z, u) }"""
-    made = evaluations(bfloat)
-    assert {"Sqrt", "Exp"} <= {each.head.name for each in made}
-    assert recomputation.disagreement(made) == ""
-    others = [wrong(e, e.results[0].numpy() * 2) if e.head.name == "Exp" else e for e in made]
+    folds = evaluations(bfloat)
+    assert {"Sqrt", "Exp"} <= {each.head.name for each in folds}
+    assert recomputation.disagreement(folds) == ""
+    others = [wrong(e, e.results[0].numpy() * 2) if e.head.name == "Exp" else e for e in folds]
     recomputation._agreed.clear()
     assert recomputation.disagreement(others).startswith("Exp of")
 
@@ -102,8 +102,8 @@ def test_one_that_onnxruntime_lacks_leaves_the_others(evaluations):
 def test_an_operator_with_two_outputs(evaluations):
     text = """g (float[2] x) => (float[2] y) <float[4] c = {4, 1, 3, 2}, int64[1] k = {2}> {
         v, i = TopK (c, k) f = Cast <to = 1> (i) y = Add (x, f) }"""
-    made = evaluations(text)
-    assert recomputation.disagreement(made) == ""
+    folds = evaluations(text)
+    assert recomputation.disagreement(folds) == ""
 
 
 def test_a_proof_with_a_disputed_constant_is_open(monkeypatch):
@@ -120,6 +120,6 @@ def test_a_proof_with_a_disputed_constant_is_open(monkeypatch):
 
 
 def test_without_onnxruntime_nothing_is_asked(evaluations, monkeypatch):
-    made = evaluations(FOLDED % "Exp")
+    folds = evaluations(FOLDED % "Exp")
     monkeypatch.setattr(recomputation, "has_onnxruntime", lambda: False)
-    assert recomputation.disagreement([wrong(made[0], np.zeros(2, np.float32))]) == ""
+    assert recomputation.disagreement([wrong(folds[0], np.zeros(2, np.float32))]) == ""

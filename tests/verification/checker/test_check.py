@@ -42,24 +42,24 @@ REMARKS = ("straightline", "claim", "rules", "terms", "assumptions")
 
 
 @pytest.fixture(scope="module")
-def document():
+def pair():
     after = copy.deepcopy(AFTER)
     folded = np.exp(np.array([1, 2, 3], np.float32))
     after.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(folded, "e"))
-    made = certificate(BEFORE, after, BOUND)
-    assert isinstance(made["derivation"], dict), made["derivation"]
-    return made, after
+    document = certificate(BEFORE, after, BOUND)
+    assert isinstance(document["derivation"], dict), document["derivation"]
+    return document, after
 
 
-def test_what_is_shown_is_said(document):
-    made, after = document
-    result = check(made, BEFORE, after)
+def test_what_is_shown_is_said(pair):
+    document, after = pair
+    result = check(document, BEFORE, after)
     assert result.claim == (
         "equal for every input, if Exp of constants gives the same bits in the runtime"
     )
     assert {"identity", "constant-folding", "attributes-as-inputs"} <= set(result.rules)
     assert (result.steps, result.terms) == tuple(
-        len(made["derivation"][key]) for key in ("steps", "terms")
+        len(document["derivation"][key]) for key in ("steps", "terms")
     )
 
 
@@ -109,11 +109,11 @@ def mutants(document):
             stack += [(*path, key) for key in keys]
 
 
-def test_each_field_is_checked_or_says_nothing(document):
+def test_each_field_is_checked_or_says_nothing(pair):
     """All mutants, each refused or with an unchanged result; the latter are of remarks alone."""
-    made, after = document
-    expected, refused, harmless = check(made, BEFORE, after), 0, set()
-    for path, mutant in mutants(made):
+    document, after = pair
+    expected, refused, harmless = check(document, BEFORE, after), 0, set()
+    for path, mutant in mutants(document):
         try:
             result = check(json.loads(json.dumps(mutant)), BEFORE, after)
         except sl.Error:
@@ -125,49 +125,51 @@ def test_each_field_is_checked_or_says_nothing(document):
     assert harmless == {(key,) for key in REMARKS}
 
 
-def test_an_assumption_that_is_removed_is_missed(document):
-    made, after = document
+def test_an_assumption_that_is_removed_is_missed(pair):
+    document, after = pair
     with pytest.raises(sl.CertificateError, match="not name an assumption: Exp of constants"):
-        check({**made, "assumptions": []}, BEFORE, after)
+        check({**document, "assumptions": []}, BEFORE, after)
 
 
-def test_a_step_that_is_dropped_exchanged_or_superfluous(document):
-    made, after = document
-    steps = made["derivation"]["steps"]
+def test_a_step_that_is_dropped_exchanged_or_superfluous(pair):
+    document, after = pair
+    steps = document["derivation"]["steps"]
     others = [[*steps[:n], *steps[n + 1 :]] for n in range(len(steps))]
     others += [[*steps, step] for step in steps]
     others += [[["no-rule", 0, 0], *steps], [["identity", 10**6, 0], *steps], [7], "", None]
     for other in others:
-        derivation = {**made["derivation"], "steps": other}
+        derivation = {**document["derivation"], "steps": other}
         with pytest.raises(sl.CertificateError):
-            check({**made, "derivation": derivation}, BEFORE, after)
+            check({**document, "derivation": derivation}, BEFORE, after)
 
 
-def test_a_forged_certificate_of_different_models_is_refused(document):
+def test_a_forged_certificate_of_different_models_is_refused(pair):
     """Every other field fits the models: the steps alone do not reach the outputs."""
-    made, after = document
+    document, after = pair
     wrong = copy.deepcopy(after)
     wrong.graph.node[0].op_type = "Sub"
     digest = sl.Certificate.of(BEFORE, wrong, sl.Proof("proved", ""), BOUND).after
-    for steps in (made["derivation"]["steps"], []):
-        derivation = {**made["derivation"], "steps": steps}
+    for steps in (document["derivation"]["steps"], []):
+        derivation = {**document["derivation"], "steps": steps}
         with pytest.raises(sl.CertificateError):
-            check({**made, "after": {"sha256": digest}, "derivation": derivation}, BEFORE, wrong)
+            check(
+                {**document, "after": {"sha256": digest}, "derivation": derivation}, BEFORE, wrong
+            )
 
 
-def test_other_models_and_versions_are_refused(document):
-    made, after = document
+def test_other_models_and_versions_are_refused(pair):
+    document, after = pair
     with pytest.raises(sl.CertificateError, match="for another rewrite"):
-        check(made, BEFORE, BEFORE)
+        check(document, BEFORE, BEFORE)
     with pytest.raises(sl.CertificateError, match="for another original"):
-        check(made, after, after)
+        check(document, after, after)
     for version in (1, 3, True, 2.0):
         with pytest.raises(sl.CertificateError, match="holds no derivation; prove again with"):
-            check({**made, "version": version}, BEFORE, after)
+            check({**document, "version": version}, BEFORE, after)
     with pytest.raises(sl.CertificateError, match="no derivation: because; prove again with"):
-        check({**made, "derivation": "because"}, BEFORE, after)
+        check({**document, "derivation": "because"}, BEFORE, after)
     with pytest.raises(sl.CertificateError, match="another claim than equal bits"):
-        check({**made, "equality": "reals"}, BEFORE, after)
+        check({**document, "equality": "reals"}, BEFORE, after)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", "{}", '{"format": "other"}', "[" * 100_000])
@@ -180,11 +182,11 @@ def test_what_is_no_certificate_is_refused(tmp_path, text):
 
 def test_a_step_without_effect_is_refused():
     text = "g (float[2] x) => (float[2] y) { i = Identity (x) y = Abs (x) }"
-    made = certificate(model(text), model(text))
-    assert made["derivation"]["steps"] == []
-    made["derivation"] = {**made["derivation"], "steps": [["identity", 0, 0]]}
+    document = certificate(model(text), model(text))
+    assert document["derivation"]["steps"] == []
+    document["derivation"] = {**document["derivation"], "steps": [["identity", 0, 0]]}
     with pytest.raises(sl.CertificateError, match="does not apply"):
-        check(made, model(text), model(text))
+        check(document, model(text), model(text))
 
 
 def test_equal_models_need_no_step():

@@ -54,10 +54,10 @@ g (float[n] x) => (float[n] y) { y = local.f <axis: int = 1> (x) }
 
 
 @pytest.mark.parametrize(
-    ("given", "alpha", "equal"), [("0.5", "0.5", True), ("0.5", "0.25", False)]
+    ("argument", "alpha", "equal"), [("0.5", "0.5", True), ("0.5", "0.25", False)]
 )
-def test_functions_run_by_their_definition(given, alpha, equal):
-    called = FUNCTION.replace("<axis: int = 1>", f"<by: float = {given}>")
+def test_functions_run_by_their_definition(argument, alpha, equal):
+    called = FUNCTION.replace("<axis: int = 1>", f"<by: float = {argument}>")
     plain = "g (float[n] x) => (float[n] y) { c = Abs (x) y = LeakyRelu <alpha = %s> (c) }"
     (assert_derived if equal else assert_none)(called, plain % alpha)
 

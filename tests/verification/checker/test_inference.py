@@ -12,38 +12,38 @@ def facts(text, opset=18, side="before"):
 
 
 def test_sizes_follow_from_inputs():
-    found = facts(
+    values = facts(
         "g (float[n, 3] x) => (y, z) <int64[1] a = {0}>"
         " { y = Unsqueeze (x, a) k = NonZero (x) z = Cast <to = 1> (k) }"
     )
-    assert found["y"] == Fact(1, (1, "n", 3))
-    assert found["z"].shape[0] == 2 and found["z"].shape[1].startswith("before:")
-    assert found["none"] == Fact()
+    assert values["y"] == Fact(1, (1, "n", 3))
+    assert values["z"].shape[0] == 2 and values["z"].shape[1].startswith("before:")
+    assert values["none"] == Fact()
 
 
 def test_what_a_model_declares_of_its_values_counts_for_nothing():
-    found = facts("g (float[n] x) => (float[7] y) <float[5] v> { v = Abs (x) y = Neg (v) }")
-    assert (found["v"], found["y"]) == (Fact(1, ("n",)), Fact(1, ("n",)))
+    values = facts("g (float[n] x) => (float[7] y) <float[5] v> { v = Abs (x) y = Neg (v) }")
+    assert (values["v"], values["y"]) == (Fact(1, ("n",)), Fact(1, ("n",)))
 
 
 def test_names_of_inputs_do_not_collide_with_those_of_the_inference():
-    found = facts('g (float["before:unk__0"] x) => (y) { k = NonZero (x) y = Neg (k) }')
-    assert found["x"].shape == ("before:unk__0",)
-    assert found["y"].shape[1].startswith("before':")
+    values = facts('g (float["before:unk__0"] x) => (y) { k = NonZero (x) y = Neg (k) }')
+    assert values["x"].shape == ("before:unk__0",)
+    assert values["y"].shape[1].startswith("before':")
 
 
 def test_elements_of_sequences_have_no_shapes():
-    found = facts(
+    values = facts(
         "g (float[n] x, int64 i) => (y) { s = SequenceConstruct (x, x) y = SequenceAt (s, i) }"
     )
-    assert found["y"] == Fact(1)
+    assert values["y"] == Fact(1)
 
 
 def test_sizes_of_a_body_that_no_input_names_are_unknown():
     values = facts("""g (float[n] x, int64 t) => (y) { y = Loop (t, , x) <body = b
         (int64 i, bool c, float[4] s) => (bool d, float[4] u) {
             d = Identity (c) k = NonZero (s) a = Abs (x) u = Abs (s) }> }""")
-    body = found.body(0, "body")
+    body = values.body(0, "body")
     assert body["a"] == Fact(1, ("n",)) and body["k"].shape in (None, (1, None), (None, None))
     assert body["u"] == Fact(1), "the declared size of a state may not hold"
 

@@ -31,8 +31,8 @@ def test_a_branch_that_never_runs_may_fail():
     before = IF.format("", "", "").replace(", bool c) => (y) {", ") => (y) <bool c = {1}> {")
     after = IF.format("", "", NODE).replace(", bool c) => (y) {", ") => (y) <bool c = {1}> {")
     assert_derived(before, after)
-    taken = IF.format("", NODE, "").replace(", bool c) => (y) {", ") => (y) <bool c = {1}> {")
-    assert_none(before, taken, "'Gather' cannot fail")
+    after = IF.format("", NODE, "").replace(", bool c) => (y) {", ") => (y) <bool c = {1}> {")
+    assert_none(before, after, "'Gather' cannot fail")
 
 
 def test_spellings_fail_alike_and_weaker_nodes_less():

@@ -128,7 +128,7 @@ class Safety:
             stack.pop()
             if term not in memo:
                 self._terms.budget.step()
-                memo[term] = self._found(term)
+                memo[term] = self._fact_of(term)
         return memo[root]
 
     def _operands(self, term: Term) -> Sequence[Term]:
@@ -149,7 +149,7 @@ class Safety:
             return ()
         return [arg for arg in args if arg is not None]
 
-    def _found(self, term: Term) -> Known:
+    def _fact_of(self, term: Term) -> Known:
         if id(term.fact) in self._terms.facts.empty:
             return Known(term.fact, _OF_NOTHING)
         if term.fact.content is not None:

@@ -77,8 +77,8 @@ def leaf(terms, name, array):
 def options(terms, name, feeds, bound, dtype):
     """Terms for a name: an input, a constant, an operand of the comparison."""
     if name not in feeds and name == "z":
-        held = [n for n in (2, 3, -3, 7) if np.dtype(dtype).kind != "u" or n > 0]
-        return [terms.constant(np.array(n, dtype)) for n in held]
+        numbers = [n for n in (2, 3, -3, 7) if np.dtype(dtype).kind != "u" or n > 0]
+        return [terms.constant(np.array(n, dtype)) for n in numbers]
     if name in "ab":
         compared = bound["x" if name == "a" else "z"]
         wide = terms.op("Cast", 20, compared, to=onnx.TensorProto.INT64)
@@ -86,16 +86,16 @@ def options(terms, name, feeds, bound, dtype):
     if name == "negative":
         return [terms.constant(np.array(truth)) for truth in (True, False)]
     if name == "k":
-        held = (
+        numbers = (
             [1, 2, -1, 0, -0.0, 0.5, np.inf, -np.inf] if np.dtype(dtype).kind == "f" else [0, 1, -1]
         )
         with np.errstate(over="ignore"):
-            constants = [np.array(n).astype(dtype) for n in held]
+            constants = [np.array(n).astype(dtype) for n in numbers]
         return [terms.constant(array.reshape(s)) for array in constants for s in ((), (1,))]
     if name in ("zero", "u", "low", "high"):
         numbers = [0, 1, 2, 1 << 11, 1 << 32, 1 << 53, 1 << 54]
-        held = [n for n in numbers if np.dtype(dtype).kind == "f" or n <= np.iinfo(dtype).max]
-        return [terms.constant(np.array(n, dtype)) for n in held]
+        numbers = [n for n in numbers if np.dtype(dtype).kind == "f" or n <= np.iinfo(dtype).max]
+        return [terms.constant(np.array(n, dtype)) for n in numbers]
     return [leaf(terms, name, feeds[name])]
 
 
@@ -144,8 +144,8 @@ def checked(row):
         for feeds in [every, *some]:
             for one, other in sides(row, feeds, dtype):
                 assert bits([one]) == bits([other]), (ast.unparse(row.before), dtype, feeds)
-                held += 1
-    return held
+                count += 1
+    return count
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=[ast.unparse(row.before) for _, row in ROWS])

@@ -151,16 +151,16 @@ CASES = [
 ]
 
 
-def drawn(shape, dtype, kind, seed):
+def random_tensor(shape, dtype, kind, seed):
     """Numbers of a kind; those after the first input are plain."""
     random = np.random.default_rng(seed)
     if np.dtype(dtype).kind in "iu":
         return random.integers(0 if np.dtype(dtype).kind == "u" else -9, 9, shape).astype(dtype)
     numbers = np.asarray(random.normal(size=shape) * 2)
     if kind == "special":
-        chosen = random.random(shape) < 0.3
+        mask = random.random(shape) < 0.3
         special = random.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], shape)
-        numbers = np.where(chosen, special, numbers)
+        numbers = np.where(mask, special, numbers)
     if kind == "zero":
         numbers = numbers * 0
     if kind == "large":
@@ -173,7 +173,7 @@ def arrays_of(case, dtype, kind):
     arrays = []
     for seed, each in enumerate(case.inputs):
         if isinstance(each, tuple):
-            arrays.append(drawn(each, dtype, kind if seed == 0 else "plain", seed))
+            arrays.append(random_tensor(each, dtype, kind if seed == 0 else "plain", seed))
         else:
             arrays.append(each)
     return arrays

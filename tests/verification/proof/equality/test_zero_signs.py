@@ -52,9 +52,9 @@ MISSES = {
 
 def model(nodes):
     text = f'<ir_version: 10, opset_import: ["" : 19]> g {SIGNATURE} {CONSTANTS} {{ {nodes} }}'
-    made = onnx.parser.parse_model(text)
-    made.graph.output[0].type.tensor_type.ClearField("shape")
-    return made
+    proto = onnx.parser.parse_model(text)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    return proto
 
 
 @pytest.mark.parametrize("name", PAIRS)

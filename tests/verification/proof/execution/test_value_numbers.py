@@ -16,11 +16,11 @@ def answers(monkeypatch):
     original = ValueNumbers.sizes_of_outputs
 
     def recorded(self, before, after):
-        found.append(original(self, before, after))
-        return found[-1]
+        answers.append(original(self, before, after))
+        return answers[-1]
 
     monkeypatch.setattr(ValueNumbers, "sizes_of_outputs", recorded)
-    return found
+    return answers
 
 
 def test_names_and_opsets_make_no_difference(answers):
@@ -31,12 +31,12 @@ def test_names_and_opsets_make_no_difference(answers):
 
 
 def test_constants_are_equal_however_a_model_holds_them(answers):
-    held = "g (float[2] x) => (float[2] y, float[2] z) <float[2] c = {1, 2}>"
+    initializer = "g (float[2] x) => (float[2] y, float[2] z) <float[2] c = {1, 2}>"
     node = "g (float[2] x) => (float[2] y, float[2] z) { c = Constant <value_floats = [1.0, %s]> ()"
     rest = "y = Add (x, c) z = Relu (y) }"
-    assert proof_of(f"{held} {{ {rest}", node % "2.0" + rest).proved
+    assert proof_of(f"{initializer} {{ {rest}", node % "2.0" + rest).proved
     assert answers == [[3, 1]]
-    assert not proof_of(f"{held} {{ {rest}", node % "3.0" + rest).proved
+    assert not proof_of(f"{initializer} {{ {rest}", node % "3.0" + rest).proved
     assert answers[1] is None
 
 
@@ -78,8 +78,8 @@ def test_types_that_an_opset_lacks():
 
 def test_a_fault_of_the_original_comes_first():
     broken = "g (int32[N] x) => (int32[N] y) { y = Relu (x) }"
-    gone = "g (int32[N] x) => (int32[N] y) { y = Mish (x) }"
-    proof = prove(model(broken, 13), model(gone, 13))
+    unsupported = "g (int32[N] x) => (int32[N] y) { y = Mish (x) }"
+    proof = prove(model(broken, 13), model(unsupported, 13))
     assert proof.status == "open" and "the original is not a valid model" in proof.reason
 
 

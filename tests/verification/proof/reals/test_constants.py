@@ -22,8 +22,8 @@ from straightline.verification.proof.terms.budget import Budget
 )
 def test_a_constant_is_the_simplest_number_that_rounds_to_it(number, same):
     field = Field(Budget())
-    found = simplest(field, np.float32(number))
+    simple = simplest(field, np.float32(number))
     pi = field.atoms[field._numbers["pi", ()]] if ("pi", ()) in field._numbers else None
     if pi is not None:
         pi.value = complex(math.pi)
-    assert field.value(found).real == pytest.approx(float(same), rel=1e-12)
+    assert field.value(simple).real == pytest.approx(float(same), rel=1e-12)
