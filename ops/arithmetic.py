@@ -27,6 +27,7 @@ class Bitwise(Elementwise):
     """BitwiseAnd, BitwiseOr, BitwiseXor: from opset 18 on."""
 
     exact: ClassVar[bool] = True
+    commutative: ClassVar[bool] = True
 
 
 def _product(a: Bounds, b: Bounds) -> Bounds | None:
@@ -35,9 +36,13 @@ def _product(a: Bounds, b: Bounds) -> Bounds | None:
     return span([x * y for x in a for y in b])
 
 
-@describes("Add", element=operator.add, ends=lambda a, b: Bounds(a.low + b.low, a.high + b.high))
+def _sum(a: Bounds, b: Bounds) -> Bounds:
+    return Bounds(a.low + b.low, a.high + b.high)
+
+
+@describes("Add", element=operator.add, ends=_sum, commutative=True)
 @describes("Sub", element=operator.sub, ends=lambda a, b: Bounds(a.low - b.high, a.high - b.low))
-@describes("Mul", element=operator.mul, ends=_product)
+@describes("Mul", element=operator.mul, ends=_product, commutative=True)
 class Arithmetic(Elementwise):
     """Add, Sub and Mul."""
 

@@ -21,7 +21,7 @@ def _equal(a: Any, b: Any) -> bool | None:
     return bool(a == b)
 
 
-@describes("Equal", element=_equal)
+@describes("Equal", element=_equal, commutative=True)
 @describes("Less", element=Dimension.less)
 @describes("Greater", element=lambda a, b: b.less(a))
 @describes("LessOrEqual", element=lambda a, b: negation(b.less(a)))
@@ -57,6 +57,7 @@ class Connective(Elementwise):
     """And, false as soon as one operand is known to be, and Or, true then."""
 
     exact: ClassVar[bool] = True
+    commutative: ClassVar[bool] = True
     decided: ClassVar[bool]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -73,6 +74,7 @@ class Xor(Elementwise):
     """Xor."""
 
     exact: ClassVar[bool] = True
+    commutative: ClassVar[bool] = True
 
 
 @describes("Where")

@@ -100,6 +100,9 @@ class OperatorRules:
     reads_sizes_only: ClassVar[bool] = False
     """Test whether the elements of its outputs follow from the sizes of its inputs alone."""
 
+    commutative: ClassVar[bool] = False
+    """Whether its two operands may change places, from opset 7 on."""
+
     elementwise: ClassVar[bool] = False
     """Test whether it computes each element by itself; several inputs broadcast."""
 

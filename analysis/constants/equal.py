@@ -1,10 +1,12 @@
-"""Keys of equal constants, without reading large ones."""
+"""Keys of equal constants."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable
 
 import numpy as np
+import onnx
 
 from ...ir import Tensor
 
@@ -19,6 +21,39 @@ def content_key(tensor: Tensor) -> Hashable | None:
     array = tensor.numpy()
     content = tuple(array.reshape(-1).tolist()) if array.dtype == object else array.tobytes()
     return tensor.elem_type, tensor.dims, content
+
+
+class ContentKeys:
+    """Keys of constants of one model, of large ones, too; equal ones share theirs.
+
+    The elements of a large constant are read where another one has its type and shape.
+    """
+
+    def __init__(self) -> None:
+        self._alone: dict[Hashable, Tensor] = {}
+        self._keys: dict[Tensor, Hashable] = {}
+
+    def of(self, tensor: Tensor) -> Hashable | None:
+        """The key of a constant; None for one that is not compared."""
+        key = content_key(tensor)
+        if key is not None or tensor.is_sparse or tensor.is_external:
+            return key
+        if tensor.elem_type == onnx.TensorProto.STRING:
+            return None
+        kind = tensor.elem_type, tensor.dims
+        other = self._alone.setdefault(kind, tensor)
+        if other is tensor:
+            return id(tensor)
+        digest = kind, self._digest(tensor)
+        return id(other) if self._digest(other) == digest[1] else digest
+
+    def _digest(self, tensor: Tensor) -> Hashable:
+        if tensor not in self._keys:
+            content = hashlib.blake2b(digest_size=32)
+            for block in tensor.content():
+                content.update(block)
+            self._keys[tensor] = content.digest()
+        return self._keys[tensor]
 
 
 def are_equal(one: Tensor, other: Tensor) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
+from ...analysis.constants.equal import ContentKeys
 from ...ir import Model
 from ..base import Pass
 from ..context import PassContext
@@ -26,6 +27,7 @@ class MergeConstants(Pass):
     cleans_up: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Compare the small constants of every graph."""
-        changes = [merge_constants(graph) for graph in model.graphs()]
+        """Compare the constants of every graph."""
+        keys = ContentKeys()
+        changes = [merge_constants(graph, key_of=keys.of) for graph in model.graphs()]
         return any(changes)

@@ -25,6 +25,7 @@ from ..cleanup.infer_shapes import InferShapes as InferShapes
 from ..cleanup.cancel_movement import CancelMovement as CancelMovement
 from ..cleanup.merge_constants import MergeConstants as MergeConstants
 from ..simplify.apply_rules import ApplyRules as ApplyRules
+from ..simplify.merge_subexpressions import MergeSubexpressions as MergeSubexpressions
 from ..control.predicate_loops import PredicateLoops as PredicateLoops
 from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops

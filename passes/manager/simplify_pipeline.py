@@ -16,10 +16,11 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     # it has one, is that of the pipeline.
     registry.FoldConstants,
     registry.FoldShapes,
+    registry.MergeConstants,
+    registry.MergeSubexpressions,
     registry.CancelMovement,
     registry.ApplyRules,
     registry.EliminateIdentities,
-    registry.MergeConstants,
     registry.EliminateDeadNodes,
 )
 """The passes after `straighten`, in their order; they run to a fixed point."""

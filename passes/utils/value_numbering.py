@@ -1,11 +1,30 @@
-"""Value numbering of constants."""
+"""Value numbering: equal constants and equal operators have equal keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import NamedTuple
+
+import onnx
 
 from ...analysis.constants.equal import content_key
-from ...ir import Graph, Tensor, Value
+from ...ir import (
+    Function,
+    FunctionKey,
+    Graph,
+    Model,
+    Node,
+    Operator,
+    Tensor,
+    Value,
+    normal_domain,
+)
+from ...ops import OperatorRules, rules_of
+from ...ops.randomness import find_random_in
+from ...ops.schemas import Schema, schema_at
+
+_ORDER_BY_ATTRIBUTES = 7
+"""Below this opset, attributes say how operands broadcast, so that their order matters."""
 
 
 def identity_key(tensor: Tensor) -> Hashable:
@@ -32,6 +51,7 @@ def merge_constants(
         true after a change.
     """
     representatives: dict[Hashable, Value] = {}
+    replaced: dict[Value, Value] = {}
     changed = False
     interface = {*graph.inputs, *graph.outputs, *graph.listed}
     for value, tensor in list(graph.initializers.items()):
@@ -44,7 +64,123 @@ def merge_constants(
         key = key_of(tensor)
         if key is None or representatives.setdefault(key, value) is value:
             continue
-        graph.replace_uses(value, representatives[key])
+        replaced[value] = representatives[key]
+    graph.replace_all_uses(replaced)
+    for value in replaced:
         graph.remove_initializer(value)
-        changed = True
-    return changed
+    return changed or bool(replaced)
+
+
+class _Kind(NamedTuple):
+    """An operator with its attributes.
+
+    Attributes:
+        number: equal for equal ones.
+        commutative: the order of two operands does not matter.
+        rules: the rules that know which of its nodes draw random numbers; None if none does.
+    """
+
+    number: int
+    commutative: bool
+    rules: OperatorRules | None
+
+
+class NodeKeys:
+    """Keys of nodes: nodes of one key compute equal outputs.
+
+    Args:
+        root: the model or function of the nodes.
+        functions: the functions of the model.
+    """
+
+    def __init__(self, root: Model | Function, functions: Mapping[FunctionKey, Function]) -> None:
+        self._opset = root.opset()
+        self._functions = dict(functions)
+        self._kinds: dict[Operator, _Kind | None] = {}
+        self._constants: dict[Tensor, int] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def of(self, node: Node, same: Mapping[Value, Value]) -> Hashable | None:
+        """The key of a node; None for one that must stay.
+
+        Args:
+            node: the node.
+            same: earlier values by later ones that are equal to them.
+        """
+        if node.op in self._kinds:
+            kind = self._kinds[node.op]
+        else:
+            kind = self._kinds[node.op] = self._kind(node)
+        if kind is None or (kind.rules is not None and kind.rules.draws_random_numbers(node)):
+            return None
+        read = [self.number(value, same) for value in node.inputs]
+        while read and read[-1] is None:
+            read.pop()
+        outputs = node.outputs
+        present = 1 if len(outputs) == 1 and outputs[0] else tuple([v is not None for v in outputs])
+        if kind.commutative and len(read) == 2:
+            return kind.number, present, frozenset(read)
+        return kind.number, present, *read
+
+    def number(self, value: Value | None, same: Mapping[Value, Value]) -> Hashable:
+        """A value, or a number of a constant: equal for values that are certainly equal."""
+        if value is None:
+            return None
+        tensor = value.constant
+        if tensor is None:
+            return same.get(value, value)
+        if tensor not in self._constants:
+            key = identity_key(tensor) if tensor.is_readable else id(tensor)
+            self._constants[tensor] = self._number(key)
+        return self._constants[tensor]
+
+    def _number(self, key: Hashable) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _kind(self, node: Node) -> _Kind | None:
+        op, domain = node.op, normal_domain(node.domain)
+        sharded = op.extra is not None and op.extra.device_configurations
+        if node.bodies or sharded:
+            return None
+        if domain and (op.function_key not in self._functions or not self._is_pure(node)):
+            return None
+        schema = None if domain else schema_at(op.op_type, self._opset)
+        attributes = [
+            (name, _content(message))
+            for name, message in sorted(op.attributes.items())
+            if schema is None or name not in schema.attributes or not _is_default(message, schema)
+        ]
+        rules = rules_of(op)
+        commutative = rules.commutative and self._opset >= _ORDER_BY_ATTRIBUTES
+        draws = rules.defines(OperatorRules.draws_random_numbers)
+        return _Kind(
+            self._number((op.function_key, *attributes)), commutative, rules if draws else None
+        )
+
+    def _is_pure(self, call: Node) -> bool:
+        """Test for a call without random numbers and side effects, which other domains may have."""
+        if find_random_in(call, self._functions) is not None:
+            return False
+        reached, waiting = {call.op.function_key}, [call.op.function_key]
+        while waiting:
+            function = self._functions[waiting.pop()]
+            for op in {op for graph in function.graph.walk() for op in graph.operators()}:
+                if op.function_key in self._functions:
+                    waiting += {op.function_key} - reached
+                    reached.add(op.function_key)
+                elif normal_domain(op.domain):
+                    return False
+        return True
+
+
+def _content(message: onnx.AttributeProto) -> bytes:
+    """The bytes of an attribute without its doc string."""
+    if message.doc_string:
+        message = onnx.AttributeProto.FromString(message.SerializeToString())
+        message.ClearField("doc_string")
+    return message.SerializeToString(deterministic=True)
+
+
+def _is_default(message: onnx.AttributeProto, schema: Schema) -> bool:
+    default = schema.attributes[message.name].default_value
+    return bool(default.name) and _content(message) == default.SerializeToString(deterministic=True)

@@ -1,6 +1,7 @@
 """Constants that are equal become one."""
 
 import numpy as np
+import onnx
 import pytest
 from harness import assert_rewrites, run_passes
 from straightline.passes import MergeConstants
@@ -56,3 +57,15 @@ def test_in_a_body():
     result = run_passes(HEAD + text, MergeConstants())
     body = result.model.graph.node[0].attribute[0].g
     assert [value.name for value in body.initializer] == ["k"]
+
+
+def test_large_ones_are_compared_by_their_bytes():
+    ones, others = np.ones((50, 50), np.float32), np.ones((50, 50), np.float32)
+    others[49, 49] = np.nan
+    head = onnx.parser.parse_model(
+        HEAD + "g (float[50, 50] x) => (float[50, 50] y) { y = Sum (x, a, b, c, d) }"
+    )
+    for name, array in {"a": ones, "b": others, "c": ones.copy(), "d": others.copy()}.items():
+        head.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    result = run_passes(head, MergeConstants())
+    assert list(result.model.graph.node[0].input) == ["x", "a", "b", "a", "b"]

@@ -3,7 +3,7 @@
 import numpy as np
 from straightline import ir
 from straightline.ir import Tensor
-from straightline.passes.utils.value_numbering import identity_key, merge_constants
+from straightline.passes.utils.value_numbering import NodeKeys, identity_key, merge_constants
 
 
 def graph_of_constants(*tensors):
@@ -35,3 +35,18 @@ def test_some_are_not_looked_at():
     tensor = Tensor(array=np.ones(3, np.float32))
     graph, values = graph_of_constants(tensor, tensor)
     assert not merge_constants(graph, fixed=values[:1], key_of=identity_key)
+
+
+def test_keys_of_nodes():
+    graph = ir.parse(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x, float[N] z) => (float[N] y) <float k = {1}, float l = {1}> {
+            a = Add (x, k) b = Add (l, x) c = Clip (x, k) d = Clip (x, l, "")
+            e = RandomNormalLike (x) y = Sum (a, b, c, d, e) }"""
+    ).graph
+    keys = NodeKeys(graph.root, {})
+    a, b, c, d, e, _ = (keys.of(node, {}) for node in graph.nodes())
+    assert a == b != c == d
+    assert e is None
+    x, z = graph.inputs
+    assert keys.number(z, {z: x}) is x

@@ -1,0 +1,115 @@
+"""Merge nodes that compute equal values: common subexpressions, by value numbering.
+
+    a = Exp (x)                                  a = Exp (x)
+    b = Exp (x)                                  c = Add (a, a)
+    c = Add (a, b)                       ->      z = If (p) <
+    z = If (p) <                                    then_branch = t () => (y) {
+       then_branch = t () => (y) {                     y = Neg (a)
+          e = Exp (x)  y = Neg (e)                  }, ...>
+       }, ...>
+
+A body may use a value of the graph around it that is computed before; nothing uses a value of a
+body. Nodes that draw random numbers, and operators of other domains, stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import ChainMap
+from collections.abc import Hashable
+from typing import ClassVar
+
+from ...facts.reason import Message
+from ...ir import Function, Graph, Model, Node, Value
+from ..base import Pass
+from ..context import PassContext
+from ..utils.legality import can_carry
+from ..utils.replace_all_uses import replace_values
+from ..utils.value_numbering import NodeKeys
+
+_MERGED = Message("merged", "nodes merged into others that compute the same: {nodes}")
+
+
+@dataclasses.dataclass(frozen=True)
+class MergeSubexpressions(Pass):
+    """Merge nodes that compute equal values, in bodies with nodes around them, too."""
+
+    name: ClassVar[str] = "merge-subexpressions"
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Number the values of every graph, outer graphs before the bodies in them."""
+        merged = 0
+        for root in model.roots():
+            merging = _Merging(root, model)
+            merging.visit(root.graph, ChainMap())
+            merged += merging.apply()
+        if merged:
+            context.remarks.add_on_model(self, model, "rewritten", _MERGED(nodes=merged))
+        return merged > 0
+
+
+class _Merging:
+    """Merging in one model or function.
+
+    Args:
+        root: the model or function.
+        model: the model.
+    """
+
+    def __init__(self, root: Model | Function, model: Model) -> None:
+        self._keys = NodeKeys(root, model.functions)
+        self._same: dict[Value, Value] = {}
+        self._removed: list[tuple[Graph, list[Node]]] = []
+
+    def visit(self, graph: Graph, first: ChainMap[Hashable, Node]) -> None:
+        """Find the repeated nodes of a graph and its bodies.
+
+        Args:
+            graph: the graph.
+            first: the first node of each key, in this graph and in those around it.
+        """
+        outputs = set(graph.outputs)
+        removed: list[Node] = []
+        for node in graph.nodes():
+            for body in node.graphs():
+                self.visit(body, first.new_child())
+            key = self._keys.of(node, self._same)
+            if key is None:
+                continue
+            other = first.get(key)
+            if other is None:
+                first[key] = node
+            elif _may_merge(graph, node, other, outputs):
+                removed.append(node)
+                for old, new in zip(node.outputs, other.outputs, strict=True):
+                    if old is not None and new is not None:
+                        self._same[old] = new
+        if removed:
+            self._removed.append((graph, removed))
+
+    def apply(self) -> int:
+        """Remove the repeated nodes, and return their number."""
+        for graph, nodes in self._removed:
+            outputs = [value for node in nodes for value in node.outputs if value is not None]
+            replace_values(graph, {value: self._same[value] for value in outputs})
+            for node in nodes:
+                graph.remove(node)
+        return sum(len(nodes) for _, nodes in self._removed)
+
+
+def _may_merge(graph: Graph, node: Node, other: Node, outputs: set[Value]) -> bool:
+    """Test whether a node may be removed, since another one computes the same."""
+    others: set[Value] = set()
+    for old, new in zip(node.outputs, other.outputs, strict=True):
+        if old is None or new is None:
+            continue
+        if old.pinned:
+            return False
+        if old in outputs:
+            # Of two outputs one would be an Identity of the other, and in a body, one twice.
+            if node.is_op("Identity") or (new in outputs and not graph.is_interface):
+                return False
+            if not can_carry(graph, old, new, others):
+                return False
+            others.add(new)
+    return True

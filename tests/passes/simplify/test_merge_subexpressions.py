@@ -1,0 +1,104 @@
+"""Nodes that compute the same are one; those that only look alike stay."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_rewrites, run_passes
+from straightline.passes import MergeSubexpressions
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+X = {"x": np.array([1, -0.0], np.float32)}
+
+
+def merges(before, after, *feeds):
+    assert_rewrites(MergeSubexpressions(), HEAD + before, HEAD + after, feeds)
+    proof = sl.prove(onnx.parser.parse_model(HEAD + before), onnx.parser.parse_model(HEAD + after))
+    assert (proof.status, proof.equality) == ("proved", "bits")
+
+
+def test_chains_of_equal_nodes():
+    merges(
+        """g (float[2] x) => (float[2] y) <float[2] k = {1, 2}, float[2] l = {1, 2}> {
+            a = Add (x, k) b = Add (l, x) c = Softmax (a) d = Softmax <axis = -1> (b)
+            y = Sub (c, d) }""",
+        """g (float[2] x) => (float[2] y) <float[2] k = {1, 2}, float[2] l = {1, 2}> {
+            a = Add (x, k) c = Softmax (a) y = Sub (c, c) }""",
+        X,
+    )
+
+
+def test_outputs_keep_their_names_and_types():
+    merges(
+        """g (float[2] x) => (float[2] y, float[N] z, float[2] w) {
+            a = Exp (x) y = Exp (x) z = Exp (x) b = Neg (a) w = Neg (z) }""",
+        """g (float[2] x) => (float[2] y, float[N] z, float[2] w) {
+            y = Exp (x) w = Neg (y) z = Identity (y) }""",
+        X,
+    )
+
+
+def test_a_body_uses_what_is_computed_around_it():
+    merges(
+        """g (float[2] x, bool p) => (float[2] y, float[2] z) {
+            a = Exp (x)
+            z = If (p) <then_branch = t () => (float[2] q) { e = Exp (x) q = Neg (e) },
+                else_branch = f () => (float[2] r) { r = Exp (x) }>
+            y = Abs (a) }""",
+        """g (float[2] x, bool p) => (float[2] y, float[2] z) {
+            a = Exp (x)
+            z = If (p) <then_branch = t () => (float[2] q) { q = Neg (a) },
+                else_branch = f () => (float[2] a_1) { a_1 = Identity (a) }>
+            y = Abs (a) }""",
+        {**X, "p": np.array(True)},
+        {**X, "p": np.array(False)},
+    )
+
+
+KEPT = {
+    "other operands": "a = Sub (x, k) b = Sub (k, x) y = Add (a, b)",
+    "other attributes": "a = Softmax (x) b = Softmax <axis = 0> (x) y = Add (a, b)",
+    "zeros of either sign": "a = Div (k, zero) b = Div (k, minus) y = Add (a, b)",
+    "random numbers": "a = RandomNormalLike (x) b = RandomNormalLike (x) y = Add (a, b)",
+    "dropout that trains": "a = Dropout (x, h, t) b = Dropout (x, h, t) y = Add (a, b)",
+    "a default that callers override": "a = Add (x, d) b = Add (x, k) y = Sub (a, b)",
+    "two branches": """y = If (p) <then_branch = t () => (float[2, 2] q) { q = Exp (x) },
+        else_branch = f () => (float[2, 2] r) { r = Exp (x) }>""",
+    "a body before": """b = If (p) <
+        then_branch = t () => (float[2, 2] q) { s = Exp (x) q = Abs (s) },
+        else_branch = f () => (float[2, 2] r) { r = Neg (x) }> e = Exp (x) y = Add (b, e)""",
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_others_stay(what):
+    text = f"""{HEAD}g (float[2, 2] x, float[2, 2] d, bool p) => (float[2, 2] y)
+        <float[2, 2] k = {{1, 2, 3, 4}}, float[2, 2] d = {{1, 2, 3, 4}}, float zero = {{0}},
+         float minus = {{-0.0}}, float h = {{0.5}}, bool t = {{1}}> {{ {KEPT[what]} }}"""
+    assert not run_passes(text, MergeSubexpressions()).changed
+
+
+def test_operators_of_others_and_functions_around_them_stay():
+    text = """<ir_version: 8, opset_import: ["" : 17, "own" : 1, "odd" : 1]>
+        g (float[2] x) => (float[2] y) { a = own.f (x) b = own.f (x) c = own.h (x) d = own.h (x)
+            y = Sum (a, b, c, d) }
+        <domain: "own", opset_import: ["" : 17]> f (u) => (v) { v = Exp (u) }
+        <domain: "own", opset_import: ["own" : 1, "odd" : 1]> h (u) => (v) { v = odd.print (u) }"""
+    model = onnx.parser.parse_model(text)
+    after = sl.rewrite(model, "merge-subexpressions", verify=False)
+    assert [node.op_type for node in after.graph.node] == ["f", "h", "h", "Sum"]
+
+
+def test_equal_outputs_of_a_body_stay():
+    text = """g (float[2] x, int64 n) => (float[2] z, float[k, 2] u, float[k, 2] v)
+        <bool yes = {1}> {
+        z, u, v = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s) =>
+            (bool c2, float[2] q, float[2] e, float[2] f) {
+                c2 = Identity (c) q = Exp (s) e = Neg (q) f = Neg (q) }> }"""
+    assert not run_passes(HEAD + text, MergeSubexpressions()).changed
+
+
+def test_below_opset_7_operands_have_an_order():
+    text = """<ir_version: 3, opset_import: ["" : 6]> g (float[2] x, float[2] k) => (float[2] y) {
+        a = Add (x, k) b = Add (k, x) y = Sub (a, b) }"""
+    assert not run_passes(text, MergeSubexpressions()).changed
