@@ -1,5 +1,8 @@
 import pytest
-from commands import run_here
+from commands import run_here, write
+
+SAME_SHAPE = "g (float[n, 3] x) => (float[n, 3] y) "
+"""Head of a model with one input, and an output of its shape."""
 
 
 @pytest.fixture
@@ -13,3 +16,21 @@ def folder(tmp_path, monkeypatch):
 def run():
     """Run a command with arguments."""
     return run_here
+
+
+@pytest.fixture
+def models(folder):
+    """Files of small models: equal ones, different ones, and some that are equal in part."""
+    third = SAME_SHAPE + "<float c = {%s}> { y = %s (x, c) }"
+    texts = {
+        "relu": SAME_SHAPE + "{ y = Relu (x) }",
+        "again": SAME_SHAPE + "{ t = Identity (x) y = Relu (t) }",
+        "clip": SAME_SHAPE + "<float zero = {0}> { y = Clip (x, zero) }",
+        "abs": SAME_SHAPE + "{ y = Abs (x) }",
+        "thirds": third % ("3", "Div"),
+        "third": third % ("0.33333333", "Mul"),
+        "scaled": "g (float[n, 3] x, float k) => (float[n, 3] y) { y = Mul (x, k) }",
+        "double": SAME_SHAPE + "<float k = {2}> { y = Mul (x, k) }",
+    }
+    for name, text in texts.items():
+        write(folder / f"{name}.onnx", text)

@@ -4,27 +4,9 @@ import json
 import shlex
 
 import pytest
-from commands import assert_refused, write
+from commands import assert_refused
 
-HEAD = "g (float[n, 3] x) => (float[n, 3] y) "
-
-
-@pytest.fixture
-def folder(folder):
-    third = HEAD + "<float c = {%s}> { y = %s (x, c) }"
-    texts = {
-        "relu": HEAD + "{ y = Relu (x) }",
-        "again": HEAD + "{ t = Identity (x) y = Relu (t) }",
-        "clip": HEAD + "<float zero = {0}> { y = Clip (x, zero) }",
-        "abs": HEAD + "{ y = Abs (x) }",
-        "thirds": third % ("3", "Div"),
-        "third": third % ("0.33333333", "Mul"),
-        "scaled": "g (float[n, 3] x, float k) => (float[n, 3] y) { y = Mul (x, k) }",
-        "double": HEAD + "<float k = {2}> { y = Mul (x, k) }",
-    }
-    for name, text in texts.items():
-        write(folder / f"{name}.onnx", text)
-    return folder
+pytestmark = pytest.mark.usefixtures("models")
 
 
 @pytest.mark.parametrize("names", [("relu", "abs"), ("thirds", "third")])
