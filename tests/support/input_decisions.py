@@ -1,10 +1,10 @@
-"""Which trip counts and conditions of a model the elements of its inputs decide."""
+"""Trip counts and conditions of a model that depend on elements of its inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from found_features import bodies
+from model_features import bodies
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
 
@@ -19,14 +19,14 @@ def decisions(model: ModelProto) -> set[str]:
 
 
 class Taint:
-    """What depends on the elements of the graph inputs, and whether that decides a Loop or If."""
+    """Dependence on the elements of graph inputs, and the Loops and Ifs that it decides."""
 
     def __init__(self, model: ModelProto) -> None:
         self.functions = {f.name: f for f in model.functions}
         self.decisions: set[str] = set()
 
     def graph(self, graph: GraphProto, tainted: set[str]) -> list[bool]:
-        """Whether each output of the graph depends on a tainted name."""
+        """Test each output of the graph for a tainted name that it depends on."""
         after = self.nodes(graph.node, tainted)
         return [v.name in after for v in graph.output]
 
@@ -43,8 +43,8 @@ class Taint:
         return {v.name for v in graph.input}
 
     def call(self, function: FunctionProto, dirty: list[bool]) -> list[bool]:
-        given = {name for name, d in zip(function.input, dirty, strict=True) if d}
-        after = self.nodes(function.node, given)
+        arguments = {name for name, d in zip(function.input, dirty, strict=True) if d}
+        after = self.nodes(function.node, arguments)
         return [name in after for name in function.output]
 
     def node(self, node: NodeProto, tainted: set[str]) -> list[bool]:

@@ -1,4 +1,4 @@
-"""What a model holds of what the strategies promise to draw."""
+"""Features of a model that the strategies promise to draw."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def features(model: ModelProto) -> Iterator[str]:
 
 def constants(model: ModelProto) -> dict[str, np.ndarray]:
     """The constants of the top level by name."""
-    found = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
+    arrays = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
     for node in model.graph.node:
         for a in node.attribute:
             if node.op_type == "Constant" and a.type == AttributeProto.TENSOR:
-                found[node.output[0]] = numpy_helper.to_array(a.t)
-    return found
+                arrays[node.output[0]] = numpy_helper.to_array(a.t)
+    return arrays
 
 
 def body_features(body: GraphProto) -> Iterator[str]:
@@ -72,7 +72,7 @@ def body_features(body: GraphProto) -> Iterator[str]:
         yield "value_info in a body"
 
 
-def loop_features(node: NodeProto, known: dict[str, np.ndarray]) -> Iterator[str]:
+def loop_features(node: NodeProto, values: dict[str, np.ndarray]) -> Iterator[str]:
     trips, going = node.input[0], node.input[1]
     yield "M given" if trips else "M absent"
     if not going:
@@ -82,8 +82,8 @@ def loop_features(node: NodeProto, known: dict[str, np.ndarray]) -> Iterator[str
         yield "M of rank 1"
     if len(body.input[1].type.tensor_type.shape.dim) == 1:
         yield "cond of rank 1"
-    if trips in known and known[trips].size == 1:
-        count = known[trips].item()
+    if trips in values and values[trips].size == 1:
+        count = values[trips].item()
         if count <= 0:
             yield "M not positive"
         if count >= 2**62:

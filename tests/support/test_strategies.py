@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import strategies
 from depth import examples
-from found_decisions import decisions
-from found_features import bodies, features, walk
 from fuzz import Case, assert_equal, check_valid, run_onnxruntime
 from hypothesis import HealthCheck, Phase, given, settings
+from input_decisions import decisions
+from model_features import bodies, features, walk
 from onnx import ModelProto
 
 DRAWN = settings(
