@@ -26,6 +26,7 @@ from ..cleanup.cancel_movement import CancelMovement as CancelMovement
 from ..cleanup.merge_constants import MergeConstants as MergeConstants
 from ..simplify.apply_rules import ApplyRules as ApplyRules
 from ..simplify.merge_subexpressions import MergeSubexpressions as MergeSubexpressions
+from ..simplify.simplify_sizes import SimplifySizes as SimplifySizes
 from ..control.predicate_loops import PredicateLoops as PredicateLoops
 from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops

@@ -18,6 +18,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.FoldShapes,
     registry.MergeConstants,
     registry.MergeSubexpressions,
+    registry.SimplifySizes,
     registry.CancelMovement,
     registry.ApplyRules,
     registry.EliminateIdentities,

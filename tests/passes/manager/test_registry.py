@@ -53,6 +53,7 @@ def test_the_default_pipeline():
         "cancel-movement",
         "merge-constants",
         "merge-subexpressions",
+        "simplify-sizes",
         "apply-rules",
         "predicate-loops",
         "loops-to-scans",

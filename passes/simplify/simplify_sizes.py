@@ -1,0 +1,200 @@
+"""Compute sizes in fewest nodes, and none that a constant can replace.
+
+    s = Shape (x)                      # x: float[N, S, 768]
+    n = Gather (s, zero)
+    m = Gather (s, one)
+    t = Concat (n, m, twelve, last)                 y = Reshape (x, sizes)
+    y = Reshape (x, t)                     ->       <int64[4] sizes = {0, 0, 12, 64}>
+
+Two small tensors of integers with the same elements for all sizes are one. A vector of sizes that
+is the shape of a value is its Shape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import ChainMap
+from collections.abc import Hashable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
+
+import onnx
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import Fact, Shape, decided, vector
+from ...facts.reason import Message
+from ...ir import Graph, Model, Node, Value, normal_domain
+from ...ops import OperatorRules, rules_of
+from ...ops.builder import Builder
+from ..base import Pass
+from ..context import PassContext
+from ..utils.replace_all_uses import replace_values
+from .size_operands import set_constant_sizes
+
+_PARTS = 15
+"""From this opset on, Shape may read a part of the axes."""
+
+_SHORTER = Message("sizes", "sizes in constants: {constants}; in other nodes: {nodes}")
+
+
+@dataclasses.dataclass(frozen=True)
+class SimplifySizes(Pass):
+    """Compute sizes in fewest nodes, and let constants replace them where these suffice."""
+
+    name: ClassVar[str] = "simplify-sizes"
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Visit all nodes that compute or read sizes, outer graphs before the bodies in them."""
+        if not any("Shape" in graph.kinds() or "Size" in graph.kinds() for graph in model.graphs()):
+            return False
+        sizes = _Sizes(context.inference(model))
+        sizes.visit(model.graph, ChainMap())
+        nodes = sizes.apply()
+        if sizes.constants or nodes:
+            what = _SHORTER(constants=sizes.constants, nodes=nodes)
+            context.remarks.add_on_model(self, model, "rewritten", what)
+        return sizes.constants + nodes > 0
+
+
+class _Sizes:
+    """The sizes of one model.
+
+    Args:
+        inference: the facts.
+
+    Attributes:
+        constants: the number of operands that became constants.
+    """
+
+    def __init__(self, inference: ShapeInference) -> None:
+        self.constants = 0
+        self._inference = inference
+        self._followed: set[Value] = set()
+        self._same: dict[Graph, dict[Value, Value]] = {}
+
+    def visit(self, graph: Graph, first: ChainMap[Hashable, Value]) -> None:
+        """Visit a graph and its bodies.
+
+        Args:
+            graph: the graph.
+            first: the first value of each content, in this graph and in those around it.
+        """
+        shapes = _Shapes(graph, self._inference)
+        shapes.add(graph.inputs)
+        outputs = set(graph.outputs)
+        for node in graph.nodes():
+            for body in node.graphs():
+                self.visit(body, first.new_child())
+            reads_sizes = node.is_op("Reshape", "Expand", "Slice")
+            if reads_sizes and not self._followed.isdisjoint(node.inputs):
+                self.constants += set_constant_sizes(graph, node, self._inference)
+            if self._is_followed(node):
+                self._merge(graph, node, first, shapes, outputs)
+            shapes.add(node.outputs)
+
+    def apply(self) -> int:
+        """Replace values by equal ones, and return their number."""
+        for graph, same in self._same.items():
+            replace_values(graph, same)
+            for value in same:
+                assert value.producer is not None
+                graph.remove(value.producer)
+        return sum(map(len, self._same.values()))
+
+    def _is_followed(self, node: Node) -> bool:
+        if len(node.outputs) != 1 or node.outputs[0] is None or normal_domain(node.domain):
+            return False
+        if self._followed.isdisjoint(node.inputs) and not node.is_op("Shape", "Size"):
+            return False
+        return not node.op.references and rules_of(node.op).defines(OperatorRules.content)
+
+    def _merge(
+        self,
+        graph: Graph,
+        node: Node,
+        first: ChainMap[Hashable, Value],
+        shapes: _Shapes,
+        outputs: set[Value],
+    ) -> None:
+        """Find an equal value of a node's output."""
+        value = node.output()
+        fact = self._inference.fact(value)
+        key = _content_key(fact)
+        if fact.content is not None:
+            self._followed.add(value)
+        if key is None or value.pinned or value in outputs or not graph.is_used(value):
+            return
+        other = first.get(key)
+        if other is None:
+            other = shapes.value_of(node, fact)
+            first[key] = other or value
+            if other is not None:
+                self._followed.add(other)
+        if other is not None:
+            self._same.setdefault(graph, {})[value] = other
+
+
+def _content_key(fact: Fact) -> Hashable | None:
+    """The key of content that is the same for all sizes; None where a constant is better."""
+    if fact.content is None or not fact.elem_type:
+        return None
+    elements = tuple(fact.content.flat)
+    if None in elements or decided(fact) is not None:
+        return None
+    return fact.elem_type, fact.content.shape, elements
+
+
+class _Part(NamedTuple):
+    """Axes of a value, from `start` to before `end`."""
+
+    value: Value
+    start: int
+    end: int
+
+
+class _Shapes:
+    """The shapes of the values of one graph.
+
+    Args:
+        graph: the graph.
+        inference: the facts.
+    """
+
+    def __init__(self, graph: Graph, inference: ShapeInference) -> None:
+        self._graph = graph
+        self._inference = inference
+        self._has_parts = graph.root.opset() >= _PARTS
+        self._parts: dict[Shape, _Part] = {}
+        self._seen: set[Shape] = set()
+
+    def add(self, values: Iterable[Value | None]) -> None:
+        """Add the shapes of values, which no earlier one may depend on."""
+        for value in values:
+            shape = None if value is None else self._inference.fact(value).shape
+            if value is None or not shape or shape in self._seen:
+                continue
+            self._seen.add(shape)
+            rank = len(shape)
+            if all(dim.value is not None for dim in shape):
+                continue
+            for start in range(rank if self._has_parts else 1):
+                for end in range(start + 1 if self._has_parts else rank, rank + 1):
+                    self._parts.setdefault(shape[start:end], _Part(value, start, end))
+
+    def value_of(self, node: Node, fact: Fact) -> Value | None:
+        """A new Shape with the elements of a node's output; None where it saves no node."""
+        elements = vector(fact)
+        if node.is_op("Shape") or elements is None or fact.elem_type != onnx.TensorProto.INT64:
+            return None
+        part = self._parts.get(tuple(elements))
+        if part is None or not (node.is_op("Concat") or self._is_last_reader(node)):
+            return None
+        start = {"start": part.start} if part.start else {}
+        end = {"end": part.end} if part.end < len(self._inference.fact(part.value).dims) else {}
+        emit = Builder(self._graph)
+        return emit.add("Shape", [part.value], node.output().name, **start, **end)
+
+    def _is_last_reader(self, node: Node) -> bool:
+        """Test for a node without which another one would be dead."""
+        values: Sequence[Value | None] = node.inputs
+        computed = [v for v in values if v is not None and v.producer and v.constant is None]
+        return any(len(self._graph.users(value)) == 1 for value in computed)

@@ -1,0 +1,109 @@
+"""Sizes are computed in few nodes, or not at all."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_rewrites, run_passes
+from straightline.passes import EliminateDeadNodes, SimplifySizes
+
+HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
+PASSES = (SimplifySizes(), EliminateDeadNodes())
+
+
+def numbers(*shape):
+    return np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+
+
+def simplifies(before, after, *feeds, opset=17):
+    before, after = HEAD.format(opset) + before, HEAD.format(opset) + after
+    assert_rewrites(PASSES, before, after, feeds)
+    proof = sl.prove(onnx.parser.parse_model(before), onnx.parser.parse_model(after))
+    assert (proof.status, proof.equality) == ("proved", "bits")
+
+
+def test_a_reshape_by_computed_sizes():
+    simplifies(
+        """g (float[N, S, 8] x) => (float[N, S, 2, 4] y, float[M, 8] z)
+            <int64[1] zero = {0}, int64[1] one = {1}, int64[2] k = {2, 4}, int64[1] eight = {8}> {
+            s = Shape (x) n = Gather (s, zero) m = Gather (s, one)
+            t = Concat <axis = 0> (n, m, k) y = Reshape (x, t)
+            p = Mul (n, m) u = Concat <axis = 0> (p, eight) z = Reshape (x, u) }""",
+        """g (float[N, S, 8] x) => (float[N, S, 2, 4] y, float[M, 8] z)
+            <int64[4] t = {0, 0, 2, 4}, int64[2] u = {-1, 8}> {
+            y = Reshape (x, t) z = Reshape (x, u) }""",
+        *({"x": numbers(*shape)} for shape in ((2, 3, 8), (0, 3, 8), (1, 2, 8))),
+    )
+
+
+def test_an_expand_and_a_slice_to_the_end():
+    simplifies(
+        """g (float[N, 1] x, float[N, S] z) => (float[N, 4] y, float[N, T] w)
+            <int64[1] zero = {0}, int64[1] one = {1}, int64[1] four = {4}> {
+            s = Shape (x) n = Gather (s, zero) t = Concat <axis = 0> (n, four) y = Expand (x, t)
+            u = Shape (z) e = Gather (u, one) w = Slice (z, one, e, one) }""",
+        """g (float[N, 1] x, float[N, S] z) => (float[N, 4] y, float[N, T] w)
+            <int64[1] one = {1}, int64[2] t = {1, 4}, int64[1] e = {9223372036854775807}> {
+            y = Expand (x, t) w = Slice (z, one, e, one) }""",
+        {"x": numbers(2, 1), "z": numbers(2, 3)},
+        {"x": numbers(0, 1), "z": numbers(0, 0)},
+    )
+
+
+def test_sizes_of_equal_content_and_the_shape_of_a_value():
+    simplifies(
+        """g (float[N, S] x, float[N, S, 4] z) => (float[N, S] y, int64[2] w, int64 v)
+            <int64 zero = {0}, int64 one = {1}, int64[1] k = {0}, float[1] c = {1}> {
+            s = Shape (z) a = Gather (s, zero) b = Gather (s, one)
+            p = Unsqueeze (a, k) q = Unsqueeze (b, k) t = Concat <axis = 0> (p, q)
+            y = Expand (c, t) r = Shape (x) d = Gather (r, one) w = Concat <axis = 0> (p, q)
+            v = Sub (d, b) }""",
+        """g (float[N, S] x, float[N, S, 4] z) => (float[N, S] y, int64[2] w, int64 v)
+            <int64 one = {1}, int64[1] k = {0}, float[1] c = {1}> {
+            s = Shape (z) b = Gather (s, one) q = Unsqueeze (b, k)
+            t = Shape (x) y = Expand (c, t)
+            p = Shape <end = 1> (x) w = Concat <axis = 0> (p, q) v = Sub (b, b) }""",
+        {"x": numbers(2, 3), "z": numbers(2, 3, 4)},
+    )
+
+
+def test_a_part_of_a_shape():
+    text = """g (float[N, S, 4] z, float c) => (float[S] y)
+        <int64 one = {{1}}, int64[1] k = {{0}}> {{ {} y = Expand (c, t) }}"""
+    long = "s = Shape (z) b = Gather (s, one) t = Unsqueeze (b, k)"
+    short = text.replace("int64 one = {{1}}, int64[1] k = {{0}}", "").replace("<>", "")
+    feed = {"z": numbers(2, 3, 4), "c": np.array(1, np.float32)}
+    simplifies(text.format(long), short.format("t = Shape <start = 1, end = 2> (z)"), feed)
+    assert not run_passes(HEAD.format(14) + text.format(long), *PASSES).changed
+
+
+KEPT = {
+    "-1 where another size may be 0": "t = Concat <axis = 0> (n, m, k) y = Reshape (x, t)",
+    "two open sizes": "t = Concat <axis = 0> (m, n, k) y = Reshape (x, t)",
+    "sizes that may not fit": "t = Concat <axis = 0> (n, k) y = Reshape (x, t)",
+    "a size of another tensor": "t = Concat <axis = 0> (n, k) y = Expand (c, t)",
+    "a slice to the end of another axis": "y = Slice (x, k, n, k)",
+    "a slice backwards": "y = Slice (x, m, n, zero, minus)",
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_others_stay(what):
+    text = f"""g (float[N, 4, S] x, float[4] c) => (float[?, ?] y)
+        <int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] k = {{4}},
+         int64[1] minus = {{-1}}> {{
+        s = Shape (x) n = Gather (s, zero) m = Gather (s, two) {KEPT[what]} }}"""
+    if what[:2] == "-1":
+        text = text.replace("[?, ?] y", "[?, ?, ?] y")
+    model = onnx.parser.parse_model(HEAD.format(14) + text)
+    assert sl.rewrite(model, "simplify-sizes", verify=False).graph == model.graph
+
+
+def test_a_body_uses_sizes_of_the_graph_around_it():
+    text = """g (float[N, 4] x, bool p) => (float[?, ?] y, int64[2] s) { s = Shape (x)
+        y = If (p) <then_branch = t () => (float[a, b] q) { e = Exp (x) u = Shape (e)
+                q = Expand (e, u) },
+            else_branch = f () => (float[c, d] r) { r = Neg (x) }> }"""
+    result = run_passes(HEAD.format(17) + text, *PASSES)
+    branch = result.model.graph.node[1].attribute[0].g
+    assert [node.op_type for node in branch.node] == ["Exp", "Expand"]
