@@ -1,8 +1,9 @@
 """Merge equal constants.
 
 float[2] y = Add (x, k)                      float[2] y = Add (x, k)
-float[2] z = Mul (y, l)            ->        float[2] z = Mul (y, k)
-<float[2] k = {1, 2}, float[2] l = {1, 2}>   <float[2] k = {1, 2}>
+float[2] l = Constant <value = {1, 2}> ()    float[2] z = Mul (y, k)
+float[2] z = Mul (y, l)            ->        <float[2] k = {1, 2}>
+<float[2] k = {1, 2}>
 
 A runtime takes about half as long to load a constant as a node, however small it is.
 """
@@ -13,7 +14,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.constants.equal import ContentKeys
-from ...ir import Model
+from ...ir import Graph, Model, Value
 from ..base import Pass
 from ..context import PassContext
 from ..utils.value_numbering import merge_constants
@@ -21,7 +22,7 @@ from ..utils.value_numbering import merge_constants
 
 @dataclasses.dataclass(frozen=True)
 class MergeConstants(Pass):
-    """Merge equal constants, in each graph, and remove constants without a reader."""
+    """Merge equal constants, Constant nodes among them, and remove constants without a reader."""
 
     name: ClassVar[str] = "merge-constants"
     cleans_up: ClassVar[bool] = True
@@ -29,5 +30,23 @@ class MergeConstants(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Compare the constants of every graph."""
         keys = ContentKeys()
+        # Below IR version 4 and in functions, constants are written as nodes.
+        lifted = [_lift(graph) for graph in model.graph.walk()] if model.allows_overrides else []
         changes = [merge_constants(graph, key_of=keys.of) for graph in model.graphs()]
-        return any(changes)
+        return any(lifted) or any(changes)
+
+
+def _lift(graph: Graph) -> bool:
+    """Replace the Constant nodes of a graph by initializers."""
+    outputs = set(graph.outputs)
+    lifted: dict[Value, Value] = {}
+    for node in graph.nodes_of("Constant"):
+        (value,) = node.outputs
+        if value is None or value.constant is None or value.pinned or value in outputs:
+            continue
+        lifted[value] = graph.add_initializer(value.name, value.constant)
+    graph.replace_all_uses(lifted)
+    for value in lifted:
+        assert value.producer is not None
+        graph.remove(value.producer)
+    return bool(lifted)

@@ -69,3 +69,34 @@ def test_large_ones_are_compared_by_their_bytes():
         head.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     result = run_passes(head, MergeConstants())
     assert list(result.model.graph.node[0].input) == ["x", "a", "b", "a", "b"]
+
+
+def test_constant_nodes_are_initializers():
+    assert_rewrites(
+        MergeConstants(),
+        HEAD
+        + """g (float[2] x, bool p) => (float[2] y, float w) <float[2] k = {1, 2}> {
+            l = Constant <value = float[2] {1, 2}> () w = Constant <value_float = 3.0> ()
+            z = Mul (x, l)
+            y = If (p) <then_branch = t () => (float[2] q) {
+                m = Constant <value_floats = [4.0, 5.0]> () q = Add (z, m) },
+                else_branch = f () => (float[2] r) { r = Sub (z, k) }> }""",
+        HEAD
+        + """g (float[2] x, bool p) => (float[2] y, float w) <float[2] k = {1, 2}> {
+            w = Constant <value_float = 3.0> ()
+            z = Mul (x, k)
+            y = If (p) <then_branch = t () => (float[2] q) <float[2] m = {4, 5}> { q = Add (z, m) },
+                else_branch = f () => (float[2] r) { r = Sub (z, k) }> }""",
+        [{**FEED, "p": np.array(True)}],
+    )
+
+
+def test_constant_nodes_of_functions_and_old_files_stay():
+    body = "(x) => (y) { k = Constant <value_float = 3.0> () y = Add (x, k) }"
+    text = f"""<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+        g (float[2] x) => (float[2] y) {{ y = own.f (x) }}
+        <domain: "own", opset_import: ["" : 17]> f {body}"""
+    assert not run_passes(text, MergeConstants()).changed
+    old = """<ir_version: 3, opset_import: ["" : 9]> g (float[2] x) => (float[2] y) {
+        k = Constant <value = float {3.0}> () y = Add (x, k) }"""
+    assert not run_passes(old, MergeConstants()).changed
