@@ -83,6 +83,7 @@ class FitTarget(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Fit the model in the first way, or in another one that leaves less."""
+        context.supports = self._lists
         original = load(model) if len(self.ways) > 1 else None
         before = list(context.remarks.entries)
         had = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
@@ -107,6 +108,10 @@ class FitTarget(Pass):
         changed |= self._finish(model, context)
         best.tell(self, model, context)
         return changed
+
+    def _lists(self, op_type: str, opset: int) -> bool:
+        """Test whether the target has an operator, in its opset that is nearest to one."""
+        return self.target.lists(op_type, self.target.opsets.nearest(opset))
 
     def _fit(self, model: Model, added: int) -> FitResult:
         """Fit a model in the opset that leaves least, the first of equals."""

@@ -170,6 +170,7 @@ class PassContext:
         instrumentation: observers of the rewrite.
         default_passes: the default pipeline, for a pass that tries it on copies.
         offers: the result of another option for a construct and its copies, by operator.
+        supports: tests whether the client has an operator in an opset; None for any client.
     """
 
     analyses: Analyses = dataclasses.field(default_factory=Analyses)
@@ -178,6 +179,7 @@ class PassContext:
     instrumentation: Instrumentation = dataclasses.field(default_factory=Instrumentation)
     default_passes: Sequence[Pass] = ()
     offers: dict[Operator, str] = dataclasses.field(default_factory=dict)
+    supports: Callable[[str, int], bool] | None = None
 
     def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
         """Remark that a construct was rewritten; `path` is where it was."""

@@ -102,13 +102,14 @@ WITHIN = {
         *("passes", "passes/utils", "passes/scans", "passes/loops", "passes/recurrences"),
     ),
     "passes/simplify/rules": ("passes", "passes/utils"),
+    "passes/simplify/raising": ("passes", "passes/utils"),
     "passes/simplify/library": ("passes", "passes/utils", "passes/simplify/rules"),
     "passes/simplify": (
         *("passes", "passes/utils", "passes/simplify/rules", "passes/simplify/library"),
     ),
     "passes/manager": (
         *("passes", "passes/utils", "passes/cleanup", "passes/control", "passes/functions"),
-        "passes/simplify",
+        *("passes/simplify", "passes/simplify/raising"),
         *("passes/scans", "passes/sequences", "passes/vectorize", "passes/loops"),
         *("passes/recurrences/recognize", "passes/recurrences/expand"),
     ),

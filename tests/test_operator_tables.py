@@ -24,6 +24,7 @@ REMAINING = {
     "passes/recurrences/recognize/sink_products.py": "operators that a product is moved over",
     "passes/recurrences/recognize/symbolic_cell.py": "operators that move elements of a cell",
     "passes/sequences/lower_sequences.py": "the operators that the pass is about",
+    "passes/simplify/raising/raise_activations.py": "the operators that the pass is about",
     "passes/utils/cost_model.py": "operators whose cost is measured",
     "passes/utils/costs.py": "measured costs, of control flow above all",
     "passes/vectorize/injective_indices.py": "operators that repeat one number",

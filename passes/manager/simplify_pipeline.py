@@ -20,6 +20,8 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.MergeSubexpressions,
     registry.SimplifySizes,
     registry.CancelMovement,
+    registry.RaiseNormalizations,
+    registry.RaiseActivations,
     registry.ApplyRules,
     registry.EliminateIdentities,
     registry.EliminateDeadNodes,

@@ -39,7 +39,11 @@ def try_passes(
         context: the rewrite around the trial.
         repeat: run them to a fixed point, then correct the declarations of the copy.
     """
-    trial = PassContext(Analyses(context.analyses.memory), default_passes=context.default_passes)
+    trial = PassContext(
+        Analyses(context.analyses.memory),
+        default_passes=context.default_passes,
+        supports=context.supports,
+    )
     with governed():
         if repeat:
             changed = rewrite_model(passes, model, trial, repeat=True)

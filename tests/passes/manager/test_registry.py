@@ -55,6 +55,8 @@ def test_the_default_pipeline():
         "merge-subexpressions",
         "simplify-sizes",
         "apply-rules",
+        "raise-normalizations",
+        "raise-activations",
         "predicate-loops",
         "loops-to-scans",
         "scans-to-loops",

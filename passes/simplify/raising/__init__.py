@@ -1,0 +1,1 @@
+"""Raising: longer forms become the operators of the model's opset."""

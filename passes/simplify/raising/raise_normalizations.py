@@ -1,0 +1,215 @@
+"""Replace longer forms of normalizations by LayerNormalization, RMSNormalization and others.
+
+m = ReduceMean (x)   d = Sub (x, m)   p = Pow (d, 2)   v = ReduceMean (p)
+e = Add (v, epsilon)   s = Sqrt (e)   n = Div (d, s)   t = Mul (n, scale)   y = Add (t, bias)
+->
+y = LayerNormalization <epsilon = 0.00001> (x, scale, bias)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ....facts.fact import Shape
+from ....ir import Array, Node, Operator, Value
+from ....ops.axes import ONE as _ONE
+from .algebra import Factors, Sum, Unreadable, close, equal
+from .parameters import parameter
+from .reading import Reading, constant_exponent
+from .region import nodes_after, nodes_before, through_casts
+from .replacement import FLOAT, HALF, Match, Raising, Site, nodes_between
+
+_SQUARES = ("ReduceSumSquare", "ReduceL2")
+_REDUCTIONS = ("ReduceMean", "ReduceSum", *_SQUARES)
+
+
+@dataclasses.dataclass(frozen=True)
+class RaiseNormalizations(Raising):
+    """Replace longer forms of normalizations by the operators of the opset."""
+
+    name: ClassVar[str] = "raise-normalizations"
+    seeds: ClassVar[tuple[str, ...]] = ("Sqrt", "Pow", "ReduceL2")
+
+    def match(self, site: Site, seed: Node) -> Match | None:
+        """Return the normalization that divides by a root."""
+        if seed.is_op("Pow") and constant_exponent(seed) not in (0.5, -0.5):
+            return None
+        for source in _sources(site, seed):
+            match = _match(site, seed, source)
+            if match is not None:
+                return match
+        return None
+
+
+class _Form(NamedTuple):
+    """Normalization by the root of a variance.
+
+    Attributes:
+        reading: the sums.
+        shape: the shape of the normalized tensor.
+        axes: the axes from the end, 1 for the last.
+        epsilon: the number beside the variance.
+        root: the number of the atom of which the root is taken.
+        deviation: the tensor, or its difference from its mean.
+        is_centered: whether it is the difference.
+    """
+
+    reading: Reading
+    shape: Shape
+    axes: tuple[int, ...]
+    epsilon: float
+    root: int
+    deviation: Sum
+    is_centered: bool
+
+
+def _sources(site: Site, seed: Node) -> Iterator[Value]:
+    """Values that may be normalized: operands of reductions, and what is squared there."""
+    operands: dict[Value, None] = {}
+    for node in nodes_before(site.graph, seed):
+        operand = node.input(0)
+        if operand is None or not node.is_op(*_REDUCTIONS):
+            continue
+        square = operand.producer
+        is_square = square is not None and square.is_op("Mul", "Pow") and not node.is_op(*_SQUARES)
+        if is_square and square is not None and square.graph is site.graph:
+            operand = square.input(0)
+        if operand is not None:
+            operands[operand] = None
+    for value in reversed(operands):
+        yield from reversed(list(through_casts(site.graph, value)))
+
+
+def _match(site: Site, seed: Node, source: Value) -> Match | None:
+    region = nodes_after(site.graph, source)
+    shape = site.shape(source)
+    if seed not in region or not shape or site.elem_type(source) not in (FLOAT, HALF):
+        return None
+    reading = Reading(source, region, site.inference)
+    form = _form(reading, shape, seed)
+    best: Match | None = None
+    for root in region if form is not None else ():
+        if form is None or not site.stands_for(source, root):
+            continue
+        match = _normalization(site, form, source, root)
+        match = None if match is None else site.completed(match)
+        if match is None or (best is not None and len(best.unused) >= len(match.unused)):
+            continue
+        if set(nodes_between(site.graph, source, root, region)) <= set(match.unused):
+            best = match
+    return best
+
+
+def _form(reading: Reading, shape: Shape, seed: Node) -> _Form | None:
+    """Form whose root a node takes."""
+    algebra = reading.algebra
+    root = reading.of(seed.output())
+    key = next(iter(root)) if len(root) == 1 else ()
+    if len(key) != 1 or algebra.atoms[key[0][0]].kind != "base" or abs(key[0][1]) != 0.5:
+        return None
+    (variance,) = algebra.atoms[key[0][0]].parts
+    sums = [algebra.atoms[number] for product in variance for number, _ in product]
+    axes = {atom.extra[0] for atom in sums if atom.kind == "sum"}
+    epsilon = variance.get((), 0.0)
+    if len(axes) != 1 or not _is_float32(epsilon):
+        return None
+    (back,) = axes
+    assert isinstance(back, tuple)
+    along = [len(shape) - each for each in back]
+    if min(along) < 0:
+        return None
+    rest = {product: number for product, number in variance.items() if product}
+    try:
+        mean = algebra.mean_along(reading.source, shape, along)
+        deviation = algebra.subtract(reading.source, mean)
+        for each, is_centered in ((deviation, True), (reading.source, False)):
+            expected = algebra.mean_along(algebra.multiply(each, each), shape, along)
+            if equal(expected, rest):
+                return _Form(reading, shape, back, epsilon, key[0][0], each, is_centered)
+    except Unreadable:
+        return None
+    return None
+
+
+def _is_float32(epsilon: float) -> bool:
+    """Test for a number above 0 that float32 holds but for rounding."""
+    tiny = float(np.finfo(np.float32).tiny)
+    return tiny <= epsilon < 1e30 and close(float(np.float32(epsilon)), epsilon)
+
+
+def _normalization(site: Site, form: _Form, source: Value, root: Node) -> Match | None:
+    """Normalization that a node ends."""
+    parts = _scale_and_bias(form, form.reading.of(root.output()))
+    if parts is None:
+        return None
+    elem_type, inputs = site.elem_type(source), None
+    count = len(form.axes)
+    if form.axes == tuple(range(1, count + 1)) and count <= len(form.shape):
+        name = "LayerNormalization" if form.is_centered else "RMSNormalization"
+        normalized = form.shape[-count:]
+        is_whole = form.is_centered or not parts[1]
+        if is_whole and site.takes(name, elem_type):
+            needed = parts if parts[1] else parts[:1]
+            inputs = _operands(site, form, needed, elem_type, normalized, normalized)
+        if inputs is not None:
+            op = Operator.make(name, axis=-count, epsilon=form.epsilon)
+            return Match(root, op, [source, *inputs])
+    name, rank = "InstanceNormalization", len(form.shape)
+    is_image = form.axes == tuple(range(1, rank - 1)) and form.is_centered
+    if not is_image or not site.takes(name, elem_type) or not has_elements(form.shape):
+        return None
+    if rank == 3 and parts == ({(): 1.0}, {}):
+        return None  # runtimes fuse rows into a faster kernel
+    channels = form.shape[1:2]
+    columns = (*channels, *[_ONE] * (rank - 2))
+    inputs = _operands(site, form, parts, elem_type, channels, columns)
+    op = Operator.make(name, epsilon=form.epsilon)
+    return None if inputs is None else Match(root, op, [source, *inputs])
+
+
+def has_elements(shape: Shape) -> bool:
+    """Test that a tensor has an element, without which some kernels fail."""
+    return all((dim.at_least or 0) > 0 for dim in shape)
+
+
+def _operands(
+    site: Site, form: _Form, parts: Sequence[Sum], elem_type: int, shape: Shape, operand: Shape
+) -> list[Value | Array] | None:
+    """Scale and bias as operands."""
+    algebra = form.reading.algebra
+    values = [parameter(site, algebra, each, elem_type, shape, operand) for each in parts]
+    return None if any(v is None for v in values) else [v for v in values if v is not None]
+
+
+def _scale_and_bias(form: _Form, one: Sum) -> tuple[Sum, Sum] | None:
+    """Sums by which a normalized tensor is multiplied, and that are added to it."""
+    algebra = form.reading.algebra
+    over, bias = _divide(one, form.root)
+    ((tensor, _),) = next(iter(form.reading.source))
+    scaled = [key for key in over if (tensor, 1.0) in key]
+    if len(scaled) != 1:
+        return None
+    factors = tuple([each for each in scaled[0] if each[0] != tensor])
+    scale: Sum = {factors: over[scaled[0]]}
+    try:
+        if not equal(algebra.multiply(scale, form.deviation), over):
+            return None
+    except Unreadable:
+        return None
+    return scale, bias
+
+
+def _divide(one: Sum, root: int) -> tuple[Sum, Sum]:
+    """Factor of an inverse root in a sum, and the rest of the sum."""
+    factor: dict[Factors, float] = {}
+    rest: dict[Factors, float] = {}
+    for key, number in one.items():
+        if (root, -0.5) in key:
+            factor[tuple([each for each in key if each[0] != root])] = number
+        else:
+            rest[key] = number
+    return factor, rest

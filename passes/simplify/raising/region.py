@@ -1,0 +1,86 @@
+"""Nodes around a value: readers, producers, and what a replacement leaves unused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ....ir import Graph, Node, Value
+from .reading import is_readable
+
+_MOST_NODES = 24
+"""Most nodes of a region."""
+
+_LONGEST_WALK = 10
+"""Most nodes of a walk toward the inputs."""
+
+
+def nodes_after(graph: Graph, value: Value) -> dict[Node, None]:
+    """Readable nodes of a graph that depend on a value through readable nodes only."""
+    region: dict[Node, None] = {}
+    waiting = [value]
+    for current in waiting:
+        for user in graph.users(current):
+            if not isinstance(user, Node) or user in region or not is_readable(user):
+                continue
+            region[user] = None
+            if len(region) >= _MOST_NODES:
+                return region
+            waiting.append(user.output())
+    return region
+
+
+def nodes_before(graph: Graph, node: Node) -> Iterator[Node]:
+    """Readable nodes that a node depends on, nearest first, with the node itself."""
+    yield node
+    waiting = [node]
+    visited = {node}
+    for position, current in enumerate(waiting):
+        if position >= _LONGEST_WALK:
+            return
+        for value in current.inputs:
+            before = None if value is None else value.producer
+            if before is None or before.graph is not graph or before in visited:
+                continue
+            if is_readable(before):
+                visited.add(before)
+                waiting.append(before)
+                yield before
+
+
+def through_casts(graph: Graph, value: Value) -> Iterator[Value]:
+    """A value, and what it is a Cast of, innermost last."""
+    yield value
+    for _ in range(_LONGEST_WALK):
+        node = value.producer
+        if node is None or node.graph is not graph or not node.is_op("Cast", "Identity"):
+            return
+        source = node.input(0)
+        if source is None:
+            return
+        yield source
+        value = source
+
+
+def unused_after(graph: Graph, root: Node, sources: Collection[Value]) -> list[Node]:
+    """Nodes that nothing needs without a node, readers first, the node itself included.
+
+    Args:
+        graph: the graph.
+        root: the node.
+        sources: values that stay in use.
+    """
+    unused: dict[Node | Graph, None] = {root: None}
+    needed = set(sources)
+    waiting = [root]
+    for node in waiting:
+        for value in node.inputs:
+            before = None if value is None else value.producer
+            if before is None or before.graph is not graph or before in unused or value in needed:
+                continue
+            if before.bodies or any(v is not None and v.pinned for v in before.outputs):
+                continue
+            users = [u for v in before.outputs if v is not None for u in graph.users(v)]
+            if all(user in unused for user in users):
+                unused[before] = None
+                waiting.append(before)
+    return waiting
