@@ -73,6 +73,22 @@ class Fact:
         """The same without the elements."""
         return self if self.content is None else dataclasses.replace(self, content=None)
 
+    def tells_more(self, other: Fact) -> bool:
+        """Test for a type, size or element that another fact of the same value lacks."""
+        if (self.elem_type and not other.elem_type) or (self.other and not other.other):
+            return True
+        if self.count is not None and other.count is None:
+            return True
+        if self.shape is not None and other.shape != self.shape:
+            old: Shape = () if other.shape is None else other.shape
+            if len(old) != len(self.shape) or any(map(_is_better, self.shape, old)):
+                return True
+        if self.content is None or self.content is other.content:
+            return False
+        if other.content is None or other.content.shape != self.content.shape:
+            return True
+        return any(map(_is_better, self.content.flat, other.content.flat))
+
     def type_proto(self, private: bool = True) -> onnx.TypeProto | None:
         """The type as ONNX writes it; None if nothing is known. Shared: not to be changed.
 
@@ -86,6 +102,13 @@ class Fact:
         if self.shape is None:
             return _tensor_type(self.elem_type, None)
         return _tensor_type(self.elem_type, tuple([_written(dim, private) for dim in self.shape]))
+
+
+def _is_better(new: Any, old: Any) -> bool:
+    """Test for an element that is a number or a named size instead of less."""
+    if not isinstance(new, Dimension) or not isinstance(old, Dimension):
+        return new is not None and old is None
+    return (new.value is not None and old.value is None) or (is_named(new) and not is_named(old))
 
 
 UNKNOWN = Fact()

@@ -43,11 +43,15 @@ class Analyses:
         self.memory = Memory() if memory is None else memory
         self.facts: dict[Value, Fact] = {}
         self._inference: ShapeInference | None = None
+        self._is_stale = False
 
     def inference(self, model: Model) -> ShapeInference:
         """Return the inference on a model that all passes share."""
         if self._inference is None or self._inference.model is not model:
             self._inference = self.new_inference(model)
+        elif self._is_stale:
+            self._inference.refresh()
+        self._is_stale = False
         return self._inference
 
     def new_inference(self, model: Model) -> ShapeInference:
@@ -58,10 +62,18 @@ class Analyses:
         """Let other passes use an inference of one pass, unless they share one already."""
         if self._inference is None or self._inference.model is not inference.model:
             self._inference = inference
+            self._is_stale = False
 
-    def invalidate(self) -> None:
-        """Drop the shared inference: a pass has changed the model."""
-        self._inference = None
+    def invalidate(self, keeps_facts: bool = False) -> None:
+        """Drop the facts after a change of the model.
+
+        Args:
+            keeps_facts: the change replaced values by equal ones only, so that the facts of the
+                others stay true.
+        """
+        self._is_stale = True
+        if not keeps_facts:
+            self._inference = None
 
 
 class RemarkLog(Sequence[Remark]):

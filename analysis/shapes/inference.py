@@ -88,6 +88,7 @@ class ShapeInference:
         self.version_of = version_of
         self._trusts_bodies = trusts_bodies
         self._facts: dict[Value, Fact] = {}
+        self._read: dict[Node, Sequence[Value | None]] = {}
         memory = Memory() if memory is None else memory
         onnx_facts = OnnxFacts(model, self.symbols, version_of, memory)
         self._nodes = NodeFacts(self.symbols, onnx_facts, memory)
@@ -125,6 +126,41 @@ class ShapeInference:
     def known(self) -> Iterator[tuple[Value, Fact]]:
         """All facts computed so far."""
         yield from self._facts.items()
+
+    def refresh(self) -> None:
+        """Update the facts after replacements by equal values.
+
+        Facts stay where a node reads what it read, and where new ones tell no more.
+        """
+        improved: set[Value] = set()
+        for root in self.model.roots():
+            for node in root.graph.nodes():
+                for body in node.graphs():
+                    self._forget_inside(body)
+                self._refresh(node, improved)
+
+    def _refresh(self, node: Node, improved: set[Value]) -> None:
+        """Infer the outputs of a node again if its inputs differ or have other facts."""
+        if self._read.get(node) is node.inputs and improved.isdisjoint(node.inputs):
+            return
+        facts = self._facts
+        before = {v: facts.pop(v) for v in node.outputs if v is not None and v in facts}
+        self._require(list(before))
+        for value, fact in before.items():
+            if facts[value].tells_more(fact):
+                improved.add(value)
+            else:
+                facts[value] = fact
+
+    def _forget_inside(self, body: Graph) -> None:
+        """Drop the facts of a body, which hold for the iterations of a loop together."""
+        for graph in body.walk():
+            for node in graph.unordered_nodes():
+                self._read.pop(node, None)
+                for value in node.outputs:
+                    self._facts.pop(value, None)  # type: ignore[arg-type]
+            for value in graph.inputs:
+                self._facts.pop(value, None)
 
     def trial(self) -> ShapeInference:
         """A copy for assumptions that may be discarded."""
@@ -216,6 +252,7 @@ class ShapeInference:
         else:
             inputs = [UNKNOWN if v is None else self._facts[v] for v in node.inputs]
             facts = self.infer(node, inputs)
+            self._read[node] = node.inputs
         for index, value in enumerate(node.outputs):
             if value is not None:
                 inferred = facts[index] if index < len(facts) else UNKNOWN

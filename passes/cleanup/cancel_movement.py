@@ -36,6 +36,7 @@ class CancelMovement(Pass):
     """Cancel reshapes that undo each other, and reshape by constants where shapes are known."""
 
     name: ClassVar[str] = "cancel-movement"
+    keeps_facts: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Visit every node that changes a shape, in every graph."""

@@ -20,6 +20,7 @@ class EliminateDeadNodes(Pass):
     """Remove nodes and initializers that nothing uses; inputs and externally named values stay."""
 
     name: ClassVar[str] = "eliminate-dead-nodes"
+    keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 

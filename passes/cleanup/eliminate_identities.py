@@ -20,6 +20,7 @@ class EliminateIdentities(Pass):
     """Remove Identity nodes, except those that give an output its name."""
 
     name: ClassVar[str] = "eliminate-identities"
+    keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 

@@ -37,6 +37,7 @@ class FoldConstants(Pass):
     """
 
     name: ClassVar[str] = "fold-constants"
+    keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     max_bytes: int = DEFAULT_MAX_BYTES
 

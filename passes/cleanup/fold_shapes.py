@@ -38,6 +38,7 @@ class FoldShapes(Pass):
     """Fold values that shapes decide: sizes, sums and products of sizes, comparisons."""
 
     name: ClassVar[str] = "fold-shapes"
+    keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:

@@ -25,6 +25,7 @@ class MergeConstants(Pass):
     """Merge equal constants, Constant nodes among them, and remove constants without a reader."""
 
     name: ClassVar[str] = "merge-constants"
+    keeps_facts: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:

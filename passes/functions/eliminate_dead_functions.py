@@ -20,6 +20,7 @@ class EliminateDeadFunctions(Pass):
     """Remove functions that the main graph does not reach."""
 
     name: ClassVar[str] = "eliminate-dead-functions"
+    keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
     changes: ClassVar[tuple[Part, ...]] = ("functions",)

@@ -15,7 +15,6 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     # A pass of `simplify` is added here, and imported in `registry.py`. Its option `exactness`, if
     # it has one, is that of the pipeline.
     registry.FoldConstants,
-    registry.FoldShapes,
     registry.MergeConstants,
     registry.MergeSubexpressions,
     registry.SimplifySizes,
@@ -42,7 +41,16 @@ class Simplify(Repeated):
     def run(self, model: Model, context: PassContext) -> bool:
         """Run them; only control flow gives `straighten` new work."""
         straighten, *simplifiers = self.passes
-        changed = run_passes([straighten], model, context, repeat=False)
+        changed = run_passes([_needed(straighten, model)], model, context, repeat=False)
         if any(graph.holders() for graph in model.graphs()):
             return super().run(model, context) or changed
         return run_passes(simplifiers, model, context, repeat=True) or changed
+
+
+def _needed(straighten: Pass, model: Model) -> Pass:
+    """Drop fold-shapes where only control flow would need it: simplify-sizes folds the same."""
+    assert isinstance(straighten, Repeated)
+    if model.functions or any(graph.holders() for graph in model.graphs()):
+        return straighten
+    passes = tuple([p for p in straighten.passes if not isinstance(p, registry.FoldShapes)])
+    return dataclasses.replace(straighten, passes=passes)

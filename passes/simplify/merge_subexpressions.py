@@ -35,6 +35,7 @@ class MergeSubexpressions(Pass):
     """Merge nodes that compute equal values, in bodies with nodes around them, too."""
 
     name: ClassVar[str] = "merge-subexpressions"
+    keeps_facts: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Number the values of every graph, outer graphs before the bodies in them."""

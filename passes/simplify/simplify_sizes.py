@@ -22,7 +22,7 @@ import onnx
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact, Shape, decided, vector
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Value, normal_domain
+from ...ir import Graph, Model, Node, Tensor, Value, normal_domain
 from ...ops import OperatorRules, rules_of
 from ...ops.builder import Builder
 from ..base import Pass
@@ -41,6 +41,7 @@ class SimplifySizes(Pass):
     """Compute sizes in fewest nodes, and let constants replace them where these suffice."""
 
     name: ClassVar[str] = "simplify-sizes"
+    keeps_facts: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Visit all nodes that compute or read sizes, outer graphs before the bodies in them."""
@@ -118,11 +119,14 @@ class _Sizes:
         """Find an equal value of a node's output."""
         value = node.output()
         fact = self._inference.fact(value)
-        key = _content_key(fact)
         if fact.content is not None:
             self._followed.add(value)
+        key = _content_key(fact)
         if key is None or value.pinned or value in outputs or not graph.is_used(value):
             return
+        array = decided(fact)
+        if array is not None:
+            first.setdefault(key, graph.add_initializer(value.name, Tensor(array=array)))
         other = first.get(key)
         if other is None:
             other = shapes.value_of(node, fact)
@@ -134,11 +138,11 @@ class _Sizes:
 
 
 def _content_key(fact: Fact) -> Hashable | None:
-    """The key of content that is the same for all sizes; None where a constant is better."""
+    """The key of content that is the same for all sizes; None where an element is open."""
     if fact.content is None or not fact.elem_type:
         return None
     elements = tuple(fact.content.flat)
-    if None in elements or decided(fact) is not None:
+    if None in elements:
         return None
     return fact.elem_type, fact.content.shape, elements
 

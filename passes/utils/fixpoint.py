@@ -98,7 +98,7 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
     try:
         changed = kinds.include_work_of(pass_) and pass_.run(model, context)
         if changed:
-            context.analyses.invalidate()
+            context.analyses.invalidate(pass_.keeps_facts)
             if observers.new_nodes is not None and not isinstance(pass_, Repeated):
                 observers.new_nodes.note(pass_.name)
         what = "changed the model" if changed else "changed nothing"
@@ -120,6 +120,7 @@ class Repeated(Pass):
     """
 
     name: ClassVar[str] = "straighten"
+    keeps_facts: ClassVar[bool] = True
     passes: tuple[Pass, ...] = dataclasses.field(default=(), metadata={"code_only": True})
 
     @property

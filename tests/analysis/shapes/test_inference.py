@@ -1,6 +1,8 @@
 """Facts on demand: functions, declarations, long chains."""
 
 from inferred import shapes
+from straightline import ir
+from straightline.analysis.shapes.inference import ShapeInference
 
 
 def test_functions_are_looked_at_by_themselves():
@@ -25,3 +27,36 @@ def test_a_long_chain_needs_no_deep_recursion():
     nodes = " ".join(f"v{k + 1} = Neg (v{k})" for k in range(3000))
     text = f"g (float[N] v0) => (float[N] y) {{ {nodes} y = Neg (v3000) }}"
     assert shapes(text)["y"] == ["N"]
+
+
+def test_facts_after_replacements():
+    model = ir.parse(
+        """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 4] x, int64[2] s) => (float[A, B] y)
+        <int64[2] k = {2, 8}> {
+            a = Exp (x) b = Reshape (a, s) c = Neg (b) d = Abs (x) y = Add (c, d) }"""
+    )
+    graph, inference = model.graph, ShapeInference(model)
+    a, b, c, d, y = (node.output() for node in graph.nodes())
+    before = {value: inference.fact(value) for value in (a, b, c, d, y)}
+    (constant,) = graph.initializers
+    graph.set_input(b.producer, 1, constant)
+    inference.refresh()
+    assert inference.fact(a) is before[a] and inference.fact(d) is before[d]
+    assert [str(inference.fact(value).shape) for value in (b, c)] == ["(2, 8)"] * 2
+
+
+def test_facts_inside_bodies_are_inferred_again():
+    model = ir.parse(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x, bool p, float[2] w) => (float[M] y) {
+        y = If (p) <then_branch = t () => (float[A] q) { q = Exp (x) },
+            else_branch = f () => (float[B] r) { r = Neg (x) }> }"""
+    )
+    graph, inference = model.graph, ShapeInference(model)
+    (node,) = graph.nodes()
+    assert str(inference.fact(node.output()).shape) == "(N,)"
+    for body in node.graphs():
+        (inner,) = body.nodes()
+        body.set_input(inner, 0, graph.inputs[2])
+    inference.refresh()
+    assert str(inference.fact(node.output()).shape) == "(2,)"

@@ -77,6 +77,15 @@ def test_a_part_of_a_shape():
     assert not run_passes(HEAD.format(14) + text.format(long), *PASSES).changed
 
 
+def test_sizes_that_are_numbers_are_constants():
+    simplifies(
+        """g (float[N, 4] x) => (int64 y) <int64 one = {1}> {
+            s = Shape (x) a = Gather (s, one) b = Add (a, one) y = Neg (b) }""",
+        "g (float[N, 4] x) => (int64 y) <int64 b = {5}> { y = Neg (b) }",
+        {"x": numbers(2, 4)},
+    )
+
+
 KEPT = {
     "-1 where another size may be 0": "t = Concat <axis = 0> (n, m, k) y = Reshape (x, t)",
     "two open sizes": "t = Concat <axis = 0> (m, n, k) y = Reshape (x, t)",

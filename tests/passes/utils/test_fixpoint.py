@@ -154,6 +154,20 @@ def test_passes_share_what_is_known_until_one_changes_something():
     assert context.inference(ir.load(as_model(TEXT))) is not log[2]  # of another model
 
 
+class Replacing(Asking):
+    """Replaces values by equal ones only."""
+
+    keeps_facts = True
+
+
+def test_facts_survive_replacements_by_equal_values():
+    log = []
+    passes = [Asking("a", 0, log), Replacing("b", 2, log), Asking("c", 3, log), Asking("d", 0, log)]
+    context = PassContext()
+    rewrite_model(passes, ir.load(as_model(TEXT)), context, repeat=False)
+    assert log[0] is log[1] is log[2] is not log[3]
+
+
 def test_what_a_pass_found_out_for_itself_serves_those_behind_it():
     log = []
     context, model = PassContext(), ir.load(as_model(TEXT))
