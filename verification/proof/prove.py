@@ -207,6 +207,7 @@ class _Question:
         self.is_comparable = self.has_two_readings = False
         self.iterating = frozenset[Dimension]()
         self.trace: Trace | None = None
+        self.failed: Terms | None = None
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
 
@@ -298,13 +299,13 @@ class _Question:
     ) -> Proof | Mismatch | UndefinedError:
         """Comparison with loops run by their definition. If that takes too long, the answer is that
         of a symbolic iteration."""
-        few, spent = self.loop_steps, self.spent
+        few, spent, failed = self.loop_steps, self.spent, self.failed
         share = 1 if self.budget.steps < 0 else GENERAL_SHARE
         self.loop_steps = MOST_STEPS
         self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         answer = self._attempt()
         if share > 1 and self.budget.steps < 0:
-            self.loop_steps, self.spent = few, spent
+            self.loop_steps, self.spent, self.failed = few, spent, failed
             return first
         return answer
 
@@ -332,12 +333,14 @@ class _Question:
         return Proof("proved", "equal for every input", rules, counts, assumptions, equality="bits")
 
     def _explain(self, error: Mismatch | UndefinedError) -> Proof:
-        """Answer of a failed comparison, with the nodes that computed the terms. It runs again to
-        record these, unless it is too long."""
-        if self.spent * GENERAL_SHARE <= self.whole.steps:
-            self.trace, self.budget = Trace(), dataclasses.replace(self.whole)
+        """Answer of a failed comparison, with the nodes that computed the terms. The case that
+        failed runs again to record these, on the terms that it has, unless it is too long."""
+        reason, terms = str(error), self.failed
+        if self.spent * GENERAL_SHARE <= self.whole.steps and terms is not None:
+            self.trace = terms.trace = Trace()
+            self.terms, terms.budget = terms, dataclasses.replace(self.whole)
             try:
-                self._all_readings()
+                self._outcome()
             except OpenError as again:
                 error = again if isinstance(again, type(error)) else error
         if isinstance(error, UndefinedError):
@@ -348,7 +351,7 @@ class _Question:
             first, paths = (shown(one), shown(other)), places(self.trace, one, other, compared)
             rule = needed(one, other, users(one, other, compared))
         rules = tuple(sorted(self.used))
-        answer = Proof("open", str(error), rules, first=first, paths=paths, needed=rule)
+        answer = Proof("open", reason, rules, first=first, paths=paths, needed=rule)
         return dataclasses.replace(answer, conditions=self._conditions())
 
     def _conditions(self) -> tuple[Condition, ...]:
@@ -396,7 +399,8 @@ class _Question:
                     is_general = numbers.count(None) == len(sizes)
                     self.iterating = frozenset(iterating if is_general else ())
             except (Mismatch, UndefinedError) as error:
-                failure = failure or error
+                if failure is None:
+                    failure, self.failed = error, self.terms
                 cases = cases_by_sizes(self.terms)
                 if not cases:
                     raise failure from None
@@ -413,9 +417,13 @@ class _Question:
         """
         terms = self.terms = Terms(self.budget, sizes)
         self.made.append(terms)
-        terms.trace, terms.heeds_condition = self.trace, self.heeds_condition
-        terms.loop_steps = self.loop_steps
+        terms.heeds_condition, terms.loop_steps = self.heeds_condition, self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
+        return self._outcome()
+
+    def _outcome(self) -> tuple[dict[str, int], set[Dimension]]:
+        """Outcome of the current case: both models run, and the comparison of their outputs."""
+        terms = self.terms
         self.operations: dict[Hashable, Operation] = {}
         try:
             before, after = self.protos
