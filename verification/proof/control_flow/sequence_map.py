@@ -27,8 +27,9 @@ def run_sequence_map(
     if any(arg is None or not (arg.fact.elem_type or arg.fact.other) for arg in args):
         raise OpenError(f"{label(step.node)} maps a value that may be no sequence")
     elements = elements_of(execution.terms, args[0])
-    call = execution.closure(step.bodies["body"], frame)
-    if elements is None:
+    body = step.bodies["body"]
+    call = execution.closure(body, frame)
+    if elements is None or not execution.terms.runs_loop(len(elements), len(body.steps)):
         return _any_element(execution, step, args, call)
     terms, chains = execution.terms, _empty(execution, step)
     for number in range(len(elements)):

@@ -13,6 +13,7 @@ from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import Bound, binding
 from ..terms.term import Pair, Term, descendants
 from ..terms.term_manager import Terms
+from .segments import segments
 from .slice_pushdown import SlicePushdown
 from .substitution import Substitution, instantiate_iteration, instantiate_scan_output
 
@@ -231,9 +232,14 @@ class Induction:
         if not shape or shape[0] != stacked.fact.shape[0]:
             return None
         self._take_trips(stacked)
-        index = self.symbol(shape[0])
-        a, b = (self.element(term, index) for term in (one, other))
-        return None if a is None or b is None else [(a, b)]
+        pairs = []
+        for first, length in segments(self.terms, whole, shape[0]):
+            index = self.symbol(length) + first if length != 1 else Dimension.constant(first)
+            a, b = (self.element(term, index) for term in (one, other))
+            if a is None or b is None:
+                return None
+            pairs.append((a, b))
+        return pairs
 
     def _both_stacked(self, one: Term, other: Term) -> list[Pair] | None:
         """Scan outputs of two recurrences: equal trip counts, equal elements."""

@@ -144,14 +144,15 @@ def length(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 
 @rule("SplitToSequence")
 def split_to_sequence(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Rewrite SplitToSequence of known sizes to a chain. With a split input the axis stays whatever
-    keepdims is (operator specification)."""
+    """Rewrite SplitToSequence to a chain of known parts, or to the rows of a tensor. With a split
+    input the axis stays whatever keepdims is (operator specification)."""
     x = args[0]
     if x is None or not x.fact.shape or not x.fact.elem_type:
         return None
     axis = head.attribute("axis", 0) % len(x.fact.shape)
     total = x.fact.shape[axis].value
-    if total is None and axis == 0 and len(args) == 1 and not head.attribute("keepdims", 1):
+    are_rows = axis == 0 and len(args) == 1 and not head.attribute("keepdims", 1)
+    if are_rows and (total is None or not terms.runs_loop(total, 1)):
         return [rows_as_sequence(terms, x)]
     lengths = _lengths(terms, args, total)
     if total is None or lengths is None or sum(lengths) != total:

@@ -10,14 +10,17 @@ import bisect
 from collections.abc import Sequence
 
 import numpy as np
+import onnx
 
-from ....facts.fact import Fact, Shape, element, integers, vector
+from ....facts.fact import MAX_CONTENT, Fact, Shape, content_from, element, integers, vector
 from ....facts.polynomial import Dimension, product
+from ....ir import Array, Tensor
 from ..arithmetic.exact_integers import linear_sum
 from ..arithmetic.trip_counts import least, nonnegative_part
 from ..terms.budget import OpenError
+from ..terms.constants import MOST_ELEMENTS
 from ..terms.term import Args, Head, Operands, Term
-from ..terms.term_manager import Terms, rule
+from ..terms.term_manager import ZERO, Terms, rule
 
 
 def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
@@ -48,6 +51,9 @@ def _never_negative(terms: Terms, number: Dimension) -> bool:
 
 _TO_THE_END = (1 << 31) - 1
 """Bound that models write for the end of an axis, which would make a minimum of each size."""
+_COUNTING = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
+_FAR = 1 << 62
+"""Limit of integers whose differences do not wrap."""
 BEYOND = 1 << 47
 """Size that no axis has: more than a process can address."""
 
@@ -77,16 +83,68 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     if x.is_op("Expand") and _is_spread(x, axis):
         return [terms.rebuild(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
     tensor = terms.tensor(x)
-    if tensor is not None and tensor.is_readable and start.value is not None and size.value:
-        places = range(start.value, start.value + size.value)
-        if places.start >= 0 and places.stop <= tensor.dims[axis]:  # else it fails at run time
-            part = np.take(tensor.numpy(), places, axis)
-            return [terms.constant(np.ascontiguousarray(part))]
+    if tensor is not None and tensor.is_readable and size.value:
+        part = _of_constant(terms, tensor, axis, start, size.value)
+        if part is not None:
+            return [part]
     bare = _without_unit_axes(terms, x, axis)
     if bare is not None:
         own = sum(dim.value != 1 for dim in x.shape[:axis])
         return [terms.view(terms.narrow(bare, own, start, size), _part_shape(x, axis, size))]
     return [terms.keep(head, args, _part_fact(x, axis, start, size))]
+
+
+def _of_constant(
+    terms: Terms, tensor: Tensor, axis: int, start: Dimension, size: int
+) -> Term | None:
+    """Slice of a constant that its start determines. At an unknown position the parts are alike, or
+    integers that grow evenly, such as the positions of windows."""
+    places = _positions(terms, start, tensor.dims[axis] - size)
+    if places is None or (len(places) > 1 and tensor.size > MOST_ELEMENTS):
+        return None
+    rows = np.moveaxis(tensor.numpy(), axis, 0)[places.start : places.stop + size - 1]
+    if len(places) == 1 or (size == 1 and are_alike(rows)):
+        return terms.constant(np.ascontiguousarray(np.moveaxis(rows[:size], 0, axis)))
+    steps = even_steps(rows) if tensor.elem_type in _COUNTING else None
+    if steps is None or size * steps.size > MAX_CONTENT:
+        return None
+    grow, firsts = steps.reshape(-1).tolist(), rows[0].reshape(-1).tolist()
+    numbers = [
+        (start - places.start + n) * step + first
+        for n in range(size)
+        for first, step in zip(firsts, grow, strict=True)
+    ]
+    content = content_from(numbers).reshape((size, *rows.shape[1:]))
+    return terms.content(np.moveaxis(content, 0, axis), tensor.elem_type)
+
+
+def _positions(terms: Terms, start: Dimension, last: int) -> range | None:
+    """Positions at which a slice may start, from 0 to the last one; None if it fails there."""
+    if start.value is not None:
+        return range(start.value, start.value + 1) if 0 <= start.value <= last else None
+    name = start.only_symbol or ""
+    limit = terms.limits.get(name)
+    if limit is None or limit.value is None:
+        return range(last + 1)
+    ends = sorted(start.replaced({name: end}).value or 0 for end in (ZERO, limit - 1))
+    return range(max(ends[0], 0), min(ends[1], last) + 1) or None
+
+
+def are_alike(rows: Array) -> bool:
+    """Test whether all rows of a tensor have the same bytes."""
+    if rows.dtype.hasobject or rows[0].tobytes() != rows[-1].tobytes():
+        return False
+    octets = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+    return bool((octets == octets[0]).all())
+
+
+def even_steps(rows: Array) -> Array | None:
+    """Difference of all neighbouring rows of integers; None if these vary or may wrap."""
+    numbers = rows.astype(np.int64)
+    if len(rows) < 2 or max(-int(numbers.min()), int(numbers.max())) >= _FAR:
+        return None
+    steps: Array = np.diff(numbers, axis=0)
+    return None if (steps != steps[0]).any() else steps[0]
 
 
 def _without_unit_axes(terms: Terms, x: Term, axis: int) -> Term | None:

@@ -78,6 +78,22 @@ def test_parts_of_a_split():
     assert_proved(text % (1, "<keepdims = 0>", ", k"), part % (2, 4))
 
 
+def test_many_rows_of_a_split_are_those_of_the_tensor():
+    before = """g (float[300, 2] x, float[2, 2] w) => (float[300, 2] y) <int64 k = {299}> {
+        s = SplitToSequence <axis = 0, keepdims = 0> (x)
+        t = SequenceMap (s) <body = b (float[2] e) => (float[2] r) { r = %s (e) }>
+        y = ConcatFromSequence <axis = 0, new_axis = 1> (t) }"""
+    after = "g (float[300, 2] x, float[2, 2] w) => (float[300, 2] y) { y = %s (x) }"
+    assert_proved(before % "Neg", after % "Neg")
+    assert_open(before % "Neg", after % "Abs")
+    last = """g (float[300, 2] x) => (float[2] y) <int64 k = {%d}> {
+        s = SplitToSequence <axis = 0, keepdims = 0> (x) t = %s y = SequenceAt (t, k) }"""
+    row = "g (float[300, 2] x) => (float[2] y) <int64 k = {%d}> { y = Gather (x, k) }"
+    assert_proved(last % (-1, "Identity (s)"), row % 299)
+    assert_proved(last % (-1, "SequenceErase (s)"), row % 298)
+    assert_open(last % (-1, "SequenceErase (s)"), row % 299)
+
+
 def test_how_many_elements_there_are():
     text = "g (float[2] x) => (int64 z) { s = SequenceConstruct (x, x, x) z = %s }"
     assert_proved(text % "SequenceLength (s)", text % "Constant <value_int = 3> ()")

@@ -1,7 +1,9 @@
 """WeightFiles in tensors: a node that fails for certain is not equal to one that does not."""
 
+import numpy as np
 import pytest
 from proofs import assert_open, assert_proved
+from straightline.verification.proof.simplify.slices import even_steps
 
 PLACE = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
 
@@ -136,3 +138,37 @@ def test_tuples_in_order_are_a_slice():
     assert_open(picked, text % "0, 0, 0, 0" + flat % (4, 6))
     for other in ("2, 0, 1, 2", "1, 2, 2, 1", "1, 2, -2, 0"):
         assert_open(picked.replace("1, 2, 2, 0", other), text % "0, 0, 0, 0" + flat % (5, 7))
+
+
+WINDOWS = """g (float[N] x) => (float[90, 3] y) <int64 n = {90}, bool yes = {1}, int64 k = {4},
+    int64[3] offsets = {0, 1, 2}> { y = Loop (n, yes) <body = b (int64 i, bool c)
+    => (bool c2, float[3] r) { c2 = Identity (c) s = Mul (i, k) p = Add (offsets, s)
+    w = Gather (x, p) r = Neg (w) }> }"""
+GATHERED = """g (float[N] x) => (float[90, 3] y) <int64[90, 3] p = {%s}> {
+    w = Gather (x, p) y = Neg (w) }"""
+
+
+def test_positions_in_a_constant_grow_with_the_iteration():
+    positions = [4 * i + k for i in range(90) for k in range(3)]
+    assert_proved(WINDOWS, GATHERED % ", ".join(map(str, positions)))
+    for at in (0, 7, 269):
+        other = [p + (n == at) for n, p in enumerate(positions)]
+        assert_open(WINDOWS, GATHERED % ", ".join(map(str, other)))
+
+
+def test_rows_of_a_constant_that_are_all_alike():
+    loop = """g (float[90] x) => (float[90] y) <int64 n = {90}, bool yes = {1}, float k = {%s}> {
+        y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
+        c2 = Identity (c) e = Gather (x, i) r = Mul (e, k) }> }"""
+    table = "g (float[90] x) => (float[90] y) <float[90] k = {%s}> { y = Mul (x, k) }"
+    assert_proved(loop % "0.0", table % ", ".join(["0.0"] * 90))
+    assert_open(loop % "0.0", table % ", ".join(["0.0"] * 89 + ["-0.0"]))
+    assert_open(loop % "0.0", table % ", ".join(["0.0"] * 45 + ["-0.0"] + ["0.0"] * 44))
+
+
+def test_numbers_whose_differences_wrap_do_not_grow_evenly():
+    numbers = np.array([-(1 << 63), 0, -(1 << 63)])
+    assert even_steps(numbers) is None
+    assert even_steps(np.array([0, 1 << 62, 0])) is None
+    assert even_steps(np.array([[1, 5], [2, 5], [3, 5]])).tolist() == [1, 0]
+    assert even_steps(np.array([1, 2, 4])) is None
