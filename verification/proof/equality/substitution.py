@@ -134,7 +134,8 @@ def instantiate_iteration(terms: Terms, recurrence: Term, part: Term, index: Dim
     assert bound is not None
     place = terms.size(index)
     states = {
-        state: terms.keep(terms.heads.own("state", k), (recurrence, place), state.fact)
+        state: (None if index.value != 0 else recurrence.args[2 + k])
+        or terms.keep(terms.heads.own("state", k), (recurrence, place), state.fact)
         for k, state in enumerate(bound.states)
     }
     return Substitution(terms, states, {bound.index: index}).of(part)
@@ -148,14 +149,22 @@ def instantiate_scan_output(terms: Terms, stacked: Term, index: Dimension) -> Te
 
 
 def unrolled(terms: Terms, state: Term) -> Term:
-    """State before an iteration of known number, over the states one iteration earlier."""
+    """State before an iteration of known number, from the initial states on. So it is one term with
+    what a rewrite that wrote the iterations out computes."""
     recurrence, place = state.args
     assert recurrence is not None and place is not None
     number, bound = element(place.fact).value, binding(recurrence)
     assert bound is not None
     if number is None or not 0 <= number <= _MOST_UNROLLED:
         return state
-    if number == 0:
-        return recurrence.args[2 + state.head.key] or state
-    update = recurrence.head.parts[state.head.key + bound.conditional]
-    return instantiate_iteration(terms, recurrence, update, Dimension.constant(number - 1))
+    first = recurrence.operands[2:] if None not in recurrence.args[2:] else ()
+    if not first:
+        return state
+    reached = terms.unrolled.setdefault(recurrence, [first])
+    updates = recurrence.head.parts[bound.conditional :][: len(bound.states)]
+    for index in range(len(reached) - 1, number):
+        sizes = {bound.index: Dimension.constant(index)}
+        values = dict(zip(bound.states, reached[index], strict=True))
+        substitution = Substitution(terms, values, sizes)
+        reached.append(tuple(map(substitution.of, updates)))
+    return reached[number][state.head.key]

@@ -78,6 +78,8 @@ class Terms:
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
         bounds: bounds of terms, cached (`execution/safety.py`).
         elements: elements of sequences, cached (`simplify/sequences.py`).
+        unrolled: states of a recurrence before its first iterations, cached
+            (`equality/substitution.py`).
     """
 
     def __init__(self, budget: Budget, case: Mapping[str, Dimension] | None = None) -> None:
@@ -106,6 +108,7 @@ class Terms:
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
         self.elements: dict[Term, tuple[Term, ...]] = {}
+        self.unrolled: dict[Term, list[Operands]] = {}
         self._tensors: dict[Term, Tensor] = {}
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
         self._vectors: dict[tuple[int, tuple[Dimension | int, ...]], Term] = {}

@@ -10,8 +10,10 @@ from straightline.verification.proof.equality.substitution import (
     Substitution,
     instantiate_iteration,
     instantiate_scan_output,
+    unrolled,
 )
 from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.term import Term
 from straightline.verification.proof.terms.term_manager import Terms
 from term_values import terms_of
 
@@ -126,3 +128,24 @@ def test_what_is_read_by_the_number_of_the_trip_is_read_at_that_trip(stacked):
     assert read.head.name == "view" and read.args[0].head.name == "narrow"
     assert read.args[0].args[0].head.key == "x"
     assert read.args[0].args[1] is terms.size(index)
+
+
+def test_a_state_before_a_known_iteration_is_written_out_from_the_first_one(stacked):
+    terms, rows = stacked
+    recurrence = rows.args[0]
+
+    def state(number: int) -> Term:
+        place = terms.size(number)
+        head = terms.heads.own("state", 0)
+        return terms.keep(head, (recurrence, place), recurrence.args[2].fact)
+
+    first, second, third = (unrolled(terms, state(number)) for number in range(3))
+    assert first is recurrence.args[2]
+    assert second.is_op("Add") and first in second.args
+    assert third.is_op("Add") and second in third.args
+    far = state(1 << 20)
+    assert unrolled(terms, far) is far
+    unknown = terms.keep(
+        terms.heads.own("state", 0), (recurrence, terms.size(terms.symbols.trip("?any"))), THREE
+    )
+    assert unrolled(terms, unknown) is unknown
