@@ -1,9 +1,10 @@
 """Table of rewrite rules, as data: what models without an operator or a type compute in its place.
 
 A rule is a pattern, what it becomes, and a condition. A name in a pattern stands for any term, the
-same one wherever it occurs, and None for an absent input; operands of commutative operators match
-in both orders. All operators here work element by element, so that a rule holds if it does for
-numbers, and keeps the shape: an operand that it drops is as large as one that stays.
+same one wherever it occurs, `k` for a constant, and None for an absent input; operands of
+commutative operators match in both orders. All operators here work element by element, so that a
+rule holds if it does for numbers, and keeps the shape: an operand that it drops is as large as one
+that stays.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Rewrite(NamedTuple):
         """Rule from the text of its patterns."""
         whole = pattern(before)
         inside = {ast.unparse(arg.func) for arg in whole.args if isinstance(arg, ast.Call)}
+        inside |= {"constant" for arg in whole.args if isinstance(arg, ast.Name) and arg.id == "k"}
         return cls(whole, pattern(after), condition, frozenset(inside))
 
 
