@@ -18,6 +18,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.MergeConstants,
     registry.MergeSubexpressions,
     registry.SimplifySizes,
+    registry.MergeSlices,
     registry.CancelMovement,
     registry.RaiseNormalizations,
     registry.RaiseActivations,

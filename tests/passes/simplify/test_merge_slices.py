@@ -1,0 +1,79 @@
+"""Slices that cover an axis are one Split; parts of a Concat are its operands."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_rewrites, run_passes
+from straightline.passes import EliminateDeadNodes, MergeSlices
+
+HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
+PASSES = (MergeSlices(), EliminateDeadNodes())
+FEED = {"x": np.arange(12, dtype=np.float32).reshape(2, 6)}
+BOUNDS = "int64[1] k = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] six = {6}"
+
+
+def merges(before, after, opset=17):
+    before, after = HEAD.format(opset) + before, HEAD.format(opset) + after
+    assert_rewrites(PASSES, before, after, [FEED])
+    proof = sl.prove(onnx.parser.parse_model(before), onnx.parser.parse_model(after))
+    assert (proof.status, proof.equality) == ("proved", "bits")
+
+
+def test_slices_and_gathers_that_cover_an_axis():
+    merges(
+        """g (float[N, 6] x) => (float[N, 2] a, float[N, 3] d, float[N, 1] c)
+            <int64[1] k = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] last = {-1},
+             int64[1] end = {99}, int64[3] i = {2, 3, 4}> {
+            a = Slice (x, k, two, one) b = Gather <axis = 1> (x, i) c = Slice (x, last, end, one)
+            d = Exp (b) }""",
+        """g (float[N, 6] x) => (float[N, 2] a, float[N, 3] d, float[N, 1] c)
+            <int64[3] sizes = {2, 3, 1}> {
+            a, b, c = Split <axis = 1> (x, sizes) d = Exp (b) }""",
+    )
+
+
+def test_of_older_opsets():
+    merges(
+        """g (float[2, 6] x) => (float[2, 2] a, float[2, 4] b) {
+            a = Slice <axes = [1], starts = [0], ends = [2]> (x)
+            b = Slice <axes = [1], starts = [2], ends = [100]> (x) }""",
+        """g (float[2, 6] x) => (float[2, 2] a, float[2, 4] b) {
+            a, b = Split <axis = 1, split = [2, 4]> (x) }""",
+        opset=9,
+    )
+
+
+def test_operands_of_a_concat():
+    merges(
+        """g (float[N, 6] x) => (float[N, 6] y, float[N, 6] z)
+            <int64[1] k = {6}, int64[1] end = {12}, int64[1] one = {1}, int64[2] sizes = {6, 6}> {
+            a = Exp (x) b = Neg (x) c = Concat <axis = 1> (a, b) d = Slice (c, k, end, one)
+            y = Abs (d) e, f = Split <axis = -1> (c, sizes) z = Sub (e, f) }""",
+        """g (float[N, 6] x) => (float[N, 6] y, float[N, 6] z) {
+            a = Exp (x) b = Neg (x) y = Abs (b) z = Sub (a, b) }""",
+    )
+
+
+KEPT = {
+    "a gap": "a = Slice (x, k, one, one) b = Slice (x, two, six, one)",
+    "an overlap": "a = Slice (x, k, two, one) b = Slice (x, one, six, one)",
+    "other axes": "a = Slice (x, k, one, k) b = Slice (x, one, six, one)",
+    "other steps": "a = Slice (x, k, two, one, two) b = Slice (x, two, six, one)",
+    "both axes": "a = Slice (x, kk, two2) b = Slice (x, two2, sixes)",
+    "the whole axis": "a = Slice (x, k, six, one) b = Slice (x, k, two, one)",
+    "an open axis": "a = Slice (x, k, two, k) b = Slice (x, two, six, k)",
+    "bounds of run time": "a = Slice (x, k, s, one) b = Slice (x, two, six, one)",
+    "other tensors": "e = Exp (x) a = Slice (x, k, two, one) b = Slice (e, two, six, one)",
+    "an index beyond the axis": "a = Slice (x, k, two, one) b = Gather <axis = 1> (x, beyond)",
+    "indices out of order": "a = Slice (x, k, two, one) b = Gather <axis = 1> (x, order)",
+    "a part of an operand": "e = Concat <axis = 1> (x, x) a = Slice (e, k, two, one) b = Neg (x)",
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_others_stay(what):
+    text = f"""g (float[N, 6] x, int64[1] s) => (float[?, ?] a, float[?, ?] b)
+        <{BOUNDS}, int64[2] kk = {{0, 0}}, int64[2] two2 = {{2, 2}}, int64[2] sixes = {{6, 6}},
+         int64[5] beyond = {{2, 3, 4, 5, 6}}, int64[4] order = {{3, 2, 4, 5}}> {{ {KEPT[what]} }}"""
+    assert not run_passes(HEAD.format(17) + text, MergeSlices()).changed
