@@ -30,6 +30,7 @@ from ..simplify.apply_rules import ApplyRules as ApplyRules
 from ..simplify.merge_subexpressions import MergeSubexpressions as MergeSubexpressions
 from ..simplify.simplify_sizes import SimplifySizes as SimplifySizes
 from ..simplify.merge_slices import MergeSlices as MergeSlices
+from ..simplify.merge_products import MergeProducts as MergeProducts
 from ..control.predicate_loops import PredicateLoops as PredicateLoops
 from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops

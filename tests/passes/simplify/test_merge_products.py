@@ -1,0 +1,98 @@
+"""Products of one tensor with constant matrices are one product and a Split."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_equal_outputs, run_passes
+from straightline.passes import EliminateDeadNodes, MergeProducts
+
+HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
+PASSES = (MergeProducts(), EliminateDeadNodes())
+SIZES = {"u": (4, 2), "v": (4, 3), "w": (4, 1), "z": (5, 3), "c": (2,), "d": (1, 3), "e": (1,)}
+SIZES |= {"ut": (2, 4), "vt": (3, 4), "wt": (1, 4), "one": ()}
+
+
+def model(nodes, outputs, opset=17, inputs="float[N, 4] x"):
+    """A model with the constants that its nodes name."""
+    declared = ", ".join(f"float[?, ?] {name}" for name in outputs.split())
+    text = f"{HEAD.format(opset)}g ({inputs}) => ({declared}) {{ {nodes} }}"
+    proto = onnx.parser.parse_model(text)
+    random = np.random.default_rng(3)
+    read = {name for node in proto.graph.node for name in node.input}
+    for name in sorted(read & set(SIZES)):
+        array = random.standard_normal(SIZES[name]).astype(np.float32)
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return proto
+
+
+def merged(proto):
+    """The operators after merging; outputs are equal, and proved over the reals."""
+    after = run_passes(proto, *PASSES).model
+    for n in (0, 1, 3):
+        feed = {"x": np.random.default_rng(n).standard_normal((n, 4)).astype(np.float32)}
+        expected = sl.reference.run(proto, feed)
+        for got, wanted in zip(sl.reference.run(after, feed), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+    proof = sl.prove(proto, after, equality="reals")
+    assert (proof.status, proof.equality) in (("proved", "bits"), ("proved", "reals"))
+    return [node.op_type for node in after.graph.node]
+
+
+BIASED = "p = MatMul (x, u) a = Add (p, c) q = MatMul (x, v) b = Add (d, q)"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "outputs", "operators"),
+    [
+        ("a = MatMul (x, u) b = MatMul (x, v) f = MatMul (x, w)", "a b f", "MatMul Split"),
+        (BIASED, "a b", "MatMul Add Split"),
+        (f"{BIASED} f = MatMul (x, w)", "a b f", "MatMul Add Split"),
+        (
+            "p = MatMul (x, u) a = Add (p, c) b = MatMul (x, v) f = MatMul (x, w)",
+            "a b f",
+            "MatMul Split Add",
+        ),
+        ("a = Gemm (x, u, c) b = Gemm (x, v, d) f = Gemm (x, w)", "a b f", "Gemm Split"),
+        (
+            "a = Gemm <transB = 1> (x, ut) b = Gemm <transB = 1> (x, vt) f = Gemm (x, w)",
+            "a b f",
+            "Gemm Split",
+        ),
+    ],
+)
+@pytest.mark.parametrize("opset", [11, 17])
+def test_products_are_merged(nodes, outputs, operators, opset):
+    assert sorted(merged(model(nodes, outputs, opset))) == sorted(operators.split())
+
+
+KEPT = {
+    "two without a bias": "a = MatMul (x, u) b = MatMul (x, v)",
+    "of other tensors": f"n = Neg (x) {BIASED}".replace("(x, v)", "(n, v)"),
+    "a matrix that others read": f"{BIASED} f = Neg (u)",
+    "a product that others read": f"{BIASED} f = Neg (p)",
+    "a bias of one number": "p = MatMul (x, u) a = Add (p, e) q = MatMul (x, v) b = Add (q, e)",
+    "other attributes": "a = Gemm (x, u) b = Gemm <alpha = 2.0> (x, v)",
+    "no constant": "a = MatMul (x, y) b = MatMul (x, u) f = MatMul (x, y)",
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_others_stay(what):
+    names = "a b f" if " f = " in KEPT[what] else "a b"
+    proto = model(KEPT[what], names, inputs="float[N, 4] x, float[4, 4] y")
+    assert not run_passes(proto, MergeProducts()).changed
+
+
+def test_only_over_the_reals_and_from_opset_7_on():
+    proto = model(BIASED, "a b")
+    assert not run_passes(proto, MergeProducts(exactness="values")).changed
+    assert MergeProducts().exactness == "reals"
+    old = model(BIASED.replace("Add (d, q)", "Mul (q, d)"), "a b", 6)
+    assert not run_passes(old, MergeProducts()).changed
+
+
+def test_numbers_of_onnxruntime():
+    proto = model(f"{BIASED} f = MatMul (x, w)", "a b f")
+    feed = {"x": np.random.default_rng(0).standard_normal((2, 4)).astype(np.float32)}
+    assert_equal_outputs(proto, run_passes(proto, *PASSES).model, feed)
