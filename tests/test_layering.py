@@ -63,7 +63,10 @@ WITHIN = {
         *("verification/proof/terms", "verification/proof/arithmetic"),
         "verification/proof/canonicalize",
     ),
-    "verification/proof/definitions": ("verification/proof/terms",),
+    "verification/proof/definitions": (
+        "verification/proof/terms",
+        "verification/proof/canonicalize",
+    ),
     "verification/proof/reals": ("verification/proof/terms", "verification/proof/definitions"),
     "verification/proof/equality": (
         *("verification/proof/terms", "verification/proof/arithmetic"),

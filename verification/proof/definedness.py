@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.fact import Fact
 from ...facts.polynomial import Dimension, product
+from ...facts.types import INTEGER_BITS
 from ...ops import rules_of
 from ...ops.axes import ONE
 from ...ops.elementwise import Elementwise
@@ -33,7 +34,7 @@ from .execution.obligations import (
     Obligation,
 )
 from .execution.safety import Safety
-from .terms.axis_maps import ELEMENTWISE, has_shape_of, sized_as
+from .terms.axis_maps import ELEMENTWISE, broadcast_from, has_shape_of, sized_as
 from .terms.budget import OpenError
 from .terms.op_semantics import versions_of
 from .terms.term import Args, Head, Term, speaks_of_no_axis
@@ -133,11 +134,12 @@ class Definedness:
         for each in before:
             demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
             demands += tuple(comparison.longer_forms.demands(each.head, each.args))
-            for demand in (*demands, *_fitting(self.terms, each)):
+            for demand in (*demands, *_fitting(self.terms, each.head, each.args)):
                 self._premises.setdefault(demand, []).append(each.guards)
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._by_shapes: dict[Hashable, list[Obligation]] = {}
         self._turns: Counter[Hashable] = Counter()
+        self._fits_below = False
         self._loops: list[Guard] | None = None
         self._reach: dict[tuple[Term, int], int] | None = None
 
@@ -261,10 +263,24 @@ class Definedness:
         rules = None if head.op is None else type(rules_of(head.op))
         if rules is None or not issubclass(rules, Elementwise) or head.opset < OLDEST_OPSET:
             return False
-        if rules.prove_safe is not Elementwise.prove_safe or head.attribute("broadcast"):
+        if head.attribute("broadcast") or not _needs_a_fit_only(rules, obligation.args):
             return False
-        pairs = _fitting(self.terms, obligation)
+        if all(self._holds(pair, around) for pair in _fitting(self.terms, head, obligation.args)):
+            return True
+        self._add_fitting_below()
+        pairs = _fitting_below(self.terms, head, obligation.args)
         return all(self._holds(pair, around) for pair in pairs)
+
+    def _add_fitting_below(self) -> None:
+        """Add what the operands of the original fit, and those of the definitions in it."""
+        if self._fits_below:
+            return
+        self._fits_below = True
+        for each in self._before:
+            opened = self.comparison.longer_forms.demands(each.head, each.args)
+            for head, args in ((each.head, each.args), *opened):
+                for demand in _fitting_below(self.terms, head, args):
+                    self._premises.setdefault(demand, []).append(each.guards)
 
     def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has all indices of which a Gather takes some."""
@@ -492,17 +508,39 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     return demands
 
 
-def _fitting(terms: Terms, obligation: Obligation) -> list[Demand]:
+def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:
     """Demands that two operands of an elementwise operator broadcast, for each two of other
     shapes."""
-    head = obligation.head
+    return _pairs(terms, map(sized_as, _that_broadcast(head, args)))
+
+
+def _fitting_below(terms: Terms, head: Head, args: Args) -> list[Demand]:
+    """The same demands of the terms from which elementwise operators compute the operands: those
+    fit if these do, and the other way round."""
+    sources = map(broadcast_from, _that_broadcast(head, args))
+    return _pairs(terms, itertools.chain.from_iterable(sources))
+
+
+def _that_broadcast(head: Head, args: Args) -> list[Term]:
+    """Operands of an elementwise operator that are no scalars."""
     if head.name not in ELEMENTWISE or head.attribute("broadcast"):
         return []
+    return [arg for arg in args if arg is not None and arg.fact.shape != ()]
+
+
+def _needs_a_fit_only(rules: type[Elementwise], args: Args) -> bool:
+    """Test whether an elementwise operator fails only where its operands do not fit. Those that
+    fail on numbers fail on integers."""
+    if rules.prove_safe is Elementwise.prove_safe:
+        return True
+    kinds = [0 if args[n] is None else args[n].fact.elem_type for n in rules.risky_inputs]
+    return bool(kinds) and all(kind and kind not in INTEGER_BITS for kind in kinds)
+
+
+def _pairs(terms: Terms, operands: Iterable[Term]) -> list[Demand]:
+    """Demands that each two of some terms fit, but for those that have one shape."""
     kind = terms.heads.own("fitting")
-    operands = [arg for arg in obligation.args if arg is not None and arg.fact.shape != ()]
-    pairs = itertools.combinations(
-        sorted(set(map(sized_as, operands)), key=lambda term: term.number), 2
-    )
+    pairs = itertools.combinations(sorted(set(operands), key=lambda term: term.number), 2)
     return [(kind, pair) for pair in pairs if not has_shape_of(*pair)]
 
 

@@ -397,3 +397,32 @@ def test_indices_that_a_loop_reads_one_by_one(size):
             assert_open(before, wrong)
             if other == "far":
                 assert_open(none[0], wrong.replace(", 2]", ", 0]"), "may fail")
+
+
+BROADCAST = "g (int8[a] x, int8[b] z, int8[c] w) => (int8[d] y) {{ {} }}"
+
+
+def test_operands_fit_where_those_of_which_they_are_computed_do():
+    """Sizes as a and b below are unknown to each other."""
+    before = BROADCAST.format("y = Max (x, z, w)")
+    after = BROADCAST.format(
+        "g = Less (z, x) m = Where (g, x, z) h = Less (w, m) y = Where (h, m, w)"
+    )
+    assert_proved(before, after)
+    pairs = BROADCAST.format("k = Less (x, z) m = Add (x, z) y = Add (m, w)")
+    assert_proved(pairs, BROADCAST.format("m = Add (z, w) k = Less (x, w) y = Add (x, m)"))
+
+
+@pytest.mark.parametrize(
+    "nodes", ["k = Less (x, w) y = Add (x, z)", "m = Add (z, w) k = Less (x, m) y = Add (x, z)"]
+)
+def test_operands_that_the_original_does_not_combine_may_not_fit(nodes):
+    assert_open(BROADCAST.format("k = Less (z, z) y = Add (x, z)"), BROADCAST.format(nodes))
+
+
+def test_floats_divide_where_they_fit():
+    text = "g (float[a] x, float[b] z) => (float[d] y) {{ {} }}"
+    before = text.format("m = Neg (x) y = Div (m, z)")
+    after = text.format("m = Div (x, z) y = Neg (m)")
+    assert_proved(before, after)
+    assert_open(*[each.replace("float[", "int32[") for each in (before, after)])

@@ -3,3 +3,4 @@
 from . import composite as composite
 from . import movement as movement
 from . import normalization as normalization
+from . import quantization as quantization

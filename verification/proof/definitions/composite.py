@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..canonicalize.casts import WHOLE_IN, holds
 from .functions import (
     DOUBLE,
     FLOAT,
@@ -117,3 +118,20 @@ def global_pool(application: Application) -> str | None:
         return None
     axes = list(range(2, rank))
     return f"(X) => (Y) {{ Y = {_POOLED[application.head.name]} <axes = {axes}> (X) }}"
+
+
+@defined("Pow", types=(FLOAT, DOUBLE), attributes=(), opset=15)
+def power(application: Application) -> str | None:
+    """Exponents in the type of the base, if that holds them."""
+    base, kind = application.elem_type(), application.elem_type(1)
+    exponents = application.args[1]
+    content = None if exponents is None else exponents.fact.content
+    numbers = [] if content is None else [getattr(n, "value", n) for n in content.reshape(-1)]
+    limit = 1 << WHOLE_IN[base] if base in WHOLE_IN else 0
+    fits = content is not None and all(n is not None and abs(n) <= limit for n in numbers)
+    if base == kind or not (holds(kind, base) or fits):
+        return None
+    return """(X, Y) => (Z) {
+        Exponents = CastLike (Y, X)
+        Z = Pow (X, Exponents)
+    }"""

@@ -79,6 +79,7 @@ class Definition(NamedTuple):
         where: condition within which onnx's function does so.
         attributes: attributes that the formula reads; with others it does not hold.
         fails_alike: whether the operator fails wherever a node of the definition does.
+        broadcasts: whether operands of one type broadcast in the operator as in the definition.
     """
 
     elem_types: frozenset[int] | None
@@ -88,6 +89,7 @@ class Definition(NamedTuple):
     where: Callable[[Application], bool] = lambda application: True
     attributes: frozenset[str] = frozenset()
     fails_alike: bool = False
+    broadcasts: bool = False
 
     def holds(self, application: Application) -> bool:
         """Test whether kernels follow the definition, but for rounding."""
@@ -106,6 +108,7 @@ def defined(
     opset: int = 17,
     is_exact: bool = False,
     fails_alike: bool = False,
+    broadcasts: bool = False,
 ) -> Callable[[Formula], Formula]:
     """Register a function as the definition of operators."""
 
@@ -115,7 +118,13 @@ def defined(
         for name in names:
             assert name not in DEFINITIONS, name
             DEFINITIONS[name] = Definition(
-                kinds, formula, opset, is_exact, attributes=read, fails_alike=fails_alike
+                kinds,
+                formula,
+                opset,
+                is_exact,
+                attributes=read,
+                fails_alike=fails_alike,
+                broadcasts=broadcasts,
             )
         return formula
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .functions import Application, defined, defined_by_onnx
+import onnx
+
+from ....facts.types import INTEGER_BITS
+from .functions import FLOATS, Application, defined, defined_by_onnx
 
 defined_by_onnx("CenterCropPad", types=None, is_exact=True, fails_alike=True)
 
@@ -11,6 +14,11 @@ _FROM_DEPTH = {"DCR": ("B, B, C", [0, 3, 4, 1, 5, 2]), "CRD": ("C, B, B", [0, 1,
 
 _TO_DEPTH = {"DCR": [0, 3, 5, 1, 2, 4], "CRD": [0, 1, 3, 5, 2, 4]}
 """Order of the axes, by mode of SpaceToDepth (28)."""
+
+_BOOL = onnx.TensorProto.BOOL
+
+_LEAST = -(2**63)
+"""End of a Slice that goes back to the first element."""
 
 _PARTS = """
     B = Constant <value_ints = [{blocksize}]> ()
@@ -63,4 +71,66 @@ def space_to_depth(application: Application) -> str | None:
         Turned = Transpose <perm = {perm}> (Split)
         Sizes = Concat <axis = 0> (N, C, H, W)
         Y = Reshape (Turned, Sizes)
+    }}"""
+
+
+@defined(
+    "Trilu",
+    types=FLOATS | INTEGER_BITS.keys() | {_BOOL},
+    attributes=("upper",),
+    is_exact=True,
+    fails_alike=True,
+)
+def trilu(application: Application) -> str | None:
+    """Where, by the distance of each element from the diagonal."""
+    if (application.rank() or 0) < 2:
+        return None
+    side = "GreaterOrEqual" if application.attribute("upper", 1) else "LessOrEqual"
+    has_diagonal = application.has(1)
+    operands = "Distance, Diagonal" if has_diagonal else "Columns, RowsDown"
+    return f"""(X, k) => (Y) {{
+        Scalar = Constant <value_ints : ints = []> ()
+        Zero = Constant <value_int = 0> ()
+        One = Constant <value_int = 1> ()
+        Behind = Constant <value_int = -1> ()
+        Before = Constant <value_int = -2> ()
+        Sizes = Shape (X)
+        Height = Gather <axis = 0> (Sizes, Before)
+        Width = Gather <axis = 0> (Sizes, Behind)
+        Rows = Range (Zero, Height, One)
+        Places = Constant <value_ints = [1]> ()
+        RowsDown = Unsqueeze (Rows, Places)
+        Columns = Range (Zero, Width, One)
+        Distance = Sub (Columns, RowsDown)
+        {"Diagonal = Reshape (k, Scalar)" if has_diagonal else ""}
+        Kept = {side} ({operands})
+        Nothing = CastLike (Zero, X)
+        Y = Where (Kept, X, Nothing)
+    }}"""
+
+
+@defined(
+    *("ArgMax", "ArgMin"),
+    types=INTEGER_BITS,
+    attributes=("axis", "keepdims", "select_last_index"),
+    is_exact=True,
+    fails_alike=True,
+)
+def last_place(application: Application) -> str | None:
+    """The first place from behind. Kernels differ on NaN, so that floats are real numbers."""
+    if not application.attribute("select_last_index", 0):
+        return None
+    axis, keeps = application.attribute("axis", 0), application.attribute("keepdims", 1)
+    return f"""(X) => (Y) {{
+        One = Constant <value_int = 1> ()
+        Axis = Constant <value_int = {axis}> ()
+        Axes = Constant <value_ints = [{axis}]> ()
+        Last = Constant <value_ints = [-1]> ()
+        Front = Constant <value_ints = [{_LEAST}]> ()
+        Turned = Slice (X, Last, Front, Axes, Last)
+        Place = {application.head.name} <axis = {axis}, keepdims = {keeps}> (Turned)
+        Sizes = Shape (X)
+        Size = Gather <axis = 0> (Sizes, Axis)
+        End = Sub (Size, One)
+        Y = Sub (End, Place)
     }}"""

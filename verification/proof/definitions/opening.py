@@ -104,10 +104,11 @@ def _keeps_shape(term: Term, result: Term) -> bool:
     if one is not None and one == other:
         return True
     kinds = [arg.fact.elem_type for arg in term.args if arg is not None]
-    if len(kinds) > 1 and any(kind in (0, kinds[0]) for kind in kinds[1:]):
+    definition = DEFINITIONS[term.head.name]
+    alike = len(kinds) > 1 and any(kind in (0, kinds[0]) for kind in kinds[1:])
+    if alike and not definition.broadcasts:
         return False
     if one is None or other is None:
-        definition = DEFINITIONS[term.head.name]
         return definition.is_exact or definition.formula is not None
     return len(one) == len(other)
 

@@ -251,7 +251,7 @@ class Comparison:
 
     def _reduce(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs that must be equal for two terms to be equal; None if no rule applies. No rule is
-        asked about tensors that certainly differ in shape."""
+        asked about tensors that certainly differ in type or shape."""
         if _unlike(one, other):
             return None
         if self._unopened is not None and self._unopened.equal(one, other):
@@ -459,7 +459,10 @@ def _is_hopeless(pair: Pair) -> bool:
 
 
 def _unlike(one: Term, other: Term) -> bool:
-    """Test whether two terms certainly differ in shape."""
+    """Test whether two terms certainly differ in type or shape."""
+    types = one.fact.elem_type, other.fact.elem_type
+    if types[0] != types[1] and all(types):
+        return True
     a, b = one.fact.shape, other.fact.shape
     if a is None or b is None or a is b:
         return False

@@ -9,7 +9,8 @@ import onnx
 from ....facts.fact import element
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
-from ..canonicalize.casts import WHOLE_IN
+from ..canonicalize.casts import SIGNED, WHOLE_IN
+from ..terms.constants import MOST_ELEMENTS
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 from .slices import BEYOND
@@ -30,6 +31,34 @@ def whole_number(terms: Terms, head: Head, args: Args, count: int) -> Sequence[T
     if size is None or x.fact.shape is None or _most(size) >= 1 << (INTEGER_BITS[to] - 1):
         return None
     return [terms.view(terms.sizes([size], to), x.fact.shape)]
+
+
+@canonical_form("Cast")
+def of_a_sum(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Sum of small integers: all of it is exact as floats, and no zero is negative."""
+    (x,), to = args, head.attribute("to")
+    if x is None or x.head.name not in ("Add", "Sub") or x.fact.elem_type not in INTEGER_BITS:
+        return None
+    most = sum(_magnitude(terms, part) for part in x.operands)
+    if most >= 1 << WHOLE_IN.get(to, 0) or most >= 1 << (INTEGER_BITS[x.fact.elem_type] - 1):
+        return None
+    if x.fact.elem_type not in SIGNED or x.head.attribute("broadcast"):
+        return None
+    parts = [terms.op("Cast", head, part, to=to) for part in x.operands]
+    return [terms.op(x.head.name, x.head, *parts)]
+
+
+def _magnitude(terms: Terms, term: Term) -> int:
+    """Upper bound of a constant, or of a number by its type before a cast."""
+    if term.is_op("Cast"):
+        bits = INTEGER_BITS.get(term.operands[0].fact.elem_type)
+        return _UNKNOWN if bits is None else 1 << bits
+    tensor = terms.tensor(term)
+    if tensor is None or tensor.size > MOST_ELEMENTS or tensor.is_external:
+        return _UNKNOWN
+    if not tensor.is_readable:
+        return _UNKNOWN
+    return max((abs(int(number)) for number in tensor.numpy().reshape(-1)), default=0)
 
 
 _COMPUTING = ("Ceil", "Floor", "Max", "view")

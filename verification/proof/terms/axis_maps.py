@@ -90,6 +90,24 @@ def sized_by(term: Term) -> frozenset[Term]:
     return frozenset(owners)
 
 
+def broadcast_from(term: Term) -> frozenset[Term]:
+    """Terms whose shapes broadcast to that of a term, below its elementwise operators. Two terms
+    fit each other if each two of these do."""
+    sources: set[Term] = set()
+    waiting, visited = [term], {term}
+    while waiting:
+        part = waiting.pop()
+        if part.head.name not in ELEMENTWISE or part.index or part.head.attribute("broadcast"):
+            sources.add(part)
+            continue
+        operands = {arg for arg in part.args if arg is not None and arg.fact.shape != ()}
+        waiting += operands - visited
+        visited |= operands
+        if len(visited) > _MOST_OPERANDS:
+            return frozenset([term])
+    return frozenset(sources)
+
+
 def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:
     """Axes of the arguments that an axis of an output follows; None if unknown.
 

@@ -123,3 +123,30 @@ def test_gemm_of_transposed_weights():
     assert_proved(before, after)
     square = before.replace("[5, 4]", "[4, 4]").replace("5]", "4]")
     assert_open(square, square.replace("transB", "transA").replace("n, 4", "4, 4"))
+
+
+POWER = "g (float[n] x, {} k) => (float[n] y) <{} c = {{3}}, float three = {{3}}> {{ {} }}"
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float16"])
+def test_a_power_in_the_type_of_the_base(kind):
+    before = POWER.format(kind, "float", "y = Pow (x, k)")
+    after = POWER.format(kind, "float", "e = Cast <to = 1> (k) y = Pow (x, e)")
+    assert "Pow gives the same bits as its definition" in assert_proved(before, after).assumptions
+    assert_open(before, after.replace("Pow (x, e)", "Pow (e, x)"))
+
+
+def test_a_power_by_a_constant():
+    before = POWER.format("float", "int64", "y = Pow (x, c)")
+    after = POWER.format("float", "int64", "y = Pow (x, three)")
+    assert_proved(before, after)
+    assert_open(before, after.replace("three = {3}", "three = {4}"))
+    large = before.replace("c = {3}", "c = {16777217}")
+    assert_open(large, after.replace("three = {3}", "three = {16777216}"))
+
+
+@pytest.mark.parametrize("kind", ["int64", "double", "uint32"])
+def test_exponents_that_the_base_cannot_hold(kind):
+    before = POWER.format(kind, "float", "y = Pow (x, k)")
+    after = POWER.format(kind, "float", "e = Cast <to = 1> (k) y = Pow (x, e)")
+    assert_open(before, after)

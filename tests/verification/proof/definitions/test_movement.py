@@ -60,3 +60,49 @@ def test_center_crop_pad_to_sizes_of_run_time():
         y = Slice (w, b, e) }}"""
     assert assert_proved(before, after).assumptions == ()
     assert_open(before, after.replace("r = Sub (a, l)", "r = Sub (a, a)"))
+
+
+TRIANGLE = """g (float[n, a, b] x, int64 k, int64[1] l) => (float[n, a, b] y) <int64 zero = {{0}},
+    int64 one = {{1}}, int64[1] first = {{1}}, float nothing = {{0}},
+    int64[0] scalar = {{}}> {{ {} }}"""
+DISTANCES = """s = Shape (x) o, p, q = Split <num_outputs = 3> (s) h = Squeeze (p) w = Squeeze (q)
+    r = Range (zero, h, one) d = Unsqueeze (r, first) c = Range (zero, w, one)"""
+
+
+@pytest.mark.parametrize("side", ["Greater", "Less"])
+def test_a_triangle(side):
+    attribute = f"upper = {int(side == 'Greater')}"
+    kept = {
+        "": f"m = {side}OrEqual (c, d)",
+        ", k": f"e = Sub (c, d) m = {side}OrEqual (e, k)",
+        ", l": f"e = Sub (c, d) f = Reshape (l, scalar) u = {side} (e, f) v = Equal (e, f)"
+        " m = Or (u, v)",
+    }
+    for diagonal, mask in kept.items():
+        before = TRIANGLE.format(f"y = Trilu <{attribute}> (x{diagonal})")
+        after = TRIANGLE.format(f"{DISTANCES} {mask} y = Where (m, x, nothing)")
+        assert assert_proved(before, after).assumptions == ()
+        assert_open(before, after.replace("OrEqual", "").replace("Or (u, v)", "Not (v)"))
+        assert_open(
+            before, after.replace("(r, first)", "(c, first)").replace("(zero, w", "(zero, h")
+        )
+        assert_open(before.replace(attribute, f"upper = {int(side == 'Less')}"), after)
+
+
+PLACES = """g (int32[n, m] x) => (int64[n] y) <int64[1] last = {{-1}}, int64[1] axes = {{1}},
+    int64 one = {{1}}, int64[1] front = {{-9223372036854775808}}> {{ {} }}"""
+
+
+@pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
+def test_the_last_place_of_an_extreme(name):
+    axis = "axis = 1, keepdims = 0"
+    before = PLACES.format(f"y = {name} <{axis}, select_last_index = 1> (x)")
+    after = PLACES.format(
+        f"t = Slice (x, last, front, axes, last) p = {name} <{axis}> (t) s = Shape (x)"
+        " w = Gather (s, one) e = Sub (w, one) y = Sub (e, p)"
+    )
+    assert assert_proved(before, after).assumptions == ()
+    assert_open(before, after.replace("e = Sub (w, one)", "e = Identity (w)"))
+    assert_open(before, PLACES.format(f"y = {name} <{axis}> (x)"))
+    floats = [text.replace("int32", "float") for text in (before, after)]
+    assert assert_open(*floats).equality == "reals"  # kernels differ on NaN

@@ -1,5 +1,6 @@
 """Sizes that are computed as floats."""
 
+import onnx
 import pytest
 from proofs import assert_open, assert_proved
 
@@ -38,3 +39,35 @@ def test_a_size_stays_exact(nodes, size):
 def test_others_may_be_rounded(nodes):
     assert_open(TEXT.format(nodes), TEXT.format("y = Identity (n)"))
     assert_open(TEXT.format(nodes), TEXT.format("y = Mul (n, m)"))
+
+
+SUM = "g ({} x, {} z) => ({} y) {{ a = Cast <to = {}> (x) b = Cast <to = {}> (z) {} }}"
+
+
+def sums(kind, wide, name="Sub", to="float"):
+    """A sum of integers as a float, and a sum of floats."""
+    numbers = [onnx.TensorProto.DataType.Value(each.upper()) for each in (wide, to)]
+    before = SUM.format(kind, kind, to, numbers[0], numbers[0], f"c = {name} (a, b)")
+    before = before.replace("(a, b)", f"(a, b) y = Cast <to = {numbers[1]}> (c)")
+    return before, SUM.format(kind, kind, to, numbers[1], numbers[1], f"y = {name} (a, b)")
+
+
+@pytest.mark.parametrize("kind", ["int8[n]", "uint16[n]"])
+@pytest.mark.parametrize("name", ["Add", "Sub"])
+def test_a_sum_of_small_integers_is_exact(kind, name):
+    for wide, to in (("int32", "float"), ("int64", "double")):
+        assert_proved(*[text.replace(to, f"{to}[n]") for text in sums(kind, wide, name, to)])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        sums("int8", "int32", "Mul"),  # the product of 0 and -1 is -0
+        sums("int16", "int16"),
+        sums("int32", "int64"),
+        sums("uint8", "uint32"),
+        sums("uint16", "int32", to="float16"),
+    ],
+)
+def test_other_sums_wrap_or_round(pair):
+    assert_open(*pair)
