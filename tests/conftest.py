@@ -1,3 +1,4 @@
+import gc
 import os
 import sys
 
@@ -20,6 +21,14 @@ MOST_BYTES = 6 << 30
 """Memory of one process of the tests: one that asks for more fails, with its name."""
 
 
+@pytest.fixture(autouse=True)
+def shared_workers(monkeypatch):
+    """Share the processes of runtimes; folders whose tests are about these override it."""
+    from shared_workers import share_workers
+
+    share_workers(monkeypatch)
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "sample(count): so many of its cases, unless all are to run")
     if "PYTEST_XDIST_WORKER" in os.environ and sys.platform == "linux":
@@ -28,6 +37,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     deselect_all_but_samples(config, items)
+    gc.freeze()  # the tests themselves: no collection visits them again
 
 
 def _limit_memory():

@@ -6,7 +6,7 @@ strategies.py names it. A longer run with other seeds: `make fuzz`.
 """
 
 import pytest
-from depth import examples
+from depth import DEEP, examples
 from harness import check_model
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from straightline import ir
@@ -17,8 +17,9 @@ from straightline.verification.runs.verify import run
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
 BATCH = examples(20)
-STATIC = [("static", model_and_feeds(static_only=True), number) for number in range(2)]
-DYNAMIC = [("any", model_and_feeds(), number) for number in range(2)]
+NUMBERS = range(2 if DEEP else 1)
+STATIC = [("static", model_and_feeds(static_only=True), number) for number in NUMBERS]
+DYNAMIC = [("any", model_and_feeds(), number) for number in NUMBERS]
 SCANS = [("scan-8", scan_8_model_and_feeds(), number) for number in range(1)]
 
 

@@ -45,11 +45,13 @@ OF_THEIR_OWN: dict[type[straightline.Error], tuple[Any, ...]] = {
 """What constructors take that take something else than a message."""
 
 
+for _module in pkgutil.walk_packages(straightline.__path__, "straightline."):
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)
+
+
 def kinds(of: type[straightline.Error] = straightline.Error) -> Iterator[type[straightline.Error]]:
     """Every class of errors that the package has, wherever it is."""
-    for module in pkgutil.walk_packages(straightline.__path__, "straightline."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
     yield of
     for kind in of.__subclasses__():
         yield from kinds(kind)

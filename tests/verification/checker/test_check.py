@@ -9,6 +9,7 @@ import onnx
 import pytest
 import straightline as sl
 from certificates import assert_derived, certificate
+from depth import DEEP, some
 from proofs import model
 from source_files import ROOT, sources
 from straightline.verification.checker.check import check, check_certificate
@@ -110,10 +111,12 @@ def mutants(document):
 
 
 def test_each_field_is_checked_or_says_nothing(pair):
-    """All mutants, each refused or with an unchanged result; the latter are of remarks alone."""
+    """Mutants, each refused or with an unchanged result; the latter are of remarks alone."""
     document, after = pair
     expected, refused, harmless = check(document, BEFORE, after), 0, set()
-    for path, mutant in mutants(document):
+    cases = list(mutants(document))
+    deep = [case for case in cases if len(case[0]) > 1]
+    for path, mutant in [case for case in cases if len(case[0]) < 2] + some(deep, 400):
         try:
             result = check(json.loads(json.dumps(mutant)), BEFORE, after)
         except sl.Error:
@@ -121,7 +124,7 @@ def test_each_field_is_checked_or_says_nothing(pair):
         else:
             assert result == expected, path
             harmless.add(path[:1])
-    assert refused > 1000
+    assert refused > (1000 if DEEP else 300)
     assert harmless == {(key,) for key in REMARKS}
 
 

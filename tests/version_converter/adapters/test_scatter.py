@@ -79,7 +79,7 @@ def test_others_one_after_the_other():
     ]
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("sizes", [("5, 3", "2, 3"), ("M, N", "K, L")])
@@ -97,7 +97,7 @@ def test_numbers_of_elements(reduction, axis, sizes):
     assert_carried_everywhere(body, 18, lowest, integers, signature, ("graph", "body"))
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
 @pytest.mark.parametrize("shape", [(6, 1), (2, 3, 1), (4, 2), (2, 1, 2)])
 @pytest.mark.parametrize("known", [True, False])

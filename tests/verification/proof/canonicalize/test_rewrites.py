@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+from depth import some
 from proof_mutants import bits
 from straightline import Error
 from straightline.facts.fact import Fact
@@ -136,12 +137,12 @@ def checked(row):
             columns["c"] = np.array([True, False])
         mesh = [g.reshape(-1) for g in np.meshgrid(*columns.values())]
         every = dict(zip(columns, mesh, strict=True))
-        shapes = itertools.product(SHAPES, repeat=len(inputs))
-        some = [
+        shapes = some(itertools.product(SHAPES, repeat=len(inputs)), 8)
+        broadcast = [
             {n: np.resize(columns[n][1:], s) for n, s in zip(inputs, shape, strict=True)}
             for shape in shapes
         ]
-        for feeds in [every, *some]:
+        for feeds in [every, *broadcast]:
             for one, other in sides(row, feeds, dtype):
                 assert bits([one]) == bits([other]), (ast.unparse(row.before), dtype, feeds)
                 count += 1

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from depth import DEEP
 from onnx import helper
+from sessions import open_session
 from straightline import Error
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
@@ -282,12 +282,8 @@ def by_reference(model):
 
 def by_onnxruntime(model):
     """A session; None where onnxruntime has no kernels for the model."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.graph_optimization_level = level
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+        session = open_session(model, optimized=False)
     except Exception:  # noqa: BLE001
         return lambda feeds: None
     return functools.partial(session.run, None)

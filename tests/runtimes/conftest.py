@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.fixture
+def shared_workers():
+    """Each test starts its own processes."""
