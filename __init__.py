@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         StrictError,
     )
     from .passes.conformance import EmissionError
+    from .passes.simplify.rules.pattern import RuleError
+    from .passes.simplify.rules.registry import rule
+    from .passes.simplify.rules.rule import Rule
     from .reference import EvaluationError
     from .runtimes.feeds import FeedError
     from .runtimes.workers import RuntimeFailure
@@ -79,6 +82,8 @@ __all__ = [
     "Remark",
     "Result",
     "RewriteError",
+    "Rule",
+    "RuleError",
     "RuntimeFailure",
     "SampleShapeError",
     "SaveError",
@@ -98,6 +103,7 @@ __all__ = [
     "reference",
     "report",
     "rewrite",
+    "rule",
     "save",
     "targets",
     "transform",
@@ -122,6 +128,9 @@ _HOMES = {
         ".ir.kinds": "KindError",
         ".passes": "PassOptionError Pipeline PluginError Remark Result RewriteError StrictError",
         ".passes.conformance": "EmissionError",
+        ".passes.simplify.rules.pattern": "RuleError",
+        ".passes.simplify.rules.registry": "rule",
+        ".passes.simplify.rules.rule": "Rule",
         ".reference": "EvaluationError",
         ".runtimes.feeds": "FeedError",
         ".runtimes.workers": "RuntimeFailure",

@@ -11,9 +11,15 @@ import dataclasses
 from typing import ClassVar
 
 from ...facts.notions import Equality
-from ...ir import Model
-from ..base import Pass
+from ...facts.reason import Message
+from ...ir import Model, Node
+from ..base import Pass, Remark
 from ..context import PassContext
+from .rule_set import rules_within
+from .rules.rule import Rule
+from .rules.worklist import Driver
+
+_APPLIED = Message("rule-applied", "by the rule {rule}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,4 +35,10 @@ class ApplyRules(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Apply the rules in every graph."""
-        return False  # there are no rules yet
+
+        def observe(rule: Rule, node: Node, path: str) -> None:
+            what = _APPLIED(rule=rule.name)
+            context.remarks.add(Remark(self.name, node.op_type, path, "rewritten", what))
+
+        rules = rules_within(self.exactness)
+        return Driver(model, rules, context.inference(model), observe).run()

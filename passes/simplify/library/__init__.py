@@ -1,1 +1,9 @@
-"""Rules of straightline, by theme."""
+"""Rules of straightline, by theme, in the order in which they are tried."""
+
+from ..rules.registry import SHIPPED as SHIPPED
+from . import arithmetic as arithmetic
+from . import casts as casts
+from . import chains as chains
+from . import contractions as contractions
+from . import identities as identities
+from . import movement as movement

@@ -1,0 +1,85 @@
+"""Operators of the same family in a row that one of them replaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rules.match import Match
+from ..rules.registry import shipped
+from ..rules.rule import Rule
+
+
+@shipped
+class ConcatOfConcat(Rule):
+    """Merge a Concat into another one along the same axis."""
+
+    before = """(xs..., ys..., zs...) => (y) {
+        t = Concat <axis = @a> (ys...)
+        y = Concat <axis = @a> (xs..., t, zs...)
+    }"""
+    after = "(xs, ys, zs) => (y) { y = Concat <axis = @a> (xs..., ys..., zs...) }"
+
+
+@shipped
+class UnsqueezeOfGather(Rule):
+    """Gather with a vector of one index instead of a scalar."""
+
+    before = """(x[*S, n], const i[]) => (y) {
+        t = Gather <axis = @a> (x, i)
+        y = Unsqueeze <axes = @u> (t)
+    }"""
+    after = "(x, i) => (y) { j = Unsqueeze <axes = [0]> (i)  y = Gather <axis = @a> (x, j) }"
+
+    def where(self, match: Match) -> bool:
+        """Require the axis of the Gather."""
+        rank = match.rank("x")
+        axis = match["a"] + rank if match["a"] < 0 and rank is not None else match["a"]
+        return match.axes("u", rank) == (axis,)
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take each axis."""
+        return [{"a": a, "u": (a,)} for a in range(-1, ranks["x"])]
+
+
+@shipped
+class SqueezeOfSlice(Rule):
+    """Gather one index instead of a Slice of one element."""
+
+    before = """(x[*S, n]) => (y) {
+        t = Slice <starts = @s, ends = @e, axes = @a, steps = @k> (x)
+        y = Squeeze <axes = @u> (t)
+    }"""
+    after = "(x) => (y) { y = Gather <axis = @g> (x, @i) }"
+    sizes = ("numbers",)
+
+    def where(self, match: Match) -> bool:
+        """Require one axis, and one element of it."""
+        rank, starts, ends = match.rank("x"), match["s"], match["e"]
+        axes = match.axes("a", rank)
+        if axes is None or match.axes("u", rank) != axes or len(starts) != 1 or match["k"] != (1,):
+            return False
+        size = match.inference.fact(match.value("x")).dims[axes[0]].value
+        last = starts[0] == -1 and ends[0] >= 2**31 - 1
+        if size is None or not (last or ends[0] == starts[0] + 1 != 0):
+            return False
+        return -size <= starts[0] < size and match.bind("g", axes[0]) and match.bind("i", starts[0])
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take the first, the third and the last element of an axis."""
+        bounds = [(0, 1), (2, 3), (-1, 2**63 - 1), (-2, -1)]
+        axes = range(ranks["x"])
+        return [
+            {"s": (s,), "e": (e,), "a": (a,), "u": (a,), "k": (1,)} for a in axes for s, e in bounds
+        ]
+
+
+def _idempotent(op_type: str) -> type[Rule]:
+    """A rule that removes an operator applied twice."""
+    before = f"(x) => (y) {{ t = {op_type} (x)  y = {op_type} (t) }}"
+    content = {"before": before, "after": f"(x) => (y) {{ y = {op_type} (x) }}"}
+    content["__doc__"] = f"Remove a second {op_type}."
+    return type(f"{op_type}Of{op_type}", (Rule,), content)
+
+
+for _op_type in ("Relu", "Abs", "Ceil", "Floor", "Round", "Sign"):
+    shipped(_idempotent(_op_type))

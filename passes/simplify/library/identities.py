@@ -1,0 +1,283 @@
+"""Operators that return their operand: neutral elements, equal operands, unchanged shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rules.match import Match
+from ..rules.registry import shipped
+from ..rules.rule import Rule
+from ..rules.types import UNIVERSE
+
+_LAST = 2**63 - 1
+
+
+@shipped
+class MulByOne(Rule):
+    """Remove a product with 1."""
+
+    before = "(x[*S]) => (y[*S]) { y = Mul (x, 1) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class DivByOne(Rule):
+    """Remove a division by 1."""
+
+    before = "(x[*S]) => (y[*S]) { y = Div (x, 1) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class SubZero(Rule):
+    """Remove a subtraction of 0."""
+
+    before = "(x[*S]) => (y[*S]) { y = Sub (x, 0) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class AddZero(Rule):
+    """Remove an addition of 0 to integers."""
+
+    before = "(integers x[*S]) => (y[*S]) { y = Add (x, 0) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class AddMinusZero(Rule):
+    """Remove an addition of -0.0."""
+
+    before = "(floats x[*S]) => (y[*S]) { y = Add (x, -0.0) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class AddFloatZero(Rule):
+    """Remove an addition of 0.0, which turns -0.0 into 0.0."""
+
+    before = "(floats x[*S]) => (y[*S]) { y = Add (x, 0.0) }"
+    after = "(x) => (x)"
+    exactness = "values"
+
+
+@shipped
+class PowOne(Rule):
+    """Remove a power with exponent 1."""
+
+    before = "(floats x[*S]) => (y[*S]) { y = Pow (x, 1) }"
+    after = "(x) => (x)"
+    exactness = "reals"
+
+
+@shipped
+class AndTrue(Rule):
+    """Remove a conjunction with true."""
+
+    before = "(x[*S]) => (y[*S]) { y = And (x, 1) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class OrFalse(Rule):
+    """Remove a disjunction with false."""
+
+    before = "(x[*S]) => (y[*S]) { y = Or (x, 0) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class MaxOfSame(Rule):
+    """Remove a maximum of a value and itself."""
+
+    before = "(x) => (y) { y = Max (x, x) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class MinOfSame(Rule):
+    """Remove a minimum of a value and itself."""
+
+    before = "(x) => (y) { y = Min (x, x) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class AndOfSame(Rule):
+    """Remove a conjunction of a value and itself."""
+
+    before = "(x) => (y) { y = And (x, x) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class OrOfSame(Rule):
+    """Remove a disjunction of a value and itself."""
+
+    before = "(x) => (y) { y = Or (x, x) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class WhereOfSame(Rule):
+    """Remove a choice between a value and itself."""
+
+    before = "(c[< *S], x[*S]) => (y[*S]) { y = Where (c, x, x) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class WhereTrue(Rule):
+    """Remove a choice by true."""
+
+    before = "(x[*S], z[< *S]) => (y[*S]) { y = Where (1, x, z) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class WhereFalse(Rule):
+    """Remove a choice by false."""
+
+    before = "(x[*S], z[< *S]) => (y[*S]) { y = Where (0, z, x) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class ExpandToItself(Rule):
+    """Remove an Expand to the shape of its operand."""
+
+    before = "(x[*S], s) => (y[*S]) { y = Expand (x, s) }"
+    after = "(x) => (x)"
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take the shape of the operand, and ones."""
+        return [{"s": "Shape (x)"}, {"s": (1,) * ranks["S"]}]
+
+
+@shipped
+class ReshapeToItself(Rule):
+    """Remove a Reshape to the shape of its operand."""
+
+    before = (
+        "(x[*S], s) => (y[*S]) { y = Reshape (x, s) }",
+        "(x[*S], s) => (y[*S]) { y = Reshape <allowzero = 1> (x, s) }",
+    )
+    after = "(x) => (x)"
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take the shape of the operand, and constants that keep each size."""
+        zeros = (0,) * ranks["S"]
+        some = [{"s": zeros}, {"s": "Shape (x)"}]
+        return [*some, {"s": (*zeros[:-1], -1)}] if zeros else some
+
+
+@shipped
+class TileByOne(Rule):
+    """Remove a Tile that repeats nothing."""
+
+    before = "(x, s) => (y) { y = Tile (x, @r) }"
+    after = "(x) => (x)"
+
+    def where(self, match: Match) -> bool:
+        """Require ones only."""
+        return set(match["r"]) <= {1}
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Repeat each axis once."""
+        return [{"r": (1,) * ranks["x"]}]
+
+
+@shipped
+class TransposeToItself(Rule):
+    """Remove a Transpose that keeps the order of the axes."""
+
+    before = "(x) => (y) { y = Transpose <perm = @p> (x) }"
+    after = "(x) => (x)"
+
+    def where(self, match: Match) -> bool:
+        """Require the order of the axes."""
+        return match["p"] == tuple(range(len(match["p"])))
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Keep the order."""
+        return [{"p": tuple(range(ranks["x"]))}]
+
+
+@shipped
+class PadByZero(Rule):
+    """Remove a Pad that adds nothing."""
+
+    before = "(x, v) => (y) { y = Pad <pads = @p, mode = @m> (x, v?) }"
+    after = "(x) => (x)"
+
+    def where(self, match: Match) -> bool:
+        """Require zeros only."""
+        return set(match["p"]) <= {0}
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Add nothing, in each mode."""
+        modes = ("constant", "edge", "reflect")
+        return [{"p": (0,) * (2 * ranks["x"]), "m": mode} for mode in modes]
+
+
+@shipped
+class SliceToItself(Rule):
+    """Remove a Slice that keeps all elements in their order."""
+
+    before = "(x[*S]) => (y[*S]) { y = Slice <starts=@s, ends=@e, axes=@a, steps=@t> (x) }"
+    after = "(x) => (x)"
+    sizes = ("symbols", "numbers")
+
+    def where(self, match: Match) -> bool:
+        """Require steps of 1, and ends beyond any size or a constant size."""
+        sizes, axes = match.stars["S"], match.axes("a", len(match.stars["S"]))
+        if axes is None or set(match["t"]) - {1}:
+            return False
+        ends = zip(match["e"], axes, strict=True)
+        return all(end == _LAST or sizes[axis].value is not None for end, axis in ends)
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take whole axes."""
+        whole = {"s": (0,), "t": (1,)}
+        axes = range(-1, ranks["S"]) if ranks["S"] else ()
+        return [{**whole, "e": (end,), "a": (axis,)} for axis in axes for end in (_LAST, 9)]
+
+
+@shipped
+class CastToItself(Rule):
+    """Remove a Cast to the type that a value has."""
+
+    before = "(x) => (y) { y = Cast <to = @t> (x) }"
+    after = "(x) => (x)"
+
+    def where(self, match: Match) -> bool:
+        """Compare the types."""
+        return bool(match.elem_type("x") == match["t"])
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take each type."""
+        return [{"t": each} for each in UNIVERSE]
+
+
+@shipped
+class ConcatOfOne(Rule):
+    """Remove a Concat of one operand."""
+
+    before = "(x) => (y) { y = Concat <axis = @a> (x) }"
+    after = "(x) => (x)"
+
+
+@shipped
+class InferenceDropout(Rule):
+    """Remove a Dropout in inference."""
+
+    before = (
+        "(x) => (y) { y = Dropout <ratio = @q> (x) }",
+        "(x, r) => (y) { y = Dropout (x, r?) }",
+        "(x, r) => (y) { y = Dropout (x, r?, 0) }",
+    )
+    after = "(x) => (x)"
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take a ratio."""
+        return [{"q": 0.5, "r": 0.5}]

@@ -1,0 +1,55 @@
+"""Transposes that meet, also with elementwise operators between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rules.match import Match
+from ..rules.registry import shipped
+from ..rules.rule import Rule
+
+
+@shipped
+class TransposeOfTranspose(Rule):
+    """Merge two Transposes."""
+
+    before = """(x[*S]) => (y) {
+        t = Transpose <perm = @p> (x)
+        y = Transpose <perm = @q> (t)
+    }"""
+    after = "(x) => (y) { y = Transpose <perm = @r> (x) }"
+
+    def where(self, match: Match) -> bool:
+        """Compose the permutations."""
+        return match.bind("r", tuple(match["p"][axis] for axis in match["q"]))
+
+
+UNARY = (
+    *("Abs", "Ceil", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "LeakyRelu", "Log", "Neg"),
+    *("Not", "Reciprocal", "Relu", "Selu", "Sigmoid", "Sign", "Softplus", "Sqrt", "Tanh"),
+)
+
+
+def _sunk(op_type: str) -> type[Rule]:
+    """A rule that merges two Transposes around an elementwise operator."""
+    before = f"""(x[*S]) => (y) {{
+        t = Transpose <perm = @p> (x)
+        u = {op_type} <*A> (t)
+        y = Transpose <perm = @q> (u)
+    }}"""
+    after = f"(x) => (y) {{ u = {op_type} <*A> (x)  y = Transpose <perm = @r> (u) }}"
+
+    def where(self: Rule, match: Match) -> bool:
+        return match.bind("r", tuple(match["p"][axis] for axis in match["q"]))
+
+    def cases(self: Rule, ranks: Any) -> list[dict[str, Any]]:
+        default = Rule.cases(self, ranks)
+        return [{**case, "A": {}} for case in default]
+
+    content = {"before": before, "after": after, "where": where, "cases": cases}
+    content["__doc__"] = f"Merge two Transposes around {op_type}."
+    return type(f"TransposeOf{op_type}", (Rule,), content)
+
+
+for _op_type in UNARY:
+    shipped(_sunk(_op_type))

@@ -1,0 +1,378 @@
+"""Matches of a pattern, from its root back along the producers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+
+from ....analysis.constants.equal import content_key
+from ....analysis.shapes.inference import ShapeInference
+from ....facts.fact import Shape
+from ....ir import Array, Graph, Node, Tensor, Value
+from .match import Bound, Match
+from .normal_form import FREE_OUTPUTS, UNKNOWN, NormalForms, equal, explicit, integers_of
+from .pattern import Operand, Pattern, PatternNode, ShapePattern, Variable
+from .rule import Rule
+from .types import TypeClasses
+
+COMMUTATIVE = frozenset(
+    ("Add", "Mul", "And", "Or", "Xor", "Equal", "Max", "Min", "Sum", "BitwiseAnd", "BitwiseOr")
+)
+"""Operators of two operands that may come in either order."""
+
+_MOST_READ = 1 << 20
+"""The most elements of a constant that is compared with a number."""
+
+
+class Scope(NamedTuple):
+    """A graph in which rules match, with all that is known about it.
+
+    Attributes:
+        graph: the graph.
+        inference: the facts of values.
+        forms: the normal forms of nodes.
+        assumed: inputs that count as constants, in the model of a proof.
+    """
+
+    graph: Graph
+    inference: ShapeInference
+    forms: NormalForms
+    assumed: frozenset[Value] = frozenset()
+
+    def is_constant(self, value: Value) -> bool:
+        """Test for a value known before run time."""
+        return value.constant is not None or value in self.assumed
+
+
+class _State(NamedTuple):
+    """A partial match: values and attributes by name, and nodes of the pattern by number."""
+
+    values: Mapping[str, Bound]
+    attributes: Mapping[str, Any]
+    nodes: Mapping[int, Node]
+
+
+_EMPTY = _State({}, {}, {})
+
+
+class Matcher:
+    """Matcher of one pattern of a rule in one opset.
+
+    Attributes:
+        rule: the rule.
+        pattern: the pattern.
+        types: the element types of its values.
+        root: the operator of the root.
+        needs: an operator that produces an operand of the root; "constant" for a constant, ""
+            where any operand will do.
+    """
+
+    def __init__(self, rule: Rule, pattern: Pattern, opset: int) -> None:
+        self.rule = rule
+        self.pattern = pattern
+        self.opset = opset
+        self.types = TypeClasses(pattern, rule.result, opset)
+        self._producers = pattern.producers()
+        self._numbers = {id(node): number for number, node in enumerate(pattern.nodes)}
+        self._root = self._producers[pattern.outputs[0]][0]
+        self.root = self._root.op_type
+        self.needs = self._needed()
+        self._checked = self._types_to_check()
+
+    def _needed(self) -> str:
+        inner = [self._producers.get(operand.name) for operand in self._root.inputs]
+        operators = [one[0].op_type for one in inner if one is not None]
+        constants = ("number", "integers", "attribute")
+        if operators:
+            return operators[0]
+        return "constant" if any(o.kind in constants for o in self._root.inputs) else ""
+
+    def _types_to_check(self) -> list[tuple[list[str], frozenset[int]]]:
+        """The values of each class of types, with the types that they may have."""
+        names, of = self.types.names, self.types.of
+        return [
+            ([name for name in names if of(name) == leader], allowed)
+            for leader, allowed in self.types.allowed.items()
+        ]
+
+    def matches(self, scope: Scope, node: Node) -> Iterator[Match]:
+        """Yield the matches at a node; the conditions of the rule hold."""
+        for state in self._node(scope, self._root, node, _EMPTY):
+            nodes = tuple(state.nodes[i] for i in sorted(state.nodes, reverse=True))
+            match = Match(
+                scope.graph,
+                scope.inference,
+                dict(state.values),
+                dict(state.attributes),
+                nodes,
+                self.opset,
+            )
+            if self._fits(match) and self.rule.where(match):
+                yield match
+
+    # Nodes and operands -------------------------------------------------------------------------
+
+    def _node(
+        self, scope: Scope, pattern: PatternNode, node: Node, state: _State
+    ) -> Iterator[_State]:
+        if node.op.qualname != pattern.op_type or node.bodies:
+            return
+        form = scope.forms.of(node)
+        if not (form.unusual <= pattern.attributes.keys() or "*" in pattern.attributes):
+            return
+        outputs = self._outputs(pattern, node, state)
+        if outputs is None:
+            return
+        attributes = _attributes(pattern, form.attributes, state.attributes, node, scope)
+        if attributes is None:
+            return
+        number = self._numbers[id(pattern)]
+        state = _State(outputs, attributes, {**state.nodes, number: node})
+        yield from self._operands(scope, pattern.inputs, form.inputs, state)
+        ours = pattern.inputs
+        if len(ours) == len(form.inputs) == 2 and pattern.op_type in COMMUTATIVE:
+            yield from self._operands(scope, ours[::-1], form.inputs, state)
+
+    def _outputs(
+        self, pattern: PatternNode, node: Node, state: _State
+    ) -> Mapping[str, Bound] | None:
+        """The values with the outputs of a node; None where it has others that count."""
+        names = pattern.outputs
+        for extra in node.outputs[len(names) :]:
+            free = node.op.qualname in FREE_OUTPUTS and node.graph is not None
+            if extra is not None and not (free and not node.graph.is_used(extra)):  # type: ignore[union-attr]
+                return None
+        values = dict(state.values)
+        for name, value in zip(names, node.outputs, strict=False):
+            if value is None or values.setdefault(name, value) is not value:
+                return None
+        return values if len(node.outputs) >= len(names) else None
+
+    def _operands(
+        self, scope: Scope, ours: Sequence[Operand], theirs: Sequence[Value | None], state: _State
+    ) -> Iterator[_State]:
+        if not ours:
+            if all(value is None for value in theirs):
+                yield state
+            return
+        first, rest = ours[0], ours[1:]
+        if first.kind == "many":
+            for count in range(len(theirs) + 1):
+                head = tuple(theirs[:count])
+                if state.values.get(first.name, head) == head:
+                    more = state._replace(values={**state.values, first.name: head})
+                    yield from self._operands(scope, rest, theirs[count:], more)
+            return
+        value = theirs[0] if theirs else None
+        for after in self._operand(scope, first, value, state):
+            yield from self._operands(scope, rest, theirs[1:], after)
+
+    def _operand(
+        self, scope: Scope, ours: Operand, value: Value | None, state: _State
+    ) -> Iterator[_State]:
+        if value is None or ours.kind == "absent":
+            if value is None and ours.kind in ("absent", "optional"):
+                yield state._replace(values={**state.values, ours.name: None})
+            return
+        if ours.kind in ("value", "optional"):
+            yield from self._value(scope, ours.name, value, state)
+        elif ours.kind == "attribute":
+            numbers = integers_of(value)
+            bound = state.attributes.get(ours.name, numbers)
+            if numbers is not UNKNOWN and bound == numbers:
+                yield state._replace(attributes={**state.attributes, ours.name: numbers})
+        elif self._is_number(value, ours):
+            yield state
+
+    def _value(self, scope: Scope, name: str, value: Value, state: _State) -> Iterator[_State]:
+        producer = self._producers.get(name)
+        if producer is None:
+            bound = state.values.get(name)
+            parameter = self.pattern.parameters[name]
+            if name in state.values and not (isinstance(bound, Value) and same(bound, value)):
+                return
+            if parameter.is_constant and not scope.is_constant(value):
+                return
+            yield (
+                state
+                if name in state.values
+                else state._replace(values={**state.values, name: value})
+            )
+            return
+        pattern, index = producer
+        node, matched = value.producer, state.nodes.get(self._numbers[id(pattern)])
+        if node is None or index >= len(node.outputs) or node.outputs[index] is not value:
+            return
+        if matched is node:
+            yield state
+        elif matched is None:
+            yield from self._node(scope, pattern, node, state)
+
+    def _is_number(self, value: Value, ours: Operand) -> bool:
+        """Test for a constant with one number everywhere, or with a list of integers."""
+        tensor = value.constant
+        if tensor is None:
+            return False
+        if ours.kind == "integers":
+            return bool(integers_of(value) == ours.value)
+        return splat(tensor, ours.value)
+
+    # Conditions ---------------------------------------------------------------------------------
+
+    def _fits(self, match: Match) -> bool:
+        """Test the element types and shapes."""
+        if not all(_has_type(match, names, allowed) for names, allowed in self._checked):
+            return False
+        patterns = [(p.name, p.shape) for p in self.pattern.parameters.values()]
+        shaped = [(n, s) for n, s in (*patterns, *self.pattern.shapes.items()) if s is not None]
+        plain = [(name, shape) for name, shape in shaped if not shape.broadcasts]
+        wide = [(name, shape) for name, shape in shaped if shape.broadcasts]
+        return all(self._fits_shape(match, name, shape) for name, shape in (*plain, *wide))
+
+    def _fits_shape(self, match: Match, name: str, pattern: ShapePattern) -> bool:
+        bound = match.values.get(name)
+        for value in bound if isinstance(bound, tuple) else (bound,):
+            shape = None if value is None else match.inference.fact(value).shape
+            if value is not None and (shape is None or not self._unify(match, pattern, shape)):
+                return False
+        return True
+
+    def _unify(self, match: Match, pattern: ShapePattern, shape: Shape) -> bool:
+        if pattern.broadcasts:
+            return _broadcasts(match, pattern, shape)
+        leading = len(shape) - len(pattern.dims)
+        if leading < 0 or (pattern.star is None and leading > 0):
+            return False
+        if pattern.star is not None:
+            if leading not in self.rule.ranks:
+                return False
+            if match.stars.setdefault(pattern.star, shape[:leading]) != shape[:leading]:
+                return False
+        for name, size in zip(pattern.dims, shape[leading:], strict=True):
+            if isinstance(name, int):
+                if size != name:
+                    return False
+            elif match.sizes.setdefault(name, size) != size:
+                return False
+        return True
+
+
+def _has_type(match: Match, names: Sequence[str], allowed: frozenset[int]) -> bool:
+    """Test the first known type of values that share one; true where none of them is bound."""
+    is_bound = False
+    for name in names:
+        bound = match.values.get(name)
+        for value in bound if isinstance(bound, tuple) else (bound,):
+            if value is not None:
+                is_bound = True
+                elem_type = match.inference.fact(value).elem_type
+                if elem_type:
+                    return elem_type in allowed
+    return not is_bound
+
+
+def _broadcasts(match: Match, pattern: ShapePattern, shape: Shape) -> bool:
+    """Test that a shape certainly broadcasts to that of a pattern."""
+    expected: list[Any] = [*match.stars.get(pattern.star or "", ())]
+    expected += [name if isinstance(name, int) else match.sizes.get(name) for name in pattern.dims]
+    if len(shape) > len(expected):
+        return False
+    sizes = expected[len(expected) - len(shape) :]
+    return all(one in (1, other) for one, other in zip(shape, sizes, strict=True))
+
+
+def _attributes(
+    pattern: PatternNode,
+    actual: Mapping[str, Any],
+    bound: Mapping[str, Any],
+    node: Node,
+    scope: Scope,
+) -> Mapping[str, Any] | None:
+    """The variables of attributes with those of a node; None for a mismatch."""
+    if not pattern.attributes:
+        return bound
+    values = dict(bound)
+    for name, expected in pattern.attributes.items():
+        value = actual.get(name) if name != "*" else explicit(node.op)
+        if value is None and (default := _DEFAULTS.get(name)) is not None:
+            value = default(scope, node, actual)
+        if value is None or value is UNKNOWN:
+            return None
+        if isinstance(expected, Variable):
+            if not equal(values.setdefault(expected.name, value), value):
+                return None
+        elif not equal(value, expected):
+            return None
+    return values
+
+
+def _reversed(scope: Scope, node: Node, _: Mapping[str, Any]) -> Any:
+    """The permutation of a Transpose without one."""
+    source = node.input(0)
+    shape = None if source is None else scope.inference.fact(source).shape
+    return None if shape is None else tuple(range(len(shape)))[::-1]
+
+
+def _like_starts(value: Callable[[int], int]) -> Callable[[Scope, Node, Mapping[str, Any]], Any]:
+    """The default of a list of a Slice: a number for each of the starts."""
+
+    def default(scope: Scope, node: Node, actual: Mapping[str, Any]) -> Any:
+        starts = actual.get("starts")
+        return tuple(map(value, range(len(starts)))) if isinstance(starts, tuple) else None
+
+    return default
+
+
+def _slice_axes(scope: Scope, node: Node, actual: Mapping[str, Any]) -> Any:
+    return _like_starts(lambda i: i)(scope, node, actual) if node.is_op("Slice") else None
+
+
+_DEFAULTS: Mapping[str, Callable[[Scope, Node, Mapping[str, Any]], Any]] = {
+    "axes": _slice_axes,
+    "perm": _reversed,
+    "steps": _like_starts(lambda i: 1),
+}
+"""Defaults that depend on other parts of the node."""
+
+
+def same(one: Value, other: Value) -> bool:
+    """Test for one value, or two constants with the same bytes."""
+    if one is other:
+        return True
+    if one.constant is None or other.constant is None:
+        return False
+    key = content_key(one.constant)
+    return key is not None and key == content_key(other.constant)
+
+
+def splat(tensor: Tensor, number: float) -> bool:
+    """Test for a constant all of whose elements have the bytes of a number."""
+    if tensor.is_sparse or tensor.is_external or not 0 < tensor.size <= _MOST_READ:
+        return False
+    array = tensor.numpy()
+    expected = as_element(number, tensor.elem_type)
+    if expected is None or expected.tobytes() != array.flat[0].tobytes():
+        return False
+    return array.size == 1 or array.tobytes() == expected.tobytes() * array.size
+
+
+def as_element(number: float, elem_type: int) -> Array | None:
+    """A number as a scalar of an element type; None if the type lacks it."""
+    try:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    except KeyError:
+        return None
+    if dtype.kind in "OSU":
+        return None
+    is_integer = dtype.kind in "iub"
+    if is_integer and not float(number).is_integer():
+        return None
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        return None
+    if dtype.kind == "b" and number not in (0, 1):
+        return None
+    with np.errstate(over="ignore"):
+        return np.asarray(int(number) if is_integer else number).astype(dtype)

@@ -1,0 +1,296 @@
+"""Patterns: small graphs with variables for values, sizes and attributes, read from text.
+
+    (x[*S], const w[k, n]) => (y[*S]) { t = Transpose <perm = @p> (x)  y = Mul (t, 1) }
+
+Values of the header are variables; `const` accepts constants only. Sizes in brackets are names,
+numbers, or `*S` for any number of axes; `[< *S]` accepts shapes that broadcast to `*S`. An operand
+is a value, a number (a constant that has this number everywhere), `[1, 2]` or `@v` (constant
+integers), `xs...` (any number of operands) or `b?` (perhaps none). `@p` is a variable for an
+attribute, `<*A>` for all of them. Axes, bounds and sizes are attributes, also where an opset has
+them as inputs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ....ir import Error
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<number>-?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf)(?!\w))|(?P<text>"[^"]*")
+    |(?P<name>@?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)|(?P<mark>=>|\.\.\.|[()\[\]{}<>=,?*]))""",
+    re.VERBOSE,
+)
+
+Number = int | float
+Kind = Literal["value", "many", "optional", "number", "integers", "attribute", "absent"]
+
+
+class RuleError(Error):
+    """A rule that cannot be used: unreadable, contradictory, refuted, or not proved."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """A variable for an attribute."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """An operand of a node of a pattern.
+
+    Attributes:
+        kind: a value; "many" or an optional one; a constant of one number, of integers, or of
+            integers that are an attribute's variable; an absent operand.
+        name: the name of the variable.
+        value: the number or the integers of a constant.
+    """
+
+    kind: Kind
+    name: str = ""
+    value: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ShapePattern:
+    """A pattern of a shape.
+
+    Attributes:
+        star: the name of the leading axes, of any number; None for none.
+        dims: the names and numbers of the axes after these.
+        broadcasts: accept any shape that broadcasts to this one.
+    """
+
+    star: str | None
+    dims: tuple[str | int, ...]
+    broadcasts: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A value from outside of a pattern.
+
+    Attributes:
+        name: its name.
+        elem_type: the name of its element type, such as "float"; None for any.
+        shape: the pattern of its shape; None for any.
+        is_constant: accept a constant only.
+    """
+
+    name: str
+    elem_type: str | None = None
+    shape: ShapePattern | None = None
+    is_constant: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternNode:
+    """A node of a pattern; integers that newer opsets have as inputs are among its attributes."""
+
+    op_type: str
+    inputs: tuple[Operand, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pattern:
+    """A small graph with variables.
+
+    Attributes:
+        text: its text.
+        parameters: the values from outside, by name.
+        outputs: the names of its outputs.
+        shapes: the patterns of shapes of outputs, by name.
+        nodes: its nodes, operands before users.
+    """
+
+    text: str
+    parameters: Mapping[str, Parameter]
+    outputs: tuple[str, ...]
+    shapes: Mapping[str, ShapePattern]
+    nodes: tuple[PatternNode, ...]
+
+    def producers(self) -> dict[str, tuple[PatternNode, int]]:
+        """The node of each computed value, with its place among the outputs."""
+        return {name: (n, i) for n in self.nodes for i, name in enumerate(n.outputs) if name}
+
+    def values(self) -> set[str]:
+        """The names of all values."""
+        return {*self.parameters, *self.producers()}
+
+    def operators(self) -> set[str]:
+        """The operators of its nodes."""
+        return {node.op_type for node in self.nodes}
+
+
+def parse_pattern(text: str) -> Pattern:
+    """Parse the text of a pattern.
+
+    Raises:
+        RuleError: a syntax error, an unknown value, or one that is defined twice.
+    """
+    pattern = _Parser(text).pattern()
+    defined = dict.fromkeys(pattern.parameters)
+    for node in pattern.nodes:
+        for operand in node.inputs:
+            if operand.kind in ("value", "many", "optional") and operand.name not in defined:
+                raise RuleError(f"'{text}': '{operand.name}' is not defined before its use")
+        for name in filter(None, node.outputs):
+            if name in defined:
+                raise RuleError(f"'{text}': '{name}' is defined twice")
+            defined[name] = None
+    missing = [name for name in pattern.outputs if name not in defined]
+    if missing:
+        raise RuleError(f"'{text}': the output '{missing[0]}' is not defined")
+    return pattern
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[str, str, int]] = []
+        position = 0
+        while text[position:].strip():
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise self.error(position)
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match[kind], position))
+            position = match.end()
+        self.tokens.append(("end", "", len(text)))
+        self.at = 0
+
+    def error(self, position: int) -> RuleError:
+        """An error at a position of the text."""
+        rest = self.text[position:].strip()
+        return RuleError(f"pattern '{self.text}' cannot be read at '{rest[:40]}'")
+
+    def take(self, expected: str = "", kind: str = "") -> str:
+        """The next token, of a kind or with a text.
+
+        Raises:
+            RuleError: it is another one.
+        """
+        actual, text, position = self.tokens[self.at]
+        if (expected and text != expected) or (kind and actual != kind) or actual == "end":
+            raise self.error(position)
+        self.at += 1
+        return text
+
+    def sees(self, *texts: str) -> bool:
+        """Test for one of some texts at the next token, and take it."""
+        if self.tokens[self.at][1] in texts and self.tokens[self.at][0] != "text":
+            self.at += 1
+            return True
+        return False
+
+    def kind(self, ahead: int = 0) -> str:
+        """The kind of a token ahead."""
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)][0]
+
+    def pattern(self) -> Pattern:
+        """A whole pattern."""
+        parameters = {p.name: p for p in self.listed("(", ")", self.parameter)}
+        self.take("=>")
+        outputs = self.listed("(", ")", self.parameter)
+        nodes: list[PatternNode] = []
+        if self.sees("{"):
+            while not self.sees("}"):
+                nodes.append(self.node())
+        if self.kind() != "end":
+            raise self.error(self.tokens[self.at][2])
+        shapes = {p.name: p.shape for p in outputs if p.shape is not None}
+        names = tuple([p.name for p in outputs])
+        return Pattern(self.text, parameters, names, shapes, tuple(nodes))
+
+    def listed(self, start: str, end: str, read: Any) -> list[Any]:
+        """Items between two marks, separated by commas."""
+        self.take(start)
+        items = []
+        while not self.sees(end):
+            items.append(read())
+            if not self.sees(","):
+                self.take(end)
+                break
+        return items
+
+    def parameter(self) -> Parameter:
+        """A value of a header."""
+        words = [self.take(kind="name")]
+        while self.kind() == "name":
+            words.append(self.take())
+        is_constant = words[0] == "const" and len(words) > 1
+        *types, name = words[1:] if is_constant else words
+        shape = self.shape() if self.tokens[self.at][1] == "[" else None
+        self.sees("...", "?")
+        return Parameter(name, types[0] if types else None, shape, is_constant)
+
+    def shape(self) -> ShapePattern:
+        """A shape in brackets."""
+        self.take("[")
+        broadcasts, star, dims = self.sees("<"), None, list[str | int]()
+        while not self.sees("]"):
+            if not dims and star is None and self.sees("*"):
+                star = self.take(kind="name")
+            elif self.kind() == "number":
+                dims.append(int(self.take()))
+            else:
+                dims.append(self.take(kind="name"))
+            if not self.sees(","):
+                self.take("]")
+                break
+        return ShapePattern(star, tuple(dims), broadcasts)
+
+    def node(self) -> PatternNode:
+        """A node, with its outputs before it."""
+        outputs = [self.take(kind="name")]
+        while self.sees(","):
+            outputs.append(self.take(kind="name"))
+        self.take("=")
+        op_type = self.take(kind="name")
+        attributes = dict(self.listed("<", ">", self.attribute)) if self._opens() else {}
+        inputs = self.listed("(", ")", self.operand)
+        return PatternNode(op_type, tuple(inputs), tuple(outputs), attributes)
+
+    def _opens(self) -> bool:
+        return self.tokens[self.at][1] == "<"
+
+    def attribute(self) -> tuple[str, Any]:
+        """The name and the value of an attribute; `*A` stands for all that the node has."""
+        if self.sees("*"):
+            return "*", Variable(self.take(kind="name"))
+        name = self.take(kind="name")
+        self.take("=")
+        if self.kind() == "text":
+            return name, self.take().strip('"')
+        if self.kind() == "name":
+            return name, Variable(self.take().removeprefix("@"))
+        if self.tokens[self.at][1] == "[":
+            return name, tuple(self.listed("[", "]", self.number))
+        return name, self.number()
+
+    def number(self) -> Number:
+        """A number, whole where it is written so."""
+        text = self.take(kind="number")
+        return float(text) if any(c in text for c in ".einf") or text == "-0" else int(text)
+
+    def operand(self) -> Operand:
+        """An operand of a node."""
+        if self.tokens[self.at][1] in (",", ")"):
+            return Operand("absent")
+        if self.kind() == "number":
+            return Operand("number", value=self.number())
+        if self.tokens[self.at][1] == "[":
+            return Operand("integers", value=tuple(self.listed("[", "]", self.number)))
+        name = self.take(kind="name")
+        if name[0] == "@":
+            return Operand("attribute", name[1:])
+        if self.sees("..."):
+            return Operand("many", name)
+        return Operand("optional" if self.sees("?") else "value", name)

@@ -1,0 +1,104 @@
+"""Registry of rules: those of straightline, of users' code, and of installed packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ....ir.onnx_errors import one_line
+from .pattern import RuleError
+from .rule import Rule
+
+if TYPE_CHECKING:
+    from .rule_proof import RuleProof
+
+GROUP = "straightline.rules"
+"""The group of entry points whose modules define rules."""
+
+MOST_CASES = 150
+"""The most cases of a user's rule that are proved at its registration."""
+
+Kind = TypeVar("Kind", bound=type[Rule])
+
+SHIPPED: list[Rule] = []
+"""The rules of straightline, in the order in which they are tried; a test proves them."""
+
+_registered: dict[str, tuple[Rule, RuleProof | None]] = {}
+_imported: set[str] = set()
+
+
+def shipped(kind: Kind) -> Kind:
+    """Add a rule of straightline's own."""
+    SHIPPED.append(kind())
+    return kind
+
+
+@overload
+def rule(kind: Kind) -> Kind: ...
+@overload
+def rule(kind: None = None, **claims: Any) -> Callable[[Kind], Kind]: ...
+def rule(kind: Any = None, **claims: Any) -> Any:
+    """Register a rule; it must be proved first, unless it is `trusted`.
+
+    A rule of the same name is replaced.
+
+    Args:
+        kind: the class of the rule.
+        claims: its attributes `exactness`, `ranks`, `since`, `until`, `trusted`.
+
+    Raises:
+        RuleError: the rule is unreadable, open or refuted, or never applies.
+
+    >>> import straightline as sl
+    >>> @sl.rule
+    ... class DoubleNegation(sl.Rule):
+    ...     before = "(x) => (y) { t = Neg (x)  y = Neg (t) }"
+    ...     after = "(x) => (x)"
+    """
+
+    def register(kind: Kind) -> Kind:
+        for name, value in claims.items():
+            if name not in ("exactness", "ranks", "since", "until", "trusted"):
+                raise RuleError(f"{kind.__name__}: a rule claims no '{name}'")
+            setattr(kind, name, value)
+        new = kind()
+        if new.name in {each.name for each in SHIPPED}:
+            raise RuleError(f"'{new.name}' is a rule of straightline; call yours otherwise")
+        proof = None
+        if not new.trusted:
+            from .rule_proof import require_proof
+
+            proof = require_proof(new, MOST_CASES)
+        _registered[new.name] = new, proof
+        return kind
+
+    return register if kind is None else register(kind)
+
+
+def load_entry_points() -> None:
+    """Import the modules of installed packages that define rules, once.
+
+    Raises:
+        RuleError: a module cannot be imported.
+    """
+    for entry in entry_points(group=GROUP):
+        if entry.value in _imported:
+            continue
+        try:
+            entry.load()
+        except (Exception, SystemExit) as error:
+            raise RuleError(
+                f"the rules '{entry.name}' of '{entry.value}' cannot be loaded: {one_line(error)}"
+            ) from error
+        _imported.add(entry.value)
+
+
+def registered() -> list[tuple[Rule, RuleProof | None]]:
+    """The rules of users with their proofs; None for a trusted one."""
+    return list(_registered.values())
+
+
+def forget(name: str) -> None:
+    """Remove a user's rule."""
+    _registered.pop(name, None)

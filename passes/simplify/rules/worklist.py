@@ -1,0 +1,144 @@
+"""Driver of rules: it visits the nodes of a model until no rule applies.
+
+Matchers are indexed by the operator of the root and by one that produces an operand of it, so that
+the number of rules hardly counts. Each replacement costs less than what it replaces, so the driver
+ends.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ....analysis.constants.folding import Folder
+from ....analysis.shapes.inference import ShapeInference
+from ....ir import Graph, Model, Node, Value
+from ....ops.builder import Builder
+from .matcher import Matcher, Scope
+from .normal_form import NormalForms
+from .replacement import Replacement
+from .rule import Rule
+
+Index = dict[str, dict[str, list[Matcher]]]
+Observer = Callable[[Rule, Node, str], None]
+
+_MOST_USERS = 64
+"""The most users of a value that are visited again after a change nearby."""
+
+
+def index_of(rules: Iterable[Rule], opset: int) -> Index:
+    """Index the rules that an opset allows."""
+    index: Index = {}
+    for rule in rules:
+        if opset < rule.since or (rule.until is not None and opset >= rule.until):
+            continue
+        for pattern in rule.patterns:
+            matcher = Matcher(rule, pattern, opset)
+            if matcher.types.usable:
+                index.setdefault(matcher.root, {}).setdefault(matcher.needs, []).append(matcher)
+    return index
+
+
+class Driver:
+    """Driver of rules on one model.
+
+    Args:
+        model: the model, changed in place.
+        rules: the rules, in the order in which they are tried.
+        inference: the facts of values; kept up with replacements.
+        observe: called with the rule, the root and its path before each replacement.
+        assumed: inputs that count as constants, in the model of a proof.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        rules: Sequence[Rule],
+        inference: ShapeInference,
+        observe: Observer,
+        assumed: frozenset[Value] = frozenset(),
+    ) -> None:
+        self.model = model
+        self.rules = rules
+        self.inference = inference
+        self.observe = observe
+        self.assumed = assumed
+        self._fold = Folder(model).fold
+        self._indices: dict[int, Index] = {}
+        self._forms: dict[int, NormalForms] = {}
+
+    def run(self) -> bool:
+        """Apply the rules in every graph, and return whether the model changed."""
+        rounds = 0
+        while sum(map(self._visit_graph, self.model.graphs())):
+            rounds += 1
+        return rounds > 0
+
+    def _visit_graph(self, graph: Graph) -> bool:
+        opset = graph.root.opset()
+        if opset not in self._indices:
+            self._indices[opset] = index_of(self.rules, opset)
+            self._forms[opset] = NormalForms(opset)
+        index = self._indices[opset]
+        if index.keys().isdisjoint(graph.kinds()):
+            return False
+        scope = Scope(graph, self.inference, self._forms[opset], self.assumed)
+        emit = Builder(graph, self._fold)
+        pending = deque(graph.nodes())
+        queued, changed = set(pending), False
+        while pending:
+            node = pending.popleft()
+            queued.discard(node)
+            by_operand = index.get(node.op.qualname)
+            if by_operand is None or node.graph is not graph:
+                continue
+            news = self._apply_first(scope, node, by_operand, emit)
+            if news is not None:
+                changed = True
+                again = [one for one in _around(graph, news) if one not in queued]
+                queued.update(again)
+                pending.extend(again)
+        return changed
+
+    def _apply_first(
+        self, scope: Scope, node: Node, by_operand: dict[str, list[Matcher]], emit: Builder
+    ) -> list[Node] | None:
+        """Apply the first rule that matches and pays; return the nodes to visit again."""
+        for matcher in _candidates(node, by_operand):
+            for match in matcher.matches(scope, node):
+                plan = Replacement(matcher, match, scope)
+                if plan.pays() and plan.is_possible():
+                    self.observe(matcher.rule, node, node.path)
+                    users = [
+                        user
+                        for old, _ in plan.outputs
+                        for user in scope.graph.users(old)[:_MOST_USERS]
+                        if isinstance(user, Node)
+                    ]
+                    return [*plan.apply(emit), *users]
+        return None
+
+
+def _candidates(node: Node, by_operand: dict[str, list[Matcher]]) -> Iterator[Matcher]:
+    """Yield the matchers for a node, by its operands."""
+    yield from by_operand.get("", ())
+    if len(by_operand) == 1 and "" in by_operand:
+        return
+    kinds: dict[str, None] = {}
+    for value in node.inputs:
+        if value is not None and value.producer is not None:
+            kinds[value.producer.op.qualname] = None
+        if value is not None and value.constant is not None:
+            kinds["constant"] = None
+    for kind in kinds:
+        yield from by_operand.get(kind, ())
+
+
+def _around(graph: Graph, nodes: Sequence[Node]) -> list[Node]:
+    """Some nodes of a graph, and their users in it."""
+    around = dict.fromkeys(node for node in nodes if node.graph is graph)
+    for node in list(around):
+        for value in node.outputs:
+            users = [] if value is None else graph.users(value)[:_MOST_USERS]
+            around.update(dict.fromkeys(user for user in users if isinstance(user, Node)))
+    return list(around)

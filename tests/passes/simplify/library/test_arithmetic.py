@@ -1,0 +1,30 @@
+"""Rules for signs, negations and constants that meet."""
+
+import pytest
+from simplified import operators
+
+TWO = "(float[N, 3] x, float[3] z) => (y)"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "left"),
+    [
+        ("{ t = Neg (x) u = Neg (t) y = Add (u, z) }", ["Add"]),
+        ("{ t = Neg (z) y = Add (t, x) }", ["Sub"]),
+        ("{ t = Neg (z) y = Sub (x, t) }", ["Add"]),
+        ("{ t = Neg (z) y = Sub (t, x) }", ["Neg", "Sub"]),
+        ("{ t = Neg (x) u = Abs (t) y = Add (u, z) }", ["Abs", "Add"]),
+        ("{ c = Less (x, z) n = Not (c) y = Where (n, x, z) }", ["Less", "Where"]),
+        ("{ t = Neg (z) y = Add (x, t) w = Mul (t, y) }", ["Neg", "Add", "Mul"]),
+    ],
+)
+def test_negations(nodes, left):
+    signature = TWO if "w =" not in nodes else TWO.replace("(y)", "(w)")
+    assert operators(nodes, signature) == left
+
+
+def test_constants_that_meet_round_elsewhere():
+    text = "<float[3] c = {1, 2, 3}, float d = {5}> { t = Mul (x, c) u = Mul (d, t) y = Neg (u) }"
+    assert operators(text) == ["Mul", "Mul", "Neg"]
+    assert operators(text, exactness="reals") == ["Mul", "Neg"]
+    assert operators("{ t = Reciprocal (z) y = Mul (x, t) }", TWO, "reals") == ["Div"]

@@ -1,0 +1,32 @@
+"""Rules for operators of one family in a row."""
+
+import pytest
+from simplified import operators
+
+SIZES = "(float[N, 3] x) => (int64[M] y)"
+
+
+@pytest.mark.parametrize("opset", [12, 17])
+def test_a_scalar_that_is_gathered_and_unsqueezed(opset):
+    axes = ("<axes = [0]> (t)", "(t, a)")[opset > 12]
+    nodes = f"s = Shape (x) t = Gather (s, i) y = Unsqueeze {axes}"
+    text = f"<int64 i = {{1}}, int64[1] a = {{0}}> {{ {nodes} }}"
+    assert operators(text, SIZES, opset=opset) == ["Shape", "Gather"]
+
+
+def test_a_slice_of_one_element():
+    text = """<int64[1] s = {%d}, int64[1] e = {%d}, int64[1] a = {1}> {
+        t = Slice (x, s, e, a) y = Squeeze (t, a) }"""
+    signature = "(float[N, 3] x) => (float[N] y)"
+    assert operators(text % (2, 3), signature) == ["Gather"]
+    assert operators(text % (-1, 2**40), signature) == ["Gather"]
+    assert operators(text % (0, 2**40), "(float[N, M] x) => (y)") == ["Slice", "Squeeze"]
+
+
+def test_concats_along_one_axis_are_one():
+    text = "{ t = Concat <axis = 1> (x, x) y = Concat <axis = %d> (x, t, x) }"
+    assert operators(text % 1) == ["Concat"]
+
+
+def test_a_second_relu():
+    assert operators("{ t = Relu (x) u = Relu (t) y = Relu (u) }") == ["Relu"]

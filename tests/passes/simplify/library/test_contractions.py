@@ -1,0 +1,29 @@
+"""Rules for products with what follows them."""
+
+import pytest
+from simplified import operators
+
+
+def products(bias, elem_type="float"):
+    kinds = f"{elem_type}[N, 3] x, {elem_type}[3, 4] w, {elem_type}[{bias}] b"
+    return f"({kinds}) => ({elem_type}[N, 4] y)"
+
+
+@pytest.mark.parametrize("bias", ["4", "1", "1, 4"])
+def test_a_product_and_a_bias(bias):
+    text = "{ t = MatMul (x, w) y = Add (b, t) }"
+    assert operators(text, products(bias), "reals") == ["Gemm"]
+    assert operators(text, products(bias)) == ["MatMul", "Add"]
+
+
+def test_what_a_gemm_cannot_add():
+    text = "{ t = MatMul (x, w) y = Add (b, t) }"
+    three = products("1, 1, 4").replace("float[N, 4] y", "float[1, N, 4] y")
+    assert operators(text, three, "reals") == ["MatMul", "Add"]
+    assert operators(text, products("4", "int32"), "reals") == ["MatMul", "Add"]
+
+
+def test_a_bias_and_a_transpose_in_a_gemm():
+    text = "{ t = Transpose (w) u = Gemm (x, t) y = Add (u, b) }"
+    signature = "(float[N, 3] x, float[4, 3] w, float[4] b) => (float[N, 4] y)"
+    assert operators(text, signature, "reals") == ["Gemm"]

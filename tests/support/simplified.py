@@ -1,0 +1,32 @@
+"""What tests of rules share: the operators after them, with a proof and runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from harness import run_passes
+from spelled import RUNTIMES, feeds, model
+from straightline.facts.notions import Equality
+from straightline.passes import ApplyRules, EliminateDeadNodes
+from straightline.verification.proof import prove
+
+X = "(float[N, 3] x) => (y)"
+
+
+def operators(
+    nodes: str, signature: str = X, exactness: Equality = "bits", opset: int = 17
+) -> list[str]:
+    """The operators that rules leave; a proof in the class of exactness and runs agree."""
+    before = onnx.shape_inference.infer_shapes(model(nodes, opset, signature))
+    result = run_passes(before, ApplyRules(exactness=exactness), EliminateDeadNodes())
+    after = result.model
+    assert isinstance(after, onnx.ModelProto)
+    if result.changed:
+        proof = prove(before, after, equality=exactness)
+        assert proof.proved or exactness == "reals", proof
+        for seed, run in enumerate(RUNTIMES.values()):
+            given = feeds(before, seed if exactness != "reals" else 0)
+            for one, other in zip(run(before, given), run(after, given), strict=True):
+                assert one.dtype == other.dtype
+                np.testing.assert_allclose(other, one, rtol=1e-5 if exactness == "reals" else 0)
+    return [node.op_type for node in after.graph.node]
