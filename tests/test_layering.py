@@ -125,15 +125,15 @@ MAY_LOAD_THE_COMMANDS = ("__main__.py",)
 
 def imports(file, root=ROOT, *, types=False):
     """The files that a file imports, wherever in it; those for type checkers only where asked."""
-    return _imports(file, root, types)
+    return [path for path, for_types in _imports(file, root) if types or not for_types]
 
 
 @functools.cache
-def _imports(file, root, types):
-    return tuple(_parsed_imports(file, root, types))
+def _imports(file, root):
+    return tuple(_parsed_imports(file, root))
 
 
-def _parsed_imports(file, root, types):
+def _parsed_imports(file, root):
     tree = ast.parse((root / file).read_text(encoding="utf-8"))
     typing = {
         id(inner)
@@ -142,9 +142,10 @@ def _parsed_imports(file, root, types):
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom) and (types or id(node) not in typing):
+        if isinstance(node, ast.Import | ast.ImportFrom):
             names = named(node, Path(file).parts[:-1])
-            yield from {path for name in names for path in behind(name, sources(root))}
+            for path in {path for name in names for path in behind(name, sources(root))}:
+                yield path, id(node) in typing
 
 
 def named(node, package):

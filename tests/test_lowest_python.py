@@ -40,6 +40,7 @@ def live(tree):
         yield from live(node)
 
 
+@functools.cache
 def stub_of(module):
     """The stub of a module; None where it is not of the standard library, or too new."""
     for line in (STUBS / "VERSIONS").read_text().splitlines():

@@ -221,7 +221,7 @@ def test_a_scan_over_an_axis_that_its_input_lacks() -> None:
 
 def test_nodes_that_make_no_sense() -> None:
     """A share of `python tests/support/nonsense.py`."""
-    assert list(nonsense.told(0, range(40))) == []
+    assert list(nonsense.told(0, range(20))) == []
 
 
 @pytest.mark.parametrize(

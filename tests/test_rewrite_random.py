@@ -27,7 +27,7 @@ from strategies import model_and_feeds, scan_8_model_and_feeds
 from vectorized import assert_same
 
 quick = settings(
-    max_examples=examples(30),
+    max_examples=examples(20),
     deadline=None,
     database=None,
     phases=[Phase.generate],

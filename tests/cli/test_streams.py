@@ -66,6 +66,7 @@ def test_what_was_not_written_has_its_own_exit_code():
     assert not os.path.exists("out.onnx")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("command", "streams", "wanted"),
     [
@@ -96,7 +97,7 @@ def test_streams_that_are_closed():
     onnx.checker.check_model("out.onnx", full_check=True)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("command", "code"),
     [

@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import pytest
+from depth import DEEP
 from onnx import helper
 from operator_cases import Case, cases
 from straightline import ir
@@ -220,8 +221,8 @@ def checked(drawn, rng):
 
 @pytest.mark.parametrize("name", MAPPED)
 def test_parts_of_results_are_results_of_parts(name):
-    rng = np.random.default_rng(1)
-    counts = np.array([checked(each, rng) for each in drawn(name, 4)])
-    assert counts[:, 0].sum() > 3, "cases have no parts; add some to `batches`"
+    rng, count = np.random.default_rng(1), 4 if DEEP else 2
+    counts = np.array([checked(each, rng) for each in drawn(name, count)])
+    assert counts[:, 0].sum() >= count, "cases have no parts; add some to `batches`"
     if isinstance(described()[name], PassesAxes):
-        assert counts[:, 1].sum() > 3, "cases have no axis to leave out; add some"
+        assert counts[:, 1].sum() >= count, "cases have no axis to leave out; add some"

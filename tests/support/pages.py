@@ -21,6 +21,7 @@ SHOWN = {"text", "json", "toml"}
 RUN = {"sh", "console", "python"}
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NEEDS_A_SHELL = set("|<>$;&")
+_TELLS_THE_CODE = ' || echo "exit code $?"'
 _SHIMS = {
     "make": f'exec "{shutil.which("make")}" -n -C "{ROOT}" "$@" > /dev/null',
     "pip": f'test -f "{ROOT}/pyproject.toml"',
@@ -69,10 +70,13 @@ def _plain(line: str) -> str:
 
 def run_line(line: str, folder: Path) -> tuple[int, str]:
     """The exit code of a command line, and what it prints; ours runs in this process."""
-    words = shlex.split(line, comments=True)
-    if words[0] == "straightline" and not _NEEDS_A_SHELL & set(line):
-        found = CliRunner().invoke(app, words[1:], prog_name="straightline")
-        return found.exit_code, found.output
+    command = line.removesuffix(_TELLS_THE_CODE)
+    words = shlex.split(command, comments=True)
+    if words[0] == "straightline" and not _NEEDS_A_SHELL & set(command):
+        result = CliRunner().invoke(app, words[1:], prog_name="straightline")
+        if command != line and result.exit_code:
+            return 0, f"{result.output}exit code {result.exit_code}\n"
+        return result.exit_code, result.output
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", line],
         cwd=folder,

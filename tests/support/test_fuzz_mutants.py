@@ -15,7 +15,7 @@ import onnx
 import pytest
 from mutations import mutate, mutate_bytes, names_in
 
-MUTANTS = 200
+MUTANTS = 120
 
 
 @pytest.fixture(scope="module")
