@@ -9,7 +9,7 @@ from ....facts.fact import Fact, content_from, element
 from ....facts.polynomial import Dimension
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import binding
-from ..terms.term import Term
+from ..terms.term import Operands, Term
 from ..terms.term_manager import Terms
 
 Leaves = Mapping[Term, Term]
@@ -18,6 +18,9 @@ Sizes = Mapping[str, Dimension]
 
 _MOST_UNROLLED = 256
 """Limit of iterations that are written out for a state after them."""
+
+_FEW_STATES = 12
+"""Number of states that are written out over the states one iteration earlier."""
 
 
 class Substitution:
@@ -149,22 +152,32 @@ def instantiate_scan_output(terms: Terms, stacked: Term, index: Dimension) -> Te
 
 
 def unrolled(terms: Terms, state: Term) -> Term:
-    """State before an iteration of known number, from the initial states on. So it is one term with
-    what a rewrite that wrote the iterations out computes."""
+    """State before an iteration of known number, over the states one iteration earlier. The last
+    iterations tell most loops apart; if more states are asked for, they are written out from the
+    initial ones on, and so are one term with those of a rewrite that wrote the iterations out."""
     recurrence, place = state.args
     assert recurrence is not None and place is not None
     number, bound = element(place.fact).value, binding(recurrence)
     assert bound is not None
     if number is None or not 0 <= number <= _MOST_UNROLLED:
         return state
-    first = recurrence.operands[2:] if None not in recurrence.args[2:] else ()
-    if not first:
-        return state
-    reached = terms.unrolled.setdefault(recurrence, [first])
+    if number == 0:
+        return recurrence.args[2 + state.head.key] or state
+    if len(state.head.applications) >= _FEW_STATES and None not in recurrence.args[2:]:
+        return _written_out(terms, recurrence, number)[state.head.key]
+    update = recurrence.head.parts[state.head.key + bound.conditional]
+    return instantiate_iteration(terms, recurrence, update, Dimension.constant(number - 1))
+
+
+def _written_out(terms: Terms, recurrence: Term, number: int) -> Operands:
+    """States of a recurrence before an iteration, over the initial states."""
+    bound = binding(recurrence)
+    assert bound is not None
+    reached = terms.unrolled.setdefault(recurrence, [recurrence.operands[2:]])
     updates = recurrence.head.parts[bound.conditional :][: len(bound.states)]
     for index in range(len(reached) - 1, number):
         sizes = {bound.index: Dimension.constant(index)}
         values = dict(zip(bound.states, reached[index], strict=True))
         substitution = Substitution(terms, values, sizes)
         reached.append(tuple(map(substitution.of, updates)))
-    return reached[number][state.head.key]
+    return reached[number]

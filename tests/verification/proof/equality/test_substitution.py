@@ -13,7 +13,7 @@ from straightline.verification.proof.equality.substitution import (
     unrolled,
 )
 from straightline.verification.proof.terms.budget import Budget
-from straightline.verification.proof.terms.term import Term
+from straightline.verification.proof.terms.term import Term, descendants
 from straightline.verification.proof.terms.term_manager import Terms
 from term_values import terms_of
 
@@ -130,22 +130,26 @@ def test_what_is_read_by_the_number_of_the_trip_is_read_at_that_trip(stacked):
     assert read.args[0].args[1] is terms.size(index)
 
 
-def test_a_state_before_a_known_iteration_is_written_out_from_the_first_one(stacked):
+def test_states_before_a_known_iteration_are_written_out(stacked):
+    """Over the state before them at first, and then over the initial one."""
     terms, rows = stacked
     recurrence = rows.args[0]
 
     def state(number: int) -> Term:
-        place = terms.size(number)
         head = terms.heads.own("state", 0)
-        return terms.keep(head, (recurrence, place), recurrence.args[2].fact)
+        return terms.keep(head, (recurrence, terms.size(number)), recurrence.args[2].fact)
 
-    first, second, third = (unrolled(terms, state(number)) for number in range(3))
-    assert first is recurrence.args[2]
-    assert second.is_op("Add") and first in second.args
-    assert third.is_op("Add") and second in third.args
+    assert unrolled(terms, state(0)) is recurrence.args[2]
+    last = unrolled(terms, state(100))
+    assert last.is_op("Add") and state(99) in last.args
+    for number in range(99, 85, -1):
+        earlier = unrolled(terms, state(number))
+    assert {term.head.name for term in descendants([earlier])}.isdisjoint(("state", "recurrence"))
+    assert earlier.is_op("Add") and unrolled(terms, state(85)) in earlier.args
+    first = unrolled(terms, state(1))
+    assert first.is_op("Add") and recurrence.args[2] in first.args
     far = state(1 << 20)
     assert unrolled(terms, far) is far
-    unknown = terms.keep(
-        terms.heads.own("state", 0), (recurrence, terms.size(terms.symbols.trip("?any"))), THREE
-    )
-    assert unrolled(terms, unknown) is unknown
+    unknown = (recurrence, terms.size(terms.symbols.trip("?any")))
+    some = terms.keep(terms.heads.own("state", 0), unknown, THREE)
+    assert unrolled(terms, some) is some
