@@ -95,11 +95,17 @@ _MOST_FAILURES = 8
 """Limit of pairs whose comparison row by row fails."""
 
 
+_MANY_PAIRS = 256
+"""Number of pairs after which operators of one head are first compared by their operands, as they
+stand: where a loop is written out, that is shorter than a normal form for each."""
+
+
 @dataclasses.dataclass
 class _Attempt:
     """Outcome of a comparison that may fail."""
 
     succeeded: bool = False
+    failure: Mismatch | None = None
 
 
 class Comparison:
@@ -126,6 +132,7 @@ class Comparison:
         self._stack: list[Pair] = []
         self._failures = 0
         self._by_row: Pair | None = None
+        self._leaps: int | None = None
         self._partners: dict[Head, Head] = {}
         self._reals = self._unopened = None
         if over_reals:
@@ -187,6 +194,18 @@ class Comparison:
         Raises:
             Mismatch: they are not known to be equal.
         """
+        self._leaps = 0 if self._reals is None else None
+        with self._attempt() as attempt:
+            self._prove(before, after, output)
+        if attempt.failure is None:
+            return
+        if not self._leaps:
+            raise attempt.failure
+        self._leaps = None
+        self._prove(before, after, output)
+
+    def _prove(self, before: Term | None, after: Term | None, output: str) -> None:
+        """Reduce two terms to pairs, none of which rests on itself."""
         self._compare(before, after, output)
         pair_of_itself = circular_pair(self._needed, self.induction.earlier)
         if pair_of_itself is not None:
@@ -225,7 +244,8 @@ class Comparison:
         self._asked.append(set())
         try:
             yield attempt
-        except Mismatch:
+        except Mismatch as error:
+            attempt.failure = error
             self._partners, self.induction.positive, self.pushdown.chosen = before[2:]
             self.longer_forms.assumed = assumed
             self._asked.pop()
@@ -260,6 +280,9 @@ class Comparison:
             pairs = self.induction.states(one, other)
             if pairs is not None:
                 return pairs  # before iterations are written out
+        pairs = self._leap(one, other)
+        if pairs is not None:
+            return pairs
         settled = self.pushdown.settled(one), self.pushdown.settled(other)
         if settled != (one, other):
             self.pushdown.chosen |= self.pushdown.reshaped(one) ^ self.pushdown.reshaped(other)
@@ -269,6 +292,16 @@ class Comparison:
             if pairs is not None:
                 return pairs
         return None
+
+    def _leap(self, one: Term, other: Term) -> list[Pair] | None:
+        """Congruence of two operators, without a normal form, in a long comparison."""
+        if self._leaps is None or len(self._needed) < _MANY_PAIRS:
+            return None
+        if one.head.op is None and one.head.name not in ("view", "narrow"):
+            return None
+        pairs = self._alike(one, other)
+        self._leaps += pairs is not None
+        return pairs
 
     def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
         """Equality over the reals, where that is asked for: as it stands, or if variables of two

@@ -161,3 +161,27 @@ def test_rows_of_no_trip_that_are_declared_otherwise_are_not_equal():
             c2 = Identity (c) o = Gather (x, i) }> }"""
     assert_proved(loop % "[2]", loop % "[2]")
     assert_open(loop % "[2]", loop % "[7]")
+
+
+def test_operands_are_compared_first_in_a_long_comparison():
+    """Where that fails, the normal forms decide, as in a short one."""
+    length = 150
+    graph = f"g (float[{length}, 2] x, float[2] h0) => (float[2] h{length}) {{{{ {{}} }}}}"
+
+    def step(i: int, row: str = "", sum_: str = "s{i} = Add (h{i}, e{i})") -> str:
+        row = row or f"k{i} = Constant <value_int = {i}> () r{i} = Gather (x, k{i}) "
+        return f"{row} {sum_.format(i=i)} h{i + 1} = Tanh (s{i}) "
+
+    def read(i: int, at: int, exp: str) -> str:
+        return f"k{i} = Constant <value_int = {at}> () {exp.format(i=i)} "
+
+    row = "r{i} = Gather (x, k{i}) e{i} = Exp (r{i})"
+    before = graph.format("".join(step(i, read(i, i, row)) for i in range(length)))
+    table = "e = Exp (x) "
+    rows = [read(i, i, "e{i} = Gather (e, k{i})") for i in range(length)]
+    assert_proved(before, graph.format(table + "".join(map(step, range(length), rows))))
+    swapped = [step(i, row) for i, row in enumerate(rows)]
+    swapped[20] = step(20, rows[20], "s{i} = Add (e{i}, h{i})")
+    assert_proved(before, graph.format(table + "".join(swapped)))
+    rows[3] = read(3, 4, "e{i} = Gather (e, k{i})")
+    assert_open(before, graph.format(table + "".join(map(step, range(length), rows))))
