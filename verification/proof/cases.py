@@ -28,13 +28,18 @@ def with_sizes(case: Mapping[str, Dimension], more: Mapping[str, Dimension]) -> 
     return {name: size.replaced(more) for name, size in case.items()} | dict(more)
 
 
-def cases_by_sizes(terms: Terms) -> list[Case]:
+def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
     """Cases of the sizes that are trip counts or compared with 0; empty without such sizes.
 
     Either all of them are 1 or more, or one of them is 0. A rewrite that pads what is empty is
     equal to the original in each case only.
+
+    Args:
+        terms: the terms of both models.
+        with_trips: whether a trip count makes cases that no operator compares with 0.
     """
-    names = list(dict.fromkeys([*_trip_counts(terms), *_compared(terms)]))[:_MOST_SIZES]
+    trips = _trip_counts(terms) if with_trips else ()
+    names = list(dict.fromkeys([*trips, *_compared(terms)]))[:_MOST_SIZES]
     if not names:
         return []
     none = [{name: Dimension.constant(0)} for name in names]

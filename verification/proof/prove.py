@@ -78,6 +78,10 @@ BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
 """The budget of a proof that every rewrite makes: it gives up within a second or two where models
 are small. A proof that is asked for by name may take more."""
 
+BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 12, 4_096
+"""Limit of such a proof for loops by their definition, after a mismatch on a symbolic iteration: a
+multiple of the steps of that one, and at least so many steps."""
+
 MOST_CASES = 16
 """Limit of cases in which loops have no iteration."""
 
@@ -203,6 +207,7 @@ class _Question:
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.spent = 0
+        self.is_brief = False
         self.notion: Equality = "bits"
         self.is_comparable = self.has_two_readings = False
         self.iterating = frozenset[Dimension]()
@@ -218,7 +223,7 @@ class _Question:
 
     def limit_to_size(self) -> None:
         """Lower the budget to what a proof of models of this size may cost."""
-        nodes = sum(map(_node_count, self.protos))
+        self.is_brief, nodes = True, sum(map(_node_count, self.protos))
         self.budget = self.whole = Budget(
             min(self.budget.terms, BRIEF_TERMS + BRIEF_TERMS_PER_NODE * nodes),
             min(self.budget.steps, BRIEF_STEPS + BRIEF_STEPS_PER_NODE * nodes),
@@ -301,8 +306,11 @@ class _Question:
         of a symbolic iteration."""
         few, spent, failed = self.loop_steps, self.spent, self.failed
         share = 1 if self.budget.steps < 0 else GENERAL_SHARE
+        steps = self.whole.steps // share
+        if self.is_brief and share > 1:
+            steps = min(steps, max(BRIEF_DEFINITION * spent, BRIEF_DEFINITION_STEPS))
         self.loop_steps = MOST_STEPS
-        self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
+        self.budget = dataclasses.replace(self.whole, steps=steps)
         answer = self._attempt()
         if share > 1 and self.budget.steps < 0:
             self.loop_steps, self.spent, self.failed = few, spent, failed
@@ -401,7 +409,7 @@ class _Question:
             except (Mismatch, UndefinedError) as error:
                 if failure is None:
                     failure, self.failed = error, self.terms
-                cases = cases_by_sizes(self.terms)
+                cases = cases_by_sizes(self.terms, with_trips=not self.is_brief)
                 if not cases:
                     raise failure from None
             waiting += [with_sizes(sizes, case) for case in reversed(cases)]

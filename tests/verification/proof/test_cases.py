@@ -3,8 +3,13 @@
 import pytest
 from proofs import assert_open, assert_proved
 from straightline.facts.polynomial import Dimension
-from straightline.verification.proof.cases import size_without_iteration, with_sizes
-from straightline.verification.proof.terms.budget import OpenError
+from straightline.verification.proof.cases import (
+    cases_by_sizes,
+    size_without_iteration,
+    with_sizes,
+)
+from straightline.verification.proof.terms.budget import Budget, OpenError
+from straightline.verification.proof.terms.term_manager import Terms
 
 N, M = Dimension.symbol("N"), Dimension.symbol("M")
 
@@ -19,6 +24,14 @@ def test_the_size_for_which_a_loop_has_no_iteration():
     for trips in (N * 2 - 5, N + 1, N + M, N * N):
         with pytest.raises(OpenError):
             size_without_iteration(trips)
+
+
+def test_trip_counts_make_cases_where_they_are_asked_for():
+    terms = Terms(Budget())
+    terms.facts.declared.add("N")
+    terms.limits["?trip0:N"] = N
+    assert [case["N"].value for case in cases_by_sizes(terms, with_trips=True)] == [None, 0]
+    assert cases_by_sizes(terms, with_trips=False) == []
 
 
 PADDED = """g (float[n, m] x) => (float[a, b] y) <int64[1] zero = {0}, int64[1] one = {1}> {
