@@ -98,8 +98,10 @@ class _Cutting:
             source = node.inputs[0]
             if source is None or len(self._graph.users(source)) < 2:
                 continue
+            if self._inference.fact(source).content is not None:
+                continue  # sizes, which facts follow through slices better
             for part in self._parts(node):
-                if not part.result.pinned:
+                if not part.result.pinned and self._graph.is_used(part.result):
                     groups.setdefault((source, part.axis), []).append(part)
         same: dict[Value, Value] = {}
         for (source, axis), parts in groups.items():

@@ -94,12 +94,13 @@ def _expanded(inputs: Sequence[Fact]) -> list[int] | None:
         return None
     sizes = []
     for axis, dim in enumerate(target, len(source) - len(target)):
-        if dim.value is not None:
-            sizes.append(dim.value)
-        elif axis >= 0 and dim == source[axis]:
+        own = source[axis] if axis >= 0 else Dimension.constant(1)
+        if dim.value is None and axis >= 0 and dim == own:
             sizes.append(1)
+        elif dim.value is not None and (dim == own or 1 in (dim, own)):
+            sizes.append(dim.value)
         else:
-            return None
+            return None  # the size is open, or may not fit
     return sizes
 
 

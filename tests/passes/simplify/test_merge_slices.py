@@ -56,6 +56,9 @@ def test_operands_of_a_concat():
 
 
 KEPT = {
+    "a dead slice": "a = Slice (x, k, two, one) d = Slice (x, two, six, one) b = Abs (a)",
+    "sizes": """t = Shape (x) p = Slice (t, k, one) q = Slice (t, one, two) a = Expand (c, p)
+        b = Expand (c, q)""",
     "a gap": "a = Slice (x, k, one, one) b = Slice (x, two, six, one)",
     "an overlap": "a = Slice (x, k, two, one) b = Slice (x, one, six, one)",
     "other axes": "a = Slice (x, k, one, k) b = Slice (x, one, six, one)",
@@ -73,7 +76,9 @@ KEPT = {
 
 @pytest.mark.parametrize("what", KEPT)
 def test_others_stay(what):
-    text = f"""g (float[N, 6] x, int64[1] s) => (float[?, ?] a, float[?, ?] b)
+    text = f"""g (float[N, 6] x, int64[1] s, float c) => (float[?, ?] a, float[?, ?] b)
         <{BOUNDS}, int64[2] kk = {{0, 0}}, int64[2] two2 = {{2, 2}}, int64[2] sixes = {{6, 6}},
          int64[5] beyond = {{2, 3, 4, 5, 6}}, int64[4] order = {{3, 2, 4, 5}}> {{ {KEPT[what]} }}"""
+    if what == "sizes":
+        text = text.replace("[?, ?] a, float[?, ?] b", "[?] a, float[?] b")
     assert not run_passes(HEAD.format(17) + text, MergeSlices()).changed

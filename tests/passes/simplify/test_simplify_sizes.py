@@ -91,6 +91,7 @@ KEPT = {
     "two open sizes": "t = Concat <axis = 0> (m, n, k) y = Reshape (x, t)",
     "sizes that may not fit": "t = Concat <axis = 0> (n, k) y = Reshape (x, t)",
     "a size of another tensor": "t = Concat <axis = 0> (n, k) y = Expand (c, t)",
+    "an expansion that may fail": "t = Concat <axis = 0> (k, k, m) y = Expand (x, t)",
     "a slice to the end of another axis": "y = Slice (x, k, n, k)",
     "a slice backwards": "y = Slice (x, m, n, zero, minus)",
 }
