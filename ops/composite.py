@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..facts.fact import Shape
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same, same_shape
 from ..ir import Node
@@ -40,6 +41,27 @@ class MeanVarianceNormalization(KeepsShape, Combined):
 class Attention(OperatorRules):
     """Attention, from opset 23 on: a product for each pair of places."""
 
+    def prove_safe(self, premises: Premises) -> None:
+        """Sizes must fit without broadcasting, and onnxruntime refuses empty tensors."""
+        node = premises.node
+        require(not any(map(premises.has, range(4, len(node.inputs)))), "it has a cache")
+        counts = [int(node.attribute(f"{name}_num_heads", 0)) for name in ("q", "kv")]
+        operands = zip((0, 1, 2), (counts[0], counts[1], counts[1]), strict=True)
+        queries, keys, values = (_with_heads(premises, *operand) for operand in operands)
+        for dim in (*queries, *keys, *values):
+            at_least(dim, 1, "an operand")
+        groups = queries[1].divided_by(keys[1])
+        require(groups is not None, "the heads of keys may not divide those of queries")
+        same_shape(keys, (queries[0], keys[1], keys[2], queries[3]), premises.name(1))
+        same_shape(values[:3], keys[:3], premises.name(2))
+        if premises.has(3):
+            mask = premises.shape(3)
+            require(2 <= len(mask) <= 4, "the mask has another rank than two to four")
+            scores = (*queries[:3], keys[2])
+            same_shape(mask[-2:], scores[-2:], premises.name(3))
+            for dim, size in zip(mask[-3::-1], scores[-3::-1], strict=False):
+                require(dim in (1, size), "the mask may not broadcast")
+
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         pairs = math.prod(array.size for array in arrays[:2] if array is not None)
         return float(_NODES * EACH * (10 + elements(arrays)) + EACH * pairs)
@@ -47,6 +69,18 @@ class Attention(OperatorRules):
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Runtimes round on the way, each in its own places."""
         return False
+
+
+def _with_heads(premises: Premises, index: int, count: int) -> Shape:
+    """Shape of an operand of Attention with an axis of heads before the sequence."""
+    shape = premises.shape(index)
+    require(len(shape) in (3, 4), f"{premises.name(index)} has another rank than three or four")
+    if len(shape) == 4:
+        return shape
+    size = shape[2].divided_by(count) if count > 0 else None
+    require(size is not None, f"the heads may not divide {premises.name(index)}")
+    assert size is not None
+    return shape[0], Dimension.constant(count), shape[1], size
 
 
 @describes(*("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement"))

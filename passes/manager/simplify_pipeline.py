@@ -22,6 +22,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.CancelMovement,
     registry.RaiseNormalizations,
     registry.RaiseActivations,
+    registry.RaiseAttention,
     registry.ApplyRules,
     registry.MergeProducts,
     registry.EliminateIdentities,

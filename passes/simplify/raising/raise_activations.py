@@ -94,7 +94,7 @@ def _match(site: Site, seed: Node, source: Value, forms: list[_Form]) -> Match |
         if not site.stands_for(source, root):
             continue
         op = _operator(site, reading, shape, root, forms)
-        match = None if op is None else site.completed(Match(root, op, [source]))
+        match = None if op is None else site.completed(Match(op, [source], root))
         if match is None or (best is not None and len(best.unused) >= len(match.unused)):
             continue
         if set(nodes_between(site.graph, source, root, region)) <= set(match.unused):

@@ -21,7 +21,7 @@ from .algebra import Factors, Sum, Unreadable, close, equal
 from .parameters import parameter
 from .reading import Reading, constant_exponent
 from .region import nodes_after, nodes_before, through_casts
-from .replacement import FLOAT, HALF, Match, Raising, Site, nodes_between
+from .replacement import FLOAT, HALF, Match, Raising, Site, has_elements, nodes_between
 
 _SQUARES = ("ReduceSumSquare", "ReduceL2")
 _REDUCTIONS = ("ReduceMean", "ReduceSum", *_SQUARES)
@@ -157,7 +157,7 @@ def _normalization(site: Site, form: _Form, source: Value, root: Node) -> Match 
             inputs = _operands(site, form, needed, elem_type, normalized, normalized)
         if inputs is not None:
             op = Operator.make(name, axis=-count, epsilon=form.epsilon)
-            return Match(root, op, [source, *inputs])
+            return Match(op, [source, *inputs], root)
     name, rank = "InstanceNormalization", len(form.shape)
     is_image = form.axes == tuple(range(1, rank - 1)) and form.is_centered
     if not is_image or not site.takes(name, elem_type) or not has_elements(form.shape):
@@ -168,12 +168,7 @@ def _normalization(site: Site, form: _Form, source: Value, root: Node) -> Match 
     columns = (*channels, *[_ONE] * (rank - 2))
     inputs = _operands(site, form, parts, elem_type, channels, columns)
     op = Operator.make(name, epsilon=form.epsilon)
-    return None if inputs is None else Match(root, op, [source, *inputs])
-
-
-def has_elements(shape: Shape) -> bool:
-    """Test that a tensor has an element, without which some kernels fail."""
-    return all((dim.at_least or 0) > 0 for dim in shape)
+    return None if inputs is None else Match(op, [source, *inputs], root)
 
 
 def _operands(

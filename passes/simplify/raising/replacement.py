@@ -31,25 +31,42 @@ FLOAT, HALF, DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.Ten
 
 
 @dataclasses.dataclass(frozen=True)
-class Match:
-    """Form of an operator in a graph.
+class Emitted:
+    """Node to add; an array among its inputs is a constant to add."""
 
-    Attributes:
-        root: the node whose output the operator computes.
-        op: the operator.
-        inputs: its inputs; an array is a constant to add.
-        sources: the values that it reads.
-    """
-
-    root: Node
     op: Operator
-    inputs: Sequence[Value | Array | None]
-    unused: Sequence[Node] = ()
+    inputs: Sequence[Operand]
 
     @property
     def sources(self) -> tuple[Value, ...]:
-        """The values that the operator reads."""
-        return tuple([each for each in self.inputs if isinstance(each, Value)])
+        """The values that it reads, also through other nodes to add."""
+        own = [each for each in self.inputs if isinstance(each, Value)]
+        return (*own, *(v for each in self._before for v in each.sources))
+
+    @property
+    def size(self) -> int:
+        """The number of nodes to add."""
+        return 1 + sum(each.size for each in self._before)
+
+    @property
+    def _before(self) -> list[Emitted]:
+        return [each for each in self.inputs if isinstance(each, Emitted)]
+
+
+Operand = Value | Array | Emitted | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Match(Emitted):
+    """Operator that computes the output of a node.
+
+    Attributes:
+        root: the node.
+        unused: the nodes that it replaces, readers first.
+    """
+
+    root: Node
+    unused: Sequence[Node] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,26 +163,40 @@ class Site:
             and self.elem_type(value) == self.elem_type(source)
         )
 
-    def completed(self, match: Match, extra: int = 0) -> Match | None:
+    def completed(self, match: Match) -> Match | None:
         """The match with the nodes that it makes unused; None if it leaves as many as before."""
         unused = unused_after(self.graph, match.root, match.sources)
-        if len(unused) <= 1 + extra:
+        if len(unused) <= match.size:
             return None
         return dataclasses.replace(match, unused=unused)
 
 
 def replace(graph: Graph, match: Match) -> Value:
     """Replace a form by its operator."""
-    emit, old = Builder(graph), match.root.output()
-    inputs = [
-        emit.constant(each, f"{old.name}_{index}") if isinstance(each, np.ndarray) else each
-        for index, each in enumerate(match.inputs)
-    ]
-    new = emit.apply(match.op, inputs, old.name, match.root.name)
+    old = match.root.output()
+    new = _emit(Builder(graph), match, old.name, match.root.name)
     replace_value(graph, old, new)
     for node in match.unused:
         graph.remove(node)
     return new
+
+
+def _emit(emit: Builder, node: Emitted, label: str, name: str = "") -> Value:
+    """Add a node and the nodes before it."""
+    inputs: list[Value | None] = []
+    for index, each in enumerate(node.inputs):
+        if isinstance(each, np.ndarray):
+            inputs.append(emit.constant(each, f"{label}_{index}"))
+        elif isinstance(each, Emitted):
+            inputs.append(_emit(emit, each, f"{label}_{index}"))
+        else:
+            inputs.append(each)
+    return emit.apply(node.op, inputs, label, name)
+
+
+def has_elements(shape: Shape) -> bool:
+    """Test that a tensor has an element, without which some kernels fail."""
+    return all((dim.at_least or 0) > 0 for dim in shape)
 
 
 def nodes_between(

@@ -59,6 +59,7 @@ def test_the_default_pipeline():
         "apply-rules",
         "raise-normalizations",
         "raise-activations",
+        "raise-attention",
         "predicate-loops",
         "loops-to-scans",
         "scans-to-loops",

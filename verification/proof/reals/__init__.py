@@ -1,4 +1,5 @@
 """Equality over the reals: float operators as functions of a field, without rounding."""
 
+from . import attention as attention
 from . import definitions as definitions
 from . import products as products

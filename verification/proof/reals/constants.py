@@ -17,11 +17,14 @@ SIMPLE_CONSTANTS = (
 _DIGITS = 6
 _DENOMINATOR = 64
 """Most decimal digits, and largest denominator, of a simple number."""
+_LARGEST_SIZE = 4096
+"""Largest size of a head, by whose fourth root queries and keys are divided each."""
 
 
 def simplest(field: Field, number: Any) -> Real:
     """Simplest number within a unit in the last place: a short decimal, a fraction, a root of a
-    fraction, or such a number times a root of pi; otherwise the float itself.
+    fraction, such a number times a root of pi, or the fourth root of a size's inverse; otherwise
+    the float itself.
 
     Args:
         field: the field.
@@ -44,6 +47,9 @@ def simplest(field: Field, number: Any) -> Real:
             root = field.power(field.number(square), HALF)
             power = field.power(pi(field), HALF * pi_power) if pi_power else field.one
             return field.scale(field.multiply(root, power), Fraction(sign))
+    size = round(abs(value) ** -4) if _LARGEST_SIZE**-0.25 <= abs(value) < 1 else 0
+    if size and abs(size**-0.25 - abs(value)) <= unit:
+        return field.scale(field.power(field.number(size), Fraction(-1, 4)), Fraction(sign))
     return field.number(Fraction(value))
 
 

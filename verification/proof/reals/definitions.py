@@ -304,7 +304,7 @@ def _split(reals: RealTerms, real: Real, shape: Shape, back: int) -> list[tuple[
     """Summands of an operand of MatMul, each as two factors.
 
     The first factor does not vary along the contracted axis. Where a summand is smaller than the
-    operand, the operand is returned as a whole.
+    operand, the operand is returned as a whole, without a factor of all summands.
     """
     field = reals.field
     parts: list[tuple[Real, Real]] = []
@@ -317,9 +317,19 @@ def _split(reals: RealTerms, real: Real, shape: Shape, back: int) -> list[tuple[
         rest: Monomial = tuple(inside)
         outside = tuple([each for each in monomial if each not in inside])
         if field.shape_of(rest) != shape:
-            return [(field.one, real)]
+            factor = _common_number(reals, real)
+            return [(factor, field.divide(real, factor))]
         parts.append((Real({outside: coefficient}), Real({rest: Fraction(1)})))
     return parts
+
+
+def _common_number(reals: RealTerms, real: Real) -> Real:
+    """Number that is a factor of all summands: a coefficient, and powers of constants."""
+    field, (first, *others) = reals.field, real.monomials
+    common = set(first).intersection(*others)
+    constants = [(n, e) for n, e in first if (n, e) in common and not field.atoms[n].shape]
+    constants = [(n, e) for n, e in constants if field.atoms[n].root is not None]
+    return Real({tuple(constants): field.leading(real)})
 
 
 @defined("Expand")

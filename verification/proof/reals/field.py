@@ -10,6 +10,7 @@ Identities hold where all divisors differ from 0 and all roots are defined.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
@@ -313,17 +314,28 @@ class Field:
 
     def _needs_expansion(self, exponents: Mapping[int, Exponent]) -> bool:
         return any(
-            exponent >= 1 and self.atoms[number].root is not None and not self.atoms[number].is_name
+            not 0 <= exponent < 1
+            and (root := self.atoms[number].root) is not None
+            and not self.atoms[number].is_name
+            and (exponent >= 1 or root.number is not None)
             for number, exponent in exponents.items()
         )
 
     def _normal(self, exponents: Iterable[tuple[int, Exponent]]) -> Real:
-        """Product of powers of atoms, with roots in the place of their positive powers."""
+        """Product of powers of atoms, without positive powers of roots.
+
+        Whole powers of a number's root are numbers.
+        """
         rest: list[tuple[int, Exponent]] = []
         result = self.one
         for number, exponent in exponents:
             root = self.atoms[number].root
-            if root is not None and exponent >= 1 and not self.atoms[number].is_name:
+            constant = None if root is None else root.number
+            if constant is not None:
+                whole = math.floor(exponent)
+                result = self.scale(result, constant**whole)
+                exponent -= whole
+            elif root is not None and exponent >= 1 and not self.atoms[number].is_name:
                 for _ in range(int(exponent)):
                     result = self._product(result, root)
                 exponent -= int(exponent)

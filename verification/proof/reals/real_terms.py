@@ -413,8 +413,8 @@ class RealTerms:
 
         result = self.moved(real, move)
         if result is None:
-            key = "view of a whole", self.field.identify(real), source
-            result = self.field.atom(key, target)
+            key = "view of a whole", self.field.identify(real), _strip(source)
+            result = self.field.atom(key, _strip(target))
         return result
 
     def transposed(self, real: Real, source: Shape, perm: Sequence[int]) -> Real | None:

@@ -38,14 +38,14 @@ def test_operators_of_the_client():
 def test_a_match_counts_the_nodes_that_it_replaces():
     site = site_of()
     root = named(site, "y")
-    match = site.completed(Match(root, Operator("Sum"), [*site.graph.inputs]))
+    match = site.completed(Match(Operator("Sum"), [*site.graph.inputs], root))
     assert len(match.unused) == 4
-    assert site.completed(Match(named(site, "a"), Operator("Abs"), site.graph.inputs[:1])) is None
+    assert site.completed(Match(Operator("Abs"), site.graph.inputs[:1], named(site, "a"))) is None
     assert (
         len(nodes_between(site.graph, site.graph.inputs[0], root, dict.fromkeys(match.unused))) == 4
     )
     replace(
-        site.graph, Match(root, match.op, [match.inputs[0], np.ones(4, np.float32)], match.unused)
+        site.graph, Match(match.op, [match.inputs[0], np.ones(4, np.float32)], root, match.unused)
     )
     (node,) = site.graph.nodes()
     assert node.op_type == "Sum" and node.inputs[1].constant is not None

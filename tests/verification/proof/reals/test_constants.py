@@ -17,6 +17,8 @@ from straightline.verification.proof.terms.budget import Budget
         (0.7978846, (2 / math.pi) ** 0.5),
         (1e-5, 1e-5),
         (-0.33333334, -1 / 3),
+        (0.59460354, 8**-0.25),
+        (-0.29730177, -(128**-0.25)),
         (0.1234567, np.float32(0.1234567)),
     ],
 )

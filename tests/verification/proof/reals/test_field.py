@@ -122,3 +122,12 @@ def test_long_sums_are_abbreviated_and_still_equal():
     assert len(forwards.monomials) < 40
     assert field.equal(forwards, backwards)
     assert not field.equal(forwards, field.add(backwards, field.one))
+
+
+def test_roots_of_numbers_have_one_form():
+    field = Field(Budget())
+    inverse = field.power(field.number(2), -HALF)
+    assert field.multiply(inverse, inverse).number == HALF
+    assert field.power(field.number(8), Fraction(-1, 4)).monomials.keys() == {
+        *field.multiply(field.power(field.number(2), Fraction(1, 4)), field.one).monomials
+    }

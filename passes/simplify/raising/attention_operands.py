@@ -1,0 +1,165 @@
+"""Operands of an attention: queries, keys, values and mask in the forms that the operator takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from ....facts.fact import Shape
+from ....ir import Node, Operator, Value
+from ....ops.axes import ONE
+from .attention_scores import stripped
+from .replacement import Emitted, Operand, Site
+
+_HEADS_FIRST = (0, 2, 1, 3)
+
+
+@dataclasses.dataclass(frozen=True)
+class Heads:
+    """Operand with the sequence and the size of a head as its last axes.
+
+    Attributes:
+        source: the tensor that it is a transposition of.
+        perm: the transposition.
+        shape: the shape of the operand.
+        factor: the factor of the source.
+    """
+
+    source: Value
+    perm: tuple[int, ...]
+    shape: Shape
+    factor: float
+
+    @property
+    def is_plain(self) -> bool:
+        """Test for the source itself."""
+        return self.perm == tuple(range(len(self.perm)))
+
+    def operand(self) -> Operand:
+        """The operand, turned where the source is not."""
+        if self.is_plain:
+            return self.source
+        return Emitted(Operator.make("Transpose", perm=list(self.perm)), [self.source])
+
+
+def heads_of(site: Site, value: Value, is_turned: bool) -> Heads | None:
+    """Operand of a product, without factors.
+
+    Args:
+        site: the graph.
+        value: the operand.
+        is_turned: true for keys, whose last two axes are exchanged.
+    """
+    below, factor = stripped(site, value)
+    shape = site.shape(below)
+    if shape is None or len(shape) not in (3, 4):
+        return None
+    perm = list(range(len(shape)))
+    if is_turned:
+        perm[-2:] = perm[:-3:-1]
+    shape = tuple([shape[axis] for axis in perm])
+    node = _own(site, below)
+    if is_turned and node is not None and node.is_op("Transpose") and node.input(0) is not None:
+        inner = node.attribute("perm") or list(range(len(shape)))[::-1]
+        perm = [inner[axis] for axis in perm]
+        below = node.inputs[0] or below
+        if perm == sorted(perm):
+            below, number = stripped(site, below)
+            factor *= number
+    return Heads(below, tuple(perm), shape, factor)
+
+
+def grouped_heads(site: Site, heads: Heads | None) -> Heads | None:
+    """Heads before each was repeated for several heads of queries; the same without that."""
+    if heads is None or not heads.is_plain or len(heads.shape) != 4:
+        return heads
+    joined = _own(site, heads.source)
+    source = _operand_of(site, joined, "Reshape")
+    repeated = None if source is None else _own(site, source)
+    column = _operand_of(site, repeated, "Expand")
+    node = None if column is None else _own(site, column)
+    value = _operand_of(site, node, "Unsqueeze", "Reshape")
+    if source is None or column is None or value is None:
+        return heads
+    shape, whole = site.shape(value), site.shape(source)
+    if shape is None or whole is None or len(shape) != 4 or len(whole) != 5:
+        return heads
+    batch, count, *rest = shape
+    times = whole[2]
+    fits = (
+        site.shape(column) == (batch, count, ONE, *rest)
+        and whole == (batch, count, times, *rest)
+        and heads.shape == (batch, count * times, *rest)
+    )
+    return Heads(value, heads.perm, shape, heads.factor) if fits else heads
+
+
+def sequences_of(site: Site, heads: Heads) -> Value | None:
+    """Tensor of rank 3 from which heads were split off."""
+    source = heads.source
+    if len(heads.shape) != 4:
+        return None
+    if heads.is_plain:
+        turned = _own(site, source)
+        if turned is None or turned.attribute("perm") != list(_HEADS_FIRST):
+            return None
+        below = _operand_of(site, turned, "Transpose")
+    else:
+        below = source if heads.perm == _HEADS_FIRST else None
+    value = None if below is None else _operand_of(site, _own(site, below), "Reshape")
+    batch, count, places, size = heads.shape
+    if value is None or site.shape(value) != (batch, places, count * size):
+        return None
+    return value
+
+
+def mask_of(site: Site, masks: Sequence[Value], scores: Shape, elem_type: int) -> Operand:
+    """Sum of masks as the operator takes it; None if it is none, or not of its type and shape.
+
+    Args:
+        site: the graph.
+        masks: the masks.
+        scores: the shape of the scores.
+        elem_type: the element type of the operands.
+    """
+    shape: Shape = ()
+    total: Operand = None
+    for mask in masks:
+        own = site.shape(mask)
+        if own is None or len(own) > len(scores) or site.elem_type(mask) != elem_type:
+            return None
+        if any(dim not in (1, size) for dim, size in zip(own[::-1], scores[::-1], strict=False)):
+            return None
+        shape = _joined(shape, own)
+        total = mask if total is None else Emitted(Operator("Add"), [total, mask])
+    if total is None:
+        return None
+    if shape[-2:] != scores[-2:]:
+        sizes = [dim.value for dim in scores[-2:]]
+        if None in sizes:
+            return None
+        total = Emitted(Operator("Expand"), [total, np.array(sizes, np.int64)])
+    return None if len(scores) == 3 and len(shape) == 3 and shape[0] != 1 else total
+
+
+def _joined(one: Shape, other: Shape) -> Shape:
+    """Shape to which two shapes broadcast that broadcast to a common one."""
+    if len(one) < len(other):
+        one, other = other, one
+    start = len(one) - len(other)
+    tail = [a if b == 1 else b for a, b in zip(one[start:], other, strict=True)]
+    return (*one[:start], *tail)
+
+
+def _own(site: Site, value: Value) -> Node | None:
+    """Producer of a value, in the graph."""
+    node = value.producer
+    return node if node is not None and node.graph is site.graph else None
+
+
+def _operand_of(site: Site, node: Node | None, *op_types: str) -> Value | None:
+    """First operand of a node of an operator."""
+    is_one = node is not None and node.is_op(*op_types) and not node.op.references
+    return node.input(0) if is_one and node is not None else None

@@ -1,0 +1,159 @@
+"""Replace products with a Softmax in between by Attention.
+
+t = Transpose <perm = [0, 1, 3, 2]> (k)   s = MatMul (q, t)   c = Mul (s, 0.25)
+m = Add (c, mask)   p = Softmax (m)   y = MatMul (p, v)
+->
+y = Attention <scale = 0.25> (q, k, v, mask)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....facts.fact import Shape
+from ....ir import Node, Operator
+from .algebra import close
+from .attention_operands import Heads, grouped_heads, heads_of, mask_of, sequences_of
+from .attention_scores import Scores, only_reader, scores_of, stripped
+from .replacement import FLOAT, HALF, Match, Operand, Raising, Site, has_elements
+
+_HEADS_FIRST = [0, 2, 1, 3]
+
+
+@dataclasses.dataclass(frozen=True)
+class RaiseAttention(Raising):
+    """Replace two products with a Softmax in between by Attention, from opset 23 on."""
+
+    name: ClassVar[str] = "raise-attention"
+    seeds: ClassVar[tuple[str, ...]] = ("Softmax",)
+
+    def match(self, site: Site, seed: Node) -> Match | None:
+        """Return the attention around a Softmax."""
+        if not site.has("Attention"):
+            return None
+        root, scores = _weighted(site, seed), scores_of(site, seed)
+        if root is None or scores is None:
+            return None
+        form = _form(site, seed, scores, root)
+        return None if form is None else _of_sequences(site, form) or _of_heads(site, form)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Form:
+    """Attention with an axis of heads, or without one, in rank 3.
+
+    Attributes:
+        root: the product with the values.
+        queries, keys, values: the operands.
+        mask: the summand of the scores.
+        scale: the factor of the scores.
+        attributes: further attributes.
+    """
+
+    root: Node
+    queries: Heads
+    keys: Heads
+    values: Heads
+    mask: Operand
+    scale: float
+    attributes: dict[str, Any]
+
+
+def _weighted(site: Site, seed: Node) -> Node | None:
+    """Product of a Softmax along the last axis with values."""
+    shape = site.shape(seed.output())
+    if (
+        not shape
+        or len(shape) not in (3, 4)
+        or seed.attribute("axis", -1) not in (-1, len(shape) - 1)
+    ):
+        return None
+    node = only_reader(site, seed.output())
+    while node is not None and node.is_op("Cast", "Identity"):
+        node = only_reader(site, node.output())
+    if node is None or not node.is_op("MatMul") or node.input(0) is node.input(1):
+        return None
+    weights = node.input(0)
+    below = None if weights is None else stripped(site, weights)
+    return node if below is not None and below == (seed.output(), 1.0) else None
+
+
+def _form(site: Site, seed: Node, scores: Scores, root: Node) -> _Form | None:
+    """Attention of scores and values whose sizes fit."""
+    values = root.input(1)
+    if values is None or scores.scale <= 0:
+        return None
+    operands = [
+        heads_of(site, scores.queries, is_turned=False),
+        grouped_heads(site, heads_of(site, scores.keys, is_turned=True)),
+        grouped_heads(site, heads_of(site, values, is_turned=False)),
+    ]
+    q, k, v = operands
+    if q is None or k is None or v is None or not _fit(q.shape, k.shape, v.shape):
+        return None
+    elem_type = site.elem_type(q.source)
+    types = {site.elem_type(each.source) for each in (k, v)} | {site.elem_type(root.output())}
+    if types != {elem_type} or elem_type not in (FLOAT, HALF):
+        return None
+    mask = mask_of(site, scores.masks, (*q.shape[:-1], k.shape[-2]), elem_type)
+    if scores.masks and mask is None:
+        return None
+    inner = site.elem_type(seed.output())
+    attributes = {} if inner == elem_type else {"softmax_precision": inner}
+    scale = scores.scale * q.factor * k.factor
+    size = q.shape[-1].value
+    if v.factor != 1 or scale <= 0:
+        return None
+    if size is not None and close(scale, size**-0.5):
+        scale = size**-0.5  # two roots of it were rounded, one for the queries, one for the keys
+    return _Form(root, q, k, v, mask, float(np.float32(scale)), attributes)
+
+
+def _fit(q: Shape, k: Shape, v: Shape) -> bool:
+    """Test that sizes agree without broadcasting, and that no tensor is empty."""
+    if not len(q) == len(k) == len(v) or not all(map(has_elements, (q, k, v))):
+        return False
+    if q[0] != k[0] or k[:-1] != v[:-1] or q[-1] != k[-1]:
+        return False
+    return len(q) == 3 or q[1].divided_by(k[1]) is not None
+
+
+def _of_heads(site: Site, form: _Form) -> Match | None:
+    """Attention on operands with an axis of heads, or on rows of one head each."""
+    attributes = dict(form.attributes)
+    if len(form.queries.shape) == 3:
+        attributes |= {"q_num_heads": 1, "kv_num_heads": 1}
+    operands = [each.operand() for each in (form.queries, form.keys, form.values)]
+    return _completed(site, form, operands, attributes, form.root)
+
+
+def _of_sequences(site: Site, form: _Form) -> Match | None:
+    """Attention that splits and joins heads itself, on operands of rank 3."""
+    parts = [sequences_of(site, each) for each in (form.queries, form.keys, form.values)]
+    turned = only_reader(site, form.root.output())
+    if turned is None or not turned.is_op("Transpose") or None in parts:
+        return None
+    joined = only_reader(site, turned.output())
+    if turned.attribute("perm") != _HEADS_FIRST or joined is None or not joined.is_op("Reshape"):
+        return None
+    batch, heads, places, size = (*form.queries.shape[:3], form.values.shape[3])
+    if site.shape(joined.output()) != (batch, places, heads * size):
+        return None
+    counts = heads.value, form.keys.shape[1].value
+    if None in counts:
+        return None
+    attributes = {**form.attributes, "q_num_heads": counts[0], "kv_num_heads": counts[1]}
+    return _completed(site, form, parts, attributes, joined)
+
+
+def _completed(
+    site: Site, form: _Form, operands: list[Any], attributes: dict[str, Any], root: Node
+) -> Match | None:
+    if root.output().pinned:
+        return None
+    op = Operator.make("Attention", scale=form.scale, **attributes)
+    inputs = operands if form.mask is None else [*operands, form.mask]
+    return site.completed(Match(op, inputs, root))

@@ -1,0 +1,116 @@
+"""Two products with a Softmax in between become Attention."""
+
+import pytest
+from harness import as_model, assert_rewrites
+from raising import assert_near, assert_raises, assert_stays, numbers, text
+from straightline.passes import RaiseAttention
+
+HEADS = (
+    "(float[2, 6, 4, 8] q, float[2, 6, 5, 8] k, float[2, 6, 5, 8] v, {}) => (float[2, 6, 4, 8] y)"
+)
+MASK = HEADS.format("float[4, 5] m")
+ROWS = "(float[2, 4, 48] q, float[2, 5, 48] k, float[2, 5, 48] v, float[2, 1, 4, 5] m)"
+CONSTANTS = """<float c = {0.25}, float h = {0.5}, float four = {4.0}, float fourth = {0.59460354},
+    int64[4] split = {0, 0, 6, 8}, int64[3] join = {0, 0, 48}>"""
+TURN = "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul (q, t) "
+REST = "w = Softmax (d) y = MatMul (w, v)"
+PLAIN = TURN + "d = Mul (s, c) " + REST
+SEQUENCES = (
+    "a = Reshape (q, split) o = Transpose <perm = [0, 2, 1, 3]> (a) b = Reshape (k, split) "
+    "t = Transpose <perm = [0, 2, 3, 1]> (b) e = Reshape (v, split) "
+    "f = Transpose <perm = [0, 2, 1, 3]> (e) s = MatMul (o, t) g = Div (s, four) d = Add (g, m) "
+    "w = Softmax <axis = 3> (d) n = MatMul (w, f) r = Transpose <perm = [0, 2, 1, 3]> (n) "
+    "y = Reshape (r, join)"
+)
+
+
+def feeds(source):
+    model = as_model(source)
+    shapes = {
+        v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in model.graph.input
+    }
+    return {name: numbers(*shape) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "operators"),
+    [
+        (PLAIN, ["Attention"]),
+        (TURN + "a = Div (s, four) d = Add (m, a) " + REST, ["Attention"]),
+        ("p = Mul (fourth, q) t = Transpose <perm = [0, 1, 3, 2]> (k) u = Mul (t, fourth) "
+         "d = MatMul (p, u) " + REST, ["Attention"]),
+        ("p = Mul (k, h) t = Transpose <perm = [0, 1, 3, 2]> (p) z = MatMul (q, t) "
+         "d = Mul (z, h) " + REST, ["Attention"]),
+        (TURN + "g = Mul (s, c) a = Add (g, m) d = Add (m, a) " + REST, ["Add", "Attention"]),
+    ],
+)  # fmt: skip
+def test_spellings_with_heads(nodes, operators):
+    source = text(nodes, MASK, CONSTANTS, 23)
+    model = assert_raises(RaiseAttention(), source, operators)
+    assert_near(source, model, feeds(source))
+
+
+def test_splitting_and_joining_heads_is_absorbed():
+    source = text(SEQUENCES, ROWS + " => (float[2, 4, 48] y)", CONSTANTS, 23)
+    model = assert_raises(RaiseAttention(), source, ["Attention"])
+    assert_near(source, model, feeds(source))
+
+
+@pytest.mark.parametrize(
+    ("mask", "operators"),
+    [("float[1, 5]", ["Expand", "Attention"]), ("float[5]", ["Expand", "Attention"]),
+     ("float[2, 1, 1, 5]", ["Expand", "Attention"]), ("float[1, 6, 4, 5]", ["Attention"])],
+)  # fmt: skip
+def test_masks_that_broadcast(mask, operators):
+    nodes = TURN + "a = Mul (s, c) d = Add (a, m) " + REST
+    source = text(nodes, HEADS.format(f"{mask} m"), CONSTANTS, 23)
+    model = assert_raises(RaiseAttention(), source, operators)
+    assert_near(source, model, feeds(source))
+
+
+def test_heads_that_are_repeated_for_groups():
+    constants = CONSTANTS[:-1] + (
+        ", int64[1] two = {2}, int64[5] times = {1, 1, 2, 1, 1}, int64[4] all = {2, 6, 5, 8}>"
+    )
+    repeat = "a{0} = Unsqueeze ({0}, two) b{0} = Expand (a{0}, times) {0}1 = Reshape (b{0}, all) "
+    nodes = repeat.format("k") + repeat.format("v") + PLAIN.replace("(k)", "(k1)")
+    signature = MASK.replace("6, 5", "3, 5")
+    source = text(nodes.replace(", v)", ", v1)"), signature, constants, 23)
+    model = assert_raises(RaiseAttention(), source, ["Attention"])
+    assert_near(source, model, feeds(source))
+
+
+def test_rows_without_heads():
+    signature = "(float[6, 4, 8] q, float[6, 5, 8] k, float[6, 5, 8] v) => (float[6, 4, 8] y)"
+    nodes = PLAIN.replace("[0, 1, 3, 2]", "[0, 2, 1]")
+    source = text(nodes, signature, CONSTANTS, 23)
+    model = assert_raises(RaiseAttention(), source, ["Attention"])
+    assert_near(source, model, feeds(source))
+
+
+def test_before_and_after():
+    after = "y = Attention <scale = 0.25> (q, k, v)"
+    assert_rewrites(
+        RaiseAttention(), text(PLAIN, MASK, CONSTANTS, 23), text(after, MASK, CONSTANTS, 23)
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "signature"),
+    [
+        (PLAIN.replace("Softmax (d)", "Softmax <axis = 2> (d)"), MASK),
+        (PLAIN.replace("(s, c)", "(s, q1)"), MASK.replace("q,", "q, float q1,", 1)),
+        (PLAIN, MASK.replace("[2,", "[n,")),
+        (PLAIN, MASK.replace("k,", "k,").replace("float[2, 6, 5, 8] k", "float[1, 6, 5, 8] k")),
+        (PLAIN, MASK.replace("y)", "y, float[2, 6, 4, 5] w)")),
+        (TURN + "a = Add (s, m) d = Mul (a, c) " + REST, MASK),
+        (PLAIN.replace("Mul (s, c)", "Neg (s)"), MASK),
+    ],
+)
+def test_near_misses_stay(nodes, signature):
+    assert_stays(RaiseAttention(), text(nodes, signature, CONSTANTS, 23))
+
+
+def test_older_opsets_and_doubles_stay():
+    assert_stays(RaiseAttention(), text(PLAIN, MASK, CONSTANTS, 22))
+    assert_stays(RaiseAttention(), text(PLAIN, MASK, CONSTANTS, 23).replace("float", "double"))
