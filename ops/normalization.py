@@ -14,7 +14,7 @@ from .axis_map import Named, PassesAxes, Rowwise, opset_of
 from .batching import Batch, Unbatchable
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import joined, parted
-from .rules import KeepsShape, Shapes, describes
+from .rules import ALL_OPERANDS, KeepsShape, Shapes, describes
 
 
 @describes("Softmax", "LogSoftmax")
@@ -82,6 +82,8 @@ class BatchNormalization(Rowwise):
 class InstanceNormalization(KeepsShape, Rowwise):
     """InstanceNormalization: each channel of each row by itself."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
+
     def prove_safe(self, premises: Premises) -> None:
         channels = _channels(premises)
         for index in (1, 2):
@@ -100,6 +102,8 @@ def _channels(premises: Premises) -> Dimension:
 @describes("GroupNormalization")
 class GroupNormalization(KeepsShape, Rowwise):
     """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
+
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def prove_safe(self, premises: Premises) -> None:
         channels, groups = _channels(premises), premises.node.attribute("num_groups", 0)
@@ -120,6 +124,7 @@ class GroupNormalization(KeepsShape, Rowwise):
 class LpNormalization(KeepsShape, PassesAxes):
     """LpNormalization: along one axis, the last one."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     axis: ClassVar[int | None] = -1
 
     def prove_safe(self, premises: Premises) -> None:
@@ -133,6 +138,7 @@ class RMSNormalization(PassesAxes):
     """RMSNormalization, from opset 23 on: over the axes from one on, the last one. What it scales
     with may be stretched, which runtimes do not all do."""
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     axis: ClassVar[int | None] = -1
 
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:

@@ -41,4 +41,5 @@ class ApplyRules(Pass):
             context.remarks.add(Remark(self.name, node.op_type, path, "rewritten", what))
 
         rules = rules_within(self.exactness)
-        return Driver(model, rules, context.inference(model), observe).run()
+        rounds = self.exactness == "reals"
+        return Driver(model, rules, context.inference(model), observe, rounds=rounds).run()

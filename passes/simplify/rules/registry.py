@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -25,7 +26,6 @@ SHIPPED: list[Rule] = []
 """The rules of straightline, in the order in which they are tried; a test proves them."""
 
 _registered: dict[str, tuple[Rule, RuleProof | None]] = {}
-_imported: set[str] = set()
 
 
 def shipped(kind: Kind) -> Kind:
@@ -76,6 +76,7 @@ def rule(kind: Any = None, **claims: Any) -> Any:
     return register if kind is None else register(kind)
 
 
+@functools.cache
 def load_entry_points() -> None:
     """Import the modules of installed packages that define rules, once.
 
@@ -83,15 +84,12 @@ def load_entry_points() -> None:
         RuleError: a module cannot be imported.
     """
     for entry in entry_points(group=GROUP):
-        if entry.value in _imported:
-            continue
         try:
             entry.load()
         except (Exception, SystemExit) as error:
             raise RuleError(
                 f"the rules '{entry.name}' of '{entry.value}' cannot be loaded: {one_line(error)}"
             ) from error
-        _imported.add(entry.value)
 
 
 def registered() -> list[tuple[Rule, RuleProof | None]]:

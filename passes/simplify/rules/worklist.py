@@ -7,8 +7,9 @@ ends.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ....analysis.constants.folding import Folder
 from ....analysis.shapes.inference import ShapeInference
@@ -18,6 +19,7 @@ from .matcher import Matcher, Scope
 from .normal_form import NormalForms
 from .replacement import Replacement
 from .rule import Rule
+from .zero_signs import ignored_signs
 
 Index = dict[str, dict[str, list[Matcher]]]
 Observer = Callable[[Rule, Node, str], None]
@@ -26,7 +28,8 @@ _MOST_USERS = 64
 """The most users of a value that are visited again after a change nearby."""
 
 
-def index_of(rules: Iterable[Rule], opset: int) -> Index:
+@functools.lru_cache(64)
+def index_of(rules: tuple[Rule, ...], opset: int) -> Index:
     """Index the rules that an opset allows."""
     index: Index = {}
     for rule in rules:
@@ -48,6 +51,7 @@ class Driver:
         inference: the facts of values; kept up with replacements.
         observe: called with the rule, the root and its path before each replacement.
         assumed: inputs that count as constants, in the model of a proof.
+        rounds: accept other roundings, so that signs of zeros are of no account.
     """
 
     def __init__(
@@ -57,14 +61,16 @@ class Driver:
         inference: ShapeInference,
         observe: Observer,
         assumed: frozenset[Value] = frozenset(),
+        rounds: bool = False,
     ) -> None:
         self.model = model
-        self.rules = rules
+        self.rules = tuple(rules)
         self.inference = inference
         self.observe = observe
         self.assumed = assumed
+        self.rounds = rounds
+        self._ignored: set[Value] | None = None
         self._fold = Folder(model).fold
-        self._indices: dict[int, Index] = {}
         self._forms: dict[int, NormalForms] = {}
 
     def run(self) -> bool:
@@ -76,13 +82,12 @@ class Driver:
 
     def _visit_graph(self, graph: Graph) -> bool:
         opset = graph.root.opset()
-        if opset not in self._indices:
-            self._indices[opset] = index_of(self.rules, opset)
-            self._forms[opset] = NormalForms(opset)
-        index = self._indices[opset]
+        forms = self._forms.setdefault(opset, NormalForms(opset))
+        index = index_of(self.rules, opset)
         if index.keys().isdisjoint(graph.kinds()):
             return False
-        scope = Scope(graph, self.inference, self._forms[opset], self.assumed)
+        self._ignored = None
+        scope = Scope(graph, self.inference, forms, self.assumed)
         emit = Builder(graph, self._fold)
         pending = deque(graph.nodes())
         queued, changed = set(pending), False
@@ -107,7 +112,7 @@ class Driver:
         for matcher in _candidates(node, by_operand):
             for match in matcher.matches(scope, node):
                 plan = Replacement(matcher, match, scope)
-                if plan.pays() and plan.is_possible():
+                if plan.pays() and plan.is_possible() and self._keeps_values(plan):
                     self.observe(matcher.rule, node, node.path)
                     users = [
                         user
@@ -117,6 +122,14 @@ class Driver:
                     ]
                     return [*plan.apply(emit), *users]
         return None
+
+    def _keeps_values(self, plan: Replacement) -> bool:
+        """Test that no reader tells apart zeros whose signs the rule changes."""
+        if self.rounds or plan.matcher.rule.exactness != "values":
+            return True
+        if self._ignored is None:
+            self._ignored = ignored_signs(plan.scope.graph)
+        return all(old in self._ignored for old, _ in plan.outputs)
 
 
 def _candidates(node: Node, by_operand: dict[str, list[Matcher]]) -> Iterator[Matcher]:

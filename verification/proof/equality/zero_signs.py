@@ -2,7 +2,9 @@
 
 A term has a form of the same values without the additions and signs that change a zero's sign
 only. Two terms are equal as values if their forms are equal bit for bit. The form of an operator
-takes forms of those operands alone whose sign of zero it ignores (`ops/`); 1 / -0.0 is -inf.
+takes such forms of those operands alone whose sign of zero it ignores (`ops/`); 1 / -0.0 is -inf.
+Of other operands it takes forms that are equal bit for bit: these differ only below operators that
+forget the sign, such as x * x.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from ....ir import normal_domain
+from ....ir import Array, normal_domain
 from ....ops import rules_of
 from ..terms.term import Args, Term
 from ..terms.term_manager import Terms
@@ -33,6 +35,14 @@ _FLOATS = frozenset(
     ]
 )
 
+_COMPARISONS = frozenset(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"])
+
+_FORGETFUL = _COMPARISONS | {"Abs", "Exp", "Cos", "Cosh", "Sigmoid", "Softplus", "IsNaN"}
+"""Operators with the same result for -0.0 and 0.0, bit for bit."""
+
+Form = tuple[Term, bool]
+"""A term, with true for its form that is equal bit for bit, false for that of the same values."""
+
 
 class ZeroSigns:
     """Forms of terms, the same whatever the signs of their zeros.
@@ -43,25 +53,63 @@ class ZeroSigns:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self._forms: dict[Term, Term] = {}
+        self._forms: dict[Form, Term] = {}
 
     def form(self, root: Term) -> Term:
         """Form of a term."""
+        return self._compute((root, False))
+
+    def _compute(self, root: Form) -> Term:
         stack = [root]
         while stack:
-            term = stack[-1]
-            if term in self._forms:
+            form = stack[-1]
+            if form in self._forms:
                 stack.pop()
                 continue
-            free = term.args[: self._ignored(term)]
-            waiting = [a for a in free if a is not None and a not in self._forms]
+            needed = self._needed(*form)
+            waiting = [each for each in needed if each is not None and each not in self._forms]
             if waiting:
                 stack += waiting
                 continue
             stack.pop()
             self.terms.budget.step()
-            self._forms[term] = self._form(term, free)
+            args = tuple([None if each is None else self._forms[each] for each in needed])
+            self._forms[form] = self._form(*form, args)
         return self._forms[root]
+
+    def _needed(self, term: Term, exact: bool) -> list[Form | None]:
+        """Forms of the arguments on which the form of a term depends."""
+        free = 0 if exact else self._ignored(term)
+        return [
+            None if arg is None else (arg, index >= free and not self._forgets(term, index))
+            for index, arg in enumerate(term.args)
+        ]
+
+    def _forgets(self, term: Term, index: int) -> bool:
+        """Test for an argument whose sign of zero changes no bit of a term."""
+        head = term.head
+        if head.op is None or normal_domain(head.op.domain):
+            return False
+        if head.name in _FORGETFUL:
+            return index == 0 or head.name in _COMPARISONS
+        if term.fact.elem_type not in _FLOATS or len(term.args) != 2:
+            return False
+        other = term.args[1 - index]
+        if head.name == "Mul":
+            return term.args[0] is term.args[1]
+        numbers = self._numbers(other)
+        if numbers is None:
+            return False
+        if head.name in ("Add", "Sub"):
+            return bool(numbers.all())
+        return head.name == "Pow" and index == 0 and bool((numbers == 2).all())
+
+    def _numbers(self, term: Term | None) -> Array | None:
+        """Elements of a small constant; None for another term."""
+        tensor = self.terms.tensor(term)
+        if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
+            return None
+        return tensor.numpy()
 
     def _ignored(self, term: Term) -> int:
         """Number of leading arguments whose sign of zero a term ignores."""
@@ -72,14 +120,13 @@ class ZeroSigns:
             return 0
         return rules_of(op).ignores_zero_sign
 
-    def _form(self, term: Term, free: Args) -> Term:
-        """Form of a term whose first arguments have forms."""
+    def _form(self, term: Term, exact: bool, args: Args) -> Term:
+        """Form of a term whose arguments have these forms."""
         if term.head.name == "constant":
-            return self._constant(term)
-        forms = tuple([None if a is None else self._forms[a] for a in free])
-        if forms != free:
-            term = self.terms.rebuild(term, forms + term.args[len(free) :])
-        rule = _RULES.get(term.head.name)
+            return term if exact else self._constant(term)
+        if args != term.args:
+            term = self.terms.rebuild(term, args)
+        rule = None if exact else _RULES.get(term.head.name)
         if rule is None or term.fact.elem_type not in _FLOATS or term.fact.shape is None:
             return term
         return rule(self, term, term.args) or term
@@ -98,10 +145,8 @@ class ZeroSigns:
 
     def is_zero(self, term: Term | None) -> bool:
         """Test for a constant of zeros."""
-        tensor = self.terms.tensor(term)
-        if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
-            return False
-        return not tensor.numpy().any()
+        numbers = self._numbers(term)
+        return numbers is not None and not numbers.any()
 
 
 Rule = Callable[[ZeroSigns, Term, Sequence["Term | None"]], "Term | None"]

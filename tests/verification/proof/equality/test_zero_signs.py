@@ -8,7 +8,8 @@ from straightline.reference import run
 
 SIGNATURE = "(float[n, 3] x, float[n, 3] z) => (float[n, 3] y)"
 CONSTANTS = (
-    "<float zero = {0.0}, float minus = {-0.0}, float one = {1.0}, float[1, 3] row = {0, 0, 0}>"
+    "<float zero = {0.0}, float minus = {-0.0}, float one = {1.0}, float[1, 3] row = {0, 0, 0},"
+    " float[3] ones = {1, 1, 1}>"
 )
 ZEROS = np.array([[0.0, -0.0, 1.0], [-0.0, 0.0, -2.0]], np.float32)
 
@@ -26,6 +27,18 @@ PAIRS = {
         "c = Less (x, z) y = Where (c, x, z)",
     ),
     "constants": ("y = Max (x, minus)", "y = Max (x, zero)"),
+    "forgotten in a product": (
+        "t = Add (x, zero) u = Mul (t, t) y = Div (z, u)",
+        "u = Mul (x, x) y = Div (z, u)",
+    ),
+    "forgotten in a sum": (
+        "t = Add (x, zero) s = Tanh (t) u = Add (s, one) y = Div (z, u)",
+        "s = Tanh (x) u = Add (s, one) y = Div (z, u)",
+    ),
+    "forgotten in a normalization": (
+        "t = Add (x, zero) u = LayerNormalization (t, ones) y = Mul (u, z)",
+        "u = LayerNormalization (x, ones) y = Mul (u, z)",
+    ),
     "bias": (
         "s = Concat <axis = 0> (row, row, row) y = Gemm (x, s, row)",
         "s = Concat <axis = 0> (row, row, row) y = Gemm (x, s)",
@@ -39,6 +52,14 @@ MISSES = {
     "below a divisor": (
         "t = Add (z, zero) u = Tanh (t) y = Div (x, u)",
         "u = Tanh (z) y = Div (x, u)",
+    ),
+    "remembered by a product": (
+        "t = Add (x, zero) u = Mul (t, z) y = Div (x, u)",
+        "u = Mul (x, z) y = Div (x, u)",
+    ),
+    "remembered by a sum": (
+        "t = Add (x, zero) u = Add (t, row) y = Div (z, u)",
+        "u = Add (x, minus) y = Div (z, u)",
     ),
     "one": ("y = Add (x, one)", "y = Identity (x)"),
     "sign": ("y = Sub (x, z)", "y = Sub (z, x)"),

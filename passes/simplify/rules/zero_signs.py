@@ -1,0 +1,72 @@
+"""Values whose sign of zero changes no output but in signs of zeros.
+
+1 / -0.0 is -inf, so a rule that turns -0.0 into 0.0 applies only where no reader tells them apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....ir import Array, Graph, Model, Node, Value, captured_by
+from ....ops import rules_of
+
+_FORGETFUL = frozenset(
+    ("Abs", "Cos", "Cosh", "Exp", "IsNaN", "LogSoftmax", "Sigmoid", "Softmax", "Softplus")
+)
+"""Operators whose results have the same bits for -0.0 and 0.0."""
+
+_COMPARISONS = frozenset(("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"))
+
+_MOST_READ = 1 << 12
+"""The most elements of a constant that is searched for zeros."""
+
+
+def ignored_signs(graph: Graph) -> set[Value]:
+    """The values of a graph whose signs of zeros no output depends on.
+
+    The signs of zeros in outputs of the model may depend on them. One pass over the nodes, from
+    the last to the first, finds all.
+    """
+    is_main = isinstance(graph.owner, Model)
+    sensitive: set[Value] = set() if is_main else set(graph.outputs)
+    ignored: set[Value] = set()
+    for node in reversed(graph.nodes()):
+        outputs = [value for value in node.outputs if value is not None]
+        carries = sensitive.isdisjoint(outputs)
+        ignored.update(value for value in outputs if value not in sensitive)
+        if node.bodies:
+            sensitive.update(captured_by(node))
+        free = 0 if node.bodies or node.domain else rules_of(node.op).ignores_zero_sign
+        for index, value in enumerate(node.inputs):
+            if value is not None and not ((carries and index < free) or _forgets(node, index)):
+                sensitive.add(value)
+    return ignored
+
+
+def _forgets(node: Node, index: int) -> bool:
+    """Test for an operand whose sign of zero changes no bit of the results."""
+    if node.domain or node.bodies:
+        return False
+    kind = node.op_type
+    if kind in _FORGETFUL:
+        return index == 0
+    if kind in _COMPARISONS:
+        return True
+    if len(node.inputs) != 2:
+        return False
+    if kind == "Mul":
+        return node.inputs[0] is node.inputs[1]
+    numbers = _numbers(node.inputs[1 - index])
+    if numbers is None or numbers.dtype.kind != "f":
+        return False
+    if kind in ("Add", "Sub"):
+        return bool(numbers.all())
+    return kind == "Pow" and index == 0 and bool((numbers == np.float32(2)).all())
+
+
+def _numbers(value: Value | None) -> Array | None:
+    """The elements of a small constant; None for another value."""
+    tensor = None if value is None else value.constant
+    if tensor is None or tensor.is_sparse or not tensor.is_readable:
+        return None
+    return tensor.numpy() if 0 < tensor.size <= _MOST_READ and not tensor.is_external else None
