@@ -31,6 +31,7 @@ class ApplyRules(Pass):
     """
 
     name: ClassVar[str] = "apply-rules"
+    keeps_facts: ClassVar[bool] = True
     exactness: Equality = "values"
 
     def run(self, model: Model, context: PassContext) -> bool:

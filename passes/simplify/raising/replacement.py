@@ -83,6 +83,7 @@ class RaisingOptions:
 class Raising(RaisingOptions, Pass):
     """Base of the passes that replace longer forms by operators."""
 
+    keeps_facts: ClassVar[bool] = True
     seeds: ClassVar[tuple[str, ...]] = ()
     """Operators around which a form is looked for."""
 
