@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import ChainMap
-from collections.abc import Hashable
+from collections.abc import Hashable, MutableMapping
 from typing import ClassVar
 
 from ...facts.reason import Message
@@ -42,7 +42,7 @@ class MergeSubexpressions(Pass):
         merged = 0
         for root in model.roots():
             merging = _Merging(root, model)
-            merging.visit(root.graph, ChainMap())
+            merging.visit(root.graph, {})
             merged += merging.apply()
         if merged:
             context.remarks.add_on_model(self, model, "rewritten", _MERGED(nodes=merged))
@@ -62,7 +62,7 @@ class _Merging:
         self._same: dict[Value, Value] = {}
         self._removed: list[tuple[Graph, list[Node]]] = []
 
-    def visit(self, graph: Graph, first: ChainMap[Hashable, Node]) -> None:
+    def visit(self, graph: Graph, first: MutableMapping[Hashable, Node]) -> None:
         """Find the repeated nodes of a graph and its bodies.
 
         Args:
@@ -73,7 +73,7 @@ class _Merging:
         removed: list[Node] = []
         for node in graph.nodes():
             for body in node.graphs():
-                self.visit(body, first.new_child())
+                self.visit(body, ChainMap({}, first))
             key = self._keys.of(node, self._same)
             if key is None:
                 continue

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import ChainMap
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, MutableMapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import onnx
@@ -42,13 +42,12 @@ class SimplifySizes(Pass):
 
     name: ClassVar[str] = "simplify-sizes"
     keeps_facts: ClassVar[bool] = True
+    works_on: ClassVar[tuple[str, ...] | None] = ("Shape", "Size")
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Visit all nodes that compute or read sizes, outer graphs before the bodies in them."""
-        if not any("Shape" in graph.kinds() or "Size" in graph.kinds() for graph in model.graphs()):
-            return False
         sizes = _Sizes(context.inference(model))
-        sizes.visit(model.graph, ChainMap())
+        sizes.visit(model.graph, {})
         nodes = sizes.apply()
         if sizes.constants or nodes:
             what = _SHORTER(constants=sizes.constants, nodes=nodes)
@@ -72,7 +71,7 @@ class _Sizes:
         self._followed: set[Value] = set()
         self._same: dict[Graph, dict[Value, Value]] = {}
 
-    def visit(self, graph: Graph, first: ChainMap[Hashable, Value]) -> None:
+    def visit(self, graph: Graph, first: MutableMapping[Hashable, Value]) -> None:
         """Visit a graph and its bodies.
 
         Args:
@@ -84,7 +83,7 @@ class _Sizes:
         outputs = set(graph.outputs)
         for node in graph.nodes():
             for body in node.graphs():
-                self.visit(body, first.new_child())
+                self.visit(body, ChainMap({}, first))
             reads_sizes = node.is_op("Reshape", "Expand", "Slice")
             if reads_sizes and not self._followed.isdisjoint(node.inputs):
                 self.constants += set_constant_sizes(graph, node, self._inference)
@@ -112,7 +111,7 @@ class _Sizes:
         self,
         graph: Graph,
         node: Node,
-        first: ChainMap[Hashable, Value],
+        first: MutableMapping[Hashable, Value],
         shapes: _Shapes,
         outputs: set[Value],
     ) -> None:
