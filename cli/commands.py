@@ -27,7 +27,7 @@ from .checking import check_certificate
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
-from .listing import list_passes, list_targets
+from .listing import list_passes, list_rules, list_targets
 from .options import argument, flag, option, verifying, whole
 from .parsing import Given, contents
 from .piping import Command, read_model
@@ -308,3 +308,4 @@ _command(check_certificate, "check-certificate")
 _command(diff)
 _command(list_targets, "targets")
 _command(list_passes, "passes")
+_command(list_rules, "rules")

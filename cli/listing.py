@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import interrupts, report
 from .exit_codes import finish
-from .options import JSON, LOAD
+from .options import JSON, LOAD, flag
 
 if TYPE_CHECKING:
     from ..display import Block
@@ -48,6 +48,42 @@ def list_passes(load: list[Path] | None = LOAD, as_json: bool = JSON) -> int:
     default = ", ".join(item["name"] for item in passes if item["default"])
     line = Line(f"the default pipeline, straighten, repeats: {default}")
     return _list(passes, [Table(("Pass", "Options", "What it does"), rows), line], as_json)
+
+
+def list_rules(
+    load: list[Path] | None = LOAD,
+    prove: bool = flag("Prove every rule now, in all cases.", "--prove"),
+    as_json: bool = JSON,
+) -> int:
+    """Show every rewrite rule, before and after, with its proof."""
+    from ..display import Table
+    from ..passes import load_file
+    from ..passes.simplify.rule_set import all_rules, describe
+
+    interrupts.raise_from_now_on()
+    for file in load or ():
+        load_file(file)
+    rules = all_rules()
+    if prove:
+        from ..passes.simplify.rules.rule_proof import require_proof
+
+        rules = [(rule, None if rule.trusted else require_proof(rule)) for rule, _ in rules]
+    items = [describe(rule, proof) for rule, proof in rules]
+    rows = [
+        (
+            [item["name"], item["exactness"], f"opset {item['opsets']['first']}"],
+            [*item["before"], "->", item["after"]],
+            _proof_of(item["proof"]),
+        )
+        for item in items
+    ]
+    return _list(items, [Table(("Rule", "Before and after", "Proof"), rows)], as_json)
+
+
+def _proof_of(proof: dict[str, Any]) -> str:
+    if proof["cases"] is None:
+        return str(proof["status"])
+    return f"{proof['status']} in {proof['cases']} cases, {proof['seconds']:.2f} s"
 
 
 def _list(items: Sequence[Any], blocks: Sequence[Block], as_json: bool) -> int:

@@ -63,7 +63,8 @@ SIZE: dict[str, Any] = {"metavar": "SIZE", "parser": parsing.size}
 SOURCE = argument("IN", "The model; '-' is standard input.")
 TARGET = argument("OUT", "The file of the result; '-' is standard output.")
 LOAD = option(
-    "Run a Python file with passes, or with rules and adapters of operators. Repeatable.",
+    "Run a Python file with passes, rewrite rules, or operators and their adapters. Repeatable.",
+    "--rules",
     "--load",
     metavar="FILE.py",
 )

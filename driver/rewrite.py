@@ -12,6 +12,7 @@ from ..facts.named_dimensions import with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, Pipeline, Progress, Result
+from ..passes.simplify.apply_rules import uses_trusted_rules
 from ..verification.mismatch import MismatchError
 from .specialize import bind_inputs
 from .trip_bounds import assume_maxima
@@ -178,6 +179,8 @@ class RewriteResult:
         fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
         fixed["base_dir"] = self.rewriting.base_dir
         fixed["exactness"] = self.rewriting.pipeline.exactness
+        if uses_trusted_rules(self.result.remarks):
+            options = options.with_runs()
         return compare(self.rewriting.original, model, options, **fixed, **settings)
 
     def verify(

@@ -16,6 +16,7 @@ from ...ops.builder import RewriteError
 from ..base import Pass, Remark, kept_constructs
 from ..conformance import NewNodes
 from ..context import PassContext, Progress
+from ..simplify.apply_rules import uses_trusted_rules
 from ..utils.fixpoint import rewrite_model
 from .instrumentation import current_watcher
 from .registry import default_passes
@@ -105,6 +106,8 @@ class Pipeline:
             require_all_rewritten(result.remarks)
         verdict = None
         if options is not None:
+            if uses_trusted_rules(result.remarks):
+                options = options.with_runs()
             verdict = self._verify(original, copy, options)
         output = in_kind(copy, model)
         return Result(output, result.changed, result.remarks, result.timings, verdict)

@@ -8,6 +8,7 @@ w = Relu (z)
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import ClassVar
 
 from ...facts.notions import Equality
@@ -20,6 +21,12 @@ from .rules.rule import Rule
 from .rules.worklist import Driver
 
 _APPLIED = Message("rule-applied", "by the rule {rule}")
+_TRUSTED = Message("trusted-rule-applied", "by the rule {rule}, which is trusted and not proved")
+
+
+def uses_trusted_rules(remarks: Iterable[Remark]) -> bool:
+    """Test for a rule that is not proved, so that models must be run."""
+    return any(remark.code == "trusted-rule-applied" for remark in remarks)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +45,7 @@ class ApplyRules(Pass):
         """Apply the rules in every graph."""
 
         def observe(rule: Rule, node: Node, path: str) -> None:
-            what = _APPLIED(rule=rule.name)
+            what = (_TRUSTED if rule.trusted else _APPLIED)(rule=rule.name)
             context.remarks.add(Remark(self.name, node.op_type, path, "rewritten", what))
 
         rules = rules_within(self.exactness)

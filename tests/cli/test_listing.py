@@ -21,3 +21,9 @@ def test_targets_are_listed_with_their_sources():
 def test_passes_are_listed_with_their_options():
     assert "max_trips=" in run("passes").output
     assert "unroll-loops" in {item["name"] for item in json.loads(run("passes", "--json").output)}
+
+
+def test_rules_are_listed_with_their_proofs(run):
+    result = run("rules")
+    assert result.exit_code == 0
+    assert "mul-by-one" in result.stdout and "proved" in result.stdout

@@ -124,6 +124,11 @@ class VerifyOptions:
         has_request = self.feeds is not None or self.samples is not None or self.runtime != "auto"
         return has_request and self.prove != "only"
 
+    def with_runs(self) -> VerifyOptions:
+        """Return options by which the models run even after a proof."""
+        prove = None if self.prove == "only" else self.prove
+        return dataclasses.replace(self, prove=prove, samples=self.plain_samples)
+
     def with_absolute_paths(self) -> VerifyOptions:
         """Return options for any working folder."""
         if not isinstance(self.feeds, str | os.PathLike):

@@ -52,8 +52,11 @@ class RuleProof:
             return f"{self.rule} is proved in {self.cases} cases"
         if self.failure is None:
             return f"{self.rule} applies to none of the cases that it claims"
-        lines = str(self.proof).splitlines()
-        return "\n".join([f"{self.rule} is {lines[0]} ({self.failure})", *lines[1:]])
+        assert self.proof is not None
+        feeds = self.proof.to_dict()["feeds"] or {}
+        values = ", ".join(f"{name} = {text}" for name, text in feeds.items())
+        where = f"{f', on {values}' if values else ''} ({self.failure})"
+        return f"{self.rule} is {self.proof.status}: {self.proof.reason}{where}"
 
 
 def prove_rule(rule: Rule, most: int | None = None) -> RuleProof:
@@ -128,6 +131,9 @@ def _failure(rule: Rule, cases: Sequence[CaseModel], opset: int) -> tuple[Settin
     """The first case that is not proved; None if all are."""
     if not cases:
         return None
+    if len(cases) == 1:  # the names of the rule itself
+        cases = [CaseModel(rule, cases[0].pattern, cases[0].setting, "")]
+        cases[0].is_valid()
     before = model_of(cases, opset)
     after, _ = _driven(rule, cases, opset)
     proof = prove(before, after, equality=rule.exactness, brief=len(cases) > 1)
