@@ -38,6 +38,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     deselect_all_but_samples(config, items)
     gc.freeze()  # the tests themselves: no collection visits them again
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _limit_memory():

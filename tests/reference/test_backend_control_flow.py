@@ -59,6 +59,7 @@ def test_outputs_are_those_of_the_test(case):
         assert any(remark.op_type in ("If", "Loop", "SequenceMap") for remark in result.kept)
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_with_functions_put_in_their_places(case):
     if case.model.functions:

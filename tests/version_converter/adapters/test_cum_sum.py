@@ -7,7 +7,7 @@ from sessions import open_session
 from straightline import convert_version
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("exclusive", [0, 1])
 @pytest.mark.parametrize("reverse", [0, 1])

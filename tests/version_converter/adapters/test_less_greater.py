@@ -79,6 +79,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("op_type", ["Less", "Greater", "LessOrEqual", "GreaterOrEqual"])
 @pytest.mark.parametrize("type_", NUMBERS)
 def test_comparisons_of_all_pairs(op_type, type_):
@@ -88,6 +89,7 @@ def test_comparisons_of_all_pairs(op_type, type_):
     assert_carried_everywhere(body, 13, (11, 9, 8, 7), feeds, signature)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("op_type", ["Less", "Greater"])
 @pytest.mark.parametrize("bound", [-(2**53) + 1, 0, 2**53 - 1, 2**53, 2**63 - 1, -(2**63)])
 def test_comparisons_with_a_constant(op_type, bound):

@@ -223,6 +223,7 @@ def test_of_nothing(shape, axes, known):
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("type_", ["int64", "int32", "uint8", "double"])
 @pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceMin"])
 def test_extremes_of_other_types(op_type, type_):

@@ -131,7 +131,7 @@ def test_of_no_updates_the_data_stay(op_type):
     assert_carried_everywhere(body, 16, (15, 11), feeds, signature)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("reduction", ["add", "max"])
 @pytest.mark.parametrize(
     "sizes", [(3, 2, 2, 2), (3, 2, 1, 1), (3, 2, 0, 2), (3, 0, 2, 2), (0, 2, 2, 0)]

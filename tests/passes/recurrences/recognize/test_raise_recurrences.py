@@ -70,6 +70,7 @@ OFFERED = {
 HINT = re.compile(r"it could be (.*), up to rounding.*: --passes '(.*)' \(passes= in Python\)$")
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("what", OFFERED)
 @pytest.mark.parametrize("length", ["N", "40"])
 def test_what_rounds_is_offered_where_a_loop_is_unrolled_or_kept(what, length):
@@ -94,6 +95,7 @@ EXACT = {
 }
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("what", EXACT)
 @pytest.mark.parametrize("length", ["N", "200"])
 def test_what_is_exact_is_raised_when_a_model_is_straightened(what, length):

@@ -190,7 +190,7 @@ INTEGERS = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(30)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("operator", ["Add", "Mul", "Max", "Min", "Sub"])
 @pytest.mark.parametrize("elem", INTEGERS)
 @pytest.mark.parametrize("whole", [True, False])
@@ -224,6 +224,7 @@ def test_truth_values(operator, whole):
             assert_same(text, model, feed(text, trips, np.bool_, values))
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("opset", [11, 12, 13, 14, 18, 21])
 @pytest.mark.parametrize("operator", ["Add", "Mul", "Max"])
 @pytest.mark.parametrize("whole", [True, False])
