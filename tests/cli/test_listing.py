@@ -23,7 +23,7 @@ def test_passes_are_listed_with_their_options():
     assert "unroll-loops" in {item["name"] for item in json.loads(run("passes", "--json").output)}
 
 
-def test_rules_are_listed_with_their_proofs(run):
+def test_rules_are_listed_with_their_proofs():
     result = run("rules")
     assert result.exit_code == 0
     assert "mul-by-one" in result.stdout and "proved" in result.stdout

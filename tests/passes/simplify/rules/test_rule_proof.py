@@ -22,7 +22,7 @@ def test_a_wrong_rule_is_refuted_with_an_input():
     with pytest.raises(RuleError) as error:
         require_proof(WrongSub(), 4)
     assert str(error.value).startswith("rule 'wrong-sub' is refuted: ")
-    assert "\n" not in str(error.value) and ", on x = float[" in str(error.value)
+    assert "\n" not in str(error.value) and ", on x = float32[" in str(error.value)
 
 
 def test_a_rule_without_its_condition_is_not_proved():
