@@ -16,7 +16,7 @@ from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
 from .algebra import ONE, Algebra, Sum, Unreadable, equal
 from .reading import Reading, clip, erf, log, sigmoid, softplus, tanh
-from .region import nodes_after, nodes_before, through_casts
+from .region import MOST_ROOTS, nodes_after, nodes_before, through_casts
 from .replacement import Match, Raising, Site, nodes_between
 
 _MOST_SOURCES = 4
@@ -90,8 +90,8 @@ def _match(site: Site, seed: Node, source: Value, forms: list[_Form]) -> Match |
         return None
     reading = Reading(source, region, site.inference)
     best: Match | None = None
-    for root in region:
-        if not site.stands_for(source, root):
+    for root in (seed, *nodes_after(site.graph, seed.output(), MOST_ROOTS)):
+        if root not in region or not site.stands_for(source, root):
             continue
         op = _operator(site, reading, shape, root, forms)
         match = None if op is None else site.completed(Match(op, [source], root))

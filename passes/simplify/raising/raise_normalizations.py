@@ -20,7 +20,7 @@ from ....ops.axes import ONE as _ONE
 from .algebra import Factors, Sum, Unreadable, close, equal
 from .parameters import parameter
 from .reading import Reading, constant_exponent
-from .region import nodes_after, nodes_before, through_casts
+from .region import MOST_ROOTS, nodes_after, nodes_before, through_casts
 from .replacement import FLOAT, HALF, Match, Raising, Site, has_elements, nodes_between
 
 _SQUARES = ("ReduceSumSquare", "ReduceL2")
@@ -92,8 +92,8 @@ def _match(site: Site, seed: Node, source: Value) -> Match | None:
     reading = Reading(source, region, site.inference)
     form = _form(reading, shape, seed)
     best: Match | None = None
-    for root in region if form is not None else ():
-        if form is None or not site.stands_for(source, root):
+    for root in () if form is None else nodes_after(site.graph, seed.output(), MOST_ROOTS):
+        if form is None or root not in region or not site.stands_for(source, root):
             continue
         match = _normalization(site, form, source, root)
         match = None if match is None else site.completed(match)
@@ -123,13 +123,15 @@ def _form(reading: Reading, shape: Shape, seed: Node) -> _Form | None:
     if min(along) < 0:
         return None
     rest = {product: number for product, number in variance.items() if product}
+    x, number = reading.source, key[0][0]
     try:
-        mean = algebra.mean_along(reading.source, shape, along)
-        deviation = algebra.subtract(reading.source, mean)
-        for each, is_centered in ((deviation, True), (reading.source, False)):
-            expected = algebra.mean_along(algebra.multiply(each, each), shape, along)
-            if equal(expected, rest):
-                return _Form(reading, shape, back, epsilon, key[0][0], each, is_centered)
+        squares = algebra.mean_along(algebra.multiply(x, x), shape, along)
+        if equal(squares, rest):
+            return _Form(reading, shape, back, epsilon, number, x, is_centered=False)
+        mean = algebra.mean_along(x, shape, along)
+        if equal(algebra.subtract(squares, algebra.multiply(mean, mean)), rest):
+            deviation = algebra.subtract(x, mean)
+            return _Form(reading, shape, back, epsilon, number, deviation, is_centered=True)
     except Unreadable:
         return None
     return None

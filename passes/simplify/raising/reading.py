@@ -124,7 +124,9 @@ def uniform_number(value: Value) -> float | None:
         return None
     array = tensor.numpy().reshape(-1)
     first = float(array[0])
-    return first if math.isfinite(first) and not (array != array[0]).any() else None
+    if not math.isfinite(first) or array[-1] != array[0]:
+        return None
+    return first if array.size == 1 or not (array != array[0]).any() else None
 
 
 def is_readable(node: Node) -> bool:

@@ -12,10 +12,18 @@ _MOST_NODES = 24
 
 _LONGEST_WALK = 10
 """Most nodes of a walk toward the inputs."""
+MOST_ROOTS = 10
+"""Most nodes after a function that may end a form around it."""
 
 
-def nodes_after(graph: Graph, value: Value) -> dict[Node, None]:
-    """Readable nodes of a graph that depend on a value through readable nodes only."""
+def nodes_after(graph: Graph, value: Value, most: int = _MOST_NODES) -> dict[Node, None]:
+    """Readable nodes of a graph that depend on a value through readable nodes only.
+
+    Args:
+        graph: the graph.
+        value: the value.
+        most: limit of the nodes, of which the nearest are taken.
+    """
     region: dict[Node, None] = {}
     waiting = [value]
     for current in waiting:
@@ -23,7 +31,7 @@ def nodes_after(graph: Graph, value: Value) -> dict[Node, None]:
             if not isinstance(user, Node) or user in region or not is_readable(user):
                 continue
             region[user] = None
-            if len(region) >= _MOST_NODES:
+            if len(region) >= most:
                 return region
             waiting.append(user.output())
     return region
