@@ -19,13 +19,29 @@ _NODES = 20
 
 @describes(
     *("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
-    *("RotaryEmbedding", "SwiGLU", "TensorScatter"),
+    *("SwiGLU", "TensorScatter"),
 )
 class Combined(OperatorRules):
     """Operator defined by a few nodes that each work on every element."""
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(_NODES * EACH * (10 + elements(arrays)))
+
+
+@describes("RotaryEmbedding")
+class RotaryEmbedding(Combined):
+    """RotaryEmbedding, from opset 23 on."""
+
+    def prove_safe(self, premises: Premises) -> None:
+        """Caches must have a row for each place, without broadcasting."""
+        node = premises.node
+        require(not premises.has(3), "positions may be out of range")
+        require(not node.attribute("rotary_embedding_dim", 0), "it rotates a part")
+        batch, _, places, size = premises.shape(0, 4)
+        half = size.divided_by(2)
+        require(half is not None, "the size of a head may be odd")
+        for index in (1, 2):
+            same_shape(premises.shape(index), (batch, places, half or size), premises.name(index))
 
 
 @describes("MeanVarianceNormalization")

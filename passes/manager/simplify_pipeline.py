@@ -23,6 +23,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.RaiseNormalizations,
     registry.RaiseActivations,
     registry.RaiseAttention,
+    registry.RaiseRotations,
     registry.ApplyRules,
     registry.MergeProducts,
     registry.EliminateIdentities,

@@ -60,6 +60,7 @@ def test_the_default_pipeline():
         "raise-normalizations",
         "raise-activations",
         "raise-attention",
+        "raise-rotations",
         "predicate-loops",
         "loops-to-scans",
         "scans-to-loops",

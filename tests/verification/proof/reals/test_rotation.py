@@ -1,0 +1,49 @@
+"""RotaryEmbedding over the reals: the formula of the specification, and near misses."""
+
+import numpy as np
+import pytest
+from raising import text
+from straightline import ir, prove
+from straightline.reference import run
+
+SIGNATURE = "(float[n, 3, 4, 8] x, float[n, 4, 4] c, float[n, 4, 4] s) => (float[n, 3, 4, 8] y)"
+CONSTANTS = "<int64[2] halves = {4, 4}, int64[1] one = {1}>"
+LONGER = (
+    "a, b = Split <axis = 3> (x, halves) n = Neg (b) r = Concat <axis = 3> (n, a) "
+    "d = Concat <axis = 2> (c, c) e = Unsqueeze (d, one) f = Concat <axis = 2> (s, s) "
+    "g = Unsqueeze (f, one) p = Mul (x, e) q = Mul (r, g) y = Add (p, q)"
+)
+SHORTER = "y = RotaryEmbedding (x, c, s)"
+
+
+def models(*bodies):
+    return [ir.parse(text(body, SIGNATURE, CONSTANTS, 23)) for body in bodies]
+
+
+def test_the_longer_form():
+    before, after = models(LONGER, SHORTER)
+    assert prove(before, after, equality="reals").proved
+    shapes = ((2, 3, 4, 8), (2, 4, 4), (2, 4, 4))
+    arrays = [np.random.default_rng(1).standard_normal(s).astype(np.float32) for s in shapes]
+    feeds = dict(zip("xcs", arrays, strict=True))
+    np.testing.assert_allclose(run(before, feeds)[0], run(after, feeds)[0], 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Neg (b)", "Neg (a)"), ("(n, a)", "(a, n)"), ("(x, e)", "(x, g)"), ("Add", "Sub")],
+)
+def test_near_misses(old, new):
+    before, after = models(LONGER.replace(old, new), SHORTER)
+    assert not prove(before, after, equality="reals").proved
+
+
+def test_neighbours_are_another_rotation():
+    before, after = models(LONGER, SHORTER.replace("Embedding", "Embedding <interleaved = 1>"))
+    assert not prove(before, after, equality="reals").proved
+
+
+def test_caches_of_another_batch_may_fail():
+    other = SIGNATURE.replace("float[n, 4, 4]", "float[1, 4, 4]")
+    before, after = (ir.parse(text(b, other, CONSTANTS, 23)) for b in (LONGER, SHORTER))
+    assert not prove(before, after, equality="reals").proved
