@@ -105,10 +105,12 @@ class Fact:
 
 
 def _is_better(new: Any, old: Any) -> bool:
-    """Test for an element that is a number or a named size instead of less."""
+    """Test for an element that is another number, or a named size instead of less."""
     if not isinstance(new, Dimension) or not isinstance(old, Dimension):
         return new is not None and old is None
-    return (new.value is not None and old.value is None) or (is_named(new) and not is_named(old))
+    if new.value is not None:
+        return old.value != new.value
+    return is_named(new) and not is_named(old)
 
 
 UNKNOWN = Fact()

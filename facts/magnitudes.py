@@ -38,10 +38,14 @@ class Magnitudes:
     def __init__(self) -> None:
         self.narrow = False
         self._together: set[Monomial] = set()
+        self._shapes: set[tuple[Dimension, ...]] = set()
 
     def exists(self, shape: tuple[Dimension, ...] | None) -> None:
         """Record that a tensor of a shape, or a loop of so many iterations, exists."""
-        sizes = [dim for dim in shape or () if dim.value is None]
+        if shape is None or shape in self._shapes:
+            return
+        self._shapes.add(shape)
+        sizes = [dim for dim in shape if dim.value is None]
         if len(sizes) > MOST_AXES:
             return
         if sizes and (whole := product(sizes).terms) and min(whole.values()) > 0:

@@ -50,7 +50,7 @@ class CorrectDeclarations(Pass):
     def correct(self, model: Model, context: PassContext) -> bool:
         """Correct every declaration that contradicts inference."""
         values = [value for graph in model.graphs() for value in _declarations(graph)]
-        inference = context.analyses.new_inference(model)
+        inference = context.analyses.inference(model).trial()
         for value, fact in context.analyses.facts.items():
             inference.assume(value, outside(inference.symbols, fact, ()))
         changed = False

@@ -141,6 +141,7 @@ N = Dimension.symbol("N")
         (Fact(1, (N, Dimension.constant(3))), Fact(1, (N, N)), True),
         (Fact(1, (Dimension.symbol("?1"),)), Fact(1, (Dimension.symbol("?2"),)), False),
         (Fact(1, (N,)), Fact(1, (Dimension.symbol("?2"),)), True),
+        (Fact(1, (Dimension.constant(2),)), Fact(1, (Dimension.constant(3),)), True),
         (Fact(7, (), content_from(N)), Fact(7, ()), True),
         (Fact(7, (), content_from(N)), Fact(7, (), content_from(None)), True),
         (Fact(7, (), content_from(None)), Fact(7, (), content_from(N)), False),
