@@ -71,7 +71,7 @@ WITHIN = {
     "verification/proof/equality": (
         *("verification/proof/terms", "verification/proof/arithmetic"),
         *("verification/proof/simplify", "verification/proof/definitions"),
-        "verification/proof/reals",
+        *("verification/proof/reals", "verification/proof/canonicalize"),
     ),
     "verification/proof/execution": (
         *("verification/proof/terms", "verification/proof/arithmetic"),

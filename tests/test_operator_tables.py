@@ -41,6 +41,7 @@ REMAINING = {
     "verification/checker/terms.py": "laws of arithmetic",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
     "verification/proof/cases.py": "comparisons with 0",
+    "verification/proof/equality/order.py": "operators of keys that order elements",
     "verification/proof/equality/recurrent_cells.py": "activations that attributes name",
     "verification/proof/equality/zero_signs.py": "operators that forget the sign of a zero",
     "verification/proof/reals/definitions.py": "operators by formulas over the reals",

@@ -57,6 +57,7 @@ _DIVIDING = ("Div", "Mod")
 
 _ALONG = ("Softmax", "LogSoftmax", "ArgMax", "ArgMin")
 """Operators that may fail because of the size of one axis."""
+_LAST = -1
 _ALONG_ONE_AXIS = 13
 """Opset from which on Softmax works along one axis."""
 
@@ -276,11 +277,9 @@ class Definedness:
         if self._fits_below:
             return
         self._fits_below = True
-        for each in self._before:
-            opened = self.comparison.longer_forms.demands(each.head, each.args)
-            for head, args in ((each.head, each.args), *opened):
-                for demand in _fitting_below(self.terms, head, args):
-                    self._premises.setdefault(demand, []).append(each.guards)
+        for each in itertools.chain(self._before, self._inside_definitions()):
+            for demand in _fitting_below(self.terms, each.head, each.args):
+                self._premises.setdefault(demand, []).append(each.guards)
 
     def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has all indices of which a Gather takes some."""
@@ -390,7 +389,7 @@ class Definedness:
         """Test whether the original has the same operator on equal operands."""
         if self._by_head is None:
             self._by_head = {}
-            for each in self._before:
+            for each in itertools.chain(self._before, self._inside_definitions()):
                 for form in _forms(self.terms, each):
                     self._by_head.setdefault(form.head, []).append(form)
                     self._by_shapes.setdefault(_shapes_of(form), []).append(form)
@@ -406,6 +405,12 @@ class Definedness:
                 if self._is_twin(twin, form, around):
                     return True
         return False
+
+    def _inside_definitions(self) -> Iterator[Obligation]:
+        """Nodes of definitions that fail only where operators of the original do."""
+        for each in self._before:
+            for head, args in self.comparison.longer_forms.demands(each.head, each.args):
+                yield each._replace(head=head, args=args, result=None)
 
     def _candidates(self, form: Obligation) -> Iterator[Obligation]:
         """Nodes of the original with the same operator. Those with operands of the same shapes come
@@ -533,7 +538,8 @@ def _needs_a_fit_only(rules: type[Elementwise], args: Args) -> bool:
     fail on numbers fail on integers."""
     if rules.prove_safe is Elementwise.prove_safe:
         return True
-    kinds = [0 if args[n] is None else args[n].fact.elem_type for n in rules.risky_inputs]
+    risky = [args[place] for place in rules.risky_inputs]
+    kinds = [0 if arg is None else arg.fact.elem_type for arg in risky]
     return bool(kinds) and all(kind and kind not in INTEGER_BITS for kind in kinds)
 
 
@@ -564,9 +570,12 @@ def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
 def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
     """Demand on an axis, whatever its place: it has elements, or holds some positions."""
     shape = None if args[0] is None else args[0].fact.shape
-    if not shape or head.name not in ("Gather", *_ALONG) or speaks_of_no_axis(head, args):
+    if not shape or head.name not in ("Gather", "TopK", *_ALONG) or speaks_of_no_axis(head, args):
         return []
-    size = shape[head.attribute("axis", 0) % len(shape)]
+    size = shape[head.attribute("axis", _LAST if head.name == "TopK" else 0) % len(shape)]
+    if head.name == "TopK":
+        count = args[1] if len(args) > 1 else None
+        return [] if count is None else [(terms.heads.own("TopK", size), (_bare(terms, count),))]
     if head.name == "Gather":
         assert args[1] is not None
         return [(terms.heads.own("indices", size), (_bare(terms, args[1]),))]

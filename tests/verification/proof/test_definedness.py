@@ -426,3 +426,23 @@ def test_floats_divide_where_they_fit():
     after = text.format("m = Div (x, z) y = Neg (m)")
     assert_proved(before, after)
     assert_open(*[each.replace("float[", "int32[") for each in (before, after)])
+
+
+@pytest.mark.parametrize(("most", "proved"), [(64, True), (65, False)])
+def test_the_largest_number_that_a_size_may_be(most, proved):
+    text = """g (float[64] x, int64 t) => (float[64] y) <int64 zero = {{0}}, int64 one = {{1}},
+        int64 most = {{{}}}> {{ {} y = Neg (x) }}"""
+    after = "a = Min (t, most) b = Max (a, zero) r = Range (zero, b, one) g = Gather (x, r)"
+    check = assert_proved if proved else assert_open
+    check(text.format(most, ""), text.format(most, after))
+
+
+def test_top_k_of_as_many_numbers():
+    text = "g (float[n, 5] x, int64[1] k, int64[1] l) => (float[n, m] y) {{ {} }}"
+    before, more = (
+        text.format("y, i = TopK (x, k)"),
+        "z = Neg (x) u, v = TopK {} y, i = TopK (x, k)",
+    )
+    assert_proved(before, text.format(more.format("(z, k)")))
+    assert_open(before, text.format(more.format("(z, l)")))
+    assert_open(before, text.format(more.format("<axis = 0> (z, k)")))

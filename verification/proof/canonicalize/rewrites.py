@@ -197,6 +197,10 @@ _TABLE = [
         "Less(x, z)",
         _halves,
     ),
+    *[
+        ("And(Equal({0}, {2}), Equal({1}, {3}))".format(*halves), "Equal(x, z)", _halves)
+        for halves in (_PARTS, [half.replace("to=11", "to=7") for half in _PARTS])
+    ],
     ("Where(Less(x, z), a, b)", "Min(a, b)", _in_order),
     ("Where(Less(x, z), b, a)", "Max(b, a)", _in_order),
     ("Where(LessOrEqual(x, z), a, b)", "Min(a, b)", _in_order),

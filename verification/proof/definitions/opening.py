@@ -62,8 +62,12 @@ class Definitions:
         """Nodes of the definition of an operator that fail only where the operator does."""
         nodes: list[Demand] = []
         waiting: list[Demand] = [(head, args)]
+        visited: set[Demand] = set()
         while waiting:
             outer, operands = waiting.pop()
+            if (outer, operands) in visited:
+                continue
+            visited.add((outer, operands))
             definition = DEFINITIONS.get(outer.name)
             if definition is None or not definition.fails_alike:
                 continue

@@ -44,9 +44,11 @@ def dequantize(application: Application) -> str | None:
 def _spread(application: Application, index: int, name: str) -> str | None:
     """Nodes that give each element of the first input its element of another one. None if the ranks
     are unknown or do not fit."""
+    part = application.args[index]
+    shape = None if part is None else part.fact.shape
     rank, of_parts = application.rank(), application.rank(index)
     axis = application.attribute("axis", 1)
-    if of_parts == 0 or (of_parts == 1 and _count(application, index) == 1):
+    if shape == () or (shape is not None and len(shape) == 1 and shape[0].value == 1):
         return f"""{name}Shape = Constant <value_ints : ints = []> ()
         {name}Spread = Reshape ({name}, {name}Shape)"""
     if rank is None or of_parts is None or not -rank <= axis < rank:
@@ -67,9 +69,3 @@ def _spread(application: Application, index: int, name: str) -> str | None:
         {name}Length = Constant <value_int = {size}> ()
         {name}Blocks = Div ({name}Places, {name}Length)
         {name}Spread = Gather <axis = {axis}> ({name}, {name}Blocks)"""
-
-
-def _count(application: Application, index: int) -> int | None:
-    """Elements of an input; None if unknown."""
-    arg = application.args[index]
-    return None if arg is None else arg.fact.count

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 
@@ -28,6 +29,7 @@ from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
+from .order import same_places
 from .prefix_sums import PrefixSums
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .row_by_row import RowByRow
@@ -160,6 +162,7 @@ class Comparison:
             self._concats,
             self.induction.stacked,
             swap_operands,
+            functools.partial(same_places, terms),
             self._transposed,
             self._alike,
             self._longer,

@@ -110,11 +110,30 @@ class ModularPolynomials:
         x = term.args[0] if term.head.name in _THROUGH else None
         if x is None or not _keeps_numbers(x, term):
             return []
-        return [x] if term.head.name != "view" or _keeps_places(x, term) else []
+        if term.head.name != "view" or _keeps_places(x, term):
+            return [x]
+        return self._viewed(x, term) or []
+
+    def _viewed(self, x: Term, term: Term) -> list[Term] | None:
+        """Operands of a viewed sum or product, in the shape of the view. None if they broadcast,
+        unless one of them is one number."""
+        shape = term.fact.shape
+        if x.head.name not in _RING or x.head.attribute("broadcast") or shape is None:
+            return None
+        operands = []
+        for arg in x.operands:
+            is_whole = arg.fact.shape == x.fact.shape
+            if not is_whole and not _is_one(arg):
+                return None
+            operands.append(self._terms.view(arg, shape) if is_whole else arg)
+        return operands
 
     def _combine(self, term: Term, operands: list[Dimension]) -> Dimension:
         state = self._induction.before_trip(term)
         name, polynomial = term.head.name, None
+        below = term.args[0] if name == "view" else None
+        if below is not None and not _keeps_places(below, term):
+            name = below.head.name
         if state is not None and operands:
             polynomial = operands[0] + state.trip * operands[1]
         elif name in _THROUGH and operands:
@@ -148,6 +167,11 @@ class ModularPolynomials:
         return size if isinstance(size, Dimension) else None
 
     def _atom(self, term: Term) -> Dimension:
+        """Symbol of a term; leading unit axes of a view change no place."""
+        shape = term.fact.shape
+        if term.head.name == "view" and shape and shape[0].value == 1:
+            longer = [axis for axis, dim in enumerate(shape) if dim.value != 1]
+            term = self._terms.view(term, shape[longer[0] if longer else len(shape) :])
         name = f"{_ATOM}{term.number}"
         self._atoms[name] = term
         return Dimension.symbol(name)
@@ -177,6 +201,11 @@ class ModularPolynomials:
             self._terms, state.recurrence, others[0], self._induction.symbol(None)
         )
         return others[0] if elsewhere is others[0] else None
+
+
+def _is_one(term: Term) -> bool:
+    """Test whether a tensor has one element."""
+    return term.fact.shape is not None and all(dim.value == 1 for dim in term.fact.shape)
 
 
 def _keeps_numbers(x: Term, term: Term) -> bool:

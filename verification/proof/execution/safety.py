@@ -15,6 +15,7 @@ from ....facts.safety_context import Premises, Unproven
 from ....facts.types import INTEGER_BITS
 from ....ops import OperatorRules, rules_of
 from ....ops.rules import OLDEST_OPSET, Total
+from ..arithmetic.exact_integers import highest
 from ..arithmetic.trip_counts import not_negative
 from ..terms.constants import present
 from ..terms.term import Args, Head, Term
@@ -72,7 +73,18 @@ class Safety:
             return ""
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
         fault = self._fault(head, args, count, operands)
-        return "" if fault and self._reads_before_length(head, args) else fault
+        if not fault or self._reads_before_length(head, args):
+            return ""
+        numbers = [self._up_to_numbers(each) for each in operands]
+        return fault if self._fault(head, args, count, numbers) else ""
+
+    def _up_to_numbers(self, operand: Known) -> Known:
+        """Fact with a number as upper bound, in the place of a size."""
+        bounds = operand.bounds
+        if bounds is None or bounds.high.value is not None:
+            return operand
+        high = Dimension.constant(highest(self._terms, bounds.high))
+        return Known(operand.fact, Bounds(bounds.low, high))
 
     def is_size(self, term: Term) -> bool:
         """Test whether a number is certainly not negative."""

@@ -42,6 +42,7 @@ class Case(NamedTuple):
     outputs: int = 1
     types: tuple[Any, ...] = TYPES
     kinds: tuple[str, ...] = KINDS
+    unread: int = 0
 
 
 FINITE = {"types": TYPES[:1], "kinds": KINDS[:1]}
@@ -176,7 +177,7 @@ CASES = [
     *(
         Case("DequantizeLinear", 21, inputs, {"axis": axis, **more}, types=SMALL_INTEGERS)
         for axis, more, inputs in (
-            (1, {}, ((3, 4), SCALES[0, 0])),
+            (1, {}, ((3, 4), np.array(0.3, np.float32))),
             (1, {}, ((3, 4), SCALES[0, :1])),
             (-1, {}, ((2, 3, 4), SCALES[0])),
             (0, {}, ((4, 3), SCALES[1])),
@@ -191,6 +192,29 @@ CASES = [
     *(
         Case("Pow", 15, ((3, 4), numbers(kind)[0][:3] % 5), types=TYPES[:2])
         for kind in (np.uint8, np.int16, np.int32)
+    ),
+    *(
+        Case("GatherElements", 13, (x, places), {"axis": axis}, types=types)
+        for axis, x, places in (
+            (0, (5,), np.array([4, 0, -1, -5], np.int32)),
+            (0, (3, 4), np.array([[2, -3, 0, 1], [0, 0, -1, 2]])),
+            (-1, (3, 4), np.array([[3, -4], [0, 1], [-1, 2]])),
+            (1, (2, 3, 2), np.array([[[2, -3]], [[0, 1]]])),
+            (0, (3, 4), np.zeros((0, 4), np.int64)),
+        )
+        for types in (TYPES[:2], INTEGERS[:2])
+    ),
+    *(
+        Case(
+            "TopK",
+            13,
+            ((3, 7), np.array([count])),
+            {"axis": axis, "largest": largest},
+            types=types,
+            unread=1,
+        )
+        for axis, count, largest in ((0, 2, 1), (1, 4, 0), (-1, 7, 1), (1, 0, 0))
+        for types in (TYPES[:2], INTEGERS[:2])
     ),
     Case("Celu", 12, ((3, 5),), {"alpha": 1.5}, **FINITE),
     Case("Selu", 22, ((3, 5),), **FINITE),
@@ -318,7 +342,8 @@ def test_an_operator_is_its_definition(case):
         if function is None:
             continue
         names = [f"i{n}" for n in range(len(arrays))], [f"o{n}" for n in range(case.outputs)]
-        node = helper.make_node(case.op_type, *names, **case.attributes)
+        results = [*names[1], *[f"u{n}" for n in range(case.unread)]]
+        node = helper.make_node(case.op_type, names[0], results, **case.attributes)
         models = (
             model_of([node], case.opset, arrays, case.outputs),
             inlined(function, arrays, case.outputs),
@@ -365,6 +390,15 @@ FAILING = [
         Case("CenterCropPad", 18, (MATRIX, np.array(sizes)))
         for sizes in ([-1, 3], [-5, -5], [1 << 62, 3], [0, 0], [3, 4])
     ),
+    *(
+        Case("GatherElements", 13, (MATRIX, np.array([[0, 1, n]])), {"axis": axis})
+        for axis in (0, 1)
+        for n in (1, 2, 3, -1, -2, -3, -4, 6, -6)
+    ),
+    *(
+        Case("TopK", 13, (MATRIX, np.array([count])), {"axis": axis}, unread=1)
+        for axis, count in ((0, 2), (0, 3), (1, 4), (1, -1), (0, 0))
+    ),
     *(Case("Trilu", 14, (x, np.array(1))) for x in (SCORES, SCORES[:0])),
     *(
         Case(name, 13, (x,), {"select_last_index": 1, "axis": axis})
@@ -391,7 +425,8 @@ def test_an_operator_fails_where_its_definition_does(case):
     arrays = list(case.inputs)
     function = function_of(application_of(case, arrays, 0, True))
     names = [f"i{n}" for n in range(len(arrays))]
-    node = helper.make_node(case.op_type, names, ["o0"], **case.attributes)
+    results = ["o0", *[f"u{n}" for n in range(case.unread)]]
+    node = helper.make_node(case.op_type, names, results, **case.attributes)
     models = model_of([node], case.opset, arrays, 1), inlined(function, arrays, 1)
     feeds = dict(zip(names, arrays, strict=True))
     for runtime in (by_reference, by_onnxruntime):

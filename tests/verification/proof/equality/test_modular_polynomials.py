@@ -150,3 +150,13 @@ def test_a_place_of_a_range_is_a_number():
     counted = COUNTED.replace("{t}[2] f, ", "").format(t="int32", update="Add (s, delta)")
     assert_proved(counted, SLICED)
     assert_open(counted, SLICED.replace("first = {0}", "first = {1}"))
+
+
+def test_a_view_of_a_product_is_one_of_views():
+    text = "g (int64[n] x, int64 f, int64[m] z, int64[k] w) => (int64[n, k] y) %s"
+    text = text % "<int64[2] p = {-1, 1}, int64[2] q = {1, -1}> { %s }"
+    before = text % "a = Mul (x, f) b = Reshape (a, p) y = Add (b, w)"
+    after = text % "b = Reshape (x, p) a = Mul (f, b) c = Reshape (w, q) y = Add (c, a)"
+    assert_proved(before, after)
+    assert_open(before, after.replace("Mul (f, b)", "Add (f, b)"))
+    assert_open(before, after.replace("Reshape (x, p)", "Reshape (x, q)").replace("[n] x", "[k] x"))
