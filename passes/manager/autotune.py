@@ -30,18 +30,26 @@ class Accelerate(Pass):
 
     Options:
         alternatives: the pipelines; of equally good ones, the first one runs.
+        last: passes that make the result smaller, run to a fixed point.
     """
 
     name: ClassVar[str] = "accelerate"
     alternatives: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+    last: Stages = dataclasses.field(default=(), metadata={"code_only": True})
 
     @property
     def exactness(self) -> Equality:
         """Weakest notion of the pipelines."""
-        return weakest(each.exactness for stages in self.alternatives for each in stages)
+        return weakest(
+            each.exactness for stages in (*self.alternatives, self.last) for each in stages
+        )
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Choose a pipeline and run it."""
+        """Choose a pipeline and run it, then the last passes."""
+        changed = self._accelerate(model, context)
+        return run_passes(self.last, model, context, repeat=True) or changed
+
+    def _accelerate(self, model: Model, context: PassContext) -> bool:
         if not any(graph.holders() for graph in model.graphs()):
             return run_passes(self.alternatives[0], model, context, repeat=False)
         stages, reason = self._choose(model, context)

@@ -117,7 +117,8 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     valid = set[str]()
     for kind, own in items:
         if kind in _PIPELINES:
-            allowed = _DEFAULT_OPTIONS | (_SIMPLIFY_OPTIONS if kind is Simplify else set())
+            simplifies = kind in (Simplify, Accelerate)
+            allowed = _DEFAULT_OPTIONS | (_SIMPLIFY_OPTIONS if simplifies else set())
             defaults = {name: value for name, value in shared.items() if name in allowed}
             passes.append(_PIPELINES[kind]({**defaults, **own}))
             valid |= allowed
@@ -177,15 +178,16 @@ def _simplify(options: dict[str, Any]) -> Simplify:
 
 def _accelerate(options: dict[str, Any]) -> Accelerate:
     """The alternatives of autotuning, with these options and onnxruntime's costs."""
-    _require_known(options, _DEFAULT_OPTIONS)
-    options, pipelines = {**_COSTS, **options}, []
+    _require_known(options, _DEFAULT_OPTIONS | _SIMPLIFY_OPTIONS)
+    options, pipelines = {**_COSTS, "exactness": "reals", **options}, []
     for stages in alternatives():
         repeats = [
             Repeated(tuple([make_pass(kind, _options_of(kind, options)) for kind in stage]))
             for stage in stages
         ]
         pipelines.append((*repeats, registry.MergeConstants()))
-    return Accelerate(tuple(pipelines))
+    last = [make_pass(kind, _options_of(kind, options)) for kind in SIMPLIFIERS]
+    return Accelerate(tuple(pipelines), tuple(last))
 
 
 def _options_of(kind: type[Pass], options: dict[str, Any]) -> dict[str, Any]:

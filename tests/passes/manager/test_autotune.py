@@ -32,6 +32,14 @@ def ops(model):
     return [node.op_type for node in model.graph.node]
 
 
+@pytest.mark.parametrize("exactness", ["bits", "reals"])
+def test_the_result_is_simplified(exactness):
+    text = """g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {
+        n = Neg (x) m = Neg (n) t = MatMul (m, w) y = Add (t, b) }"""
+    result = sl.rewrite(as_model(HEAD + text), "accelerate", exactness=exactness)
+    assert ops(result) == (["Gemm"] if exactness == "reals" else ["MatMul", "Add"])
+
+
 @pytest.mark.parametrize("n", [0, 1, 6])
 def test_by_name(n):
     model = as_model(HEAD + ROWS)
