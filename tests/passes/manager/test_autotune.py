@@ -34,7 +34,8 @@ def ops(model):
 
 @pytest.mark.parametrize("exactness", ["bits", "reals"])
 def test_the_result_is_simplified(exactness):
-    text = """g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {
+    text = """g (float[N, 2] x) => (float[N, 2] y)
+        <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {
         n = Neg (x) m = Neg (n) t = MatMul (m, w) y = Add (t, b) }"""
     result = sl.rewrite(as_model(HEAD + text), "accelerate", exactness=exactness)
     assert ops(result) == (["Gemm"] if exactness == "reals" else ["MatMul", "Add"])
