@@ -34,12 +34,14 @@ class FoldConstants(Pass):
 
     Options:
         max_bytes: the size limit of a tensor, read or computed.
+        large: fold larger tensors, too, if the model does not grow.
     """
 
     name: ClassVar[str] = "fold-constants"
     keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     max_bytes: int = DEFAULT_MAX_BYTES
+    large: bool = False
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph, producers before their users."""
@@ -55,7 +57,7 @@ class FoldConstants(Pass):
                     cast = _as_cast(graph, node, types)
                     changed |= cast is not node
                     node = cast
-                changed |= _fold(graph, node, folder)
+                changed |= _fold(graph, node, folder, self.large)
                 if results is not None and node.stands and is_call(node, model):
                     changed |= _fold_results(graph, node, results)
         return changed
@@ -79,7 +81,7 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
     return cast.producer
 
 
-def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
+def _fold(graph: Graph, node: Node, folder: Folder, large: bool) -> bool:
     if any(value is not None and value.constant is None for value in node.inputs):
         return False
     if any(v is not None and v.pinned for v in node.outputs):
@@ -87,6 +89,8 @@ def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
     tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
         results = folder.fold(node, tensors)
+        if results is None and large:
+            results = _fold_large(graph, node, folder)
     else:
         results = _call(node, folder) if is_call(node, folder.model) else None
     if results is None:
@@ -96,6 +100,23 @@ def _fold(graph: Graph, node: Node, folder: Folder) -> bool:
             graph.replace_uses(value, graph.add_initializer(value.name, tensor))
     graph.remove(node)
     return True
+
+
+def _fold_large(graph: Graph, node: Node, folder: Folder) -> list[Tensor] | None:
+    """Fold a node on large tensors without another reader, if the results are no larger."""
+    total = 0
+    tensors = [None if value is None else value.constant for value in node.inputs]
+    for value, tensor in dict(zip(node.inputs, tensors, strict=True)).items():
+        if value is None or tensor is None or not folder.is_large(tensor):
+            continue
+        if tensor.is_external or tensor.is_sparse or value.pinned or len(graph.users(value)) > 1:
+            return None
+        total += tensor.numpy().nbytes
+    # A folder counts four bytes for each element that it reads.
+    results = Folder(folder.model, 4 * total).fold(node, tensors) if total else None
+    if results is None or sum(tensor.numpy().nbytes for tensor in results) > total:
+        return None
+    return results
 
 
 def _fold_results(graph: Graph, node: Node, results: CallResults) -> bool:

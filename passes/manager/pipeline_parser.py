@@ -171,7 +171,7 @@ def _simplify(options: dict[str, Any]) -> Simplify:
     it."""
     _require_known(options, _DEFAULT_OPTIONS | _SIMPLIFY_OPTIONS)
     own = {name: value for name, value in options.items() if name in _DEFAULT_OPTIONS}
-    options = {"exactness": "values", **options}
+    options = {"exactness": "values", "large": True, **options}
     passes = [make_pass(kind, _options_of(kind, options)) for kind in SIMPLIFIERS]
     return Simplify((_repeat(own), *passes))
 

@@ -157,6 +157,29 @@ def test_max_bytes():
     assert Pipeline([FoldConstants(max_bytes=8)]).run(as_model(HEAD + text)).changed
 
 
+LARGE = {
+    "v = Transpose (w) y = MatMul (x, v)": "MatMul",
+    "v = Mul (w, w) y = MatMul (x, v)": "MatMul",
+    "v = Cast <to = 11> (w) u = Cast <to = 1> (v) y = MatMul (x, u)": "Cast Cast MatMul",
+    "v = Transpose (w) u = MatMul (x, v) y = Add (u, w)": "Transpose MatMul Add",
+    "v = Tile (w, k) y = MatMul (x, v)": "Tile MatMul",
+    "v = Concat <axis = 1> (w, w) y = MatMul (x, v)": "Concat MatMul",
+    "v = Expand (one, n) y = MatMul (x, v)": "Expand MatMul",
+}
+
+
+@pytest.mark.parametrize("text", LARGE)
+def test_large_ones_if_the_model_does_not_grow(text):
+    head = (
+        HEAD
+        + """g (float[2, 2] x) => (float[2, M] y) <float[2, 2] w = {1, 2, 3, 4},
+        int64[2] k = {1, 2}, float[1] one = {1}, int64[2] n = {2, 2}>"""
+    )
+    result = run_passes(f"{head} {{ {text} }}", FoldConstants(max_bytes=15, large=True))
+    assert " ".join(op_types(result.model)) == LARGE[text]
+    assert not run_passes(f"{head} {{ {text} }}", FoldConstants(max_bytes=15)).changed
+
+
 def test_not_a_number_and_negative_zero():
     text = """g (float[2] x) => (float[2] y, float[2] z) <float[2] w = {-0.0, -1.0}> {
         y = Sqrt (w) z = Abs (y)
