@@ -68,13 +68,35 @@ def heads_of(site: Site, value: Value, is_turned: bool) -> Heads | None:
         if perm == sorted(perm):
             below, number = stripped(site, below)
             factor *= number
+    elif is_turned:
+        source = _turned_rows(site, below, shape)
+        if source is not None:
+            below, number = stripped(site, source)
+            return Heads(below, tuple(sorted(perm)), shape, factor * number)
     return Heads(below, tuple(perm), shape, factor)
 
 
+def _turned_rows(site: Site, value: Value, shape: Shape) -> Value | None:
+    """Tensor whose last two axes were exchanged while the axes before them were one.
+
+    It is of rank 3 where it was joined from groups.
+    """
+    turned = _operand_of(site, _own(site, value), "Reshape")
+    node = None if turned is None else _own(site, turned)
+    rows = _operand_of(site, node, "Transpose")
+    if rows is None or node is None or node.attribute("perm") != [0, 2, 1]:
+        return None
+    source = _operand_of(site, _own(site, rows), "Reshape")
+    if source is None or len(shape) != 4 or (site.shape(rows) or ())[1:] != shape[2:]:
+        return None
+    return source if site.shape(source) == shape else rows
+
+
 def grouped_heads(site: Site, heads: Heads | None) -> Heads | None:
-    """Heads before each was repeated for several heads of queries; the same without that."""
+    """Heads before each was repeated for several heads of queries; else the same, or None."""
     if heads is None or not heads.is_plain or len(heads.shape) != 4:
         return heads
+    rows = heads if site.shape(heads.source) == heads.shape else None
     joined = _own(site, heads.source)
     source = _operand_of(site, joined, "Reshape")
     repeated = None if source is None else _own(site, source)
@@ -82,10 +104,10 @@ def grouped_heads(site: Site, heads: Heads | None) -> Heads | None:
     node = None if column is None else _own(site, column)
     value = _operand_of(site, node, "Unsqueeze", "Reshape")
     if source is None or column is None or value is None:
-        return heads
+        return rows
     shape, whole = site.shape(value), site.shape(source)
     if shape is None or whole is None or len(shape) != 4 or len(whole) != 5:
-        return heads
+        return rows
     batch, count, *rest = shape
     times = whole[2]
     fits = (
@@ -93,7 +115,7 @@ def grouped_heads(site: Site, heads: Heads | None) -> Heads | None:
         and whole == (batch, count, times, *rest)
         and heads.shape == (batch, count * times, *rest)
     )
-    return Heads(value, heads.perm, shape, heads.factor) if fits else heads
+    return Heads(value, heads.perm, shape, heads.factor) if fits else rows
 
 
 def sequences_of(site: Site, heads: Heads) -> Value | None:

@@ -31,6 +31,22 @@ def only_reader(site: Site, value: Value) -> Node | None:
     return user if not user.bodies and list(user.inputs).count(value) == 1 else None
 
 
+def guarded(site: Site, value: Value) -> Value:
+    """The value, or a choice of 0 in the place of its NaNs."""
+    users = site.graph.users(value)
+    tests = [u for u in users if isinstance(u, Node) and u.is_op("IsNaN")]
+    if len(users) != 2 or len(tests) != 1 or value.pinned:
+        return value
+    choice = only_reader(site, tests[0].output())
+    if choice is None or not choice.is_op("Where") or choice not in users:
+        return value
+    condition, number, other = choice.inputs
+    is_guard = condition is tests[0].output() and other is value and number is not None
+    if not is_guard or number is None or uniform_number(number) != 0:
+        return value
+    return choice.output() if site.shape(choice.output()) == site.shape(value) else value
+
+
 def stripped(site: Site, value: Value) -> tuple[Value, float]:
     """A value without factors and casts, and the product of the factors."""
     factor = 1.0

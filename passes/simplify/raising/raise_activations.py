@@ -29,7 +29,7 @@ class RaiseActivations(Raising):
 
     name: ClassVar[str] = "raise-activations"
     seeds: ClassVar[tuple[str, ...]] = (
-        *("Erf", "Exp", "HardSigmoid", "Log", "ReduceLogSumExp", "Sigmoid", "Tanh"),
+        *("Clip", "Erf", "Exp", "HardSigmoid", "Log", "ReduceLogSumExp", "Sigmoid", "Tanh"),
     )
 
     def match(self, site: Site, seed: Node) -> Match | None:
@@ -207,7 +207,7 @@ _FORMS = (
     _Form("Gelu", ("Erf",), _gelu),
     _Form("Gelu", ("Tanh", *_EXPONENTIALS), _gelu_of_tanh),
     _Form("Mish", ("Tanh",), _mish, doubles=True),
-    _Form("HardSwish", ("HardSigmoid",), _hard_swish),
+    _Form("HardSwish", ("Clip", "HardSigmoid"), _hard_swish),
     _Form("Swish", _EXPONENTIALS, _swish),
     _Form("Softplus", ("Log",), _softplus),
     _Form("Softmax", ("Exp",), _softmax, doubles=True),

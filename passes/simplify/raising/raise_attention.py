@@ -17,7 +17,7 @@ from ....facts.fact import Shape
 from ....ir import Node, Operator
 from .algebra import close
 from .attention_operands import Heads, grouped_heads, heads_of, mask_of, sequences_of
-from .attention_scores import Scores, only_reader, scores_of, stripped
+from .attention_scores import Scores, guarded, only_reader, scores_of, stripped
 from .replacement import FLOAT, HALF, Match, Operand, Raising, Site, has_elements
 
 _HEADS_FIRST = [0, 2, 1, 3]
@@ -71,14 +71,15 @@ def _weighted(site: Site, seed: Node) -> Node | None:
         or seed.attribute("axis", -1) not in (-1, len(shape) - 1)
     ):
         return None
-    node = only_reader(site, seed.output())
+    weights = guarded(site, seed.output())
+    node = only_reader(site, weights)
     while node is not None and node.is_op("Cast", "Identity"):
         node = only_reader(site, node.output())
     if node is None or not node.is_op("MatMul") or node.input(0) is node.input(1):
         return None
-    weights = node.input(0)
-    below = None if weights is None else stripped(site, weights)
-    return node if below is not None and below == (seed.output(), 1.0) else None
+    operand = node.input(0)
+    below = None if operand is None else stripped(site, operand)
+    return node if below is not None and below == (weights, 1.0) else None
 
 
 def _form(site: Site, seed: Node, scores: Scores, root: Node) -> _Form | None:

@@ -100,3 +100,44 @@ def narrow_of_attention(terms: Terms, term: Term) -> Term | None:
     whole, *bounds = term.args
     form = attention(terms, whole) if whole is not None and whole.is_op("Attention") else None
     return None if form is None else terms.rebuild(term, (form, *bounds))
+
+
+@rewriting("view")
+def turned_rows(terms: Terms, term: Term) -> Term | None:
+    """Rewrite a transposition between views that join and split leading axes."""
+    turned = term.args[0]
+    if (
+        turned is None
+        or not turned.is_op("Transpose")
+        or turned.head.attribute("perm") != [0, 2, 1]
+    ):
+        return None
+    joined = turned.args[0]
+    x = joined.args[0] if joined is not None and joined.head.name == "view" else None
+    if x is None or joined is None or len(x.fact.shape or ()) != 4:
+        return None
+    batch, heads, *rest = x.shape
+    if list(joined.shape[1:]) != rest or term.shape != (batch, heads, *rest[::-1]):
+        return None
+    return terms.op("Transpose", turned.head, x, perm=[0, 1, 3, 2])
+
+
+@rewriting("Where")
+def guarded_weights(terms: Terms, term: Term) -> Term | None:
+    """Rewrite a choice of a Softmax wherever it is a number to the Softmax."""
+    condition, _, weights = term.args
+    if condition is None or weights is None:
+        return None
+    test, source = _viewed(condition), _viewed(weights)
+    if not test.is_op("IsNaN") or not source.is_op("Softmax") or test.args[0] is None:
+        return None
+    is_same = _viewed(test.args[0]) is source
+    shapes = {condition.fact.shape, weights.fact.shape, term.fact.shape}
+    return weights if is_same and len(shapes) == 1 else None
+
+
+def _viewed(term: Term) -> Term:
+    """Term of which a term is a view."""
+    while term.head.name == "view" and term.args[0] is not None:
+        term = term.args[0]
+    return term

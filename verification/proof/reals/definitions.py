@@ -14,7 +14,7 @@ from ....facts.fact import Shape
 from ....ops.axes import ONE
 from ..terms.term import Term
 from .constants import pi, simplest
-from .field import HALF, Exponent, Monomial, Real
+from .field import HALF, Exponent, Monomial, Real, broadcast_shape
 from .real_terms import FLOATS, RealTerms, defined
 
 _MINUS = Fraction(-1)
@@ -136,6 +136,39 @@ def _hyperbolic(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | No
 @defined("Tanh")
 def _tanh(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     return tanh(reals, args[0])
+
+
+@defined("HardSigmoid")
+def _hard_sigmoid(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """alpha * x + beta between 0 and 1."""
+    field, (alpha, beta) = reals.field, (_attribute(reals, term, *a) for a in _OF_HARD_SIGMOID)
+    line = field.add(field.multiply(alpha, args[0]), beta)
+    return _between(reals, line, field.zero, field.one)
+
+
+_OF_HARD_SIGMOID = (("alpha", 0.2), ("beta", 0.5))
+
+
+@defined("Clip")
+def _clip(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """Function between two numbers."""
+    bounds = args[1:]
+    is_whole = len(term.args) == 3 and all(a is not None for a in term.args)
+    return _between(reals, args[0], *bounds) if is_whole and len(bounds) == 2 else None
+
+
+def _between(reals: RealTerms, real: Real, low: Real, high: Real) -> Real | None:
+    """min(max(x, low), high) as an atom, divided by the size of the leading coefficient."""
+    field = reals.field
+    size = abs(field.leading(real))
+    if not size or low.number is None or high.number is None:
+        return None
+    scaled = field.scale(real, 1 / size)
+    shape = broadcast_shape([field.shape_of(monomial) for monomial in scaled.monomials])
+    if shape is None:
+        return None
+    key = "between", field.identify(scaled), low.number / size, high.number / size
+    return field.scale(field.atom(key, shape), size)
 
 
 @defined(*REDUCTIONS)

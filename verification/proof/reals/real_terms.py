@@ -36,6 +36,8 @@ FLOATS = frozenset(
 _MAY_BE_FLOAT = FLOATS | {onnx.TensorProto.UNDEFINED}
 _MOST_ELEMENTS = 1 << 20
 """Limit of elements of a constant that is read."""
+_MOST_BROADCAST = 1 << 14
+"""Limit of elements of a sum of constants that is larger than each of them."""
 _ELEMENTS_OF_STEP = 256
 """Elements of constants that are added in a step."""
 
@@ -260,8 +262,7 @@ class RealTerms:
             number, exponent = monomial[0] if len(monomial) == 1 else (-1, 0)
             array = self._constants.get(number) if exponent == 1 else None
             if array is not None:
-                key = array.dtype, self.field.atoms[number].shape
-                constants.setdefault(key, {})[number] = coefficient
+                constants.setdefault(array.dtype, {})[number] = coefficient
         for factors in constants.values():
             total = self._sum_of_constants(factors) if len(factors) > 1 else None
             if total is not None:
@@ -272,8 +273,11 @@ class RealTerms:
     def _sum_of_constants(self, factors: Mapping[int, Fraction]) -> Real | None:
         """Sum of constants times factors, as a constant."""
         arrays = [self._constants[number] for number in factors]
-        self.terms.budget.step(1 + arrays[0].size * len(arrays) // _ELEMENTS_OF_STEP)
-        shape = max((array.shape for array in arrays), key=len)
+        shape = np.broadcast_shapes(*[array.shape for array in arrays])
+        size, largest = math.prod(shape), max(array.size for array in arrays)
+        if size > max(largest, _MOST_BROADCAST):
+            return None
+        self.terms.budget.step(1 + size * len(arrays) // _ELEMENTS_OF_STEP)
         total = np.zeros(shape, np.float64)
         for array, factor in zip(arrays, factors.values(), strict=True):
             total = total + float(factor) * array.astype(np.float64)

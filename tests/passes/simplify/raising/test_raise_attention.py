@@ -80,6 +80,22 @@ def test_heads_that_are_repeated_for_groups():
     assert_near(source, model, feeds(source))
 
 
+def test_guards_and_rows_of_exporters():
+    constants = CONSTANTS[:-1] + (
+        ", float zero = {0.0}, int64[3] rows = {12, 5, 8}, int64[4] columns = {2, 6, 8, 5}>"
+    )
+    nodes = (
+        "k1 = Reshape (k, rows) k2 = Transpose <perm = [0, 2, 1]> (k1) t = Reshape (k2, columns) "
+        "s = MatMul (q, t) d = Mul (s, c) w = Softmax (d) i = IsNaN (w) g = Where (i, zero, w) "
+        "y = MatMul (g, v)"
+    )
+    source = text(nodes, MASK, constants, 23)
+    model = assert_raises(RaiseAttention(), source, ["Attention"])
+    assert_near(source, model, feeds(source))
+    other = source.replace("zero = {0.0}", "zero = {1.0}")
+    assert_stays(RaiseAttention(), other)
+
+
 def test_rows_without_heads():
     signature = "(float[6, 4, 8] q, float[6, 5, 8] k, float[6, 5, 8] v) => (float[6, 4, 8] y)"
     nodes = PLAIN.replace("[0, 1, 3, 2]", "[0, 2, 1]")

@@ -83,6 +83,26 @@ def test_onnxruntime_takes_no_mask_that_broadcasts_along_the_queries():
     assert not prove(before, after, equality="reals").proved
 
 
+def test_a_guard_against_rows_that_are_masked_whole():
+    signature, longer, shorter = FORMS[0]
+    guard = "w1 = IsNaN (w) w2 = Where (w1, zero, w) y = MatMul (w2, v)"
+    constants = CONSTANTS[:-1] + ", float zero = {0.0}>"
+    bodies = longer.replace("y = MatMul (w, v)", guard), shorter
+    head = f"{signature} => (float[2, 6, 4, 8] y)"
+    before, after = (ir.parse(text(b, head, constants, 23)) for b in bodies)
+    assert prove(before, after, equality="reals").proved
+
+
+def test_rows_that_are_turned_without_their_axis_of_heads():
+    signature, longer, shorter = FORMS[0]
+    rows = "k1 = Reshape (k, rows) k2 = Transpose <perm = [0, 2, 1]> (k1) t = Reshape (k2, columns)"
+    constants = CONSTANTS[:-1] + ", int64[3] rows = {12, 5, 8}, int64[4] columns = {2, 6, 8, 5}>"
+    bodies = longer.replace("t = Transpose <perm = [0, 1, 3, 2]> (k)", rows), shorter
+    head = f"{signature} => (float[2, 6, 4, 8] y)"
+    before, after = (ir.parse(text(b, head, constants, 23)) for b in bodies)
+    assert prove(before, after, equality="reals").proved
+
+
 def test_a_slice_of_an_attention():
     signature, longer, shorter = FORMS[0]
     rows = " z = Gather <axis = 2> (n, i)"

@@ -95,6 +95,11 @@ FORMS = {
         (CUBE, "n = Neg (x) e = Exp (n) f = Add (one, e) y = Div (x, f)", LAST),
         "y = Swish (x)",
     ),
+    "HardSwish": (
+        (CUBE, "y = HardSwish (x)", "<float c = {3.0}, float z = {0.0}, float k = {6.0}>"),
+        "a = Add (x, c) f = Clip (a, z, k) g = Mul (x, f) y = Div (g, k)",
+        "a = Add (c, x) f = Clip (a, z, k) g = Div (f, k) y = Mul (g, x)",
+    ),
     "Sigmoid": ((CUBE, "y = Sigmoid (x)", LAST), "e = Exp (x) f = Add (e, one) y = Div (e, f)"),
     "Softplus": ((CUBE, "y = Softplus (x)", LAST), "e = Exp (x) f = Add (e, one) y = Log (f)"),
     "Tanh": (
@@ -137,6 +142,7 @@ MISSES = {
     "LogSoftmax": ("(p)", "(x)"),
     "Mish": ("Log (f)", "Log (e)"),
     "Swish": ("Swish (x)", "Swish <alpha = 1.1> (x)"),
+    "HardSwish": ("3.0", "3.5"),
     "Sigmoid": ("Div (e, f)", "Div (f, e)"),
     "Softplus": ("Add (e, one)", "Add (e, two)"),
     "Tanh": ("Sub (q, one)", "Sub (one, q)"),
