@@ -21,7 +21,7 @@ from ..tensor_contents import Types
 from ..valid_text import first_odd_text, has_odd_text
 from .calls import Calls
 from .graphs import GraphChecker
-from .schemas import Forms
+from .schemas import Forms, forms_of
 
 _NEWEST = onnx.defs.onnx_opset_version()
 _MANY = 2**31 - 1
@@ -77,6 +77,7 @@ class Frame:
             raise ModelError(str(first_odd_text(proto)))
         self._ir_version = proto.ir_version
         self._calls = Calls(proto.functions)
+        self._has_functions = bool(proto.functions)
         self._types = Types()
         self._forms: dict[Imports, Forms] = {}
         name = proto.graph.name
@@ -113,7 +114,7 @@ class Frame:
                     )
             elif not -_MANY <= imported <= _MANY:
                 raise ModelError(f"{where} imports version {imported} of domain '{domain}'")
-        return Forms(version)
+        return Forms(version) if self._has_functions else forms_of(version)
 
     def finish(self) -> None:
         """Check calls, after all functions. Errors as the constructor."""

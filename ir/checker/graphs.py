@@ -22,6 +22,9 @@ _DEEPEST = 100
 _FEW = 8
 """The most names that a list searches as fast as a set."""
 
+_MOST_FORMS = 1 << 12
+"""The limit of forms that are kept beyond a model."""
+
 _NO_KINDS: Kinds = MappingProxyType({})
 _MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
 
@@ -138,6 +141,8 @@ class GraphChecker:
             key += (*map(bool, inputs), *map(bool, outputs))
         valid = self.forms.valid
         if key not in valid and self._decides(node, inputs, outputs, place):
+            if len(valid) >= _MOST_FORMS:  # names of attributes are without number
+                valid.clear()
             valid.add(key)
 
     def _decides(

@@ -111,6 +111,12 @@ def wrong_kind(name: str, kind: int, allowed: Iterable[int]) -> str:
     return f"has an attribute '{name}' of kind {name_of_kind(kind)}, which takes {names}"
 
 
+@functools.cache
+def forms_of(version: int) -> Forms:
+    """Forms in an opset that all models without functions share."""
+    return Forms(version)
+
+
 class Forms:
     """The forms of ONNX's own operators in one opset.
 

@@ -1,6 +1,7 @@
 """Constants of a proof are computed a second time, by onnxruntime."""
 
 import numpy as np
+import onnx
 import pytest
 import straightline as sl
 from proofs import model
@@ -30,9 +31,14 @@ def evaluations():
 
 
 def pair(text):
-    """A model, and another one with a node more."""
+    """A model, and another one that reads its constants through Identity."""
     one, other = model(text), model(text)
-    other.graph.node.add(op_type="Identity", input=["x"], output=["unused"])
+    for tensor in other.graph.initializer:
+        for node in other.graph.node:
+            node.input[:] = [f"{name}_" if name == tensor.name else name for name in node.input]
+        name = tensor.name
+        identity = onnx.helper.make_node("Identity", [name], [f"{name}_"])
+        other.graph.node.insert(0, identity)
     return one, other
 
 

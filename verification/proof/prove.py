@@ -36,6 +36,7 @@ from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
 from .execution.compile_graph import Compiler, Operation, Program, subgraphs_of
+from .execution.cut_points import CutPoints
 from .execution.inputs import (
     conditions_of,
     input_terms,
@@ -44,7 +45,6 @@ from .execution.inputs import (
     require_same_defaults,
 )
 from .execution.node_checker import InvalidError
-from .execution.obligations import Log
 from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
@@ -57,7 +57,7 @@ from .terms.evaluations import Evaluation
 from .terms.exact_operators import assumptions_of
 from .terms.printing import applied, shown
 from .terms.provenance import Trace
-from .terms.term import Args, Head, Term, reach
+from .terms.term import Term, reach
 from .terms.term_manager import MOST_STEPS, Terms
 
 FEW_LOOP_STEPS = 64
@@ -146,7 +146,7 @@ def prove(
         sources = read(before), read(after)
         protos = messages or [to_proto(source) for source in sources]
         sides = [
-            _Side(source, proto, base_dir_of(source, base_dir))
+            _Side(source, proto, base_dir_of(source, base_dir), _holds_bodies(proto))
             for source, proto in zip(sources, protos, strict=True)
         ]
         if not loaded:
@@ -166,11 +166,12 @@ def prove(
 
 
 class _Side(NamedTuple):
-    """One of two models, its message, and the folder of its data."""
+    """Model of a pair: its source, its message, and the folder of its data."""
 
     source: ModelSource
     proto: onnx.ModelProto
     folder: Path | None
+    holds_bodies: bool
 
     def require_well_formed(self) -> None:
         """Check the model, unless it is straightline's own.
@@ -180,7 +181,7 @@ class _Side(NamedTuple):
         """
         if isinstance(self.source, Model):
             return
-        if _holds_bodies(self.proto):
+        if self.holds_bodies:
             load(self.proto)  # which checks whether bodies fit their nodes
         else:
             check_well_formed(self.proto)
@@ -289,8 +290,10 @@ class _Question:
         self.is_comparable = True
         size = sum(map(_node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
-        graphs = [graph for proto in self.protos for graph in (proto.graph, *proto.functions)]
-        may_iterate = any(node.op_type in BODIES for graph in graphs for node in graph.node)
+        nodes = (node for proto in self.protos for each in proto.functions for node in each.node)
+        may_iterate = any(side.holds_bodies for side in self.sides) or any(
+            node.op_type in BODIES for node in nodes
+        )
         share = GENERAL_SHARE if may_iterate else 1
         self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         answer = self._attempt()
@@ -433,78 +436,114 @@ class _Question:
         """Outcome of the current case: both models run, and the comparison of their outputs."""
         terms = self.terms
         self.operations: dict[Hashable, Operation] = {}
+        self.defaults: tuple[dict[str, Term], ...] = {}, {}
         try:
             before, after = self.protos
             inputs = input_terms(terms, before, after, self.bound, self.sizes)
-            self.defaults: tuple[dict[str, Term], ...] = {}, {}
-            self.folded: list[set[tuple[Head, Args]]] = []
             runs = self._executions(inputs)
-            sizes_of_outputs = self._same_nodes(inputs, runs)
-            if sizes_of_outputs is not None:
-                return sizes_of_outputs, set()
-            (one, required), (other, obligations) = (
-                self._run(side, run, inputs) for side, run in enumerate(runs)
-            )
+            counts = self._by_cut_points(inputs, runs)
+            if counts is not None:
+                return counts, set()
+            one, other = (self._run(side, run, inputs) for side, run in enumerate(runs))
             require_same_defaults(*self.defaults)
-            if certainly_fails(required):
+            executions = [execution for execution, _ in runs]
+            if certainly_fails(executions[0].log):
                 return {}, set()
-            comparison = Comparison(terms, over_reals=self.notion == "reals")
-            self.made.append(comparison)
             if self.notion == "values":
                 one, other = _forms(terms, one, other)
-            for info, a, b in zip(self.protos[0].graph.output, one, other, strict=True):
-                comparison.require(a, b, info.name)
-            definedness = Definedness(comparison, required)
-            definedness.require(obligations)
+            names = [info.name for info in self.protos[0].graph.output]
+            pairs = list(zip(names, one, other, strict=True))
+            return _counts(names, one), self._compare(pairs, executions)
         finally:
             self.used |= terms.used
             self.generalized |= terms.generalized
             self.has_two_readings |= terms.has_two_readings
+
+    def _compare(
+        self, pairs: Sequence[tuple[str, Term | None, Term | None]], runs: Sequence[Execution]
+    ) -> set[Dimension]:
+        """Compare values of both models, and their nodes that may fail.
+
+        Returns:
+            Trip counts that are taken to be at least 1.
+        """
+        terms = self.terms
+        comparison = Comparison(terms, over_reals=self.notion == "reals")
+        self.made.append(comparison)
+        for name, one, other in pairs:
+            comparison.require(one, other, name)
+        definedness = Definedness(comparison, runs[0].log)
+        definedness.require(runs[1].log)
         if self.notion == "reals":
             self.assumptions |= {DEFINED, SIMPLE_CONSTANTS} | comparison.definitions
         else:
-            folded = {head.name for head, _ in self.folded[0] ^ self.folded[1]}
+            folded = {head.name for head, _ in runs[0].folded ^ runs[1].folded}
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)
         if terms.symbols.magnitudes.narrow:
             self.assumptions.add(NARROW)
-        names = [info.name for info in self.protos[0].graph.output]
-        positive = comparison.positive | terms.positive | definedness.positive
-        return _counts(names, one), positive
+        return comparison.positive | terms.positive | definedness.positive
 
     def _executions(self, inputs: Mapping[str, Term]) -> list[tuple[Execution, Program]]:
         """Executions of both models. A fault of the original precedes one of the rewrite."""
-        first = self._execution(0)
+        first = self._execution(0), self._program(0)
         try:
-            return [first, self._execution(1)]
+            return [first, (self._execution(1), self._program(1))]
         except InvalidError:
             self._run(0, first, inputs)
             self.side = 1
             raise
 
-    def _execution(self, side: int) -> tuple[Execution, Program]:
-        """Execution of a model, and its main graph."""
+    def _program(self, side: int) -> Program:
+        """Main graph of a model."""
         self.side = side
+        return Compiler(self.terms.heads, self.protos[side], self.operations).main
+
+    def _execution(self, side: int) -> Execution:
+        """Execution of a model."""
         kind = Execution if self.trace is None else TracedExecution
         name, types = ("before", "after")[side], self.element_types[side]
-        execution = kind(self.terms, name, self.sides[side].folder, types)
-        self.folded.append(execution.folded)
-        return execution, Compiler(self.terms.heads, self.protos[side], self.operations).main
+        return kind(self.terms, name, self.sides[side].folder, types)
 
-    def _same_nodes(
+    def _by_cut_points(
         self, inputs: dict[str, Term], runs: Sequence[tuple[Execution, Program]]
     ) -> dict[str, int] | None:
-        """Number of values of each output if both models have the same nodes."""
+        """Number of values of each output if models are equal between values that they share.
+        None if that is open."""
         if self.bound or self.trace is not None or any(map(overridable, self.protos)):
             return None
-        before, after = (Side(program, execution.constant) for execution, program in runs)
-        sizes = ValueNumbers(self.terms, inputs).sizes_of_outputs(before, after)
+        if self.notion != "bits":  # the first attempt was in vain
+            return None
+        numbers = ValueNumbers(self.terms, inputs)
+        sides = [
+            Side(program, execution, types)
+            for (execution, program), types in zip(runs, self.element_types, strict=True)
+        ]
+        shared = numbers.correspondence(*sides)
+        if shared is None:
+            return None
+        programs = [program for _, program in runs]
+        cuts = CutPoints(self.terms, shared, programs)
+        if not (cuts.cover_all or self._holds_between(cuts)):
+            return None
         names = [info.name for info in self.protos[0].graph.output]
-        return None if sizes is None else dict(zip(names, sizes, strict=True))
+        places = [shared.before[at] for at in programs[0].outputs]
+        return dict(zip(names, numbers.sizes_of(places), strict=True))
+
+    def _holds_between(self, cuts: CutPoints) -> bool:
+        """Test whether models are equal between cut points."""
+        before, after = (self._execution(side) for side in (0, 1))
+        try:
+            cuts.require_equal((before, after))
+            self._compare([], (before, after))
+        except OpenError:
+            self.terms.comparing = False
+            return False
+        return True
 
     def _run(
         self, side: int, run: tuple[Execution, Program], inputs: Mapping[str, Term]
-    ) -> tuple[list[Term | None], Log]:
-        """Outputs of a model, and its nodes that may fail."""
+    ) -> list[Term | None]:
+        """Outputs of a model."""
         self.side, free = side, overridable(self.protos[side])
         execution, program = run
         arguments: list[Term | None] = []
@@ -514,7 +553,7 @@ class _Question:
             if name in free and name not in self.bound:
                 self.defaults[side][name] = execution.constant(by_place[place])
             arguments.append(execution.constant(by_place[place]) if default else inputs[name])
-        return execution.run(program, arguments), execution.log
+        return execution.run(program, arguments)
 
 
 def _invalid(fault: str, side: int) -> Proof:

@@ -81,8 +81,8 @@ def slices(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
         axes = terms.constant(np.array([a % rank for a in numbers], np.int64))
     by = terms.numbers(steps)
     steps = None if by is not None and set(by) <= {1} else _wide(terms, steps)
-    new = (x, *bounds, axes) if steps is None else (x, *bounds, axes, steps)
-    return None if new == args else terms.apply(head, new)
+    new = (x, *bounds, axes, steps)
+    return None if new == (*args, None, None)[:5] else terms.apply(head, new)
 
 
 def _wide(terms: Terms, term: Term | None) -> Term | None:

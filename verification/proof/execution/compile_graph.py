@@ -20,6 +20,7 @@ from ....reference.bodies import label
 from ....reference.functions import specialize
 from ....reference.signature import Dim, dims_of
 from ..terms.budget import OpenError
+from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Heads, Term
 from .node_checker import require_form
 
@@ -42,9 +43,11 @@ class Operation:
         bodies: its bodies; then it belongs to one node.
         function: the function that it calls.
         applications: outputs of its head, by arguments.
+        is_commutative: whether its two operands may be swapped.
         is_plain: whether it is known to be a function of its inputs alone.
         never_fails: whether it is known to be total.
         valid: element types of inputs that its version is known to accept.
+        types: element types of outputs by those of inputs.
         outcomes: facts of its outputs by those of its inputs, where they determine these.
     """
 
@@ -55,10 +58,13 @@ class Operation:
     bodies: Mapping[str, Program] = dataclasses.field(default_factory=dict)
     function: Program | None = None
     applications: Mapping[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
+    is_commutative: bool = False
     is_plain: bool = False
     never_fails: bool = False
     valid: set[tuple[int, ...]] = dataclasses.field(default_factory=set)
+    types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
+    float_facts: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -298,8 +304,10 @@ class Compiler:
             raise OpenError(f"{label(node)} holds a list of graphs")
         if not op.domain and op.op_type in BODIES:
             _require_arity(node, bodies, opset, head.attribute("num_scan_inputs", 0))
-        version = imports.get(op.domain, 0)
-        return Operation(op.qualname, width, head, version, bodies, applications=head.applications)
+        operation = Operation(op.qualname, width, head, imports.get(op.domain, 0), bodies)
+        operation.applications = head.applications
+        operation.is_commutative = head.name in COMMUTATIVE and not head.attribute("broadcast")
+        return operation
 
     def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
         attributes = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))

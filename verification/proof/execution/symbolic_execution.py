@@ -89,6 +89,7 @@ class Execution:
         self._calls: dict[Hashable, tuple[list[Value], Log]] = {}
         self._noted: dict[Hashable, int] = {}
         self._constants: dict[int, Term] = {}
+        self._constants_of: dict[Step, Term] = {}
 
     def run(
         self, program: Program, inputs: Sequence[Value], frame: Frame | None = None
@@ -146,6 +147,19 @@ class Execution:
         if key not in self._constants:
             self._constants[key] = self.terms.constant(Tensor(message, base_dir=self.folder))
         return self._constants[key]
+
+    def constant_of(self, step: Step) -> Term:
+        """Term of a Constant."""
+        term = self._constants_of.get(step)
+        if term is None:
+            (attribute,) = step.node.attribute
+            if attribute.name == "value":
+                term = self.terms.constant(Tensor(attribute.t, base_dir=self.folder))
+            else:
+                term = self.terms.apply(step.head, ())[0]
+            assert term is not None
+            self._constants_of[step] = term
+        return term
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
         terms, place = self.terms, frame.__getitem__

@@ -1,26 +1,28 @@
-"""Value numbering: models of the same nodes are equal before terms are made of them.
+"""Value numbering of two models: a value has one number in both, and no term is made of it.
 
 A node has the number of any other node with its head and operands of the same numbers. A head is an
 operator by its meaning, so that equal numbers are equal values whatever types and shapes the inputs
-have. This holds of main graphs without bodies and calls, in which nothing draws random numbers.
+have. A node with bodies also has those of its bodies: their values are numbered by the nesting
+depth of the inputs (de Bruijn levels), and all nodes of a body count, as each may fail.
+
+A node of the rewrite that the original lacks takes the number of the value of its name there, which
+is an assumption: `cut_points.py` proves it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx
 
-from ..terms.op_semantics import schema_of
-from ..terms.term import Head, Term, rank_of
+from ....reference.element_types import ElementTypes
+from ..terms.op_semantics import schema_of, serialize
+from ..terms.term import Term, rank_of
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Operation, Program, Step
 from .node_checker import LEFT_OUT, InvalidError, require_valid
-from .symbolic_execution import CONSTRUCTS, is_function
-
-Constant = Callable[[onnx.TensorProto | onnx.SparseTensorProto], Term]
-"""Function from an initializer to its term."""
+from .symbolic_execution import CONSTRUCTS, Execution, is_function
 
 Place = tuple[int, int]
 """Number of a node, or of an input or constant, and index of its output."""
@@ -28,12 +30,41 @@ Place = tuple[int, int]
 NOTHING: Place = (0, 0)
 """Place of an absent input."""
 
+_INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+
 
 class Side(NamedTuple):
-    """Main graph of one model, and its constants."""
+    """Main graph of one model, its execution, and the types of its scan outputs."""
 
     program: Program
-    constant: Constant
+    execution: Execution
+    element_types: ElementTypes
+
+
+class Correspondence(NamedTuple):
+    """Values of the rewrite by the numbers of the original.
+
+    Attributes:
+        before: place of each slot of the original.
+        after: place of each slot of the rewrite.
+        differing: indices of the nodes of the rewrite that the original lacks.
+        assumed: places that nodes of the rewrite share with the original by name, by slot.
+        common: numbers of the main graph of the original.
+        types: element types of the outputs of each number; 0 if unknown.
+        leaves: terms of the inputs and constants, by number.
+    """
+
+    before: list[Place]
+    after: list[Place]
+    differing: list[int]
+    assumed: dict[int, Place]
+    common: set[int]
+    types: Sequence[tuple[int, ...]]
+    leaves: Mapping[int, Term]
+
+
+class _UnsupportedError(Exception):
+    """Signal that a graph has no numbers."""
 
 
 class ValueNumbers:
@@ -49,128 +80,60 @@ class ValueNumbers:
         self._inputs = inputs
         self._numbers: dict[Hashable, int] = {None: 0}
         self._args: list[tuple[Place, ...]] = [()]
+        self._types: list[tuple[int, ...]] = [(LEFT_OUT,)]
         self._operations: dict[int, Operation] = {}
+        self._operands: dict[int, tuple[int, ...]] = {}
+        self._alike: set[tuple[Operation, Operation]] = set()
         self._ranks: dict[int, int] = {}
+        self._leaves: dict[int, Term] = {}
+        self._declared: dict[Place, int] = {}
+        self._supported: dict[Operation, bool] = {}
+        self._calls: dict[Hashable, tuple[Hashable, tuple[Place, ...]]] = {}
+        self._common: set[int] = set()
+        self._is_original = True
 
-    def sizes_of_outputs(self, before: Side, after: Side) -> list[int] | None:
-        """Number of nodes, inputs and constants that each output adds to those before it.
+    def correspondence(self, before: Side, after: Side) -> Correspondence | None:
+        """Correspondence of two graphs.
 
-        None if the models are not known to be equal: a node of the rewrite is none of the original,
-        a value is of unknown element type, or a node is invalid.
+        None if a graph has default values of inputs, random numbers or unknown operators, a node is
+        invalid or cannot be shown to be valid, or nodes with bodies differ.
         """
-        if not all(self._is_plain(side.program) for side in (before, after)):
+        if _body_count(before.program) != _body_count(after.program):
             return None
-        one, other = self._outputs(before), self._outputs(after, only_known=True)
-        if one is None or one != other:
+        try:
+            one, numbers = self._frame(before)
+            self._common = {*numbers, *[number for number, _ in one]}
+            self._check_types(before.program, one)
+            self._is_original = False
+            return self._of_rewrite(before.program, one, after)
+        except (_UnsupportedError, InvalidError):
             return None
-        if not (self._is_typed(before) and self._is_typed(after)):
-            return None
-        self._terms.budget.make_terms(len(self._args))
-        return self._reached(one)
+        finally:
+            self._terms.budget.make_terms(len(self._args))
 
-    def _is_plain(self, program: Program) -> bool:
-        """Test whether a graph has functions of tensors only, and no defaults of inputs."""
-        defaults = {place for place, _ in program.constants}
-        if not defaults.isdisjoint(program.inputs):
-            return False
-        operations = {step.operation for step in program.steps}
-        return all(
-            operation.head is not None
-            and not operation.bodies
-            and operation.op_type not in CONSTRUCTS
-            and is_function(operation.head)
-            for operation in operations
-        )
-
-    def _number(self, key: Hashable, args: tuple[Place, ...] = ()) -> int:
-        number = self._numbers.setdefault(key, len(self._numbers))
-        if number == len(self._args):
-            self._args.append(args)
-        return number
-
-    def _leaf(self, term: Term | None) -> Place:
-        number = self._number(term)
-        rank = rank_of(term)
-        if rank is not None:
-            self._ranks[number] = rank
-        return number, 0
-
-    def _outputs(self, side: Side, *, only_known: bool = False) -> list[Place] | None:
-        """Places of the outputs of a graph.
-
-        Args:
-            side: the graph.
-            only_known: return None at a node that no graph before it has.
-        """
-        program, frame = side.program, [NOTHING] * side.program.size
-        for name, at in zip(program.names, program.inputs, strict=True):
-            frame[at] = self._leaf(self._inputs[name])
-        for at, message in program.constants:
-            frame[at] = self._leaf(side.constant(message))
-        self._terms.budget.step(len(program.steps))
-        for step in program.steps:
-            args = tuple([frame[at] for at in step.inputs])
-            while args and args[-1] is NOTHING:
-                args = args[:-1]
-            if step.operation.op_type == "Constant":  # however a model holds it
-                frame[step.outputs[0]] = self._leaf(self._terms.apply(step.head, ())[0])
+    def _of_rewrite(self, program: Program, one: list[Place], after: Side) -> Correspondence:
+        names: Mapping[str, Place] | None = None
+        differing: list[int] = []
+        assumed: dict[int, Place] = {}
+        frame, numbers = self._frame(after)
+        for index, number in enumerate(numbers):
+            step = after.program.steps[index]
+            if number in self._common or step.operation.op_type == "Constant":
                 continue
-            key = step.head, args
-            if only_known and not self._is_known(key, step):
-                return None
-            number = self._number(key, args)
-            self._operations.setdefault(number, step.operation)
-            for index, at in enumerate(step.outputs):
-                if at != ABSENT:
-                    frame[at] = number, index
-        return [frame[at] for at in program.outputs]
+            if step.bodies or step.operation.function:
+                raise _UnsupportedError
+            differing.append(index)
+            names = _places_by_name(program, one) if names is None else names
+            for at, name in zip(step.outputs, step.node.output, strict=True):
+                place = names.get(name) if at != ABSENT else None
+                if place is not None and self._type_of(place) == self._type_of(frame[at]):
+                    frame[at] = assumed[at] = place
+        self._check_types(after.program, frame)
+        values = differing, assumed, self._common, self._types, self._leaves
+        return Correspondence(one, frame, *values)
 
-    def _is_known(self, key: tuple[Head, tuple[Place, ...]], step: Step) -> bool:
-        """Test whether a graph before has a node that accepts the same operands."""
-        number = self._numbers.get(key)
-        if number is None:
-            return False
-        one, other = self._operations[number], step.operation
-        if one.version == other.version or not step.head.operand_ranks:
-            return True
-        schemas = [schema_of(each.op_type, each.version, "") for each in (one, other)]
-        if len({schema and schema.since_version for schema in schemas}) == 1:
-            return True
-        return all(
-            position >= len(key[1]) or self._ranks.get(key[1][position][0]) in ranks
-            for position, ranks in step.head.operand_ranks.items()
-        )
-
-    def _is_typed(self, side: Side) -> bool:
-        """Test whether all values have known element types that their nodes accept."""
-        program, frame = side.program, [LEFT_OUT, *[0] * (side.program.size - 1)]
-        for name, at in zip(program.names, program.inputs, strict=True):
-            frame[at] = self._inputs[name].fact.elem_type
-        for at, message in program.constants:
-            frame[at] = side.constant(message).fact.elem_type
-        for step in program.steps:
-            outputs = self._elem_types(step, tuple([frame[at] for at in step.inputs]))
-            for at, elem_type in zip(step.outputs, outputs, strict=False):
-                if at != ABSENT:
-                    frame[at] = elem_type
-        return 0 not in frame and all(
-            frame[at] == elem_type for at, elem_type, _ in program.elem_types
-        )
-
-    def _elem_types(self, step: Step, types: tuple[int, ...]) -> Sequence[int]:
-        operation, width = step.operation, len(step.outputs)
-        if 0 in types:
-            return [0] * width
-        if types not in operation.valid:
-            try:
-                require_valid(step.node, operation.version, types)
-            except InvalidError:
-                return [0] * width
-            operation.valid.add(types)
-        present = [None if elem_type == LEFT_OUT else elem_type for elem_type in types]
-        return self._terms.facts.elem_types(step.head, present, width)
-
-    def _reached(self, outputs: Sequence[Place]) -> list[int]:
+    def sizes_of(self, outputs: Sequence[Place]) -> list[int]:
+        """Number of nodes, inputs and constants that each output adds to those before it."""
         visited, counts = {0}, []
         for number, _ in outputs:
             before, stack = len(visited), [number]
@@ -181,3 +144,276 @@ class ValueNumbers:
                     stack += [arg for arg, _ in self._args[at]]
             counts.append(len(visited) - before)
         return counts
+
+    def _number(
+        self, key: Hashable, args: tuple[Place, ...] = (), types: tuple[int, ...] = ()
+    ) -> int:
+        number = self._numbers.setdefault(key, len(self._numbers))
+        if number == len(self._args):
+            self._args.append(args)
+            self._types.append(types)
+        return number
+
+    def _leaf(self, term: Term) -> Place:
+        number = self._number(term, (), (term.fact.elem_type,))
+        self._leaves[number] = term
+        rank = rank_of(term)
+        if rank is not None:
+            self._ranks[number] = rank
+        return number, 0
+
+    def _frame(self, side: Side) -> tuple[list[Place], Iterator[int]]:
+        """Places of a main graph, by slot, and numbers of its nodes, which fill them."""
+        program = side.program
+        if not {place for place, _ in program.constants}.isdisjoint(program.inputs):
+            raise _UnsupportedError
+        frame = [NOTHING] * program.size
+        for name, at in zip(program.names, program.inputs, strict=True):
+            frame[at] = self._leaf(self._inputs[name])
+        return frame, self._steps(side, program, frame, 0)
+
+    def _type_of(self, place: Place) -> int:
+        number, index = place
+        types = self._types[number]
+        return types[index] if index < len(types) else 0
+
+    def _steps(self, side: Side, program: Program, frame: list[Place], depth: int) -> Iterator[int]:
+        """Fill the frame of a graph step by step, and yield their numbers."""
+        for at, message in program.constants:
+            frame[at] = self._leaf(side.execution.constant(message))
+        self._terms.budget.step(len(program.steps))
+        numbers, operations = self._numbers, self._operations
+        for step in program.steps:
+            operation, outputs = step.operation, step.outputs
+            args = tuple([frame[at] for at in step.inputs])
+            while args and args[-1] is NOTHING:
+                args = args[:-1]
+            if operation.op_type == "Constant":  # however a model holds it
+                place = frame[outputs[0]] = self._leaf(side.execution.constant_of(step))
+                yield place[0]
+                continue
+            if operation.is_commutative and len(args) == 2 and args[1] < args[0]:
+                args = args[1], args[0]
+            number = numbers.get((operation.head, args), 0)
+            if not number or operations[number] is not operation:
+                is_alike = number and (operations[number], operation) in self._alike
+                if not (is_alike and self._operands[number] in operation.valid):
+                    number = self._step(side, step, args, frame, depth)
+            for index, at in enumerate(outputs):
+                if at != ABSENT:
+                    frame[at] = number, index
+            yield number
+
+    def _step(
+        self,
+        side: Side,
+        step: Step,
+        args: tuple[Place, ...],
+        frame: Sequence[Place],
+        depth: int,
+    ) -> int:
+        """Number of a new node, or of one unlike the first with its number."""
+        operation = step.operation
+        if not self._is_supported(operation):
+            raise _UnsupportedError
+        bodies, outputs = self._bodies(side, step, args, frame, depth)
+        key = (_meaning(operation), args, *bodies) if bodies else (operation.head, args)
+        number = self._numbers.get(key)
+        if number is not None and self._is_accepted(number, step, args):
+            return number
+        if number is not None:
+            key = (*key, operation.version)
+        types = self._output_types(step, args, outputs)
+        number = self._number(key, (*args, *outputs), types)
+        self._operations.setdefault(number, operation)
+        self._operands[number] = tuple(map(self._type_of, args))
+        return number
+
+    def _is_supported(self, operation: Operation) -> bool:
+        """Test whether an operator is a function of its inputs that needs no term."""
+        supported = self._supported.get(operation)
+        if supported is None:
+            head = operation.head
+            supported = head is None or (
+                is_function(head)
+                if not operation.bodies
+                else operation.op_type in ("If", "Loop", "Scan")
+            )
+            supported &= bool(operation.bodies) or operation.op_type not in CONSTRUCTS
+            self._supported[operation] = supported
+        return supported
+
+    def _is_accepted(self, number: int, step: Step, args: tuple[Place, ...]) -> bool:
+        """Test whether a node accepts the operands of a node of that number."""
+        one, other = self._operations[number], step.operation
+        if one is other or one.head is None:
+            return True
+        self._require_types(step, args)
+        if _demand_same_ranks(one, other):
+            self._alike.add((one, other))
+            return True
+        return all(
+            position >= len(args) or self._ranks.get(args[position][0]) in ranks
+            for position, ranks in step.head.operand_ranks.items()
+        )
+
+    def _require_types(self, step: Step, args: tuple[Place, ...]) -> tuple[int, ...]:
+        """Element types of the operands of an operator, which must accept them."""
+        types = tuple(map(self._type_of, args))
+        types += (LEFT_OUT,) * (len(step.inputs) - len(args))
+        if types not in step.operation.valid:
+            if 0 in types:
+                if self._is_original:
+                    return types
+                raise _UnsupportedError
+            require_valid(step.node, step.operation.version, types)
+            step.operation.valid.add(types)
+        return types
+
+    def _output_types(
+        self, step: Step, args: tuple[Place, ...], outputs: Sequence[Place]
+    ) -> tuple[int, ...]:
+        """Element types of a node's outputs, from its operands or its bodies."""
+        operation, width = step.operation, len(step.outputs)
+        if operation.head is None:
+            return tuple(map(self._type_of, outputs))
+        types = self._require_types(step, args)
+        if operation.bodies:
+            first = 1 if operation.op_type == "Loop" else 0
+            return tuple(map(self._type_of, outputs[first : first + width]))
+        results = operation.types.get(types)
+        if results is None:
+            present = [None if elem_type == LEFT_OUT else elem_type for elem_type in types]
+            results = self._terms.facts.elem_types(operation.head, present, width)
+            operation.types[types] = results
+        return results
+
+    def _bodies(
+        self,
+        side: Side,
+        step: Step,
+        args: tuple[Place, ...],
+        frame: Sequence[Place],
+        depth: int,
+    ) -> tuple[tuple[Hashable, ...], tuple[Place, ...]]:
+        """Key of a node's bodies, or of its function, and their outputs."""
+        operation = step.operation
+        if operation.function is not None:
+            types = tuple(map(self._type_of, args))
+            call = operation.function, types, depth
+            if call not in self._calls:
+                self._calls[call] = self._body(side, operation.function, types, frame, depth)
+            key, outputs = self._calls[call]
+            return (key,), outputs
+        keys: list[Hashable] = []
+        outputs = ()
+        for name, body in sorted(operation.bodies.items()):
+            types = _body_types(step, tuple(map(self._type_of, args)))
+            key, results = self._body(side, body, types, frame, depth)
+            keys += [name, key, *self._scan_outputs(side, step, body, len(results))]
+            if outputs and [*map(self._type_of, outputs)] != [*map(self._type_of, results)]:
+                raise _UnsupportedError
+            outputs = outputs or results
+        return tuple(keys), outputs
+
+    def _body(
+        self,
+        side: Side,
+        program: Program,
+        types: Sequence[int],
+        around: Sequence[Place],
+        depth: int,
+    ) -> tuple[Hashable, tuple[Place, ...]]:
+        """Key of a body, and the places of its outputs."""
+        frame = [NOTHING] * program.size
+        for outer, own in program.captures:
+            frame[own] = around[outer]
+        types = (*types, *[LEFT_OUT] * (len(program.inputs) - len(types)))
+        for index, (at, elem_type) in enumerate(zip(program.inputs, types, strict=True)):
+            if elem_type != LEFT_OUT:
+                key = "input", depth, index, elem_type
+                frame[at] = self._number(key, (), (elem_type,)), 0
+        numbers = frozenset(self._steps(side, program, frame, depth + 1))
+        self._check_types(program, frame)
+        outputs = tuple([frame[at] for at in program.outputs])
+        return (outputs, numbers, _declared(program)), outputs
+
+    def _scan_outputs(
+        self, side: Side, step: Step, body: Program, count: int
+    ) -> Iterator[Hashable]:
+        """Keys of scan outputs that have no size without an iteration: runtimes infer it from the
+        whole model, so that equal loops of two models may differ."""
+        if step.operation.op_type == "If":
+            return
+        loop = step.operation.op_type == "Loop"
+        states = len(step.inputs) - (2 if loop else step.head.attribute("num_scan_inputs", 0))
+        states -= not loop and step.head.opset == 8
+        for index in range(int(loop) + states, count):
+            dims = body.declared.get(index)
+            if dims is not None and all(isinstance(dim, int) for dim in dims):
+                continue
+            inferred = side.element_types.of(step.node, index) if loop else None
+            sizes = [] if inferred is None else [dim.dim_value for dim in inferred.shape.dim]
+            certain = inferred is not None and inferred.HasField("shape") and all(sizes)
+            yield tuple(sizes) if certain else (id(step), index)
+
+    def _check_types(self, program: Program, frame: Sequence[Place]) -> None:
+        """Require that values have the element types that a graph declares for them. A type that
+        is unknown must be declared alike in the original."""
+        for at, elem_type, _ in program.elem_types:
+            place = frame[at]
+            actual = self._type_of(place) or self._declared.get(place, 0)
+            if not actual and self._is_original:
+                self._declared[place] = elem_type
+            elif actual != elem_type:
+                raise _UnsupportedError
+
+
+def _body_count(program: Program) -> int:
+    """Count the nodes of a main graph that have bodies."""
+    return sum(1 for step in program.steps if step.operation.bodies)
+
+
+def _places_by_name(program: Program, frame: Sequence[Place]) -> Mapping[str, Place]:
+    """Places of the values that the nodes of a main graph compute, by name."""
+    return {
+        name: frame[at]
+        for step in program.steps
+        if step.operation.op_type != "Constant"
+        for at, name in zip(step.outputs, step.node.output, strict=True)
+        if at != ABSENT
+    }
+
+
+def _demand_same_ranks(one: Operation, other: Operation) -> bool:
+    """Test whether two versions of an operator accept operands of the same ranks."""
+    if one.version == other.version or other.head is None or not other.head.operand_ranks:
+        return True
+    schemas = [schema_of(each.op_type, each.version, "") for each in (one, other)]
+    return len({schema and schema.since_version for schema in schemas}) == 1
+
+
+def _meaning(operation: Operation) -> Hashable:
+    """Key of a node with bodies or of a call, besides its bodies. Versions of If, Loop and Scan
+    differ in the types that they accept, but for Scan 8."""
+    head = operation.head
+    if head is None or head.op is None:
+        return ""
+    batched = operation.op_type == "Scan" and head.opset == 8
+    return operation.op_type, batched, serialize(head.op.attributes)
+
+
+def _body_types(step: Step, types: tuple[int, ...]) -> tuple[int, ...]:
+    """Element types of the inputs of a body."""
+    op_type = step.operation.op_type
+    if op_type == "Loop":
+        return _INT64, _BOOL, *types[2:]
+    if op_type == "Scan":
+        return types[1:] if step.head.opset == 8 else types
+    return ()
+
+
+def _declared(program: Program) -> Hashable:
+    """Declared sizes of the inputs and outputs of a body, which runtimes rely on."""
+    sizes: tuple[Mapping[int, Sequence[object]], ...] = program.declared_inputs, program.declared
+    return tuple([(k, *dims) for each in sizes for k, dims in sorted(each.items())])

@@ -79,7 +79,7 @@ def test_loops_that_are_equal_in_both_readings_are_equal():
 
 
 def test_neither_a_count_nor_a_condition_is_no_end():
-    assert_open(loop(", "), loop(", "))
+    assert_open(loop(", "), loop(", ", f"n = Identity (i) {STAY}"))
 
 
 SCANNED = """g (float[2] x) => (%s z) <int64 n = {0}, bool yes = {1}> {

@@ -1,0 +1,130 @@
+"""Cut points: regions between shared values are compared, and what they assume is proved."""
+
+import numpy as np
+import onnx
+import pytest
+from proofs import model, proof_of
+from straightline.verification.proof import prove
+from straightline.verification.proof.execution.cut_points import CutPoints
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Answer of each comparison between cut points."""
+    records = []
+    original = CutPoints.require_equal
+
+    def recorded(self, runs):
+        records.append("open")
+        original(self, runs)
+        records[-1] = "equal"
+
+    monkeypatch.setattr(CutPoints, "require_equal", recorded)
+    return records
+
+
+LAYERS = """g (float[B, 4, 4] x, float[4, 4] w) => (float[B, 4, 4] y) {
+    a = MatMul (x, w) b = Tanh (a) m = %s c = Sub (b, m) d = Exp (c)
+    e = MatMul (d, w) f = Tanh (e) g = Relu (f) y = %s }"""
+
+
+def test_a_node_in_another_form_is_compared_alone(answers):
+    """Axes are an attribute before opset 18, and an input from then on."""
+    before = LAYERS % ("ReduceMean <axes = [2]> (b)", "Softplus (g)")
+    after = LAYERS.replace("{", "<int64[1] k = {2}> {", 1) % ("ReduceMean (b, k)", "Softplus (g)")
+    assert prove(model(before, 17), model(after, 18)).proved
+    assert answers == ["equal"]
+
+
+def test_a_node_whose_form_depends_on_ranks_needs_the_whole_models(answers):
+    """Softmax flattens its operand before opset 13, which is the same along the last axis."""
+    before = LAYERS % ("Softmax <axis = 2> (b)", "Softplus (g)")
+    after = LAYERS % ("Softmax <axis = -1> (b)", "Softplus (g)")
+    assert prove(model(before, 12), model(after, 13)).proved
+    assert answers == ["open"]
+
+
+@pytest.mark.parametrize(
+    "mean",
+    ["ReduceMean <axes = [1]> (b)", "ReduceSum (b)", "Neg (b)", "ReduceMax <axes = [2]> (b)"],
+)
+def test_a_value_of_the_same_name_may_be_another_one(mean):
+    before = LAYERS % ("ReduceMean <axes = [2]> (b)", "Softplus (g)")
+    assert not prove(model(before, 12), model(LAYERS % (mean, "Softplus (g)"), 12)).proved
+
+
+def test_names_may_be_swapped_between_values():
+    """A name that stands for another value assumes too much: the whole models are compared."""
+    before = LAYERS % ("Neg (b)", "Softplus (g)")
+    after = before.replace("g = Relu (f) y = Softplus (g)", "e1 = Relu (f) y = Softplus (e1)")
+    assert proof_of(before, after).proved
+    wrong = before.replace("c = Sub (b, m)", "c = Sub (m, b)")
+    assert not proof_of(before, wrong).proved
+    undone = before.replace("c = Sub (b, m) d = Exp (c)", "c = Sub (m, b) n = Neg (c) d = Exp (n)")
+    assert proof_of(before, undone, 18).status != "refuted"
+
+
+def test_a_circle_of_names_proves_nothing():
+    """Each of two values would be right if the other one were."""
+    text = """g (float[N] x, float[N] z) => (float[N] p, float[N] q) {
+        a = Exp (x) b = Sin (a) c = Cos (b) d = Tanh (c) %s }"""
+    before = text % "p = Add (d, x) q = Add (d, z)"
+    after = text % "q = Add (d, x) p = Add (d, z)"
+    assert not proof_of(before, after).proved
+
+
+def test_a_node_that_may_fail_needs_its_twin():
+    text = "g (float[N] x, int64[1] i, int64 k) => (float[N] y) { a = Exp (x) b = Tanh (a) %s }"
+    before = text % "c = Reshape (b, i) y = Sub (b, x)"
+    after = text % "h = Identity (i) c = Reshape (b, h) y = Sub (b, x)"
+    assert proof_of(before, after).proved
+    assert not proof_of(text % "y = Sub (b, x)", after).proved
+    other = text % "h = Neg (i) c = Reshape (b, h) y = Sub (b, x)"
+    assert not proof_of(before, other).proved
+
+
+def test_a_twin_that_only_a_branch_runs_is_none():
+    """The attempt between cut points leaves nothing behind for the comparison of whole models."""
+    text = """<ir_version: 10, opset_import: ["" : 18, "l" : 1]>
+        g (float[n] x, int64 i, bool c) => (float y) {
+        y = If (c) <then_branch = a () => (float o) { o = l.taken (x, i) },
+            else_branch = b () => (float o) { o = ReduceSum <keepdims = 0> (x) }> %s }
+        <domain: "l", opset_import: ["" : 18]> taken (x, i) => (y) { y = Gather (x, i) }"""
+    one, other = (onnx.parser.parse_model(text % more) for more in ("", "z = l.taken (x, i)"))
+    assert not prove(one, other).proved
+    assert prove(other, one).proved
+
+
+def test_outputs_that_are_other_values_of_the_original():
+    text = "g (float[N] x) => (float[N] y) { a = Exp (x) b = Tanh (a) c = Relu (b) %s }"
+    before = text % "y = Relu (c)"
+    assert proof_of(before, text.replace("c = Relu", "y = Relu") % "").proved
+    assert not proof_of(before, text.replace("b = Tanh", "y = Tanh") % "").proved
+
+
+def test_folded_constants_are_computed_on_the_other_side():
+    """The rewrite holds a constant of the name of what the original computes."""
+    before = """g (float[N] x) => (float[N] y) <float two = {2}> {
+        a = Exp (x) k = Mul (two, two) b = Mul (a, k) c = Tanh (b) d = Sin (c) y = Cos (d) }"""
+    after = """g (float[N] x) => (float[N] y) <float k = {%d}> {
+        a = Exp (x) b = Mul (a, k) c = Tanh (b) d = Sin (c) y = Cos (d) }"""
+    assert proof_of(before, after % 4).proved
+    assert not proof_of(before, after % 5).proved
+
+
+def test_a_chain_takes_no_recursion():
+    nodes = [onnx.helper.make_node("Tanh", [f"v{k}"], [f"v{k + 1}"]) for k in range(3000)]
+    info = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", 2])
+        for name in ("v0", "out")
+    ]
+    softmax = onnx.helper.make_node("Softmax", ["v3000"], ["out"], axis=1)
+    graph = onnx.helper.make_graph([*nodes, softmax], "g", info[:1], info[1:])
+    pair = [
+        onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
+        for opset in (12, 13)
+    ]
+    assert prove(*pair).proved
+    feeds = {"v0": np.zeros((2, 2), np.float32)}
+    one, other = (onnx.reference.ReferenceEvaluator(each).run(None, feeds) for each in pair)
+    np.testing.assert_array_equal(one[0], other[0])
