@@ -74,6 +74,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/unroll_gru.py
 	$(PY) dev/benchmarks/proof.py
 	$(PY) dev/benchmarks/flat_pipeline.py
+	$(PY) dev/benchmarks/simplify.py
 	$(PY) dev/benchmarks/nested_loops.py
 	$(PY) dev/benchmarks/vectorize_loops.py
 	$(PY) dev/benchmarks/raise_recurrences.py

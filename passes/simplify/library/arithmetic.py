@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..rules.match import Match
 from ..rules.registry import shipped
 from ..rules.rule import Rule
 
@@ -54,20 +55,34 @@ class AbsOfNeg(Rule):
     after = "(x) => (y) { y = Abs (x) }"
 
 
-def _merged(op_type: str) -> type[Rule]:
+_MERGED = {
+    ("Add", "Add"): ("Add (c, d)", "Add"),
+    ("Add", "Sub"): ("Sub (c, d)", "Add"),
+    ("Sub", "Add"): ("Sub (d, c)", "Add"),
+    ("Sub", "Sub"): ("Add (c, d)", "Sub"),
+    ("Mul", "Mul"): ("Mul (c, d)", "Mul"),
+    ("Mul", "Div"): ("Div (c, d)", "Mul"),
+    ("Div", "Mul"): ("Div (d, c)", "Mul"),
+    ("Div", "Div"): ("Mul (c, d)", "Div"),
+}
+"""Two operators with a constant each: that of both constants, and the one in their place."""
+
+
+def _merged(first: str, second: str) -> type[Rule]:
     """A rule that merges the constants of two sums or products."""
+    constant, last = _MERGED[first, second]
     before = f"""(floats x[< *S], const c[< *S], const d[< *S]) => (y[*S]) {{
-        t = {op_type} (x, c)
-        y = {op_type} (t, d)
+        t = {first} (x, c)
+        y = {second} (t, d)
     }}"""
-    after = f"(x, c, d) => (y) {{ e = {op_type} (c, d)  y = {op_type} (x, e) }}"
+    after = f"(x, c, d) => (y) {{ e = {constant}  y = {last} (x, e) }}"
     content = {"before": before, "after": after, "exactness": "reals"}
-    content["__doc__"] = f"Merge the constants of two nodes {op_type}."
-    return type(f"{op_type}Of{op_type}Constants", (Rule,), content)
+    content["__doc__"] = f"Merge the constants of {first} and {second}."
+    return type(f"{second}Of{first}Constants", (Rule,), content)
 
 
-for _op_type in ("Add", "Mul"):
-    shipped(_merged(_op_type))
+for _pair in _MERGED:
+    shipped(_merged(*_pair))
 
 
 @shipped
@@ -80,12 +95,14 @@ class MulOfReciprocal(Rule):
 
 
 @shipped
-class DivOfConstant(Rule):
-    """Merge a factor into a divisor, both constants."""
+class MulOfInverse(Rule):
+    """Divide instead of multiplying by 1 through a divisor."""
 
-    before = """(floats x[< *S], const c[< *S], const d[< *S]) => (y[*S]) {
-        t = Mul (x, c)
-        y = Div (t, d)
-    }"""
-    after = "(x, c, d) => (y) { e = Div (c, d)  y = Mul (x, e) }"
+    before = "(floats x[< *S], z[< *S]) => (y[*S]) { t = Div (1, z)  y = Mul (x, t) }"
+    after = "(x, z) => (y) { y = Div (x, z) }"
     exactness = "reals"
+
+    def where(self, match: Match) -> bool:
+        """Require a 1 that adds no axes."""
+        shape = match.shape("z")
+        return shape is not None and shape == match.shape("t")

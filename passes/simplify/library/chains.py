@@ -73,6 +73,55 @@ class SqueezeOfSlice(Rule):
         ]
 
 
+@shipped
+class UnsqueezeOfUnsqueeze(Rule):
+    """Insert all axes at once."""
+
+    before = "(x[*S]) => (y) { t = Unsqueeze <axes = @a> (x)  y = Unsqueeze <axes = @b> (t) }"
+    after = "(x) => (y) { y = Unsqueeze <axes = @r> (x) }"
+    ranks = range(5)
+
+    def where(self, match: Match) -> bool:
+        """Count the axes in the last shape."""
+        rank = len(match.stars["S"]) + len(match["a"])
+        first, second = match.axes("a", rank), match.axes("b", rank + len(match["b"]))
+        if first is None or second is None:
+            return False
+        others = [axis for axis in range(rank + len(second)) if axis not in second]
+        return match.bind("r", tuple(sorted([*second, *(others[axis] for axis in first)])))
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take one axis after another, and two."""
+        rank = ranks["S"]
+        pairs = [((a,), (b,)) for a in range(-1, rank + 1) for b in range(-1, rank + 2)]
+        return [{"a": a, "b": b} for a, b in (*pairs, ((0, 1), (1,)), ((0,), (0, 2)))]
+
+
+@shipped
+class SqueezeOfSqueeze(Rule):
+    """Remove all axes at once."""
+
+    before = "(x[*S]) => (y) { t = Squeeze <axes = @a> (x)  y = Squeeze <axes = @b> (t) }"
+    after = "(x) => (y) { y = Squeeze <axes = @r> (x) }"
+    sizes = ("ones",)
+    ranks = range(5)
+
+    def where(self, match: Match) -> bool:
+        """Count the axes in the first shape."""
+        rank = len(match.stars["S"])
+        first, second = match.axes("a", rank), match.axes("b", rank - len(match["a"]))
+        if first is None or second is None:
+            return False
+        others = [axis for axis in range(rank) if axis not in first]
+        return match.bind("r", tuple(sorted([*first, *(others[axis] for axis in second)])))
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take one axis after another."""
+        rank = ranks["S"]
+        pairs = [((a,), (b,)) for a in range(-1, rank) for b in range(-1, rank - 1)]
+        return [{"a": a, "b": b} for a, b in pairs if rank > 1]
+
+
 def _idempotent(op_type: str) -> type[Rule]:
     """A rule that removes an operator applied twice."""
     before = f"(x) => (y) {{ t = {op_type} (x)  y = {op_type} (t) }}"

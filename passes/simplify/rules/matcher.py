@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -352,11 +353,20 @@ def splat(tensor: Tensor, number: float) -> bool:
     """Test for a constant all of whose elements have the bytes of a number."""
     if tensor.is_sparse or tensor.is_external or not 0 < tensor.size <= _MOST_READ:
         return False
-    array = tensor.numpy()
-    expected = as_element(number, tensor.elem_type)
-    if expected is None or expected.tobytes() != array.flat[0].tobytes():
+    expected = _bytes_of(repr(number), tensor.elem_type)
+    if expected is None:
         return False
-    return array.size == 1 or array.tobytes() == expected.tobytes() * array.size
+    array = tensor.numpy()
+    if array.size == 1:
+        return array.tobytes() == expected
+    return array.flat[0].tobytes() == expected and array.tobytes() == expected * array.size
+
+
+@functools.cache
+def _bytes_of(number: str, elem_type: int) -> bytes | None:
+    """The bytes of an element; a number as text, because 0.0 equals -0.0."""
+    element = as_element(float(number), elem_type)
+    return None if element is None else element.tobytes()
 
 
 def as_element(number: float, elem_type: int) -> Array | None:

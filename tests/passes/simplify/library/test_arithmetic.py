@@ -28,3 +28,10 @@ def test_constants_that_meet_round_elsewhere():
     assert operators(text) == ["Mul", "Mul", "Neg"]
     assert operators(text, exactness="reals") == ["Mul", "Neg"]
     assert operators("{ t = Reciprocal (z) y = Mul (x, t) }", TWO, "reals") == ["Div"]
+
+
+def test_a_division_of_one():
+    text = "<float%s k = {1%s}> { t = Div (k, z) y = Mul (x, t) }"
+    assert operators(text % ("", ""), TWO, "reals") == ["Div"]
+    wide = "(float[N, 3] x, float[1] z) => (y)"
+    assert operators(text % ("[3]", ", 1, 1"), wide, "reals") == ["Div", "Mul"]

@@ -30,3 +30,15 @@ def test_concats_along_one_axis_are_one():
 
 def test_a_second_relu():
     assert operators("{ t = Relu (x) u = Relu (t) y = Relu (u) }") == ["Relu"]
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+def test_axes_are_inserted_and_removed_at_once(opset):
+    forms = ("{0} <axes = [{2}]> ({1})", "{0} ({1}, a{2})")
+    node = forms[opset > 12].format
+    constants = "<int64[1] a0 = {0}, int64[1] a1 = {1}>"
+    inserted = f"t = {node('Unsqueeze', 'x', 1)} y = {node('Unsqueeze', 't', 0)}"
+    assert operators(f"{constants} {{ {inserted} }}", opset=opset) == ["Unsqueeze"]
+    removed = f"t = {node('Squeeze', 'x', 0)} y = {node('Squeeze', 't', 1)}"
+    signature = "(float[1, N, 1] x) => (float[N] y)"
+    assert operators(f"{constants} {{ {removed} }}", signature, opset=opset) == ["Squeeze"]

@@ -27,3 +27,21 @@ def test_a_bias_and_a_transpose_in_a_gemm():
     text = "{ t = Transpose (w) u = Gemm (x, t) y = Add (u, b) }"
     signature = "(float[N, 3] x, float[4, 3] w, float[4] b) => (float[N, 4] y)"
     assert operators(text, signature, "reals") == ["Gemm"]
+
+
+@pytest.mark.parametrize("op_type", ["Mul", "Div"])
+@pytest.mark.parametrize(
+    "product", ["MatMul (x, w)", "Gemm (x, w, b)", "Gemm <transB = 1> (x, w, b)"]
+)
+def test_a_factor_goes_into_the_weights(product, op_type):
+    text = f"""<float[2, 2] w = {{1, 2, 3, 4}}, float[2] b = {{5, 6}}, float[2] s = {{2, 4}}> {{
+        t = {product} y = {op_type} (t, s) }}"""
+    left = operators(text, "(float[N, 2] x) => (y)", "reals")
+    assert left == [product.split()[0]]
+    assert len(operators(text, "(float[N, 2] x) => (y)")) == 2
+
+
+def test_a_factor_of_another_axis_stays():
+    text = """<float[2, 2] w = {1, 2, 3, 4}, float[3, 1] s = {2, 4, 6}> {
+        t = MatMul (x, w) y = Mul (t, s) }"""
+    assert operators(text, "(float[3, 2] x) => (y)", "reals") == ["MatMul", "Mul"]
