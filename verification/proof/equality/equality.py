@@ -98,8 +98,8 @@ _MOST_FAILURES = 8
 
 
 _MANY_PAIRS = 256
-"""Number of pairs after which operators of one head are first compared by their operands, as they
-stand: where a loop is written out, that is shorter than a normal form for each."""
+"""Number of pairs after which slices and views are first compared by their operands, as they stand:
+where a loop is written out, that is shorter than a normal form for each."""
 
 
 @dataclasses.dataclass
@@ -197,6 +197,7 @@ class Comparison:
         Raises:
             Mismatch: they are not known to be equal.
         """
+        # Most models differ in loops only: operators around them are equal if their operands are.
         self._leaps = 0 if self._reals is None else None
         with self._attempt() as attempt:
             self._prove(before, after, output)
@@ -204,7 +205,7 @@ class Comparison:
             return
         if not self._leaps:
             raise attempt.failure
-        self._leaps = None
+        self._leaps, self._failures = None, 0
         self._prove(before, after, output)
 
     def _prove(self, before: Term | None, after: Term | None, output: str) -> None:
@@ -232,8 +233,9 @@ class Comparison:
     def holds(self, before: Term, after: Term) -> bool:
         """Test whether two terms are provably equal. If they are not, no state of
         the attempt remains."""
+        self._leaps = None
         with self._attempt() as attempt:
-            self.require(before, after, "")
+            self._prove(before, after, "")
         return attempt.succeeded
 
     @contextlib.contextmanager
@@ -297,14 +299,25 @@ class Comparison:
         return None
 
     def _leap(self, one: Term, other: Term) -> list[Pair] | None:
-        """Congruence of two operators, without a normal form, in a long comparison."""
-        if self._leaps is None or len(self._needed) < _MANY_PAIRS:
+        """Congruence of two operators before their normal forms. It counts those that may be equal
+        although their operands are not."""
+        if self._leaps is None or one.head is not other.head:
             return None
-        if one.head.op is None and one.head.name not in ("view", "narrow"):
+        if one.head.op is None and not self._moves_alike(one, other):
             return None
         pairs = self._alike(one, other)
-        self._leaps += pairs is not None
+        if pairs is not None:
+            differences = sum(a is not b for a, b in pairs)
+            self._leaps += differences > 1 or one.head.name in ELEMENTWISE
         return pairs
+
+    def _moves_alike(self, one: Term, other: Term) -> bool:
+        """Test for views of operators of one head. In a long comparison slices and all views are
+        such."""
+        if one.head.name not in ("view", "narrow"):
+            return False
+        is_long = len(self._needed) >= _MANY_PAIRS
+        return is_long or one.operands[0].head is other.operands[0].head
 
     def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
         """Equality over the reals, where that is asked for: as it stands, or if variables of two
