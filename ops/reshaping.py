@@ -56,6 +56,16 @@ class Identity(KeepsShape, PassesAxes, Total):
 class Blocks(Rowwise, Moving):
     """DepthToSpace and SpaceToDepth."""
 
+    def prove_safe(self, premises: Premises) -> None:
+        """Blocks must divide the channels, or both axes of the image."""
+        node, (_, depth, height, width) = premises.node, premises.shape(0, 4)
+        size = int(node.attribute("blocksize", 0))
+        require(size > 0, "the blocksize is not above 0")
+        is_split = node.op_type == "DepthToSpace"
+        for dim in (depth,) if is_split else (height, width):
+            divides = dim.divided_by(size * size if is_split else size) is not None
+            require(divides, "the blocks may not divide an axis")
+
 
 @describes("Transpose")
 class Transpose(Moving):

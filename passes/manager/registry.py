@@ -25,6 +25,8 @@ from ..cleanup.infer_shapes import InferShapes as InferShapes
 from ..cleanup.cancel_movement import CancelMovement as CancelMovement
 from ..cleanup.merge_constants import MergeConstants as MergeConstants
 from ..simplify.raising.raise_normalizations import RaiseNormalizations as RaiseNormalizations
+from ..simplify.raising.raise_reductions import RaiseReductions as RaiseReductions
+from ..simplify.raising.raise_movement import RaiseMovement as RaiseMovement
 from ..simplify.raising.raise_rotations import RaiseRotations as RaiseRotations
 from ..simplify.raising.raise_attention import RaiseAttention as RaiseAttention
 from ..simplify.raising.raise_activations import RaiseActivations as RaiseActivations

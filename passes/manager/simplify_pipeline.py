@@ -24,6 +24,8 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.RaiseActivations,
     registry.RaiseAttention,
     registry.RaiseRotations,
+    registry.RaiseReductions,
+    registry.RaiseMovement,
     registry.ApplyRules,
     registry.MergeProducts,
     registry.EliminateIdentities,

@@ -25,16 +25,23 @@ _MOST_SOURCES = 4
 
 @dataclasses.dataclass(frozen=True)
 class RaiseActivations(Raising):
-    """Replace longer forms of activations by the operators of the opset."""
+    """Replace longer forms of activations by the operators of the opset.
+
+    Options:
+        without_kernel: emit Swish too, which takes onnxruntime longer than its longer form.
+    """
 
     name: ClassVar[str] = "raise-activations"
     seeds: ClassVar[tuple[str, ...]] = (
         *("Clip", "Erf", "Exp", "HardSigmoid", "Log", "ReduceLogSumExp", "Sigmoid", "Tanh"),
     )
 
+    without_kernel: bool = False
+
     def match(self, site: Site, seed: Node) -> Match | None:
         """Return the activation around a function."""
         forms = [form for form in _FORMS if seed.op_type in form.seeds and site.has(form.op_type)]
+        forms = [form for form in forms if self.without_kernel or not form.is_slower]
         if not forms:
             return None
         tries = [_match(site, seed, source, forms) for source in _sources(site, seed)]
@@ -60,12 +67,14 @@ class _Form(NamedTuple):
         seeds: operators of its longer forms.
         formula: nodes and the sums that they compute.
         doubles: true if onnxruntime has a kernel for doubles.
+        is_slower: true if onnxruntime has no kernel, and its function takes longer.
     """
 
     op_type: str
     seeds: tuple[str, ...]
     formula: Callable[[_Argument], Iterator[tuple[Operator, Sum]]]
     doubles: bool = False
+    is_slower: bool = False
 
 
 def _sources(site: Site, seed: Node) -> Iterator[Value]:
@@ -208,7 +217,7 @@ _FORMS = (
     _Form("Gelu", ("Tanh", *_EXPONENTIALS), _gelu_of_tanh),
     _Form("Mish", ("Tanh",), _mish, doubles=True),
     _Form("HardSwish", ("Clip", "HardSigmoid"), _hard_swish),
-    _Form("Swish", _EXPONENTIALS, _swish),
+    _Form("Swish", _EXPONENTIALS, _swish, is_slower=True),
     _Form("Softplus", ("Log",), _softplus),
     _Form("Softmax", ("Exp",), _softmax, doubles=True),
     _Form("LogSoftmax", ("Log", "ReduceLogSumExp"), _log_softmax, doubles=True),

@@ -88,17 +88,12 @@ class Reading:
             raise Unreadable
         return self.of(value)
 
-    def axes(self, node: Node, rank: int) -> tuple[int, ...]:
+    def axes(self, node: Node) -> tuple[int, ...]:
         """Axes of a reduction, counted from the front."""
-        inputs = [self.fact(value) for value in node.inputs if value is not None]
-        axes = listed_numbers(node, inputs, "axes", 1)
-        if axes is None and node.input(1) is None and "axes" not in node.op.attributes:
-            axes = [] if node.attribute("noop_with_empty_axes", 0) else list(range(rank))
-        elif axes == [] and not node.attribute("noop_with_empty_axes", 0):
-            axes = list(range(rank))
-        if not axes or not all(-rank <= axis < rank for axis in axes):
+        axes = reduced_axes(self._inference, node)
+        if axes is None:
             raise Unreadable
-        return tuple(sorted({axis % rank for axis in axes}))
+        return axes
 
     def _read(self, value: Value) -> Sum:
         number = uniform_number(value)
@@ -113,6 +108,21 @@ class Reading:
             if result is not None:
                 return result
         return self.algebra.of_value(value, self.shape(value))
+
+
+def reduced_axes(inference: ShapeInference, node: Node) -> tuple[int, ...] | None:
+    """Axes of a reduction, counted from the front; None if unknown, or if there are none."""
+    facts = [inference.fact(value) for value in node.inputs if value is not None]
+    shape = facts[0].shape if facts else None
+    axes = listed_numbers(node, facts, "axes", 1)
+    if shape is None or (axes is None and (len(facts) > 1 or "axes" in node.op.attributes)):
+        return None
+    rank = len(shape)
+    if not axes and not node.attribute("noop_with_empty_axes", 0):
+        axes = list(range(rank))
+    if not axes or not all(-rank <= axis < rank for axis in axes):
+        return None
+    return tuple(sorted({axis % rank for axis in axes}))
 
 
 def uniform_number(value: Value) -> float | None:
@@ -349,7 +359,7 @@ def reduction(reading: Reading, node: Node) -> Sum | None:
     if source is None:
         return None
     shape, algebra, name = reading.known_shape(source), reading.algebra, node.op_type
-    axes, one = reading.axes(node, len(shape)), reading.of(source)
+    axes, one = reading.axes(node), reading.of(source)
     if name == "ReduceMean":
         return algebra.mean_along(one, shape, axes)
     if name == "ReduceMax":
@@ -378,5 +388,5 @@ def _restore(reading: Reading, node: Node) -> Sum | None:
     if operand is None:
         return None
     shape, target = reading.known_shape(operand), reading.known_shape(node.output())
-    whole = reduced(shape, reading.axes(below, len(shape)), keeps_axes=True)
+    whole = reduced(shape, reading.axes(below), keeps_axes=True)
     return reduction(reading, below) if target == whole else None

@@ -11,7 +11,7 @@ import onnx
 
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.fact import Shape
-from ....facts.notions import Equality
+from ....facts.notions import Equality, weakest
 from ....facts.reason import Message
 from ....ir import Array, Graph, Model, Node, Operator, Value
 from ....ops.builder import Builder
@@ -86,10 +86,12 @@ class Raising(RaisingOptions, Pass):
     keeps_facts: ClassVar[bool] = True
     seeds: ClassVar[tuple[str, ...]] = ()
     """Operators around which a form is looked for."""
+    least: ClassVar[Equality] = "reals"
+    """The strongest notion of equality that the operators keep."""
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Raise in every graph."""
-        if self.exactness != "reals":
+        if weakest([self.exactness, self.least]) != self.exactness:
             return False
         changed = False
         for graph in model.graphs():

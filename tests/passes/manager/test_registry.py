@@ -61,6 +61,8 @@ def test_the_default_pipeline():
         "raise-activations",
         "raise-attention",
         "raise-rotations",
+        "raise-reductions",
+        "raise-movement",
         "predicate-loops",
         "loops-to-scans",
         "scans-to-loops",
