@@ -28,6 +28,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.RaiseMovement,
     registry.ApplyRules,
     registry.MergeProducts,
+    registry.HoistBeforeSplits,
     registry.EliminateIdentities,
     registry.EliminateDeadNodes,
 )

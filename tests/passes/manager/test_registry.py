@@ -52,6 +52,7 @@ def test_the_default_pipeline():
         "infer-shapes",
         "cancel-movement",
         "merge-constants",
+        "hoist-before-splits",
         "merge-products",
         "merge-slices",
         "merge-subexpressions",

@@ -1,0 +1,75 @@
+"""What is done to each part of a Split is done once before it."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_rewrites, run_passes
+from straightline.passes import EliminateDeadNodes, HoistBeforeSplits
+
+HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
+PASSES = (HoistBeforeSplits(), EliminateDeadNodes())
+
+
+def hoists(before, after, opset=17, shapes=((2, 3), (0, 3), (1, 0))):
+    before, after = HEAD.format(opset) + before, HEAD.format(opset) + after
+    feeds = [{"x": np.arange(np.prod(s) * 12, dtype=np.float32).reshape(*s, 12)} for s in shapes]
+    assert_rewrites(PASSES, before, after, feeds)
+    proof = sl.prove(onnx.parser.parse_model(before), onnx.parser.parse_model(after))
+    assert (proof.status, proof.equality) == ("proved", "bits")
+
+
+def test_heads_of_an_attention():
+    hoists(
+        """g (float[N, S, 12] x) => (float[N, 2, 2, S] e, float[N, 2, S, 2] f, float[N, 2, S, 2] k)
+            <int64[3] sizes = {4, 4, 4}, int64[4] t = {0, 0, 2, 2}> {
+            a, b, c = Split <axis = -1> (x, sizes)
+            ar = Reshape (a, t) br = Reshape (b, t) cr = Reshape (c, t)
+            e = Transpose <perm = [0, 2, 3, 1]> (ar) f = Transpose <perm = [0, 2, 1, 3]> (br)
+            k = Transpose <perm = [0, 2, 1, 3]> (cr) }""",
+        """g (float[N, S, 12] x) => (float[N, 2, 2, S] e, float[N, 2, S, 2] f, float[N, 2, S, 2] k)
+            <int64[4] shape = {0, 0, 6, 2}, int64[3] sizes = {2, 2, 2}> {
+            x_1 = Reshape (x, shape) x_2 = Transpose <perm = [0, 2, 1, 3]> (x_1)
+            e_1, f, k = Split <axis = 1> (x_2, sizes)
+            e = Transpose <perm = [0, 1, 3, 2]> (e_1) }""",
+    )
+
+
+def test_parts_of_other_sizes_and_elementwise_operators():
+    hoists(
+        """g (float[N, S, 12] x) => (float[N, S, 4, 2] e, float[N, S, 2, 2] f)
+            <int64[4] t = {0, 0, -1, 2}> {
+            a, b = Split <axis = 2, split = [8, 4]> (x)
+            ar = Reshape (a, t) br = Reshape (b, t) e = Exp (ar) f = Exp (br) }""",
+        """g (float[N, S, 12] x) => (float[N, S, 4, 2] e, float[N, S, 2, 2] f)
+            <int64[4] shape = {0, 0, 6, 2}> {
+            x_1 = Reshape (x, shape) e_1 = Exp (x_1)
+            e, f = Split <axis = 2, split = [4, 2]> (e_1) }""",
+        opset=11,
+        shapes=((2, 3), (1, 1)),
+    )
+
+
+KEPT = {
+    "another reader": "e = Exp (a) f = Exp (b) h = Neg (b)",
+    "other operators": "e = Exp (a) f = Neg (b) h = Neg (f)",
+    "other attributes": "e = LeakyRelu (a) f = LeakyRelu <alpha = 0.5> (b) h = Neg (f)",
+    "all of a row": "e = Softmax (a) f = Softmax (b) h = Neg (f)",
+    "other orders": """e = Transpose <perm = [1, 0, 2]> (a) f = Transpose <perm = [2, 0, 1]> (b)
+        h = Neg (f)""",
+    "other axes": "e = Reshape (a, rows) f = Reshape (b, rows) h = Neg (f)",
+    "other parts": "e = Reshape (a, twos) f = Reshape (b, threes) h = Neg (f)",
+    "two operands": "e = Mul (a, c) f = Mul (b, c) h = Neg (f)",
+    "a part that is an output": "e = Exp (a) h = Identity (b) f = Exp (b)",
+    "no reader": "e = Exp (a) f = Exp (x) h = Neg (f)",
+}
+RANKS = {"other axes": 2, "other parts": 4}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_others_stay(what):
+    declared = [f"float[{', '.join('?' * RANKS.get(what, 3))}] {name}" for name in "efh"]
+    text = f"""g (float[N, 1, 12] x, float c) => ({", ".join(declared)})
+        <int64[2] rows = {{-1, 1}}, int64[4] twos = {{0, 0, 3, 2}},
+         int64[4] threes = {{0, 0, 2, 3}}> {{ a, b = Split <axis = 2> (x) {KEPT[what]} }}"""
+    assert not run_passes(HEAD.format(17) + text, HoistBeforeSplits()).changed
