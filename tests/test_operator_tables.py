@@ -40,6 +40,7 @@ REMAINING = {
     "verification/checker/meaning.py": "versions that changed what an operator means",
     "verification/checker/terms.py": "laws of arithmetic",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
+    "verification/proof/canonicalize/wide_detours.py": "operators that a rule computes narrowly",
     "verification/proof/cases.py": "comparisons with 0",
     "verification/proof/equality/order.py": "operators of keys that order elements",
     "verification/proof/equality/recurrent_cells.py": "activations that attributes name",

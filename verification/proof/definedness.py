@@ -20,6 +20,7 @@ from ...ops.axes import ONE
 from ...ops.elementwise import Elementwise
 from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
+from .canonicalize.casts import in_type
 from .execution.obligations import (
     AS_DECLARED,
     ENDS,
@@ -159,7 +160,7 @@ class Definedness:
 
     def _require(self, obligation: Obligation) -> None:
         around = {guard.key for guard in obligation.guards}
-        demands = _demands(self.terms, obligation)
+        demands = [*_demands(self.terms, obligation), *_of_narrow_numbers(self.terms, obligation)]
         if any(self._assumptions(demand, around) == set() for demand in demands):
             return
         fault = self._fault(obligation)
@@ -306,7 +307,9 @@ class Definedness:
         return [(head, (self.terms.view(part, ()),)) for part in parts]
 
     def _later(self, obligation: Obligation) -> list[Demand]:
-        """Demands of the same rank in the form of later versions of the operator."""
+        """Demands of the original in the form of later versions of an operator."""
+        if obligation.head.name == "Split":
+            return _rounded(self.terms, obligation)
         if obligation.head.name != HAS_RANK:
             return []
         name, since, position, ranks = obligation.head.key
@@ -598,7 +601,33 @@ def _axes_or_sizes(terms: Terms, obligation: Obligation) -> Hashable:
     listed = terms.numbers(args[1]) if len(args) > 1 else head.attribute(name)
     if listed is None and len(args) > 1:
         return head, args[1]
+    if head.attribute("num_outputs") is not None:
+        return _ROUNDED, head.attribute("axis"), obligation.width
     return None if listed is None else tuple(listed), head.attribute("axis"), obligation.width
+
+
+def _of_narrow_numbers(terms: Terms, obligation: Obligation) -> list[Demand]:
+    """Demand that suffices for a division of integers: one of the same numbers in a type that is
+    narrower, where the smallest one by -1 may fail as well."""
+    if obligation.head.name not in _DIVIDING:
+        return []
+    operands = [arg for arg in obligation.args if arg is not None]
+    below = next((arg.args[0] for arg in operands if arg.is_op("Cast")), None)
+    if below is None or below.fact.elem_type not in INTEGER_BITS:
+        return []
+    narrow = tuple([in_type(terms, arg, below.fact.elem_type) for arg in operands])
+    return [] if None in narrow else [(terms.heads.own("quotient"), narrow)]
+
+
+_ROUNDED = "rounded"
+
+
+def _rounded(terms: Terms, obligation: Obligation) -> list[Demand]:
+    """Demand that a tensor has parts of which the last may be shorter: it has equal parts."""
+    if len(obligation.args) > 1 or obligation.head.attribute("split") is not None:
+        return []
+    key = _ROUNDED, obligation.head.attribute("axis"), obligation.width
+    return [(terms.heads.own("Split", key), obligation.args[:1])]
 
 
 def _is_one(term: Term | None) -> bool:

@@ -11,4 +11,5 @@ from . import axes as axes
 from . import gather as gather
 from . import resize as resize
 from . import rewrites as rewrites
+from . import wide_detours as wide_detours
 from . import windows as windows

@@ -188,7 +188,8 @@ def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
     if newer is not None:
         return terms.apply(*newer, count)
     axis = axis_from_front(head, args)
-    lengths = args[1] if len(args) > 1 else _lengths(terms, head, args[0])
+    parts = head.attribute("num_outputs")
+    lengths = args[1] if len(args) > 1 else lengths_of(terms, head, args[0], parts)
     if head.opset >= 18 and lengths is not None:
         axis = head.attribute("axis") if axis is None else axis
         op = Operator.make("Split", axis=axis)
@@ -199,10 +200,10 @@ def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
     return terms.apply(terms.heads.with_attributes(head, axis=axis), args, count)
 
 
-def _lengths(terms: Terms, head: Head, x: Term | None) -> Term | None:
-    """Sizes of Split 18 by number of outputs. All but the last are the length of the axis, divided
+def lengths_of(terms: Terms, head: Head, x: Term | None, parts: int | None) -> Term | None:
+    """Sizes of Split 18 by number of parts. All but the last are the length of the axis, divided
     by the number and rounded up; the last is the rest. None if the length is known."""
-    parts, axis, rank = head.attribute("num_outputs"), head.attribute("axis"), rank_of(x)
+    axis, rank = head.attribute("axis"), rank_of(x)
     if x is None or not parts or parts < 2:
         return None
     if rank is not None and (not -rank <= axis < rank or _is_known(x, axis)):

@@ -91,7 +91,7 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
             return None
         if not all(_is_less(tensor, 1 << WHOLE_IN[wide]) for tensor in tensors):
             return None
-    pair = tuple([_in_type(terms, term, narrow) for term in operands])
+    pair = tuple([in_narrow_type(terms, term, narrow) for term in operands])
     return None if None in pair else terms.apply(head, pair)
 
 
@@ -110,10 +110,11 @@ def _narrow(term: Term) -> Term | None:
 def in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
     """Term before a cast from a type that is narrower; None if it has another type."""
     below = _narrow(term)
-    return None if below is None and term.is_op("Cast") else _in_type(terms, term, elem_type)
+    return None if below is None and term.is_op("Cast") else in_narrow_type(terms, term, elem_type)
 
 
-def _in_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
+def in_narrow_type(terms: Terms, term: Term, elem_type: int) -> Term | None:
+    """Term before a cast, or a constant in a narrower type that holds it."""
     below = term.args[0] if term.is_op("Cast") else None
     if below is not None:
         return below if below.fact.elem_type == elem_type else None

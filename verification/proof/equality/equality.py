@@ -34,6 +34,7 @@ from .prefix_sums import PrefixSums
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .row_by_row import RowByRow
 from .slice_pushdown import SlicePushdown
+from .splits import equal_parts
 from .transposition import without_transposition
 from .views import Views
 
@@ -163,6 +164,7 @@ class Comparison:
             self.induction.stacked,
             swap_operands,
             functools.partial(same_places, terms),
+            functools.partial(equal_parts, terms),
             self._transposed,
             self._alike,
             self._longer,
