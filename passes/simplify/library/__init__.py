@@ -5,5 +5,6 @@ from . import arithmetic as arithmetic
 from . import casts as casts
 from . import chains as chains
 from . import contractions as contractions
+from . import convolutions as convolutions
 from . import identities as identities
 from . import movement as movement

@@ -85,6 +85,7 @@ class CaseModel:
         names += pattern.dims
         sizes: list[int | str] = []
         for axis, name in enumerate(names):
+            name = self.setting.attributes.get(str(name), name)  # a case may name a size
             if isinstance(name, int) or self.setting.sizes == "symbols":
                 sizes.append(name if isinstance(name, int) else self.prefix + name)
             else:

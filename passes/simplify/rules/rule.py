@@ -69,7 +69,8 @@ class Rule:
 
         Returns:
             mappings by variable. A text for a value of the header is a node that computes it, a
-            tuple or array a constant. By default lists of axes and permutations are products.
+            tuple or array a constant. A number for a size is that size, a name that of another one.
+            By default lists of axes and permutations come from a few ranks.
         """
         return default_cases(self.patterns[0], ranks)
 

@@ -365,6 +365,43 @@ def _common_number(reals: RealTerms, real: Real) -> Real:
     return Real({tuple(constants): field.leading(real)})
 
 
+@defined("Conv")
+def _conv(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """Bilinear; numbers, and factors of weights that vary along output channels, leave."""
+    if len(term.args) != 2 or len(args) != 2 or term.args[1] is None or term.args[0] is None:
+        return None
+    image, shape, field = args[0], term.args[1].shape, reals.field
+    if not image.monomials:
+        return field.zero
+    number = _common_number(reals, image)
+    whole = field.identify(field.divide(image, number)), term.args[0].shape
+    channels = (shape[0], *[ONE] * (len(shape) - 2))
+    parts = []
+    for factor, weights in _of_filters(reals, args[1], shape):
+        product = field.atom((term.head, whole, field.identify(weights), shape), term.shape)
+        outside = reals.reshaped(factor, (shape[0], *[ONE] * (len(shape) - 1)), channels)
+        parts.append(field.multiply(field.multiply(number, outside), product))
+    return field.add(*parts) if parts else field.zero
+
+
+def _of_filters(reals: RealTerms, real: Real, shape: Shape) -> list[tuple[Real, Real]]:
+    """Summands of weights of a Conv, each as two factors; the first varies along axis 0 only."""
+    field, parts = reals.field, list[tuple[Real, Real]]()
+    for monomial, coefficient in real.monomials.items():
+        outside: list[tuple[int, Exponent]] = []
+        for number, exponent in monomial:
+            own = field.atoms[number].shape
+            inner = None if own is None else own[max(0, len(own) - len(shape) + 1) :]
+            if inner is not None and all(size.value == 1 for size in inner):
+                outside.append((number, exponent))
+        rest: Monomial = tuple([each for each in monomial if each not in outside])
+        if field.shape_of(rest) != shape:
+            factor = _common_number(reals, real)
+            return [(factor, field.divide(real, factor))]
+        parts.append((Real({tuple(outside): coefficient}), Real({rest: Fraction(1)})))
+    return parts
+
+
 @defined("Expand")
 def _expand(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     """Atoms broadcast."""

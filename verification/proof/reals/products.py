@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 
 from ....facts.polynomial import Dimension
+from ....ops.axes import ONE
 from ..terms.term import Term
 from ..terms.term_manager import Terms
 from .real_terms import FLOATS, rewriting
@@ -40,6 +41,21 @@ def _scaled(terms: Terms, gemm_term: Term, x: Term, name: str) -> Term:
     dtype = onnx.helper.tensor_dtype_to_np_dtype(gemm_term.fact.elem_type)
     number = terms.constant(np.array(factor, dtype))
     return terms.op("Mul", gemm_term.head, x, number)
+
+
+@rewriting("Conv")
+def convolution(terms: Terms, term: Term) -> Term | None:
+    """Rewrite Conv with a bias to a sum."""
+    if len(term.args) < 3 or term.fact.elem_type not in FLOATS or term.fact.shape is None:
+        return None
+    x, weights, bias = term.args
+    if x is None or weights is None or bias is None or len(bias.fact.shape or ()) != 1:
+        return None
+    (product,) = terms.apply(term.head, (x, weights))[:1]
+    if product is None or product.fact.shape != term.shape:
+        return None
+    channels = (bias.shape[0], *[ONE] * (len(term.shape) - 2))
+    return terms.op("Add", _FIRST_OPSET, product, terms.view(bias, channels))
 
 
 @rewriting("MatMul")

@@ -150,3 +150,50 @@ def test_powers_of_2_leave_a_constant(factor):
     assert (status(before, after) == "proved") is (factor != 3.0)
     other = model(SUM, "s = Mul (x, a) y = Add (s, z)", constants)
     assert status(before, other) != "proved"
+
+
+CONV = (
+    "(float[n, c, 7, 6] x, float[m, c, 3, 3] w, float[m, c, 3, 3] v, float[m] b,"
+    " float[m, 1, 1, 1] s, float[1, c, 1, 1] i, float[1, 1, 3, 1] k, float[m, 1, 1] o)"
+    " => (float[n, m, 5, 4] y)"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_equal"),
+    [
+        ("t = Conv (x, w) y = Add (t, o)", "u = Reshape (o, flat) y = Conv (x, w, u)", True),
+        ("y = Conv (x, w, b)", "t = Conv (x, w) y = Add (t, o)", False),
+        ("t = Mul (w, s) y = Conv (x, t)", "u = Conv (x, w) y = Mul (u, o)", False),
+        (
+            "t = Mul (w, s) y = Conv (x, t)",
+            "p = Squeeze (s, first) u = Conv (x, w) y = Mul (u, p)",
+            True,
+        ),
+        ("t = Mul (w, i) y = Conv (x, t)", "t = Mul (x, i) y = Conv (t, w)", False),
+        ("t = Mul (w, k) y = Conv (x, t)", "y = Conv (x, w)", False),
+        (
+            "t = Add (w, v) y = Conv (x, t)",
+            "u = Conv (x, w) z = Conv (x, v) y = Add (z, u)",
+            True,
+        ),
+        ("t = Mul (x, two) y = Conv (t, w)", "t = Mul (two, w) y = Conv (x, t)", True),
+        ("t = Mul (x, two) y = Conv (t, w)", "y = Conv (x, w)", False),
+        ("t = Mul (x, two) y = Conv (t, w, b)", "u = Conv (x, w, b) y = Mul (u, two)", False),
+    ],
+)
+def test_convolutions(before, after, is_equal):
+    constants = "<int64[1] flat = {-1}, int64[1] first = {3}, float two = {2}>"
+    one, other = (model(CONV, nodes, constants) for nodes in (before, after))
+    assert (status(one, other) == "proved") == is_equal
+    assert (status(other, one) == "proved") == is_equal
+    rng = np.random.default_rng(0)
+    sizes = {"n": 2, "c": 3, "m": 4}
+    feeds = {
+        value.name: rng.standard_normal(
+            [sizes.get(dim.dim_param, dim.dim_value) for dim in value.type.tensor_type.shape.dim]
+        ).astype(np.float32)
+        for value in one.graph.input
+    }
+    close = np.allclose(*[run(proto, feeds)[0] for proto in (one, other)], atol=1e-4)
+    assert close or not is_equal
