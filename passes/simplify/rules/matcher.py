@@ -13,6 +13,8 @@ from ....analysis.constants.equal import content_key
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.fact import Shape
 from ....ir import Array, Graph, Node, Tensor, Value
+from ....ir.lazy import lazy_property
+from ....ops.schema_queries import data_types
 from .match import Bound, Match
 from .normal_form import FREE_OUTPUTS, UNKNOWN, NormalForms, equal, explicit, integers_of
 from .pattern import Operand, Pattern, PatternNode, ShapePattern, Variable
@@ -65,7 +67,6 @@ class Matcher:
     Attributes:
         rule: the rule.
         pattern: the pattern.
-        types: the element types of its values.
         root: the operator of the root.
         needs: an operator that produces an operand of the root; "constant" for a constant, ""
             where any operand will do.
@@ -75,13 +76,22 @@ class Matcher:
         self.rule = rule
         self.pattern = pattern
         self.opset = opset
-        self.types = TypeClasses(pattern, rule.result, opset)
         self._producers = pattern.producers()
         self._numbers = {id(node): number for number, node in enumerate(pattern.nodes)}
         self._root = self._producers[pattern.outputs[0]][0]
         self.root = self._root.op_type
         self.needs = self._needed()
-        self._checked = self._types_to_check()
+
+    @lazy_property
+    def types(self) -> TypeClasses:
+        """The element types of its values, computed for the first match."""
+        return TypeClasses(self.pattern, self.rule.result, self.opset)
+
+    @property
+    def is_usable(self) -> bool:
+        """Test that the opset has the operators."""
+        operators = self.pattern.operators() | self.rule.result.operators()
+        return all(data_types(op_type, self.opset) for op_type in operators)
 
     def _needed(self) -> str:
         inner = [self._producers.get(operand.name) for operand in self._root.inputs]
@@ -91,7 +101,8 @@ class Matcher:
             return operators[0]
         return "constant" if any(o.kind in constants for o in self._root.inputs) else ""
 
-    def _types_to_check(self) -> list[tuple[list[str], frozenset[int]]]:
+    @lazy_property
+    def _checked(self) -> list[tuple[list[str], frozenset[int]]]:
         """The values of each class of types, with the types that they may have."""
         names, of = self.types.names, self.types.of
         return [
@@ -225,7 +236,7 @@ class Matcher:
 
     def _fits(self, match: Match) -> bool:
         """Test the element types and shapes."""
-        if not all(_has_type(match, names, allowed) for names, allowed in self._checked):
+        if not self.types.usable or not all(_has_type(match, names, allowed) for names, allowed in self._checked):
             return False
         patterns = [(p.name, p.shape) for p in self.pattern.parameters.values()]
         shaped = [(n, s) for n, s in (*patterns, *self.pattern.shapes.items()) if s is not None]

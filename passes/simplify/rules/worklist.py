@@ -37,7 +37,7 @@ def index_of(rules: tuple[Rule, ...], opset: int) -> Index:
             continue
         for pattern in rule.patterns:
             matcher = Matcher(rule, pattern, opset)
-            if matcher.types.usable:
+            if matcher.is_usable:
                 index.setdefault(matcher.root, {}).setdefault(matcher.needs, []).append(matcher)
     return index
 
