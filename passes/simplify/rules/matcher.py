@@ -236,7 +236,9 @@ class Matcher:
 
     def _fits(self, match: Match) -> bool:
         """Test the element types and shapes."""
-        if not self.types.usable or not all(_has_type(match, names, allowed) for names, allowed in self._checked):
+        if not self.types.usable or not all(
+            _has_type(match, names, allowed) for names, allowed in self._checked
+        ):
             return False
         patterns = [(p.name, p.shape) for p in self.pattern.parameters.values()]
         shaped = [(n, s) for n, s in (*patterns, *self.pattern.shapes.items()) if s is not None]
