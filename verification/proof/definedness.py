@@ -135,9 +135,9 @@ class Definedness:
         self._premises: dict[Demand, list[Guards]] = {}
         for each in before:
             demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
-            demands += tuple(comparison.longer_forms.demands(each.head, each.args))
             for demand in (*demands, *_fitting(self.terms, each.head, each.args)):
                 self._premises.setdefault(demand, []).append(each.guards)
+        self._opened = False
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._by_shapes: dict[Hashable, list[Obligation]] = {}
         self._turns: Counter[Hashable] = Counter()
@@ -164,7 +164,10 @@ class Definedness:
         if any(self._assumptions(demand, around) == set() for demand in demands):
             return
         fault = self._fault(obligation)
-        if not fault or any(self._holds(demand, around) for demand in demands):
+        if not fault:
+            return
+        self._open_definitions()
+        if any(self._holds(demand, around) for demand in demands):
             return
         if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
             return
@@ -176,6 +179,15 @@ class Definedness:
             return
         if not self._has_twin(obligation, around):
             raise UndefinedError(obligation, fault)
+
+    def _open_definitions(self) -> None:
+        """Add the nodes in definitions of the original's operators to its demands."""
+        if self._opened:
+            return
+        self._opened = True
+        for each in self._before:
+            for demand in self.comparison.longer_forms.demands(each.head, each.args):
+                self._premises.setdefault(demand, []).append(each.guards)
 
     def _fault(self, obligation: Obligation) -> str:
         """Reason why a node may fail, with the names of its inputs."""
