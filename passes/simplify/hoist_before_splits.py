@@ -123,6 +123,8 @@ class _Hoisting:
                 return None
             readers.append(reader)
             sizes.append(size)
+        if shape[axis] != sum(sizes):
+            return None  # it may fail, and must do so
         return _Parts(source, shape, axis, sizes, readers)
 
     def _reader(self, part: Value) -> Node | None:
@@ -131,8 +133,11 @@ class _Hoisting:
         node = uses[0].user if len(uses) == 1 and not part.pinned else None
         if not isinstance(node, Node) or node.graph is not self._graph or uses[0].position:
             return None
-        usable = len(node.outputs) == 1 and not normal_domain(node.domain) and not node.bodies
-        return node if usable and not node.op.references and not node.output().pinned else None
+        if len(node.outputs) != 1 or normal_domain(node.domain) or node.bodies:
+            return None
+        result = node.output()
+        may_go = not node.op.references and not result.pinned and self._graph.is_used(result)
+        return node if may_go else None
 
     def _split(self, parts: _Parts, whole: Value, axis: int, sizes: Sequence[int]) -> list[Value]:
         labels = [reader.output().name for reader in parts.readers]

@@ -59,8 +59,10 @@ KEPT = {
         h = Neg (f)""",
     "other axes": "e = Reshape (a, rows) f = Reshape (b, rows) h = Neg (f)",
     "other parts": "e = Reshape (a, twos) f = Reshape (b, threes) h = Neg (f)",
-    "two operands": "e = Mul (a, c) f = Mul (b, c) h = Neg (f)",
+    "two operands": "e = Mul (a, s) f = Mul (b, s) h = Neg (f)",
     "a part that is an output": "e = Exp (a) h = Identity (b) f = Exp (b)",
+    "dead readers": "e = Exp (a) g = Exp (b) f = Exp (x) h = Neg (f)",
+    "an open axis": "c, d = Split <axis = 0> (x, two) e = Exp (c) f = Exp (d) h = Neg (f)",
     "no reader": "e = Exp (a) f = Exp (x) h = Neg (f)",
 }
 RANKS = {"other axes": 2, "other parts": 4}
@@ -69,7 +71,7 @@ RANKS = {"other axes": 2, "other parts": 4}
 @pytest.mark.parametrize("what", KEPT)
 def test_others_stay(what):
     declared = [f"float[{', '.join('?' * RANKS.get(what, 3))}] {name}" for name in "efh"]
-    text = f"""g (float[N, 1, 12] x, float c) => ({", ".join(declared)})
-        <int64[2] rows = {{-1, 1}}, int64[4] twos = {{0, 0, 3, 2}},
+    text = f"""g (float[N, 1, 12] x, float s) => ({", ".join(declared)})
+        <int64[2] two = {{1, 1}}, int64[2] rows = {{-1, 1}}, int64[4] twos = {{0, 0, 3, 2}},
          int64[4] threes = {{0, 0, 2, 3}}> {{ a, b = Split <axis = 2> (x) {KEPT[what]} }}"""
     assert not run_passes(HEAD.format(17) + text, HoistBeforeSplits()).changed
