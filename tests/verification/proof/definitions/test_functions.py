@@ -216,6 +216,31 @@ CASES = [
         for axis, count, largest in ((0, 2, 1), (1, 4, 0), (-1, 7, 1), (1, 0, 0))
         for types in (TYPES[:2], INTEGERS[:2])
     ),
+    *(
+        Case("Einsum", 12, shapes, {"equation": equation}, types=types)
+        for shapes, *equations in (
+            (((2, 3),), "ij->ji"),
+            (((2, 3, 4),), "ijk->k"),
+            (((20, 2), (2, 20)), "ij,jk->ik", "ij,jk->ki", "ij,jk"),
+            (((20, 2), (20, 2)), "ij,kj->ik", "ij,ij->j", "ij,ij->i"),
+            (((2, 3, 5, 2), (2, 3, 4, 2)), "bhqd,bhkd->bhqk"),
+            (((2, 3, 4), (4, 2)), "bnd,de->bne"),
+            (((3,), (3,)), "i,i->"),
+            (((2, 3), (3,)), "ij,j"),
+        )
+        for equation in equations
+        for types in (TYPES[:2], INTEGERS[:2])
+    ),
+    *(
+        Case("Einsum", 12, tuple(shapes), {"equation": equation}, types=INTEGERS[:2])
+        for equation, *shapes in (
+            ("i,j->ij", (3,), (4,)),
+            ("ijs,jt->ij", (2, 3, 2), (3, 4)),
+            ("ij,jk->ik", (2, 1), (3, 4)),
+            ("ij,jk->ik", (9, 1), (1, 9)),
+            ("ij,jk->ik", (2, 0), (0, 4)),
+        )
+    ),
     Case("Celu", 12, ((3, 5),), {"alpha": 1.5}, **FINITE),
     Case("Selu", 22, ((3, 5),), **FINITE),
 ]
@@ -398,6 +423,11 @@ FAILING = [
     *(
         Case("TopK", 13, (MATRIX, np.array([count])), {"axis": axis}, unread=1)
         for axis, count in ((0, 2), (0, 3), (1, 4), (1, -1), (0, 0))
+    ),
+    *(
+        Case("Einsum", 12, (MATRIX, other), {"equation": equation})
+        for other in (MATRIX, MATRIX.T, MATRIX[:1], MATRIX[:, :1], MATRIX[:, :0])
+        for equation in ("ij,jk->ik", "ij,kj->ik", "ij,ij->j", "ij,ij->ij")
     ),
     *(Case("Trilu", 14, (x, np.array(1))) for x in (SCORES, SCORES[:0])),
     *(
