@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING
 from ...facts.fact import Fact
 from ...facts.polynomial import Dimension, product
 from ...facts.types import INTEGER_BITS
+from ...ir import normal_domain
+from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.axes import ONE
 from ...ops.elementwise import Elementwise
 from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
 from .canonicalize.casts import in_type
+from .execution.node_checker import inputs_of_type, known_type
 from .execution.obligations import (
     AS_DECLARED,
     ENDS,
     HAS_RANK,
+    HAS_TYPES,
     IS_PART,
     IS_SIZE,
     ONE_ELEMENT,
@@ -69,6 +73,9 @@ _MAKING = {"ConstantOfShape": 0, "Expand": 1}
 """Operators that create a tensor of some sizes, and the input with these."""
 _MOST_AXES = 16
 
+_MOST_ALIKE = 16
+"""Limit of the operands that are searched for one of known type."""
+
 _OF_AN_AXIS = ("ArgMax", "ArgMin", "LogSoftmax", "Softmax")
 """Operators that fail only where an axis has no element, from opset 13 on."""
 
@@ -82,6 +89,7 @@ _FAULTS = {
     SAME_SIZES: "the sizes of its scan inputs or of the elements of an output may differ",
     IS_SIZE: "a length may be negative",
     IS_PART: "a length may exceed the size of the axis",
+    HAS_TYPES: "an operand may have a type that the operator does not accept",
     HAS_RANK: "an operand may have a rank that the operator does not accept",
     AS_DECLARED: "a value may have other sizes than it declares",
 }
@@ -175,7 +183,7 @@ class Definedness:
             return
         if self._fits(obligation, around) or self._picks(obligation, around):
             return
-        if self._reaches_as_far(obligation):
+        if self._reaches_as_far(obligation) or self._has_types(obligation, around):
             return
         if not self._has_twin(obligation, around):
             raise UndefinedError(obligation, fault)
@@ -293,6 +301,50 @@ class Definedness:
         for each in itertools.chain(self._before, self._inside_definitions()):
             for demand in _fitting_below(self.terms, each.head, each.args):
                 self._premises.setdefault(demand, []).append(each.guards)
+
+    def _has_types(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Test whether the original demands types of the same values that a node accepts."""
+        if obligation.head.name != HAS_TYPES:
+            return False
+        allowed, variables = obligation.head.key
+        own = [_known_type(value) for value in obligation.args]
+        if len(set(zip(variables, own, strict=True))) > len(set(variables)):
+            return False  # not one type for a variable
+        if len(set(variables)) < len(variables) and not all(own):
+            return False
+        pairs = zip(obligation.args, allowed, strict=True)
+        return all(self._has_type(value, types, around) for value, types in pairs)
+
+    def _has_type(self, value: Term | None, types: frozenset[str], around: set[Hashable]) -> bool:
+        """Test whether the original demands one of some types of a value.
+
+        It may demand it of another value, if that has the same type.
+        """
+        if _known_type(value):
+            return _known_type(value) in types
+        alike, tried = _of_type_of([value]), set[Term]()
+        for other, accepted, each in self._typed:
+            if other in tried or not accepted <= types:
+                continue
+            if self._assumptions_of(each.guards, around, each.args) != set():
+                continue
+            tried.add(other)
+            if len(tried) > _MOST_TWINS:
+                return False
+            if other in alike or any(self.comparison.holds(other, term) for term in alike):
+                return True
+        return False
+
+    @lazy_property
+    def _typed(self) -> list[tuple[Term, frozenset[str], Obligation]]:
+        """Values of which the original demands types, with these types."""
+        return [
+            (term, accepted, each)
+            for each in self._before
+            if each.head.name == HAS_TYPES
+            for value, accepted in zip(each.args, each.head.key[0], strict=True)
+            for term in _of_type_of([value])
+        ]
 
     def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has all indices of which a Gather takes some."""
@@ -470,6 +522,32 @@ class Definedness:
             elif guard.scan_output is not None:
                 term = guard.scan_output(term)
         return term
+
+
+def _known_type(value: Term | None) -> str:
+    """Type of a value or of an operand that has it; empty if unknown."""
+    types = (known_type(term.fact) for term in _of_type_of([value]))
+    return next(filter(None, types), "")
+
+
+def _of_type_of(values: Iterable[Term | None]) -> list[Term]:
+    """Values and the operands that have their types, those of operands included."""
+    alike = [value for value in values if value is not None]
+    for term in alike:
+        if len(alike) > _MOST_ALIKE:
+            break
+        op, args = term.head.op, term.args
+        if term.head.name in _KEEPING:
+            places: tuple[int, ...] = (0,)
+        elif op is None:
+            continue
+        else:
+            domain = normal_domain(op.domain)
+            version = term.head.opset if not domain else term.head.imports.get(domain, 0)
+            places = inputs_of_type(op.op_type, version, domain, len(args), term.index)
+        operands = [args[place] for place in places]
+        alike += [arg for arg in operands if arg is not None and arg not in alike]
+    return alike
 
 
 def _forms(terms: Terms, obligation: Obligation) -> list[Obligation]:

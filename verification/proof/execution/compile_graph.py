@@ -22,7 +22,7 @@ from ....reference.signature import Dim, dims_of
 from ..terms.budget import OpenError
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Heads, Term
-from .node_checker import require_form
+from .node_checker import Type, declared_type, require_form
 
 ABSENT = 0
 """Slot of each frame that holds nothing: an absent input reads it."""
@@ -61,7 +61,7 @@ class Operation:
     is_commutative: bool = False
     is_plain: bool = False
     never_fails: bool = False
-    valid: set[tuple[int, ...]] = dataclasses.field(default_factory=set)
+    valid: set[tuple[Type, ...]] = dataclasses.field(default_factory=set)
     types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
     float_facts: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
@@ -114,7 +114,7 @@ class Program:
         size: number of slots of a frame.
         declared: sizes that a body declares for its outputs, by output.
         declared_inputs: those of its inputs that its node feeds, by input.
-        elem_types: element types that a graph declares for its values, by slot, with the name.
+        types: types that a graph declares for its values, by slot, with the name.
         imports: its opsets.
         proto: the graph or function.
         names: the names of its inputs.
@@ -132,7 +132,7 @@ class Program:
     captures: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     declared: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     declared_inputs: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
-    elem_types: list[tuple[int, int, str]] = dataclasses.field(default_factory=list)
+    types: list[tuple[int, Type, str]] = dataclasses.field(default_factory=list)
     size: int = 1
 
 
@@ -217,10 +217,11 @@ class Compiler:
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(graph.node, scope, depth)
         program.outputs = [scope[info.name] for info in graph.output]
-        program.elem_types = [
-            (scope[info.name], info.type.tensor_type.elem_type, info.name)
+        program.types = [
+            (scope[info.name], declared, info.name)
             for info in (*graph.value_info, *graph.output)
-            if info.name in scope and info.type.tensor_type.elem_type
+            if info.name in scope and not info.type.HasField("optional_type")
+            if (declared := declared_type(info.type))
         ]
         if around is not None:
             shapes = [dims_of(info.type.tensor_type) for info in graph.output]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import onnx
 import onnx.defs
 
+from ....facts.fact import Fact
 from ....ir import normal_domain
 from ....ir.subgraph_arity import BODIES
 from ....reference.bodies import label
@@ -17,6 +18,10 @@ from ..terms.op_semantics import schema_of
 
 LEFT_OUT = -1
 """Element type of an absent input."""
+
+Type = int | str
+"""Element type of a tensor, 0 if unknown; a sequence or an optional as the specification writes it,
+such as "seq(tensor(float))"."""
 
 
 class InvalidError(OpenError):
@@ -95,54 +100,143 @@ _VALUES = {
 _RESTRICTED = {"Split", *(op_type for op_type, _ in _VALUES)}
 
 
-def require_valid(node: onnx.NodeProto, version: int, elem_types: tuple[int, ...]) -> None:
+def type_of(fact: Fact) -> Type:
+    """Type of a value."""
+    return fact.elem_type if fact.other is None else declared_type(fact.other)
+
+
+def declared_type(message: onnx.TypeProto) -> Type:
+    """Type of a message; 0 if the element type is unknown."""
+    kind = message.WhichOneof("value")
+    if kind == "tensor_type":
+        return message.tensor_type.elem_type
+    name = {"sequence_type": "seq", "optional_type": "optional"}.get(kind or "")
+    if name is None:
+        return 0
+    element = declared_type(getattr(message, str(kind)).elem_type)
+    return f"{name}({_text_of(element)})" if element else 0
+
+
+def _text_of(value_type: Type) -> str:
+    """Type as the specification writes it."""
+    if isinstance(value_type, str):
+        return value_type
+    return f"tensor({onnx.TensorProto.DataType.Name(value_type).lower()})"
+
+
+def require_valid(node: onnx.NodeProto, version: int, types: tuple[Type, ...]) -> None:
     """Require inputs and types that the operator's version accepts.
 
     Args:
         node: a node that calls no function.
         version: the version of its domain.
-        elem_types: element types of its inputs; LEFT_OUT for an absent one, 0 if unknown.
+        types: types of its inputs; LEFT_OUT for an absent one, 0 if unknown.
 
     Raises:
         InvalidError: it has not.
     """
-    fault = _type_fault(node.op_type, version, normal_domain(node.domain), elem_types)
+    fault = _type_fault(node.op_type, version, normal_domain(node.domain), types)
     if fault:
         raise InvalidError(f"{label(node)} {fault}")
 
 
-def raise_type_conflict(name: str, declared: int, elem_type: int) -> NoReturn:
+def raise_type_conflict(name: str, declared: Type, own: Type) -> NoReturn:
     """Refuse a value of another type than its graph declares.
 
     Raises:
         InvalidError: always; no runtime loads such a model.
     """
-    one, other = (onnx.TensorProto.DataType.Name(t).lower() for t in (declared, elem_type))
-    raise InvalidError(f"'{name}' is declared as {one} and is {other}")
+    raise InvalidError(f"'{name}' is declared as {_short(declared)} and is {_short(own)}")
+
+
+def known_type(fact: Fact) -> str:
+    """Type of a value as the specification writes it; empty if unknown."""
+    return _text_of(type_of(fact)) if type_of(fact) else ""
+
+
+def _short(value_type: Type) -> str:
+    """Type in a message: that of a tensor by its element type."""
+    text = _text_of(value_type)
+    return text[len("tensor(") : -1] if text.startswith("tensor(") else text
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _type_fault(op_type: str, version: int, domain: str, elem_types: Sequence[int]) -> str:
+def _type_fault(op_type: str, version: int, domain: str, types: Sequence[Type]) -> str:
     """Fault of absent inputs and of types; equal ones are required for one type variable. A
     function's body may lack some inputs."""
+    formals = _formals_of_inputs(op_type, version, domain, len(types))
+    for position, (value_type, formal) in enumerate(zip(types, formals, strict=False)):
+        if value_type == LEFT_OUT and not formal.is_optional:
+            return f"lacks input {position}"
+    bound: dict[str, Type] = {}
+    for value_type, formal in zip(types, formals, strict=False):
+        if value_type in (LEFT_OUT, 0):
+            continue
+        if _text_of(value_type) not in formal.allowed:
+            return f"does not accept {_short(value_type)} in opset {version}"
+        if formal.is_bound and bound.setdefault(formal.variable, value_type) != value_type:
+            return "has inputs of different types"
+    inserts = op_type == "SequenceInsert" and formals and 0 not in types[:2]
+    if inserts and types[0] != f"seq({_text_of(types[1])})":
+        return f"does not insert {_short(types[1])} into {types[0]}"
+    return ""
+
+
+def _formals_of_inputs(op_type: str, version: int, domain: str, count: int) -> list[_Formal]:
+    """Formal input of each input; none without a schema."""
     schema = schema_of(op_type, version, domain)
     if schema is None:
-        return ""
+        return []
     formals = _formals(schema.name, schema.domain, schema.since_version)
-    of_input = [formals[min(n, len(formals) - 1)] for n in range(len(elem_types))]
-    for position, (elem_type, formal) in enumerate(zip(elem_types, of_input, strict=True)):
-        if elem_type == LEFT_OUT and not formal.is_optional:
-            return f"lacks input {position}"
-    bound: dict[str, int] = {}
-    for elem_type, formal in zip(elem_types, of_input, strict=True):
-        if elem_type <= 0:
-            continue
-        name = onnx.TensorProto.DataType.Name(elem_type).lower()
-        if f"tensor({name})" not in formal.allowed:
-            return f"does not accept {name} in opset {version}"
-        if formal.is_bound and bound.setdefault(formal.variable, elem_type) != elem_type:
-            return "has inputs of different types"
-    return ""
+    return [formals[min(n, len(formals) - 1)] for n in range(count)]
+
+
+_ANY = frozenset(["tensor(float)", "tensor(string)", "seq(tensor(float))"])
+"""Types of which an operator accepts all only if it accepts every type."""
+
+
+class OpenTypes(NamedTuple):
+    """Types that a node accepts for its inputs of unknown type.
+
+    Attributes:
+        places: positions of these inputs.
+        allowed: types that each of them may have.
+        variables: type variable of each; equal ones have one type.
+    """
+
+    places: tuple[int, ...]
+    allowed: tuple[frozenset[str], ...]
+    variables: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def open_types(op_type: str, version: int, domain: str, types: Sequence[Type]) -> OpenTypes:
+    """Types that a node accepts for its inputs of unknown type."""
+    formals = _formals_of_inputs(op_type, version, domain, len(types))
+    pairs = list(zip(types, formals, strict=False))
+    bound = {f.variable: _text_of(t) for t, f in pairs if t not in (LEFT_OUT, 0) and f.is_bound}
+    places = tuple([n for n, (t, f) in enumerate(pairs) if t == 0 and not f.allowed >= _ANY])
+    variables = tuple([formals[n].variable for n in places])
+    allowed = [
+        frozenset([bound[formals[n].variable]])
+        if formals[n].variable in bound
+        else formals[n].allowed
+        for n in places
+    ]
+    return OpenTypes(places, tuple(allowed), variables)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def inputs_of_type(
+    op_type: str, version: int, domain: str, count: int, index: int
+) -> tuple[int, ...]:
+    """Positions of the inputs that have the type of an output, whatever it is."""
+    schema = schema_of(op_type, version, domain)
+    if schema is None or not schema.outputs:
+        return ()
+    variable = schema.outputs[min(index, len(schema.outputs) - 1)].type_str
+    formals = _formals_of_inputs(op_type, version, domain, count)
+    return tuple([n for n, f in enumerate(formals) if f.is_bound and f.variable == variable])
 
 
 class _Formal(NamedTuple):

@@ -18,7 +18,7 @@ from ..terms.term import Args, Head, Term
 
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
 IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"
-HAS_RANK = "has the rank"
+HAS_RANK, HAS_TYPES = "has the rank", "has the types"
 """Names of demands that are no operators."""
 
 

@@ -19,8 +19,8 @@ from ..terms.op_semantics import is_known, schema_of
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Program, Step
-from .node_checker import LEFT_OUT, raise_type_conflict, require_valid
-from .obligations import AS_DECLARED, HAS_RANK, Guards, Log, Obligation, relocate
+from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
+from .obligations import AS_DECLARED, HAS_RANK, HAS_TYPES, Guards, Log, Obligation, relocate
 from .safety import Safety
 
 Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Sequence[Value]"]
@@ -121,10 +121,10 @@ class Execution:
             for k, dims in program.declared_inputs.items():
                 self._demand_sizes(program, inputs[k], dims)
             results = self._run(program, frame)
-            for place, elem_type, name in program.elem_types:
+            for place, declared, name in program.types:
                 value = frame[place]
-                if value is not None and value.fact.elem_type not in (0, elem_type):
-                    raise_type_conflict(name, elem_type, value.fact.elem_type)
+                if value is not None and type_of(value.fact) not in (0, declared):
+                    raise_type_conflict(name, declared, type_of(value.fact))
             if around is not None and any(result is None for result in results):
                 raise OpenError(f"body {program.proto.name!r} has an absent output")
             for k, dims in program.declared.items():
@@ -190,10 +190,13 @@ class Execution:
         operation = step.operation
         if operation.function is not None:
             return self._call(operation.function, args, operation.width)
-        types = tuple([LEFT_OUT if arg is None else arg.fact.elem_type for arg in args])
+        types = tuple([LEFT_OUT if arg is None else type_of(arg.fact) for arg in args])
         if types not in operation.valid:
             require_valid(step.node, operation.version, types)
-            operation.valid.add(types)
+            if 0 in types:
+                self._require_types(step, args, types)
+            else:
+                operation.valid.add(types)
         if operation.is_plain:
             return self._plain(step, args)
         construct = CONSTRUCTS.get(operation.op_type)
@@ -206,6 +209,14 @@ class Execution:
         operation.is_plain = not (step.head.draws or step.head.unknown)
         operation.never_fails = self._safety.is_total(step.head)
         return self._plain(step, args)
+
+    def _require_types(self, step: Step, args: tuple[Value, ...], types: tuple[Type, ...]) -> None:
+        """Demand types that the node accepts of its operands of unknown type."""
+        domain = normal_domain(step.node.domain)
+        unknown = open_types(step.node.op_type, step.operation.version, domain, types)
+        if unknown.places:
+            head = self.terms.heads.own(HAS_TYPES, (unknown.allowed, unknown.variables))
+            self.demand(head, tuple([args[place] for place in unknown.places]), step)
 
     def _plain(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
         """Outputs of a function of its inputs. If the facts of the inputs determine that it cannot
@@ -222,6 +233,7 @@ class Execution:
             (not head.operand_ranks or self._require_ranks(step, args))
             and operation.is_plain
             and facts
+            and all(arg is None or type_of(arg.fact) for arg in args)
             and (operation.never_fails or self._safety.holds_by_facts(head, args, operation.width))
         ):
             operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts

@@ -21,7 +21,7 @@ from ..terms.op_semantics import schema_of, serialize
 from ..terms.term import Term, rank_of
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Operation, Program, Step
-from .node_checker import LEFT_OUT, InvalidError, require_valid
+from .node_checker import LEFT_OUT, InvalidError, Type, require_valid
 from .symbolic_execution import CONSTRUCTS, Execution, is_function
 
 Place = tuple[int, int]
@@ -86,7 +86,7 @@ class ValueNumbers:
         self._alike: set[tuple[Operation, Operation]] = set()
         self._ranks: dict[int, int] = {}
         self._leaves: dict[int, Term] = {}
-        self._declared: dict[Place, int] = {}
+        self._declared: dict[Place, Type] = {}
         self._supported: dict[Operation, bool] = {}
         self._calls: dict[Hashable, tuple[Hashable, tuple[Place, ...]]] = {}
         self._common: set[int] = set()
@@ -360,7 +360,7 @@ class ValueNumbers:
     def _check_types(self, program: Program, frame: Sequence[Place]) -> None:
         """Require that values have the element types that a graph declares for them. A type that
         is unknown must be declared alike in the original."""
-        for at, elem_type, _ in program.elem_types:
+        for at, elem_type, _ in program.types:
             place = frame[at]
             actual = self._type_of(place) or self._declared.get(place, 0)
             if not actual and self._is_original:

@@ -129,3 +129,88 @@ def test_a_value_of_another_type_than_its_graph_declares_is_refuted(what):
         proof = prove(before, after)
         assert proof.status == "refuted"
         assert proof.reason.endswith("is declared as double and is float")
+
+
+STATE = """g (float[2] x) => (float[2] y) <int64 n = {%s}> {
+    s = SequenceConstruct (x)
+    a, b = Loop (n, "", x, s) <body = t (int64 i, bool c, float[2] p, seq(float[2]) q)
+        => (bool d, float[2] %s, seq(float[2]) r) {
+        d = Identity (c) o = Neg (p) r = SequenceInsert (q, x) }>
+    y = Identity (x) }"""
+
+
+@pytest.mark.parametrize("trips", [1, 3, 100])
+def test_a_sequence_is_not_the_tensor_that_a_body_declares(trips):
+    """Read by no output: the loop fails on its second iteration."""
+    before, after = (parsed(STATE % (trips, output), 21) for output in "or")
+    assert prove(before, before).proved
+    proof = prove(before, after)
+    assert proof.status == "refuted"
+    assert "'r' is declared as float and is seq(tensor(float))" in proof.reason
+
+
+UNREAD = """g (float[2] x, bool c) => (float[2] y, seq(float[2]) s) {
+    s = SequenceConstruct (x) y = Neg (x) d = Cast <to = 11> (x) u = other.Op (x)
+    w = If (c) <then_branch = t () => (p) { p = Identity (x) },
+                else_branch = e () => (q) { q = Identity (s) }> %s }"""
+
+
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        ("n = Neg (s)", "Neg 'n' does not accept seq(tensor(float)) in opset 21"),
+        ("n = SequenceInsert (s, d)", "does not insert double into seq(tensor(float))"),
+        ("n = SequenceInsert (x, x)", "does not accept float in opset 21"),
+        ("n = Neg (w)", "an operand may have a type that the operator does not accept"),
+        ("n = Neg (u)", "an operand may have a type that the operator does not accept"),
+        ("n = Add (x, u)", "an operand may have a type that the operator does not accept"),
+        ("n = Add (u, w)", "an operand may have a type that the operator does not accept"),
+    ],
+)
+def test_a_node_that_nothing_reads_fails_on_an_operand_of_another_type(node, reason):
+    before, after = onnx_models(UNREAD % "", UNREAD % node)
+    assert prove(before, before).proved
+    proof = prove(before, after)
+    assert not proof.proved and reason in proof.reason
+    assert prove(after, after).proved is ("SequenceInsert" not in node and "(s)" not in node)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("n = Neg (u)", "n = Abs (u)"),
+        ("n = Sin (u)", "n = Neg (u)"),
+        ("n = Add (x, u)", "n = Sin (u)"),
+        ("n = Add (u, w)", "n = Add (u, w) m = Add (u, w)"),
+        ("", "n = Identity (u) m = Identity (w)"),
+        ("n = Neg (u)", "n = Shape (u)"),
+        ("n = Sub (u, x) m = Neg (n)", "n = Sub (u, x) m = Sin (n)"),
+        (
+            "n = Sub (u, x) m = Sqrt (n) k = Div (n, m)",
+            "n = Sub (u, x) m = Sqrt (n) k = Mul (n, m)",
+        ),
+        ("n = Flatten (u) m = Sin (n)", "n = Flatten (u) m = Sin (n) k = Neg (u)"),
+    ],
+)
+def test_an_operand_has_a_type_that_the_original_asks_for(one, other):
+    assert prove(*onnx_models(UNREAD % one, UNREAD % other)).proved
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("n = Neg (u)", "n = Sin (u)"),
+        ("n = Shape (u)", "n = Neg (u)"),
+        ("n = Sin (u)", "n = Add (x, u)"),
+        ("n = Neg (u) m = Neg (w)", "n = Add (u, w)"),
+        ("n = Sub (u, d) m = Add (w, x)", "n = Sub (u, d) m = Add (w, x) k = Add (u, w)"),
+        ("n = Shape (u) m = Sin (n)", "n = Shape (u) m = Sin (n) k = Sin (u)"),
+    ],
+)
+def test_another_operator_accepts_fewer_types(one, other):
+    assert not prove(*onnx_models(UNREAD % one, UNREAD % other)).proved
+
+
+def onnx_models(*texts):
+    head = '<ir_version: 10, opset_import: ["" : 21, "other" : 1]> '
+    return [onnx.parser.parse_model(head + text) for text in texts]
