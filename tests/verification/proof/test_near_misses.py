@@ -230,7 +230,7 @@ y = CumSum <exclusive = 1> (x, int64{1}) => y = Identity (x)
 float[n, m] x
 y = Trilu (x, int64{1}) => y = Trilu (x)
 
-float[n, 4, h, w] x
+float[n, 8, h, w] x
 y = DepthToSpace <blocksize = 2> (x) => y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)
 
 float[n] x
