@@ -46,6 +46,7 @@ fuzz: $(VENV)/.installed  ## every test, with all cases and many random examples
 	$(PY) tests/support/constant_graphs.py
 	$(PY) tests/support/zero_trips.py
 	$(PY) tests/support/size_arithmetic.py
+	$(PY) -W ignore tests/support/random_flat.py
 
 # SEED: another one makes other mutants; 200 models give about 10,000 that a run tells apart.
 attack: $(VENV)/.installed  ## mutants of rewrites, rules on small numbers, opsets: no false proof

@@ -26,6 +26,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.RaiseRotations,
     registry.RaiseReductions,
     registry.RaiseMovement,
+    registry.EliminateDeadNodes,  # which would count as readers
     registry.ApplyRules,
     registry.MergeProducts,
     registry.HoistBeforeSplits,
