@@ -120,7 +120,7 @@ def rows_added(
         listed = update.is_op("SequenceInsert") and _goes_on(terms, init, element)
         joined = update.is_op("Concat") and update.head.attribute("axis") == 0
         rows = element.fact.shape
-        has_row_count = rows is not None and all(dim.value is not None for dim in rows[:1])
+        has_row_count = rows is not None and rows != () and rows[0].value is not None
         if listed or (joined and has_row_count and init.fact.shape):
             added[k] = element
     if not added:

@@ -197,3 +197,14 @@ def test_rows_that_iterations_write_are_a_scan_output(write):
 @pytest.mark.parametrize("write", OTHER_ROWS)
 def test_other_writes_are_states(write):
     assert_open(WRITES.format(trips="n", write=write), WHOLE)
+
+
+def test_a_scalar_is_no_row():
+    """Concat refuses it when it runs; the declared sizes say nothing of that."""
+    text = """g (float[P] x, int64 n, float k) => (float[Q] y) <bool t = {1}> {
+        y = Loop (n, t, x) <body = b (int64 i, bool c, float[R] a) => (bool d, float[S] e) {
+            d = Identity (c) e = Concat <axis = 0> (a, k) }> }"""
+    other = text.replace("(a, k)", "(a, a)")
+    before, after = models(text, other)
+    assert prove(before, before).status in ("proved", "open")
+    assert not prove(after, before).proved
