@@ -37,7 +37,7 @@ class RotaryEmbedding(Combined):
         node = premises.node
         require(not premises.has(3), "positions may be out of range")
         require(not node.attribute("rotary_embedding_dim", 0), "it rotates a part")
-        batch, _, places, size = premises.shape(0, 4)
+        batch, _, places, size = _with_heads(premises, 0, int(node.attribute("num_heads", 0)))
         half = size.divided_by(2)
         require(half is not None, "the size of a head may be odd")
         for index in (1, 2):
@@ -60,7 +60,7 @@ class Attention(OperatorRules):
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit without broadcasting, and onnxruntime refuses empty tensors."""
         node = premises.node
-        require(not any(map(premises.has, range(4, len(node.inputs)))), "it has a cache")
+        require(not premises.has(6), "it has lengths of rows")
         counts = [int(node.attribute(f"{name}_num_heads", 0)) for name in ("q", "kv")]
         operands = zip((0, 1, 2), (counts[0], counts[1], counts[1]), strict=True)
         queries, keys, values = (_with_heads(premises, *operand) for operand in operands)
@@ -70,10 +70,16 @@ class Attention(OperatorRules):
         require(groups is not None, "the heads of keys may not divide those of queries")
         same_shape(keys, (queries[0], keys[1], keys[2], queries[3]), premises.name(1))
         same_shape(values[:3], keys[:3], premises.name(2))
+        places = keys[2]
+        if premises.has(4) or premises.has(5):
+            past, other = premises.shape(4, 4), premises.shape(5, 4)
+            same_shape(past, (*keys[:2], past[2], keys[3]), premises.name(4))
+            same_shape(other, (*values[:2], past[2], values[3]), premises.name(5))
+            places = past[2] + places
         if premises.has(3):
             mask = premises.shape(3)
             require(2 <= len(mask) <= 4, "the mask has another rank than two to four")
-            scores = (*queries[:3], keys[2])
+            scores = (*queries[:3], places)
             same_shape(mask[-2:], scores[-2:], premises.name(3))
             for dim, size in zip(mask[-3::-1], scores[-3::-1], strict=False):
                 require(dim in (1, size), "the mask may not broadcast")

@@ -22,8 +22,8 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.CancelMovement,
     registry.RaiseNormalizations,
     registry.RaiseActivations,
-    registry.RaiseAttention,
     registry.RaiseRotations,
+    registry.RaiseAttention,
     registry.RaiseReductions,
     registry.RaiseMovement,
     registry.EliminateDeadNodes,  # which would count as readers

@@ -11,7 +11,7 @@ from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
 from ....ops.axes import ONE
 from .attention_scores import stripped
-from .replacement import Emitted, Operand, Site
+from .replacement import Emitted, Operand, Site, has_elements
 
 _HEADS_FIRST = (0, 2, 1, 3)
 
@@ -118,11 +118,47 @@ def grouped_heads(site: Site, heads: Heads | None) -> Heads | None:
     return Heads(value, heads.perm, shape, heads.factor) if fits else rows
 
 
-def sequences_of(site: Site, heads: Heads) -> Value | None:
-    """Tensor of rank 3 from which heads were split off."""
+def without_cache(
+    site: Site, keys: Heads, values: Heads
+) -> tuple[tuple[Heads, Heads], tuple[Value, ...]]:
+    """Keys and values without those of a cache before them; and the cache, before and after."""
+    one, two = _joined_to_cache(site, keys), _joined_to_cache(site, values)
+    if one is None or two is None:
+        return (keys, values), ()
+    (past, new), (other, also) = one, two
+    same = new.shape[2] == also.shape[2] and has_elements(new.shape) and has_elements(also.shape)
+    if not same or keys.source is values.source:
+        return (keys, values), ()
+    return (new, also), (past, other, keys.source, values.source)
+
+
+def _joined_to_cache(site: Site, heads: Heads) -> tuple[Value, Heads] | None:
+    """Tensor before an operand along the sequence, and the rest of the operand."""
+    node = _own(site, heads.source)
+    if not heads.is_plain or node is None or not node.is_op("Concat") or len(heads.shape) != 4:
+        return None
+    if node.attribute("axis") not in (2, -2) or len(node.inputs) != 2:
+        return None
+    past, new = node.inputs
+    shape = None if new is None else site.shape(new)
+    if past is None or new is None or shape is None or len(shape) != 4:
+        return None
+    return past, Heads(new, heads.perm, shape, heads.factor)
+
+
+def sequences_of(site: Site, heads: Heads) -> Operand:
+    """Tensor of rank 3 from which heads were split off, perhaps before a rotation."""
     source = heads.source
     if len(heads.shape) != 4:
         return None
+    node = _own(site, source)
+    if heads.is_plain and node is not None and node.is_op("RotaryEmbedding"):
+        rotated, heads_count = node.input(0), heads.shape[1].value
+        if node.op.attributes or len(node.inputs) != 3 or rotated is None or not heads_count:
+            return None
+        rows = sequences_of(site, dataclasses.replace(heads, source=rotated))
+        op = Operator.make("RotaryEmbedding", num_heads=heads_count)
+        return None if rows is None else Emitted(op, [rows, *node.inputs[1:]])
     if heads.is_plain:
         turned = _own(site, source)
         if turned is None or turned.attribute("perm") != list(_HEADS_FIRST):

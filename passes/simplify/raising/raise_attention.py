@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....facts.fact import Shape
-from ....ir import Node, Operator
+from ....ir import Node, Operator, Value
 from .algebra import close
-from .attention_operands import Heads, grouped_heads, heads_of, mask_of, sequences_of
+from .attention_operands import Heads, grouped_heads, heads_of, mask_of, sequences_of, without_cache
 from .attention_scores import Scores, guarded, only_reader, scores_of, stripped
 from .replacement import FLOAT, HALF, Match, Operand, Raising, Site, has_elements
 
@@ -38,7 +38,12 @@ class RaiseAttention(Raising):
         if root is None or scores is None:
             return None
         form = _form(site, seed, scores, root)
-        return None if form is None else _of_sequences(site, form) or _of_heads(site, form)
+        if form is None:
+            return None
+        cached = _with_cache(site, form)
+        forms = [form] if cached is None else [cached, form]
+        matches = (_of_sequences(site, each) or _of_heads(site, each) for each in forms)
+        return next((match for match in matches if match is not None), None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +53,7 @@ class _Form:
     Attributes:
         root: the product with the values.
         queries, keys, values: the operands.
+        cache: keys and values before these, and those of both; none of them without a cache.
         mask: the summand of the scores.
         scale: the factor of the scores.
         attributes: further attributes.
@@ -57,6 +63,7 @@ class _Form:
     queries: Heads
     keys: Heads
     values: Heads
+    cache: tuple[Value, ...]
     mask: Operand
     scale: float
     attributes: dict[str, Any]
@@ -110,7 +117,15 @@ def _form(site: Site, seed: Node, scores: Scores, root: Node) -> _Form | None:
         return None
     if size is not None and close(scale, size**-0.5):
         scale = size**-0.5  # two roots of it were rounded, one for the queries, one for the keys
-    return _Form(root, q, k, v, mask, float(np.float32(scale)), attributes)
+    return _Form(root, q, k, v, (), mask, float(np.float32(scale)), attributes)
+
+
+def _with_cache(site: Site, form: _Form) -> _Form | None:
+    """Attention whose keys and values are joined to those of a cache by the operator."""
+    (keys, values), cache = without_cache(site, form.keys, form.values)
+    if not cache:
+        return None
+    return dataclasses.replace(form, keys=keys, values=values, cache=cache)
 
 
 def _fit(q: Shape, k: Shape, v: Shape) -> bool:
@@ -156,5 +171,7 @@ def _completed(
     if root.output().pinned:
         return None
     op = Operator.make("Attention", scale=form.scale, **attributes)
-    inputs = operands if form.mask is None else [*operands, form.mask]
-    return site.completed(Match(op, inputs, root))
+    inputs = [*operands, form.mask, *form.cache[:2]]
+    while inputs[-1] is None:
+        inputs.pop()
+    return site.completed(Match(op, inputs, root, form.cache[2:]))

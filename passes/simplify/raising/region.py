@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from ....ir import Graph, Node, Value
 from .reading import is_readable
@@ -69,17 +69,17 @@ def through_casts(graph: Graph, value: Value) -> Iterator[Value]:
         value = source
 
 
-def unused_after(graph: Graph, root: Node, sources: Collection[Value]) -> list[Node]:
-    """Nodes that nothing needs without a node, readers first, the node itself included.
+def unused_after(graph: Graph, roots: Sequence[Node], sources: Collection[Value]) -> list[Node]:
+    """Nodes that nothing needs without some nodes, readers first, these nodes included.
 
     Args:
         graph: the graph.
-        root: the node.
+        roots: the nodes.
         sources: values that stay in use.
     """
-    unused: dict[Node | Graph, None] = {root: None}
+    unused: dict[Node | Graph, None] = dict.fromkeys(roots)
     needed = set(sources)
-    waiting = [root]
+    waiting = list(roots)
     for node in waiting:
         for value in node.inputs:
             before = None if value is None else value.producer

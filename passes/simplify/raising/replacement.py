@@ -19,7 +19,7 @@ from ....ops.schema_queries import takes
 from ....ops.schemas import schema_at
 from ...base import Pass
 from ...context import PassContext
-from ...utils.replace_all_uses import replace_value
+from ...utils.replace_all_uses import replace_values
 from .region import unused_after
 
 _RAISED = Message("raised", "is now {operator}, which replaces {count} nodes")
@@ -62,10 +62,12 @@ class Match(Emitted):
 
     Attributes:
         root: the node.
+        others: values that its further outputs are.
         unused: the nodes that it replaces, readers first.
     """
 
     root: Node
+    others: Sequence[Value] = ()
     unused: Sequence[Node] = ()
 
 
@@ -168,33 +170,39 @@ class Site:
 
     def completed(self, match: Match) -> Match | None:
         """The match with the nodes that it makes unused; None if it leaves as many as before."""
-        unused = unused_after(self.graph, match.root, match.sources)
+        producers = [v.producer for v in match.others if v.producer is not None]
+        unused = unused_after(self.graph, [match.root, *producers], match.sources)
         if len(unused) <= match.size:
             return None
+        # A value beside the result must not lead to an operand.
+        for value in match.others:
+            users = set(self.graph.users(value)) - {self.graph, *unused}
+            if users or value.pinned:
+                return None
         return dataclasses.replace(match, unused=unused)
 
 
 def replace(graph: Graph, match: Match) -> Value:
     """Replace a form by its operator."""
-    old = match.root.output()
-    new = _emit(Builder(graph), match, old.name, match.root.name)
-    replace_value(graph, old, new)
+    olds = [match.root.output(), *match.others]
+    news = _emit(Builder(graph), match, [old.name for old in olds], match.root.name)
+    replace_values(graph, dict(zip(olds, news, strict=True)))
     for node in match.unused:
         graph.remove(node)
-    return new
+    return news[0]
 
 
-def _emit(emit: Builder, node: Emitted, label: str, name: str = "") -> Value:
+def _emit(emit: Builder, node: Emitted, labels: Sequence[str], name: str = "") -> list[Value]:
     """Add a node and the nodes before it."""
     inputs: list[Value | None] = []
     for index, each in enumerate(node.inputs):
         if isinstance(each, np.ndarray):
-            inputs.append(emit.constant(each, f"{label}_{index}"))
+            inputs.append(emit.constant(each, f"{labels[0]}_{index}"))
         elif isinstance(each, Emitted):
-            inputs.append(_emit(emit, each, f"{label}_{index}"))
+            inputs.append(_emit(emit, each, [f"{labels[0]}_{index}"])[0])
         else:
             inputs.append(each)
-    return emit.apply(node.op, inputs, label, name)
+    return emit.several(node.op, inputs, labels, name)
 
 
 def has_elements(shape: Shape) -> bool:

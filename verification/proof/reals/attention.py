@@ -18,24 +18,36 @@ _EXPAND = 13
 _HEADS_FIRST = [0, 2, 1, 3]
 _PLAIN = {"softcap": 0.0, "is_causal": 0, "qk_matmul_output_mode": 0}
 """Attributes with the values for which the formula holds."""
+_CACHED = ("present_key", "present_value")
+"""Outputs after the first one."""
 
 
 @rewriting("Attention")
 def attention(terms: Terms, term: Term) -> Term | None:
-    """Rewrite to Softmax(scale * Q * K' + mask) * V, where that is all."""
+    """Rewrite to Softmax(scale * Q * K' + mask) * V, caches joined to K and V."""
     head, (q, k, v, *rest) = term.head, term.args
     mask, *cache = rest or [None]
-    if q is None or k is None or v is None or term.index or any(c is not None for c in cache):
+    if q is None or k is None or v is None or term.index > len(_CACHED) or len(cache) > 2:
         return None
     if any(head.attribute(name, value) != value for name, value in _PLAIN.items()):
         return None
-    if any(a.fact.elem_type not in FLOATS for a in (q, k, v, mask) if a is not None):
+    if any(a is not None and a.fact.elem_type not in FLOATS for a in term.args):
         return None
     counts = head.attribute("q_num_heads", 0), head.attribute("kv_num_heads", 0)
     split = [_heads(terms, term, x, n) for x, n in ((q, counts[0]), (k, counts[1]), (v, counts[1]))]
     queries, keys, values = split
     if queries is None or keys is None or values is None:
         return None
+    if cache and cache[0] is not None and cache[1] is not None:
+        keys, values = (
+            terms.op("Concat", head, past, x, axis=2)
+            for past, x in zip(cache, (keys, values), strict=True)
+            if past is not None
+        )
+    elif any(cache):
+        return None
+    if term.index:
+        return (keys, values)[term.index - 1]
     repeated = [_repeated(terms, x, queries) for x in (keys, values)]
     if repeated[0] is None or repeated[1] is None:
         return None

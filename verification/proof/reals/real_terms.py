@@ -47,6 +47,9 @@ _EVEN = frozenset(["Abs", "Cos"])
 READS_BITS = ("BitCast",)
 """Operators whose result is no function of real numbers."""
 
+_WHOLE = "view of a whole"
+"""Kind of the key of an atom that is a view of a function, not of each atom of it."""
+
 _STRUCTURE = "structure"
 """Kind of the key of a term that is no float tensor: a number, since nested keys are as long as a
 term written out."""
@@ -402,6 +405,9 @@ class RealTerms:
         """Function in another shape: atom by atom, or as a whole where an atom broadcasts."""
         if _strip(source) == _strip(target):
             return real
+        before = self._whole_of(real)
+        if before is not None:
+            return self.reshaped(*before, target)
         moved = _axes_without_ones(source), _axes_without_ones(target)
         keeps_axes = [source[a] for a in moved[0]] == [target[a] for a in moved[1]]
 
@@ -417,18 +423,31 @@ class RealTerms:
 
         result = self.moved(real, move)
         if result is None:
-            key = "view of a whole", self.field.identify(real), _strip(source)
+            key = _WHOLE, self.field.identify(real), _strip(source)
             result = self.field.atom(key, _strip(target))
         return result
+
+    def _whole_of(self, real: Real) -> tuple[Real, Shape] | None:
+        """Function and its shape of which a function is a view as a whole."""
+        if len(real.monomials) != 1:
+            return None
+        ((monomial, coefficient),) = real.monomials.items()
+        if coefficient != 1 or len(monomial) != 1 or monomial[0][1] != 1:
+            return None
+        key = self.field.atoms[monomial[0][0]].key
+        if not isinstance(key, tuple) or key[0] != _WHOLE:
+            return None
+        return self.field.functions[key[1]], key[2]
 
     def transposed(self, real: Real, source: Shape, perm: Sequence[int]) -> Real | None:
         """Function with its axes in another order; None if an atom has an unknown shape."""
 
         def move(shape: Shape) -> tuple[Hashable, Shape]:
-            whole = (*[ONE] * (len(source) - len(shape)), *shape)
+            own = shape[max(0, len(shape) - len(source)) :]  # without axes of size 1 before them
+            whole = (*[ONE] * (len(source) - len(own)), *own)
             order = [axis for axis in perm if whole[axis].value != 1]
             target = tuple([whole[axis] for axis in perm])
-            kind = "view" if order == sorted(order) else _Perm(perm)
+            kind = "view" if order == sorted(order) else _Perm.of(perm)
             return kind, target
 
         return self.moved(real, move)
@@ -487,17 +506,31 @@ class RealTerms:
                 number = below[1]
             if _strip(field.atoms[number].shape or ()) == _strip(target):
                 return _alone(number)
-        if isinstance(kind, _Perm) and isinstance(below[0], _Perm) and len(kind) == len(below[0]):
-            kind, number = _Perm([below[0][axis] for axis in kind]), below[1]
-            if list(kind) == sorted(kind):
+        if isinstance(kind, _Perm) and isinstance(below[0], _Perm):
+            kind, number = kind.after(below[0]), below[1]
+            if not kind:
                 return _alone(number)
         return field.atom((kind, number), _strip(target), atom.is_positive)
 
 
 class _Perm(tuple[int, ...]):
-    """Movement of an atom: a permutation of all axes of the tensor that it broadcasts to."""
+    """Movement of an atom: a permutation of the last axes of the tensor that it broadcasts to."""
 
     __slots__ = ()
+
+    @classmethod
+    def of(cls, perm: Sequence[int]) -> _Perm:
+        """Permutation of all axes, without the first ones that stay; empty if all stay."""
+        start = next((axis for axis, other in enumerate(perm) if axis != other), len(perm))
+        return cls([axis - start for axis in perm[start:]])
+
+    def after(self, other: _Perm) -> _Perm:
+        """Permutation after another one."""
+        rank = max(len(self), len(other))
+        one, two = (
+            [*range(rank - len(p)), *(axis + rank - len(p) for axis in p)] for p in (self, other)
+        )
+        return _Perm.of([two[axis] for axis in one])
 
 
 def _scaled(array: Array) -> tuple[Array, Fraction]:

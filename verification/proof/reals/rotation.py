@@ -19,6 +19,8 @@ def rotary_embedding(terms: Terms, term: Term) -> Term | None:
         return None
     if any(a is None or a.fact.elem_type not in FLOATS for a in (x, *caches)):
         return None
+    if len(x.fact.shape or ()) == 3:
+        return _of_sequences(terms, term, x)
     if len(x.fact.shape or ()) != 4:
         return None
     batch, _, places, size = x.shape
@@ -35,3 +37,18 @@ def rotary_embedding(terms: Terms, term: Term) -> Term | None:
     )
     plain, rotated = terms.op("Mul", head, x, cos), terms.op("Mul", head, turned, sin)
     return terms.op("Add", head, plain, rotated)
+
+
+def _of_sequences(terms: Terms, term: Term, x: Term) -> Term | None:
+    """Rotation of a tensor of rank 3, whose heads are split off and joined again."""
+    head, count = term.head, term.head.attribute("num_heads", 0)
+    size = x.shape[2].divided_by(count) if count else None
+    if size is None:
+        return None
+    heads = terms.view(x, (*x.shape[:2], ONE * count, size))
+    turned = terms.op("Transpose", head, heads, perm=[0, 2, 1, 3])
+    rotated = terms.apply(head, (turned, *term.args[1:]))[0]
+    form = None if rotated is None else rotary_embedding(terms, rotated)
+    if form is None:
+        return None
+    return terms.view(terms.op("Transpose", head, form, perm=[0, 2, 1, 3]), x.shape)

@@ -1,7 +1,7 @@
 """Two products with a Softmax in between become Attention."""
 
 import pytest
-from harness import as_model, assert_rewrites
+from harness import as_model, assert_rewrites, run_passes
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseAttention
 
@@ -78,6 +78,46 @@ def test_heads_that_are_repeated_for_groups():
     source = text(nodes.replace(", v)", ", v1)"), signature, constants, 23)
     model = assert_raises(RaiseAttention(), source, ["Attention"])
     assert_near(source, model, feeds(source))
+
+
+CACHED = """(float[1, 3, 32] q, float[1, 3, 16] k, float[1, 3, 16] v, float[3, 8] m,
+    float[1, 2, 5, 8] past, float[1, 2, 5, 8] other, float[1, 3, 4] cos, float[1, 3, 4] sin)
+    => (float[1, 3, 32] y, float[1, 2, 8, 8] keys, float[1, 2, 8, 8] values)"""
+GROUPS = """<float c = {0.25}, int64[4] many = {0, 0, 4, 8}, int64[4] few = {0, 0, 2, 8},
+    int64[3] join = {0, 0, 32}, int64[1] two = {2}, int64[5] times = {1, 1, 2, 1, 1},
+    int64[4] all = {1, 4, 8, 8}>"""
+DECODER = (
+    "q1 = Reshape (q, many) q2 = Transpose <perm = [0, 2, 1, 3]> (q1) "
+    "k1 = Reshape (k, few) k2 = Transpose <perm = [0, 2, 1, 3]> (k1) "
+    "v1 = Reshape (v, few) v2 = Transpose <perm = [0, 2, 1, 3]> (v1) "
+    "q3 = RotaryEmbedding (q2, cos, sin) k3 = RotaryEmbedding (k2, cos, sin) "
+    "keys = Concat <axis = 2> (past, k3) values = Concat <axis = -2> (other, v2) "
+    "k4 = Unsqueeze (keys, two) k5 = Expand (k4, times) k6 = Reshape (k5, all) "
+    "v4 = Unsqueeze (values, two) v5 = Expand (v4, times) v6 = Reshape (v5, all) "
+    "t = Transpose <perm = [0, 1, 3, 2]> (k6) s = MatMul (q3, t) a = Mul (s, c) d = Add (a, m) "
+    "w = Softmax (d) n = MatMul (w, v6) r = Transpose <perm = [0, 2, 1, 3]> (n) "
+    "y = Reshape (r, join)"
+)
+
+
+def test_a_layer_of_a_decoder_with_its_cache():
+    source = text(DECODER, CACHED, GROUPS, 23)
+    operators = ["RotaryEmbedding", "RotaryEmbedding", "Attention"]
+    model = assert_raises(RaiseAttention(), source, operators)
+    assert [*model.graph.node[-1].output] == ["y", "keys", "values"]
+    assert_near(source, model, feeds(source))
+
+
+def test_a_cache_that_an_operand_depends_on_stays_outside():
+    """The mask would need the output of the operator that it is an operand of."""
+    nodes = DECODER.replace("(a, m)", "(a, m2)").replace(
+        "k4 =", "e = ReduceMax <keepdims = 0> (keys) m2 = Add (m, e) k4 ="
+    )
+    source = text(nodes, CACHED, GROUPS, 23)
+    after = run_passes(source, RaiseAttention()).model
+    operators = [node.op_type for node in after.graph.node]
+    assert operators.count("Concat") == 2 and "Attention" in operators
+    assert_near(source, after, feeds(source))
 
 
 def test_guards_and_rows_of_exporters():

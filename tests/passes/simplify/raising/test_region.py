@@ -42,5 +42,5 @@ def test_values_through_casts():
 
 def test_nodes_with_other_readers_stay_in_use():
     graph, nodes = parts()
-    assert names(unused_after(graph, nodes["z"], [])) == ["z"]
-    assert names(unused_after(graph, nodes["y"], [])) == ["y", "p"]
+    assert names(unused_after(graph, [nodes["z"]], [])) == ["z"]
+    assert names(unused_after(graph, [nodes["y"]], [])) == ["y", "p"]

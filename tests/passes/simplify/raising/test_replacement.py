@@ -45,7 +45,8 @@ def test_a_match_counts_the_nodes_that_it_replaces():
         len(nodes_between(site.graph, site.graph.inputs[0], root, dict.fromkeys(match.unused))) == 4
     )
     replace(
-        site.graph, Match(match.op, [match.inputs[0], np.ones(4, np.float32)], root, match.unused)
+        site.graph,
+        Match(match.op, [match.inputs[0], np.ones(4, np.float32)], root, (), match.unused),
     )
     (node,) = site.graph.nodes()
     assert node.op_type == "Sum" and node.inputs[1].constant is not None

@@ -38,6 +38,20 @@ def test_near_misses(old, new):
     assert not prove(before, after, equality="reals").proved
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_heads_may_be_split_by_the_operator(batch):
+    signature = SIGNATURE.replace("n, 3, 4, 8", f"{batch}, 4, 24").replace("n,", f"{batch},")
+    constants = "<int64[4] split = {0, 0, 3, 8}, int64[3] join = {0, 0, 24}, float k = {2.0}>"
+    longer = (
+        "a = Reshape (x, split) b = Transpose <perm = [0, 2, 1, 3]> (a) "
+        "r = RotaryEmbedding (b, c, s) d = Transpose <perm = [0, 2, 1, 3]> (r) "
+        "z = Reshape (d, join) e = Mul (z, z) y = Mul (e, k)"
+    )
+    shorter = "z = RotaryEmbedding <num_heads = 3> (x, c, s) e = Mul (k, z) y = Mul (z, e)"
+    pair = [ir.parse(text(body, signature, constants, 23)) for body in (longer, shorter)]
+    assert prove(*pair, equality="reals").proved
+
+
 def test_neighbours_are_another_rotation():
     before, after = models(LONGER, SHORTER.replace("Embedding", "Embedding <interleaved = 1>"))
     assert not prove(before, after, equality="reals").proved
