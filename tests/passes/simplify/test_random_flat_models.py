@@ -1,4 +1,4 @@
-"""Random flat models with repeated nodes, sizes and slices: equal on all shapes, and proved."""
+"""Random flat models of sizes, slices and repeated nodes: equal on all shapes, and proved."""
 
 import contextlib
 import random
@@ -12,7 +12,10 @@ import pytest
 import sessions
 import straightline as sl
 
-PASSES = "fold-constants,merge-constants,merge-subexpressions,simplify-sizes,merge-slices"
+PASSES = (
+    "fold-constants,merge-constants,merge-subexpressions,simplify-sizes,merge-slices,"
+    "hoist-before-splits"
+)
 SHAPES = ((2, 3), (1, 1), (0, 3), (3, 0), (4, 2), (1, 2))
 FITTING = SHAPES[::4]
 """Shapes for which each node gives a result."""
@@ -45,7 +48,8 @@ class Drawn:
         self.values = [feed_of(shape) for shape in FITTING]
         for _ in range(self.dice.randrange(20, 60)):
             with contextlib.suppress(Failing):
-                self.dice.choice((self.size, self.size, self.reshape, self.move, self.repeat))()
+                kinds = (self.size, self.size, self.reshape, self.move, self.repeat, self.divide)
+                self.dice.choice(kinds)()
 
     def ints(self, *numbers):
         name = f"k{len(self.constants)}"
@@ -112,6 +116,29 @@ class Drawn:
                 parts += self.add("Split", [data, self.ints(1, size - 1)], 2, axis=axis - rank)
             self.ranks |= dict.fromkeys(parts, rank)
             self.ranks[self.add("Concat", dice.sample(parts, 2), axis=axis)] = rank
+
+    def divide(self):
+        """Draw what is done to each part of a Split, or nearly so."""
+        dice, data = self.dice, self.dice.choice(["x", *self.ranks])
+        rank = self.ranks[data]
+        sizes = {values[data].shape[-1:] for values in self.values}
+        if sizes != {(4,)}:
+            return
+        parts = self.add("Split", [data, self.ints(*dice.choice(((2, 2), (1, 3))))], 2, axis=-1)
+        shape = self.ints(*[0] * (rank - 1), *dice.choice(((2, 1), (-1, 1), (1, -1))))
+        for kind in dice.sample(("Neg", "Reshape", "Transpose"), dice.randrange(1, 4)):
+            order = dice.sample(range(rank), rank)
+            same = {"perm": order}
+            if kind == "Reshape":
+                parts = [self.add("Reshape", [part, shape]) for part in parts]
+                rank += 1
+            elif kind == "Transpose":
+                other = dice.choice((same, same, {"perm": order[::-1]}))
+                first = self.add("Transpose", [parts[0]], **other)
+                parts = [first, self.add("Transpose", [parts[1]], **same)]
+            else:
+                parts = [self.add("Neg", [part]) for part in parts]
+        self.ranks |= dict.fromkeys(parts, rank)
 
     def repeat(self):
         """Draw a node again, or an elementwise one."""
