@@ -24,7 +24,10 @@ _CACHED = ("present_key", "present_value")
 
 @rewriting("Attention")
 def attention(terms: Terms, term: Term) -> Term | None:
-    """Rewrite to Softmax(scale * Q * K' + mask) * V, caches joined to K and V."""
+    """Rewrite to the formula of the specification.
+
+    Softmax(scale * Q * K' + mask) * V, where a cache comes before K and V.
+    """
     head, (q, k, v, *rest) = term.head, term.args
     mask, *cache = rest or [None]
     if q is None or k is None or v is None or term.index > len(_CACHED) or len(cache) > 2:
