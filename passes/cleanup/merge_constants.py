@@ -11,6 +11,7 @@ A runtime takes about half as long to load a constant as a node, however small i
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 from typing import ClassVar
 
 from ...analysis.constants.equal import ContentKeys
@@ -32,20 +33,28 @@ class MergeConstants(Pass):
         """Compare the constants of every graph."""
         keys = ContentKeys()
         # Below IR version 4 and in functions, constants are written as nodes.
-        lifted = [_lift(graph) for graph in model.graph.walk()] if model.allows_overrides else []
+        graphs = model.graph.walk() if model.allows_overrides else ()
+        lifted = [_lift(graph, keys) for graph in graphs]
         changes = [merge_constants(graph, key_of=keys.of) for graph in model.graphs()]
         return any(lifted) or any(changes)
 
 
-def _lift(graph: Graph) -> bool:
-    """Replace the Constant nodes of a graph by initializers."""
+def _lift(graph: Graph, keys: ContentKeys) -> bool:
+    """Replace the Constant nodes of a graph by initializers, equal ones by one."""
     outputs = set(graph.outputs)
     lifted: dict[Value, Value] = {}
+    first: dict[Hashable, Value] = {}
     for node in graph.nodes_of("Constant"):
         (value,) = node.outputs
         if value is None or value.constant is None or value.pinned or value in outputs:
             continue
-        lifted[value] = graph.add_initializer(value.name, value.constant)
+        key = keys.of(value.constant)
+        equal = None if key is None else first.get(key)
+        if equal is None:
+            equal = graph.add_initializer(value.name, value.constant)
+            if key is not None:
+                first[key] = equal
+        lifted[value] = equal
     graph.replace_all_uses(lifted)
     for value in lifted:
         assert value.producer is not None
