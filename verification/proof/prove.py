@@ -78,7 +78,7 @@ BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
 """The budget of a proof that every rewrite makes: it gives up within a second or two where models
 are small. A proof that is asked for by name may take more."""
 
-BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 12, 4_096
+BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 8, 3_072
 """Limit of such a proof for loops by their definition, after a mismatch on a symbolic iteration: a
 multiple of the steps of that one, and at least so many steps."""
 

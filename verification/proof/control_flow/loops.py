@@ -49,7 +49,7 @@ def run_loop(
     number = numbers[0] if numbers else limit and most_trips(execution, limit).value
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
     trips = None if number is None else max(number, 0)
-    small = trips is not None and terms.runs_loop(trips, len(body.steps))
+    small = trips is not None and terms.runs_loop(trips, body.weight)
     if keep is False or trips == 0:
         return _stack(execution, step, run, carried, [])
     if keep and (small or limit is None or (trips is not None and condition is not None)):

@@ -213,7 +213,7 @@ class Scan:
     def run(self) -> Sequence[Value]:
         """Outputs of the Scan."""
         trips = self.length.value
-        if trips is None or not self.terms.runs_loop(trips, len(self.body.steps)):
+        if trips is None or not self.terms.runs_loop(trips, self.body.weight):
             return self._symbolic()
         values: list[Value] = list(self.states)
         elements: list[list[Value]] = []

@@ -8,6 +8,7 @@ Graph").
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import onnx
@@ -26,6 +27,9 @@ from .node_checker import Type, declared_type, require_form
 
 ABSENT = 0
 """Slot of each frame that holds nothing: an absent input reads it."""
+
+_INSIDE = 4
+"""Weight of a node in a body."""
 
 MOST_DEPTH = 40
 """Limit of nested bodies and calls."""
@@ -134,6 +138,13 @@ class Program:
     declared_inputs: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     types: list[tuple[int, Type, str]] = dataclasses.field(default_factory=list)
     size: int = 1
+
+    @functools.cached_property
+    def weight(self) -> int:
+        """Number of nodes, of which those in bodies count several times: a loop inside runs more
+        than once."""
+        inside = sum(body.weight for step in self.steps for body in step.bodies.values())
+        return len(self.steps) + _INSIDE * inside
 
 
 class _Scope(dict[str, int]):

@@ -95,6 +95,15 @@ g (float[2] x, float[2] y) => (float[2] z) {
 <domain: "local", opset_import: ["" : 12]> f (p) => (r) { q = Neg (p) s = Neg (q) r = Neg (s) }"""
 
 
+def test_nodes_in_bodies_weigh_more():
+    flat = program("g (float[2] x) => (float[2] z) { y = Neg (x) z = Abs (y) }")
+    assert flat.weight == 2
+    outer = program(CAPTURED % "x")
+    inner = outer.steps[1].bodies["then_branch"]
+    assert inner.weight == 1 + 4 * (1 + 1)
+    assert outer.weight == 2 + 4 * (inner.weight + 1)
+
+
 def test_nodes_that_look_alike_have_one_operation():
     main = program(ALIKE)
     call, neg, half, half_too, quarter, neg_too, two, three = [s.operation for s in main.steps]
