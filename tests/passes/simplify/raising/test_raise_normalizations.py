@@ -8,6 +8,8 @@ from straightline import ir
 from straightline.passes import Pipeline, RaiseNormalizations
 from straightline.passes.context import PassContext
 
+from targets import fitted, lacking
+
 CUBE = "(float[N, 3, 4] x, float[4] s, float[4] b) => (float[N, 3, 4] y)"
 IMAGE = "(float[2, 3, 4, 5] x, float[3] s, float[3] b) => (float[2, 3, 4, 5] y)"
 CONSTANTS = """<float two = {2.0}, float eps = {1e-5}, float one = {1.0}, float minus = {-0.5},
@@ -180,3 +182,11 @@ def test_a_form_inside_a_body():
     ir.verify(model)
     operators = [node.op_type for graph in model.graphs() for node in graph.nodes()]
     assert sorted(operators) == ["Exp", "If", "LayerNormalization"]
+
+
+def test_a_target_decides():
+    """With a target, the pipeline raises only to operators that it lists."""
+    source = text(LAYER, CUBE, CONSTANTS, 17)
+    for target, count in ((lacking(), 1), (lacking("LayerNormalization"), 9)):
+        outcome = fitted(source, target, passes="simplify{exactness=reals}")
+        assert len(outcome.ir.graph) == count
