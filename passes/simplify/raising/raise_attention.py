@@ -28,16 +28,13 @@ class RaiseAttention(Raising):
     """Replace two products with a Softmax in between by Attention, from opset 23 on."""
 
     name: ClassVar[str] = "raise-attention"
-    seeds: ClassVar[tuple[str, ...]] = ("Softmax",)
+    seeds: ClassVar[tuple[str, ...]] = ("Softmax", "Attention")
 
     def match(self, site: Site, seed: Node) -> Match | None:
         """Return the attention around a Softmax."""
         if not site.has("Attention"):
             return None
-        root, scores = _weighted(site, seed), scores_of(site, seed)
-        if root is None or scores is None:
-            return None
-        form = _form(site, seed, scores, root)
+        form = _operator_form(site, seed) if seed.is_op("Attention") else _longer_form(site, seed)
         if form is None:
             return None
         cached = _with_cache(site, form)
@@ -67,6 +64,34 @@ class _Form:
     mask: Operand
     scale: float
     attributes: dict[str, Any]
+
+
+def _longer_form(site: Site, seed: Node) -> _Form | None:
+    """Attention around a Softmax."""
+    root, scores = _weighted(site, seed), scores_of(site, seed)
+    return None if root is None or scores is None else _form(site, seed, scores, root)
+
+
+def _operator_form(site: Site, node: Node) -> _Form | None:
+    """Attention with an axis of heads and without a cache, which may join and split heads."""
+    q, k, v, mask = (node.input(index) for index in range(4))
+    if any(node.inputs[4:]) or any(node.outputs[1:]) or q is None or k is None or v is None:
+        return None
+    plain = {"scale", "softmax_precision"}
+    if any(node.attribute(name) for name in node.op.attributes if name not in plain):
+        return None
+    queries, keys, values = (heads_of(site, value, is_turned=False) for value in (q, k, v))
+    keys, values = grouped_heads(site, keys), grouped_heads(site, values)
+    if queries is None or keys is None or values is None or len(queries.shape) != 4:
+        return None
+    size = queries.shape[-1].value
+    scale = node.attribute("scale") or (size**-0.5 if size else 0.0)
+    scale *= queries.factor * keys.factor
+    if values.factor != 1 or scale <= 0 or not _fit(queries.shape, keys.shape, values.shape):
+        return None
+    precision = node.attribute("softmax_precision")
+    attributes = {} if precision is None else {"softmax_precision": precision}
+    return _Form(node, queries, keys, values, (), mask, float(np.float32(scale)), attributes)
 
 
 def _weighted(site: Site, seed: Node) -> Node | None:

@@ -108,6 +108,18 @@ def test_a_layer_of_a_decoder_with_its_cache():
     assert_near(source, model, feeds(source))
 
 
+def test_an_attention_that_splits_no_heads_itself():
+    """Exporters to opset 23 write the operator between the reshapes."""
+    start, end = DECODER.index("t = Transpose"), DECODER.index("r = Transpose")
+    node = "n = Attention <scale = 0.25> (q3, k6, v6, m) "
+    source = text(DECODER[:start] + node + DECODER[end:], CACHED, GROUPS, 23)
+    operators = ["RotaryEmbedding", "RotaryEmbedding", "Attention"]
+    model = assert_raises(RaiseAttention(), source, operators)
+    assert_near(source, model, feeds(source))
+    causal = source.replace("scale =", "is_causal = 1, scale =")
+    assert_stays(RaiseAttention(), causal)
+
+
 def test_a_cache_that_an_operand_depends_on_stays_outside():
     """The mask would need the output of the operator that it is an operand of."""
     nodes = DECODER.replace("(a, m)", "(a, m2)").replace(
