@@ -73,7 +73,7 @@ def _longer_form(site: Site, seed: Node) -> _Form | None:
 
 
 def _operator_form(site: Site, node: Node) -> _Form | None:
-    """Attention with an axis of heads and without a cache, which may join and split heads."""
+    """Attention with an axis of heads and without a cache."""
     q, k, v, mask = (node.input(index) for index in range(4))
     if any(node.inputs[4:]) or any(node.outputs[1:]) or q is None or k is None or v is None:
         return None
