@@ -28,6 +28,10 @@ _CONNECTIVES: dict[str, Callable[[bool, bool], bool]] = {
     "Equal": lambda one, other: one is other,
 }
 _CHOICES = ("Where", "choose")
+_MOVING = ("view", "narrow", "reversed", "choose")
+"""Heads of the prover's own of whose operands the result alone depends."""
+_MOST_TERMS = 64
+"""Limit of terms below a choice in which a condition is decided."""
 
 Case = Mapping[Term, bool]
 """Truth of each condition."""
@@ -47,6 +51,9 @@ class CaseDistinction:
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs of what two terms are in each case; None if that decides nothing."""
+        pairs = self._of_one_condition(one, other)
+        if pairs is not None:
+            return pairs
         if not any(term.head.name in _CHOICES or _is_connective(term) for term in (one, other)):
             return None
         if not has_shape_of(one, other) or one.fact.elem_type != other.fact.elem_type:
@@ -57,7 +64,7 @@ class CaseDistinction:
         conditions = sides[0] | sides[1]
         if not 0 < len(conditions) <= _MOST_CONDITIONS:
             return None
-        pairs: dict[Pair, None] = {}
+        cases: dict[Pair, None] = {}
         for truths in itertools.product((False, True), repeat=len(conditions)):
             case = dict(zip(conditions, truths, strict=True))
             a, b = (self._in_case(term, case, _MOST_DEPTH) for term in (one, other))
@@ -65,11 +72,58 @@ class CaseDistinction:
                 continue
             if isinstance(a, bool) or isinstance(b, bool) or not has_shape_of(a, b):
                 return None
-            pairs[a, b] = None
+            cases[a, b] = None
         # Of other conditions, which may be equal, not every case occurs.
-        if (one, other) in pairs or (pairs and sides[0].keys() != sides[1].keys()):
+        if (one, other) in cases or (cases and sides[0].keys() != sides[1].keys()):
             return None
-        return list(pairs)
+        return list(cases)
+
+    def _of_one_condition(self, one: Term, other: Term) -> list[Pair] | None:
+        """Pairs of two terms if a boolean holds, and if it does not. Both have a choice by it,
+        and one of them has another one inside of a branch."""
+        sides = [term for term in (one, other) if term.head.name == "choose"]
+        condition = sides[0].args[0] if sides else None
+        if condition is None or not has_shape_of(one, other):
+            return None
+        if one.fact.elem_type != other.fact.elem_type:
+            return None
+        pairs, decides = [], False
+        for truth in (True, False):
+            cases = [self._given(term, condition, truth) for term in (one, other)]
+            if cases[0] is one or cases[1] is other:
+                return None
+            pairs.append((cases[0], cases[1]))
+            decides |= not all(a in b.args for a, b in zip(cases, (one, other), strict=True))
+        return pairs if decides else None
+
+    def _given(self, root: Term, condition: Term, truth: bool) -> Term:
+        """Term without choices by a boolean that is decided. Bodies of loops stay as they are."""
+        terms, memo = self._terms, dict[Term, Term]()
+        stack, steps = [root], _MOST_TERMS
+        while stack:
+            term = stack[-1]
+            below = [arg for arg in term.args if arg is not None]
+            if term.head.name == "choose" and term.args[0] is condition:
+                below = [term.operands[1 if truth else 2]]
+            elif term.head.op is None and term.head.name not in _MOVING:
+                below = []
+            waiting = [arg for arg in below if arg not in memo]
+            if waiting:
+                steps -= len(waiting)
+                if steps < 0:
+                    return root
+                stack += waiting
+                continue
+            stack.pop()
+            if term in memo:
+                continue
+            terms.budget.step()
+            if term.head.name == "choose" and term.args[0] is condition:
+                memo[term] = memo[below[0]]
+                continue
+            args = tuple([None if arg is None else memo.get(arg, arg) for arg in term.args])
+            memo[term] = term if not below or args == term.args else terms.rebuild(term, args)
+        return memo[root]
 
     def _collect(self, term: Term, conditions: dict[Term, None], depth: int) -> None:
         """Collect the conditions of a term."""

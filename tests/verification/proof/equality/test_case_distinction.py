@@ -60,3 +60,24 @@ def test_conditions_that_may_be_equal_are_no_cases():
     text = "g (float[n] x, float[n] w) => (float[n] y) {{ {} y = Where (c, a, b) }}"
     one = "a = Exp (x) b = Neg (w) c = Greater (x, w)"
     assert_proved(text.format(one), text.format(one.replace("Greater (x, w)", "Less (w, x)")))
+
+
+INSIDE = """g (float[n, 3] x, float[3] z, bool p, bool q) => (float[n, 3] y) {{
+    c = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] o) {{
+        v = If ({0}) <then_branch = t () => (float[3] k) {{ k = Exp (z) }},
+                      else_branch = u () => (float[3] l) {{ l = Neg (z) }}>
+        o = If ({1}) <then_branch = t2 () => (float[3] m) {{ m = Add (e, v) }},
+                      else_branch = u2 () => (float[3] r) {{ r = {2} (e) }}> }}> (x)
+    y = Identity (c) }}"""
+OUTSIDE = """g (float[n, 3] x, float[3] z, bool p, bool q) => (float[n, 3] y) {{
+    y = If (p) <then_branch = t () => (float[n, 3] m) {{ k = {} (z) m = Add (x, k) }},
+                else_branch = u () => (float[n, 3] r) {{ r = Neg (x) }}> }}"""
+
+
+def test_a_choice_inside_of_a_branch_of_the_same_choice():
+    before, after = INSIDE.format("p", "p", "Neg"), OUTSIDE.format("Exp")
+    assert_proved(before, after)
+    assert_open(before, OUTSIDE.format("Neg"))
+    assert_open(INSIDE.format("q", "p", "Neg"), after)
+    assert_open(INSIDE.format("p", "q", "Neg"), after)
+    assert_open(INSIDE.format("p", "p", "Abs"), after)
