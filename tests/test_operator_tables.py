@@ -25,6 +25,7 @@ REMAINING = {
     "passes/recurrences/recognize/symbolic_cell.py": "operators that move elements of a cell",
     "passes/sequences/lower_sequences.py": "the operators that the pass is about",
     "passes/simplify/raising/raise_activations.py": "the operators that the pass is about",
+    "passes/simplify/library/broadcasting.py": "operators that the rules are about",
     "passes/simplify/library/chains.py": "operators that the rules are about",
     "passes/simplify/library/movement.py": "operators that the rules are about",
     "passes/simplify/rules/matcher.py": "laws of arithmetic",

@@ -122,6 +122,33 @@ class SqueezeOfSqueeze(Rule):
         return [{"a": a, "b": b} for a, b in pairs if rank > 1]
 
 
+@shipped
+class SliceOfSlice(Rule):
+    """Cut along all axes at once."""
+
+    before = """(x[*S]) => (y) {
+        t = Slice <starts = @a, ends = @b, axes = @c, steps = @d> (x)
+        y = Slice <starts = @e, ends = @f, axes = @g, steps = @h> (t)
+    }"""
+    after = "(x) => (y) { y = Slice <starts = @s, ends = @u, axes = @v, steps = @k> (x) }"
+
+    def where(self, match: Match) -> bool:
+        """Require steps of 1, along different axes."""
+        rank = len(match.stars["S"])
+        first, second = match.axes("c", rank), match.axes("g", rank)
+        if first is None or second is None or set(first) & set(second):
+            return False
+        lists = (("s", "a", "e"), ("u", "b", "f"), ("k", "d", "h"))
+        bound = [match.bind(name, match[one] + match[other]) for name, one, other in lists]
+        return all(bound) and match.bind("v", first + second) and set(match["k"]) <= {1}
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take pairs of axes, and bounds from both ends."""
+        one = {"a": (1,), "b": (5,), "d": (1,), "e": (0,), "f": (-1,), "h": (1,)}
+        axes = [(c, g) for c in range(ranks["S"]) for g in range(-1, ranks["S"])]
+        return [{**one, "c": (c,), "g": (g,)} for c, g in axes]
+
+
 def _idempotent(op_type: str) -> type[Rule]:
     """A rule that removes an operator applied twice."""
     before = f"(x) => (y) {{ t = {op_type} (x)  y = {op_type} (t) }}"
@@ -132,3 +159,42 @@ def _idempotent(op_type: str) -> type[Rule]:
 
 for _op_type in ("Relu", "Abs", "Ceil", "Floor", "Round", "Sign"):
     shipped(_idempotent(_op_type))
+
+
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+
+
+def _kept(op_type: str, keeps: bool) -> type[Rule]:
+    """A rule by which a reduction keeps its axes, or drops them, by itself.
+
+    Args:
+        op_type: the reduction.
+        keeps: true for one that drops axes, which come back.
+    """
+    first = f"{op_type} <axes = @a, keepdims = {int(not keeps)}> (x)"
+    last = "Unsqueeze" if keeps else "Squeeze"
+
+    def where(self: Rule, match: Match) -> bool:
+        rank = match.rank("x")
+        reduced, moved = match.axes("a", rank), match.axes("b", rank)
+        return bool(reduced) and moved is not None and sorted(reduced or ()) == sorted(moved)
+
+    def cases(self: Rule, ranks: Any) -> list[dict[str, Any]]:
+        rank = ranks["S"]
+        pairs = [((axis,), (axis,)) for axis in range(-min(rank, 1), rank)]
+        return [{"a": a, "b": b} for a, b in (*pairs, *([((0, 1), (1, 0))] if rank > 1 else []))]
+
+    content = {
+        "before": f"(x[*S]) => (y) {{ t = {first}  y = {last} <axes = @b> (t) }}",
+        "after": f"(x) => (y) {{ y = {op_type} <axes = @a, keepdims = {int(keeps)}> (x) }}",
+        "where": where,
+        "cases": cases,
+        "ranks": range(1, 5),
+        "__doc__": f"{'Keep' if keeps else 'Drop'} axes by {op_type} itself.",
+    }
+    return type(f"{last}Of{op_type}", (Rule,), content)
+
+
+for _op_type in _REDUCTIONS:
+    for _keeps in (False, True):
+        shipped(_kept(f"Reduce{_op_type}", _keeps))

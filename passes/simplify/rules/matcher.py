@@ -145,7 +145,8 @@ class Matcher:
         state = _State(outputs, attributes, {**state.nodes, number: node})
         yield from self._operands(scope, pattern.inputs, form.inputs, state)
         ours = pattern.inputs
-        if len(ours) == len(form.inputs) == 2 and pattern.op_type in COMMUTATIVE:
+        commutes = self.rule.commutes and pattern.op_type in COMMUTATIVE
+        if commutes and len(ours) == len(form.inputs) == 2:
             yield from self._operands(scope, ours[::-1], form.inputs, state)
 
     def _outputs(

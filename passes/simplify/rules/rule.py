@@ -26,6 +26,7 @@ class Rule:
         exactness: the notion of equality that the rule keeps.
         ranks: the ranks of `*S` for which the rule is proved, and to which it applies.
         sizes: the sizes of axes in the proof: "symbols", "numbers", "ones".
+        commutes: try operands of commutative operators in either order.
         since: the first opset that the rule is for.
         until: the opset after the last one; None for all.
         trusted: true for a rule that is not proved; models rewritten with it are run.
@@ -36,6 +37,7 @@ class Rule:
     exactness: ClassVar[Equality] = "bits"
     ranks: ClassVar[Sequence[int]] = range(7)
     sizes: ClassVar[Sequence[str]] = ("symbols",)
+    commutes: ClassVar[bool] = True
     since: ClassVar[int] = 7
     until: ClassVar[int | None] = None
     trusted: ClassVar[bool] = False

@@ -42,3 +42,26 @@ def test_axes_are_inserted_and_removed_at_once(opset):
     removed = f"t = {node('Squeeze', 'x', 0)} y = {node('Squeeze', 't', 1)}"
     signature = "(float[1, N, 1] x) => (float[N] y)"
     assert operators(f"{constants} {{ {removed} }}", signature, opset=opset) == ["Squeeze"]
+
+
+def test_slices_along_different_axes():
+    bounds = "<int64[1] s = {1}, int64[1] e = {3}, int64[1] a = {0}, int64[1] b = {%d}>"
+    text = bounds + " { t = Slice (x, s, e, a) y = Slice (t, s, e, b) }"
+    assert operators(text % 1) == ["Slice"] and operators(text % -1) == ["Slice"]
+    assert operators(text % 0) == ["Slice", "Slice"]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "opset"), [("ReduceMean", 17), ("ReduceSum", 17), ("ReduceMax", 11)]
+)
+def test_reductions_keep_or_drop_axes(op_type, opset):
+    reduce = f"{op_type} <axes = [-1], keepdims = %d> (x)"
+    if (op_type, opset) == ("ReduceSum", 17):
+        reduce = "ReduceSum <keepdims = %d> (x, a)"
+    moved = "(t, a)" if opset > 12 else "<axes = [1]> (t)"
+    text = f"<int64[1] a = {{1}}> {{ t = {reduce} y = %s {moved} }}"
+    assert operators(text % (1, "Squeeze"), opset=opset) == [op_type]
+    assert operators(text % (0, "Unsqueeze"), opset=opset) == [op_type]
+    other = text.replace("= {1}", "= {0}").replace("[1]> (t)", "[0]> (t)")
+    if op_type != "ReduceSum":
+        assert operators(other % (0, "Unsqueeze"), opset=opset) == [op_type, "Unsqueeze"]
