@@ -12,7 +12,7 @@ from straightline.cli.completing import pass_names, words
     ("begun", "offered"),
     [
         ("inline-", ["inline-ifs", "inline-functions"]),
-        ("unroll-loops{max_trips=3},hoist", ["unroll-loops{max_trips=3},hoist-invariants"]),
+        ("unroll-loops{max_trips=3},hoist-i", ["unroll-loops{max_trips=3},hoist-invariants"]),
         ("unroll-loops{max_trips=3,ma", []),
         ("sel", ["selects"]),
         ("no", []),
