@@ -18,6 +18,7 @@ from ....facts.fact import Shape
 from ....ir import Array, Node, Operator, Value
 from ....ops.axes import ONE as _ONE
 from .algebra import Factors, Sum, Unreadable, close, equal
+from .group_normalization import group_normalization
 from .parameters import parameter
 from .reading import Reading, constant_exponent
 from .region import MOST_ROOTS, nodes_after, nodes_before, through_casts
@@ -29,13 +30,20 @@ _REDUCTIONS = ("ReduceMean", "ReduceSum", *_SQUARES)
 
 @dataclasses.dataclass(frozen=True)
 class RaiseNormalizations(Raising):
-    """Replace longer forms of normalizations by the operators of the opset."""
+    """Replace longer forms of normalizations by the operators of the opset.
+
+    Options:
+        without_kernel: emit GroupNormalization too, for which onnxruntime has no kernel.
+    """
 
     name: ClassVar[str] = "raise-normalizations"
-    seeds: ClassVar[tuple[str, ...]] = ("Sqrt", "Pow", "ReduceL2")
+    seeds: ClassVar[tuple[str, ...]] = ("Sqrt", "Pow", "ReduceL2", "InstanceNormalization")
+    without_kernel: bool = False
 
     def match(self, site: Site, seed: Node) -> Match | None:
         """Return the normalization that divides by a root."""
+        if seed.is_op("InstanceNormalization"):
+            return group_normalization(site, seed) if self.without_kernel else None
         if seed.is_op("Pow") and constant_exponent(seed) not in (0.5, -0.5):
             return None
         for source in _sources(site, seed):
