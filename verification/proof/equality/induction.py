@@ -73,7 +73,7 @@ class Induction:
         self._before: dict[Term, State] = {}
         self._leaves: list[list[Term]] = []
         self._matches: dict[Pair, bool] = {}
-        self._symbols = 0
+        self._numbered: dict[int, Pair] = {}
 
     def states(self, one: Term, other: Term) -> list[Pair] | None:
         """States of two recurrences before the same iteration, or after the last one."""
@@ -154,7 +154,7 @@ class Induction:
         (number, side, p), (number_of_other, side_of_other, q) = x.head.key, y.head.key
         if number != number_of_other or (side, side_of_other) != (0, 1):
             return None
-        a, b = list(self._pairs_opened)[number]
+        a, b = self._numbered[number]
         opened, before = self._pairs_opened[a, b], (a.args[2 + p], b.args[2 + q])
         assert before[0] is not None and before[1] is not None
         first = self._in_one_shape(before[0], before[1])
@@ -358,7 +358,8 @@ class Induction:
         return cached, pairs
 
     def _with_variables(self, a: Term, b: Term, index: Dimension) -> CommonIteration:
-        number, substitutions = len(self._pairs_opened), []
+        number, substitutions = self.terms.number_of_binder(), []
+        self._numbered[number] = a, b
         for side, recurrence in enumerate((a, b)):
             bound, leaves = _bound(recurrence), {}
             for k, state in enumerate(bound.states):
@@ -372,8 +373,7 @@ class Induction:
 
     def symbol(self, limit: Dimension | None) -> Dimension:
         """Fresh symbol of an iteration number."""
-        name = f"{PRIVATE}any{self._symbols}"
-        self._symbols += 1
+        name = f"{PRIVATE}any{self.terms.number_of_binder()}"
         if limit is not None:
             self.terms.limits[name] = limit
         return self.terms.symbols.trip(name)

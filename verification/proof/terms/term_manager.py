@@ -115,6 +115,7 @@ class Terms:
         self._scalars: dict[Dimension | int, Term] = {}
         self._view = self.heads.own("view")
         self._count = 0
+        self._binders = 0
 
     def release(self) -> None:
         """Drop all terms. Heads and terms refer to each other, so that the garbage collector would
@@ -128,6 +129,12 @@ class Terms:
         steps = trips * max(nodes, 1)
         self.generalized |= self.loop_steps < steps <= MOST_STEPS
         return steps <= self.loop_steps
+
+    def number_of_binder(self) -> int:
+        """Number of a variable that a comparison binds: no other one of these terms has it, so that
+        no cached result rests on a fact of another variable."""
+        self._binders += 1
+        return self._binders - 1
 
     def leaf(self, name: str, key: Any, fact: Fact) -> Term:
         """Term without arguments: an input, a variable."""

@@ -1,8 +1,13 @@
 """Loops whose states are equal after each trip if they were equal before it."""
 
+import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
 from spelled import require_same
+from straightline.facts.polynomial import Dimension
+from straightline.verification.proof.equality.equality import Comparison
+from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.term_manager import Terms
 
 TWO = """g (float[2] x, float[2] y, int64 n) => (float[2] p, float[2] q) {
     p, q = Loop (n, , x, y)
@@ -106,3 +111,16 @@ def test_a_state_at_a_known_place_of_two_loops(place):
     assert_proved(READ_LATE % (place, "Add (k, e)"), READ_LATE % (place, "Add (e, k)"))
     other = READ_LATE % (place, "Sub (e, k)")
     (assert_open if place else assert_proved)(READ_LATE % (place, "Add (k, e)"), other)
+
+
+def test_two_comparisons_bind_variables_of_their_own():
+    """A result that is cached for one variable may rest on its limit."""
+    terms = Terms(Budget())
+    short, long = Dimension.constant(2), Dimension.constant(9)
+    one = Comparison(terms).induction.symbol(short)
+    other = Comparison(terms).induction.symbol(long)
+    assert one != other
+    assert terms.limits[one.only_symbol] == short and terms.limits[other.only_symbol] == long
+    table = terms.constant(np.array([5, 5, 1, 2, 3, 4, 9, 9, 9]))
+    assert terms.numbers(terms.narrow(table, 0, one, 1)) == [5]
+    assert terms.numbers(terms.narrow(table, 0, other, 1)) is None
