@@ -140,17 +140,21 @@ class Reshape(SizedByVector, Moving):
         source = inputs[0].shape
         dims: list[Dimension] = []
         open_axis = None
+        copies = _copies_zeros(node)
+        has_rest = any(size is None or size == -1 for size in target)
         for position, size in enumerate(target):
             if size is None:
                 dims.append(symbols.fresh())
-            elif size == 0 and _copies_zeros(node):
+            elif size == 0 and copies:
                 if source is None or position >= len(source):
                     return None
                 dims.append(source[position])
             elif size == -1:
                 open_axis = position
                 dims.append(Dimension.constant(1))
-            elif size.at_least is None:
+            elif size.at_least is None or (
+                has_rest and copies and _copies_another(source, position, size)
+            ):
                 # A symbol minus something may be 0 or -1, which mean other things.
                 dims.append(symbols.fresh())
             else:
@@ -197,6 +201,19 @@ class Reshape(SizedByVector, Moving):
 
 def _copies_zeros(node: Node) -> bool:
     return not node.attribute("allowzero", 0)
+
+
+def _copies_another(source: Shape | None, position: int, size: Dimension) -> bool:
+    """Test for a size that copies an axis, perhaps not empty, where it is 0.
+
+    Beside -1 the elements of an empty tensor fit then. Without it they fit only if two sizes are 0,
+    which is not followed.
+    """
+    if size.value is not None or size.at_least != 0:
+        return False
+    if source is None:
+        return True
+    return position < len(source) and source[position].divided_by(size) is None
 
 
 def _rest(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | None:

@@ -1,6 +1,9 @@
 """Axes that change while the elements stay."""
 
+import inferred
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +27,7 @@ from operator_facts import (
     shaped,
     tensor,
 )
-from straightline import ir, rewrite
+from straightline import ir, prove, rewrite
 
 
 @pytest.mark.parametrize(
@@ -204,3 +207,35 @@ def test_axes_that_no_machine_counts(operator):
         <int64[1] a = {{9223372036854775807}}> {{
         s = Shape (x) t = {operator} (s, a) u = Squeeze (t) y = Expand (x, u) }}"""
     assert rewrite(ir.parse(text)) is not None
+
+
+EMPTY = {
+    "one, s": ("float[N, S] x", ["1", "N", "S"]),
+    "one, s, minus": ("float[N, S] x", ["1", "?", "S", "?"]),
+    "s, minus": ("float[N, S] x", ["N", "S", "1"]),
+    "s, two": ("float[N, S, 2] x", ["N", "S", "2"]),
+    "p, two": ("float[S, N, 2] x", ["N*S", "2"]),
+}
+
+
+@pytest.mark.parametrize("target", EMPTY)
+def test_a_size_that_may_be_0_copies_another_axis_then(target):
+    """Sizes of x [0, 3] and -1 make of 1, 0, 3, -1 the shape 1, 3, 3, 0."""
+    declared, wanted = EMPTY[target]
+    head = "sh = Shape (x) s = Slice (sh, zero, two) p = ReduceProd (s)"
+    found = inferred.shapes(
+        f"""g ({declared}) => (float y) <int64[1] one = {{1}}, int64[1] two = {{2}},
+        int64[1] zero = {{0}}, int64[1] minus = {{-1}}> {{ {head}
+            t = Concat <axis = 0> ({target}) y = Reshape (x, t) }}""",
+        '<ir_version: 8, opset_import: ["" : 17]>\n',
+    )
+    assert found["y"] == wanted
+
+
+def test_no_proof_without_that_axis():
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[N, S] x) => (float[a, b, c, d] y)'
+    before = f"""{head} <int64[1] one = {{1}}, int64[1] minus = {{-1}}> {{
+        s = Shape (x) t = Concat <axis = 0> (one, s, minus) y = Reshape (x, t) }}"""
+    after = f"{head} <int64[2] k = {{0, 3}}> {{ y = Unsqueeze (x, k) }}"
+    models = [onnx.parser.parse_model(text) for text in (before, after)]
+    assert prove(*models).status != "proved"
