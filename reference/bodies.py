@@ -245,7 +245,11 @@ _READ_UNKNOWN_TYPES = ("DictVectorizer", "LabelEncoder", "TreeEnsemble")
 
 def hide_unaskable(graph: onnx.GraphProto) -> None:
     """Let onnx not be asked what ends the process: of EyeLike and RegexFullMatch it is told a Cast,
-    of which it infers the same, and of others nothing."""
+    of which it infers the same, and of others nothing. A Slice of a negative size ends it, too."""
+    for info in (*graph.input, *graph.value_info, *graph.output):
+        for dim in info.type.tensor_type.shape.dim:
+            if dim.dim_value < 0:
+                dim.Clear()
     for node in graph.node:
         integers = {attribute.name: attribute.i for attribute in node.attribute}
         to = TensorProto.BOOL if node.op_type == "RegexFullMatch" else integers.get("dtype")

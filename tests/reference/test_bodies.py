@@ -164,3 +164,12 @@ def test_what_onnx_cannot_be_asked_without_the_type_of_an_input(node, elem_type)
     opsets = {**OPSETS, "ai.onnx.ml": 4}
     known = Body(ReferenceEvaluator(proto, opsets=opsets), opsets, 1)
     assert known.completed(0, known.inferred(0))[0] == elem_type
+
+
+def test_negative_sizes_are_not_shown_to_onnx():
+    """Exporters declare -1 for unknown sizes; a Slice of one ends the process."""
+    nodes = "r = Slice (a, s, s, s)"
+    proto = graph(f"b (float[2] a) => (r) <int64[1] s = {{0}}> {{ {nodes} }}")
+    proto.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    body = Body(ReferenceEvaluator(proto, opsets=OPSETS), OPSETS, 1)
+    assert body.completed(0, body.inferred(0))[0] == onnx.TensorProto.FLOAT
