@@ -8,13 +8,13 @@ Graph").
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import onnx
 
 from ....facts.fact import Fact
 from ....ir import FunctionKey, ModelError, Operator, normal_domain
+from ....ir.lazy import lazy_property
 from ....ir.places import key_of
 from ....ir.subgraph_arity import BODIES, arity_fault, body_arity, fed_inputs, surplus
 from ....reference.bodies import label
@@ -139,7 +139,7 @@ class Program:
     types: list[tuple[int, Type, str]] = dataclasses.field(default_factory=list)
     size: int = 1
 
-    @functools.cached_property
+    @lazy_property
     def weight(self) -> int:
         """Number of nodes, of which those in bodies count several times: a loop inside runs more
         than once."""
