@@ -141,7 +141,6 @@ class Reshape(SizedByVector, Moving):
         dims: list[Dimension] = []
         open_axis = None
         copies = _copies_zeros(node)
-        has_rest = any(size is None or size == -1 for size in target)
         for position, size in enumerate(target):
             if size is None:
                 dims.append(symbols.fresh())
@@ -152,9 +151,7 @@ class Reshape(SizedByVector, Moving):
             elif size == -1:
                 open_axis = position
                 dims.append(Dimension.constant(1))
-            elif size.at_least is None or (
-                has_rest and copies and _copies_another(source, position, size)
-            ):
+            elif size.at_least is None or (copies and _copies_another(source, target, position)):
                 # A symbol minus something may be 0 or -1, which mean other things.
                 dims.append(symbols.fresh())
             else:
@@ -203,17 +200,27 @@ def _copies_zeros(node: Node) -> bool:
     return not node.attribute("allowzero", 0)
 
 
-def _copies_another(source: Shape | None, position: int, size: Dimension) -> bool:
-    """Test for a size that copies an axis, perhaps not empty, where it is 0.
+def _copies_another(
+    source: Shape | None, target: Sequence[Dimension | None], position: int
+) -> bool:
+    """Test for a size that copies an axis with elements where it is 0.
 
-    Beside -1 the elements of an empty tensor fit then. Without it they fit only if two sizes are 0,
-    which is not followed.
+    All elements must fit then, and a 0 beyond the rank of the source fails.
     """
-    if size.value is not None or size.at_least != 0:
+    size = target[position]
+    if size is None or size.value is not None or size.at_least != 0:
         return False
     if source is None:
         return True
-    return position < len(source) and source[position].divided_by(size) is None
+    if position >= len(source) or source[position].divided_by(size) is not None:
+        return False
+    if product(source).divided_by(size) is None:
+        return True
+    others = [*target[:position], *target[position + 1 : len(source)]]
+    others += [
+        size for size in target[max(position + 1, len(source)) :] if size is None or size == -1
+    ]
+    return not all(other is not None and (other.at_least or 0) > 0 for other in others)
 
 
 def _rest(source: Shape | None, dims: Sequence[Dimension]) -> Dimension | None:

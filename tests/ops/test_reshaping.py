@@ -239,3 +239,41 @@ def test_no_proof_without_that_axis():
     after = f"{head} <int64[2] k = {{0, 3}}> {{ y = Unsqueeze (x, k) }}"
     models = [onnx.parser.parse_model(text) for text in (before, after)]
     assert prove(*models).status != "proved"
+
+
+@pytest.mark.parametrize(
+    ("declared", "target", "wanted"),
+    [
+        ("float[6, 4] x, float[S] z", "s, four", ["?", "4"]),
+        ("float[S, 4] x, float[S] z", "s, four", ["S", "4"]),
+        ("float[M, 4] x, float[S, 2] z", "s, four", ["?", "2", "4"]),
+        ("float[6, 4] x, float[S] z", "six, four, s", ["6", "4", "S"]),
+    ],
+)
+def test_a_size_that_may_be_0_may_copy_an_axis_with_elements(declared, target, wanted):
+    """Sizes 0, 4 make of x [6, 4] the shape 6, 4; and 0, 0, 4 of x [0, 4] the shape 0, 4, 4."""
+    shapes = inferred.shapes(
+        f"""g ({declared}) => (float y) <int64[1] six = {{6}}, int64[1] four = {{4}}> {{
+            s = Shape (z) t = Concat <axis = 0> ({target}) y = Reshape (x, t) }}""",
+        '<ir_version: 8, opset_import: ["" : 17]>\n',
+    )
+    assert shapes["y"] == wanted
+
+
+def test_a_copied_axis_is_no_size_of_the_target():
+    text = """g (float[6, 4] x, float[S] z) => (int64[2] n) <int64[1] four = {4}> {
+        s = Shape (z) t = Concat <axis = 0> (s, four) y = Reshape (x, t) %s }"""
+    one, other = (
+        onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]>\n' + text % more)
+        for more in ("n = Shape (y)", "n = Identity (t)")
+    )
+    assert not prove(one, other).proved
+    text = """g (float[N, S, 4] x) => (float[a, b, c] y) <int64[2] rows = {-1, 4}> { %s }"""
+    one, other = (
+        onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]>\n' + text % more)
+        for more in (
+            "f = Reshape (x, rows) e = Exp (f) s = Shape (x) y = Reshape (e, s)",
+            "y = Exp (x)",
+        )
+    )
+    assert not prove(one, other).proved

@@ -44,8 +44,10 @@ FOLDED = {
         "t = Transpose <perm = [1, 0, 2]> (x) m = MatMul (t, w) n = Add (m, b)"
         " p = Transpose <perm = [1, 0, 2]> (n)"
     ),
-    "of all rows end to end": scan("""r0 = Reshape (x, flat) m = Gemm (r0, w, b) s1 = Shape (x)
-        s2 = Slice (s1, zero, two) s3 = Concat <axis = 0> (s2, four) p = Reshape (m, s3)"""),
+    "of all rows end to end": scan(
+        "r0 = Reshape (x, flat) m = Gemm (r0, w, b) s1 = Shape (x)"
+        " s2 = Slice (s1, zero, two) s3 = Concat <axis = 0> (s2, four) p = Reshape (m, s3)"
+    ).replace("B", "2"),
     "some columns": scan("m = MatMul (x, v) p = Slice (m, four, eight, two)"),
     "axes of size 1": scan("""m = MatMul (x, w) m2 = Unsqueeze (m, two) m3 = Identity (m2)
         p = Squeeze (m3, two)"""),
