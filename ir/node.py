@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import GraphError
@@ -116,10 +116,11 @@ class Node:
             graph = graph.holder.graph
         return graph is not None
 
-    def graphs(self) -> Iterator[Graph]:
+    def graphs(self) -> Sequence[Graph]:
         """The graphs of the node, without those nested in them."""
-        for graphs in self.bodies.values():
-            yield from graphs
+        if not self.bodies:
+            return ()
+        return [graph for graphs in self.bodies.values() for graph in graphs]
 
     @property
     def label(self) -> str:

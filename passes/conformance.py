@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..analysis.conformance import Conformance, rank_fault
 from ..ir import Error, Model, Node, Operator
 from ..ir.lazy import lazy_property
+from ..ops import rules_of
 
 
 class EmissionError(Error):
@@ -24,7 +25,13 @@ class NewNodes:
             node: node.op for graph in model.graphs() for node in graph.unordered_nodes()
         }
         self._added: dict[Node, str] = {}
-        self._ranks = {(node.op_type, rank_fault(node)) for node in self._before}
+        has_ranks: dict[str, bool] = {}
+        self._ranks: set[tuple[str, str | None]] = set()
+        for node, op in self._before.items():
+            if op.qualname not in has_ranks:
+                has_ranks[op.qualname] = bool(rules_of(op).operand_ranks)
+            if has_ranks[op.qualname]:
+                self._ranks.add((node.op_type, rank_fault(node)))
 
     def note(self, pass_name: str) -> None:
         """Record the nodes that a pass has added."""

@@ -133,16 +133,18 @@ class ShapeInference:
         Facts stay where a node reads what it read, and where new ones tell no more.
         """
         improved: set[Value] = set()
+        read = self._read.get
         for root in self.model.roots():
             for node in root.graph.nodes():
-                for body in node.graphs():
+                inputs = node.inputs
+                for body in node.graphs() if node.bodies else ():
                     self._forget_inside(body)
+                if read(node) is inputs and (not improved or improved.isdisjoint(inputs)):
+                    continue
                 self._refresh(node, improved)
 
     def _refresh(self, node: Node, improved: set[Value]) -> None:
-        """Infer the outputs of a node again if its inputs differ or have other facts."""
-        if self._read.get(node) is node.inputs and improved.isdisjoint(node.inputs):
-            return
+        """Infer the outputs of a node again."""
         facts = self._facts
         before = {v: facts.pop(v) for v in node.outputs if v is not None and v in facts}
         self._require(list(before))

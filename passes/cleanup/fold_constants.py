@@ -57,7 +57,11 @@ class FoldConstants(Pass):
                     cast = _as_cast(graph, node, types)
                     changed |= cast is not node
                     node = cast
-                changed |= _fold(graph, node, folder, self.large)
+                for value in node.inputs:
+                    if value is not None and value.constant is None:
+                        break
+                else:
+                    changed |= _fold(graph, node, folder, self.large)
                 if results is not None and node.stands and is_call(node, model):
                     changed |= _fold_results(graph, node, results)
         return changed
@@ -82,8 +86,7 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
 
 
 def _fold(graph: Graph, node: Node, folder: Folder, large: bool) -> bool:
-    if any(value is not None and value.constant is None for value in node.inputs):
-        return False
+    """Fold a node whose operands are all constants."""
     if any(v is not None and v.pinned for v in node.outputs):
         return False
     tensors = [None if value is None else value.constant for value in node.inputs]

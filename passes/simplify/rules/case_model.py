@@ -11,13 +11,13 @@ import onnx.shape_inference
 from onnx import helper
 
 from ....ir.operator import attribute_message
-from .matcher import as_element
 from .normal_form import insert_lists
 from .pattern import Operand, Parameter, Pattern, PatternNode, ShapePattern, parse_pattern
 from .replacement import resolved
 from .rule import Rule
 from .rule_cases import SIZES, Setting, star_of
 from .types import TypeClasses
+from .uniform_constants import as_element
 
 
 class CaseModel:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Bound = Value | tuple[Value | None, ...] | None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(eq=False)  # frozen ones take three times as long to make
 class Match:
     """Values, nodes and attributes that a pattern's variables stand for.
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
-import onnx
 
 from ....analysis.constants.equal import content_key
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.fact import Shape
-from ....ir import Array, Graph, Node, Tensor, Value
+from ....ir import Graph, Node, Value
 from ....ir.lazy import lazy_property
 from ....ops.schema_queries import data_types
 from .match import Bound, Match
@@ -25,9 +21,6 @@ COMMUTATIVE = frozenset(
     ("Add", "Mul", "And", "Or", "Xor", "Equal", "Max", "Min", "Sum", "BitwiseAnd", "BitwiseOr")
 )
 """Operators of two operands that may come in either order."""
-
-_MOST_READ = 1 << 20
-"""The most elements of a constant that is compared with a number."""
 
 
 class Scope(NamedTuple):
@@ -81,6 +74,10 @@ class Matcher:
         self._root = self._producers[pattern.outputs[0]][0]
         self.root = self._root.op_type
         self.needs = self._needed()
+        kinds = [operand.kind for operand in self._root.inputs]
+        ends = [kinds.index(kind) for kind in ("many", "optional") if kind in kinds]
+        self._first = self._root.inputs[: min(ends, default=None)]
+        self._either = len(kinds) == 2 and rule.commutes and self.root in COMMUTATIVE
 
     @lazy_property
     def types(self) -> TypeClasses:
@@ -110,10 +107,19 @@ class Matcher:
             for leader, allowed in self.types.allowed.items()
         ]
 
+    @lazy_property
+    def _shapes(self) -> list[tuple[str, ShapePattern]]:
+        """The values with a pattern of their shape; those that broadcast are last."""
+        patterns = [(p.name, p.shape) for p in self.pattern.parameters.values()]
+        shaped = [(n, s) for n, s in (*patterns, *self.pattern.shapes.items()) if s is not None]
+        return sorted(shaped, key=lambda pair: pair[1].broadcasts)
+
     def matches(self, scope: Scope, node: Node) -> Iterator[Match]:
         """Yield the matches at a node; the conditions of the rule hold."""
+        if not self._may_match(scope, node):
+            return
         for state in self._node(scope, self._root, node, _EMPTY):
-            nodes = tuple(state.nodes[i] for i in sorted(state.nodes, reverse=True))
+            nodes = tuple([state.nodes[i] for i in sorted(state.nodes, reverse=True)])
             match = Match(
                 scope.graph,
                 scope.inference,
@@ -126,6 +132,42 @@ class Matcher:
                 yield match
 
     # Nodes and operands -------------------------------------------------------------------------
+
+    def _may_match(self, scope: Scope, node: Node) -> bool:
+        """Test the root with its operands alone, at a fraction of the cost."""
+        form = scope.forms.of(node)
+        attributes = self._root.attributes
+        if form.unusual and "*" not in attributes and not form.unusual <= attributes.keys():
+            return False
+        theirs = form.inputs
+        return self._may_read(scope, theirs) or (
+            self._either and len(theirs) == 2 and self._may_read(scope, theirs[::-1])
+        )
+
+    def _wants_constant(self, name: str) -> bool:
+        return self.pattern.parameters[name].is_constant
+
+    def _may_read(self, scope: Scope, theirs: Sequence[Value | None]) -> bool:
+        """Test operands up to the first optional one."""
+        for index, ours in enumerate(self._first):
+            value = theirs[index] if index < len(theirs) else None
+            if ours.kind == "absent":
+                if value is not None:
+                    return False
+            elif value is None:
+                return False
+            elif ours.kind == "value":
+                inner = self._producers.get(ours.name)
+                if inner is not None:
+                    if value.producer is None or value.producer.op.qualname != inner[0].op_type:
+                        return False
+                elif self._wants_constant(ours.name) and not scope.is_constant(value):
+                    return False
+            elif value.constant is None or (
+                ours.kind == "number" and not scope.forms.uniform.holds(value.constant, ours.value)
+            ):
+                return False
+        return True
 
     def _node(
         self, scope: Scope, pattern: PatternNode, node: Node, state: _State
@@ -197,7 +239,7 @@ class Matcher:
             bound = state.attributes.get(ours.name, numbers)
             if numbers is not UNKNOWN and bound == numbers:
                 yield state._replace(attributes={**state.attributes, ours.name: numbers})
-        elif self._is_number(value, ours):
+        elif self._is_number(scope, value, ours):
             yield state
 
     def _value(self, scope: Scope, name: str, value: Value, state: _State) -> Iterator[_State]:
@@ -224,28 +266,25 @@ class Matcher:
         elif matched is None:
             yield from self._node(scope, pattern, node, state)
 
-    def _is_number(self, value: Value, ours: Operand) -> bool:
+    def _is_number(self, scope: Scope, value: Value, ours: Operand) -> bool:
         """Test for a constant with one number everywhere, or with a list of integers."""
         tensor = value.constant
         if tensor is None:
             return False
         if ours.kind == "integers":
             return bool(integers_of(value) == ours.value)
-        return splat(tensor, ours.value)
+        return scope.forms.uniform.holds(tensor, ours.value)
 
     # Conditions ---------------------------------------------------------------------------------
 
     def _fits(self, match: Match) -> bool:
         """Test the element types and shapes."""
-        if not self.types.usable or not all(
-            _has_type(match, names, allowed) for names, allowed in self._checked
-        ):
+        if not self.types.usable:
             return False
-        patterns = [(p.name, p.shape) for p in self.pattern.parameters.values()]
-        shaped = [(n, s) for n, s in (*patterns, *self.pattern.shapes.items()) if s is not None]
-        plain = [(name, shape) for name, shape in shaped if not shape.broadcasts]
-        wide = [(name, shape) for name, shape in shaped if shape.broadcasts]
-        return all(self._fits_shape(match, name, shape) for name, shape in (*plain, *wide))
+        for names, allowed in self._checked:
+            if not _has_type(match, names, allowed):
+                return False
+        return all(self._fits_shape(match, name, shape) for name, shape in self._shapes)
 
     def _fits_shape(self, match: Match, name: str, pattern: ShapePattern) -> bool:
         bound = match.values.get(name)
@@ -361,42 +400,3 @@ def same(one: Value, other: Value) -> bool:
         return False
     key = content_key(one.constant)
     return key is not None and key == content_key(other.constant)
-
-
-def splat(tensor: Tensor, number: float) -> bool:
-    """Test for a constant all of whose elements have the bytes of a number."""
-    if tensor.is_sparse or tensor.is_external or not 0 < tensor.size <= _MOST_READ:
-        return False
-    expected = _bytes_of(repr(number), tensor.elem_type)
-    if expected is None:
-        return False
-    array = tensor.numpy()
-    if array.size == 1:
-        return array.tobytes() == expected
-    return array.flat[0].tobytes() == expected and array.tobytes() == expected * array.size
-
-
-@functools.cache
-def _bytes_of(number: str, elem_type: int) -> bytes | None:
-    """The bytes of an element; a number as text, because 0.0 equals -0.0."""
-    element = as_element(float(number), elem_type)
-    return None if element is None else element.tobytes()
-
-
-def as_element(number: float, elem_type: int) -> Array | None:
-    """A number as a scalar of an element type; None if the type lacks it."""
-    try:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    except KeyError:
-        return None
-    if dtype.kind in "OSU":
-        return None
-    is_integer = dtype.kind in "iub"
-    if is_integer and not float(number).is_integer():
-        return None
-    if dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
-        return None
-    if dtype.kind == "b" and number not in (0, 1):
-        return None
-    with np.errstate(over="ignore"):
-        return np.asarray(int(number) if is_integer else number).astype(dtype)

@@ -10,6 +10,7 @@ import onnx
 
 from ....ir import Node, Operator, Value
 from ....ops.schemas import Schema, default_of, schema_at
+from .uniform_constants import UniformConstants
 
 Item = TypeVar("Item")
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -70,15 +71,27 @@ class NormalForms:
 
     Args:
         opset: the version of the operators.
+
+    Attributes:
+        uniform: the constants with one number everywhere.
     """
 
     def __init__(self, opset: int) -> None:
         self.opset = opset
+        self.uniform = UniformConstants()
         self._read: dict[Operator, Attributes] = {}
+        self._last: tuple[Node, Sequence[Value | None], Operator, NormalNode] | None = None
 
     def of(self, node: Node) -> NormalNode:
-        """The normal form of a node."""
-        op = node.op
+        """The normal form of a node; that of the last node is cached for further rules."""
+        last, op = self._last, node.op
+        if last is not None and last[0] is node and last[1] is node.inputs and last[2] is op:
+            return last[3]
+        form = self._of(node, op)
+        self._last = node, node.inputs, op, form
+        return form
+
+    def _of(self, node: Node, op: Operator) -> NormalNode:
         attributes = self._read.get(op)
         if attributes is None:
             attributes = self._read[op] = read_attributes(op, self.opset)

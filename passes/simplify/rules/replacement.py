@@ -12,9 +12,10 @@ from ....ir.operator import attribute_message
 from ....ops.builder import Builder
 from ...utils.replace_all_uses import replace_value
 from .match import Match
-from .matcher import Matcher, Scope, as_element
+from .matcher import Matcher, Scope
 from .normal_form import insert_lists
 from .pattern import Operand, PatternNode, Variable
+from .uniform_constants import as_element
 
 _WEIGHTS = {
     **dict.fromkeys(("Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Shape"), 1),
