@@ -47,7 +47,7 @@ class CaseModel:
         for number, node in enumerate(pattern.nodes):
             self._add_node(node, number)
         # An output of the graph could not be one of its inputs instead.
-        names = [(prefix + name, f"{prefix}{name}'") for name in pattern.outputs]
+        names = [(prefix + name, f"{prefix}{name}_out") for name in pattern.outputs]
         self.nodes += [helper.make_node("Identity", [name], [copy]) for name, copy in names]
         self.outputs = [helper.make_empty_tensor_value_info(copy) for _, copy in names]
 
