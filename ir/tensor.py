@@ -36,7 +36,7 @@ class Tensor:
     until `numpy()` reads it.
     """
 
-    __slots__ = ("__weakref__", "_array", "_message", "base_dir")
+    __slots__ = ("__weakref__", "_array", "_dims", "_message", "base_dir")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Tensor:
     ) -> None:
         self._message = message
         self._array = array
+        self._dims: tuple[int, ...] | None = None
         self.base_dir = base_dir
 
     @property
@@ -56,9 +57,10 @@ class Tensor:
     @property
     def is_external(self) -> bool:
         """Test whether the elements lie in a file beside the model."""
-        return isinstance(
-            self._message, onnx.TensorProto
-        ) and onnx.external_data_helper.uses_external_data(self._message)
+        message = self._message
+        if message is None or isinstance(message, onnx.SparseTensorProto):
+            return False
+        return message.data_location == onnx.TensorProto.EXTERNAL
 
     @property
     def is_readable(self) -> bool:
@@ -73,10 +75,13 @@ class Tensor:
     @property
     def dims(self) -> tuple[int, ...]:
         """The shape, without reading the elements."""
-        if self._message is not None:
-            return tuple(self._message.dims)
-        assert self._array is not None
-        return self._array.shape
+        if self._dims is None:
+            if self._message is not None:
+                self._dims = tuple(self._message.dims)
+            else:
+                assert self._array is not None
+                self._dims = self._array.shape
+        return self._dims
 
     @property
     def elem_type(self) -> int:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, overload
 
+from ..analysis.constants.equal import KeyMemory
 from ..analysis.shapes.inference import ShapeInference
 from ..analysis.shapes.onnx_inference_cache import Memory
 from ..facts.fact import Fact
@@ -37,11 +38,13 @@ class Analyses:
     Attributes:
         memory: results of inference on nodes, also for the trials of this rewrite.
         facts: values outside of bodies whose facts their passes knew; inference may know less.
+        keys: keys of equal constants and operators.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory = Memory() if memory is None else memory
         self.facts: dict[Value, Fact] = {}
+        self.keys = KeyMemory()
         self._inference: ShapeInference | None = None
         self._is_stale = False
 

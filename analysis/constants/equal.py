@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Hashable
 
 import numpy as np
 import onnx
 
-from ...ir import Tensor
+from ...ir import Operator, Tensor
 
 MOST_COMPARED = 1 << 10
 """The most elements of compared tensors: larger ones are few, and slow to read."""
@@ -23,19 +24,45 @@ def content_key(tensor: Tensor) -> Hashable | None:
     return tensor.elem_type, tensor.dims, content
 
 
+@dataclasses.dataclass(frozen=True)
+class KeyMemory:
+    """Keys of constants and operators, which never change, for all passes of a rewrite.
+
+    Attributes:
+        constants: the keys of small constants.
+        operators: the keys of operators, by operator and opset.
+    """
+
+    constants: dict[Tensor, Hashable] = dataclasses.field(default_factory=dict)
+    operators: dict[tuple[Operator, int], Hashable] = dataclasses.field(default_factory=dict)
+
+    def of(self, tensor: Tensor) -> Hashable | None:
+        """The key of a small constant; None for one that is not compared."""
+        key = self.constants.get(tensor)
+        if key is None:
+            key = content_key(tensor)
+            if key is not None:
+                self.constants[tensor] = key
+        return key
+
+
 class ContentKeys:
     """Keys of constants of one model, of large ones, too; equal ones share theirs.
 
     The elements of a large constant are read where another one has its type and shape.
+
+    Args:
+        memory: the keys of small constants.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory: KeyMemory) -> None:
+        self._memory = memory
         self._alone: dict[Hashable, Tensor] = {}
         self._keys: dict[Tensor, Hashable] = {}
 
     def of(self, tensor: Tensor) -> Hashable | None:
         """The key of a constant; None for one that is not compared."""
-        key = content_key(tensor)
+        key = self._memory.of(tensor)
         if key is not None or tensor.is_sparse or tensor.is_external:
             return key
         if tensor.elem_type == onnx.TensorProto.STRING:

@@ -27,6 +27,13 @@ _MAX_INPUT_BYTES = 1 << 16
 _MOST_NUMBERS = 64
 """The most elements of other constants: scales, limits and depths have one for each axis."""
 
+_MOST_BYTES = 256
+"""The most bytes of attributes of an operator whose element types all models share."""
+
+_MOST_SHARED = 1 << 14
+_ELEM_TYPES: dict[Hashable, tuple[int, ...]] = {}
+"""The element types of outputs of ONNX's own operators, which depend on no model."""
+
 Kind = tuple[Hashable, ...]
 """The key of nodes with equal outputs for equal inputs."""
 
@@ -99,10 +106,24 @@ class OnnxFacts:
         key = kind, input_types
         output_types = self._memory.elem_types.get(key)
         if output_types is None:
+            output_types = self._elem_types(node, input_types, kind)
+            self._memory.elem_types[key] = output_types
+        return output_types
+
+    def _elem_types(self, node: Node, input_types: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+        """The same, where no node of the model had them; those of other models are shared."""
+        attributes = tuple([m.SerializeToString() for m in node.op.attributes.values()])
+        absent = tuple([value is None for value in node.inputs])
+        key = (node.op.function_key, attributes, kind[1:], input_types, absent, self._ir_version)
+        output_types = _ELEM_TYPES.get(key)
+        if output_types is None:
             answers = self._ask(node, [Fact(elem_type) for elem_type in input_types], node.op, {})
             types = answers or [None] * len(node.outputs)
             output_types = tuple([0 if t is None else t.tensor_type.elem_type for t in types])
-            self._memory.elem_types[key] = output_types
+            if sum(map(len, attributes)) <= _MOST_BYTES and not normal_domain(node.domain):
+                if len(_ELEM_TYPES) >= _MOST_SHARED:
+                    _ELEM_TYPES.clear()
+                _ELEM_TYPES[key] = output_types
         return output_types
 
     def of(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:

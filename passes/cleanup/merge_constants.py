@@ -31,7 +31,7 @@ class MergeConstants(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Compare the constants of every graph."""
-        keys = ContentKeys()
+        keys = ContentKeys(context.analyses.keys)
         # Below IR version 4 and in functions, constants are written as nodes.
         graphs = model.graph.walk() if model.allows_overrides else ()
         lifted = [_lift(graph, keys) for graph in graphs]

@@ -172,8 +172,16 @@ def _simplify(options: dict[str, Any]) -> Simplify:
     _require_known(options, _DEFAULT_OPTIONS | _SIMPLIFY_OPTIONS)
     own = {name: value for name, value in options.items() if name in _DEFAULT_OPTIONS}
     options = {"exactness": "values", "large": True, **options}
+    return Simplify((_repeat(own), *_simplifiers(options)))
+
+
+def _simplifiers(options: dict[str, Any]) -> list[Pass]:
+    """The passes that make graphs smaller, in a pipeline that repeats them."""
     passes = [make_pass(kind, _options_of(kind, options)) for kind in SIMPLIFIERS]
-    return Simplify((_repeat(own), *passes))
+    return [
+        dataclasses.replace(p, again=False) if isinstance(p, registry.ApplyRules) else p
+        for p in passes
+    ]
 
 
 def _accelerate(options: dict[str, Any]) -> Accelerate:
@@ -186,8 +194,7 @@ def _accelerate(options: dict[str, Any]) -> Accelerate:
             for stage in stages
         ]
         pipelines.append((*repeats, registry.MergeConstants()))
-    last = [make_pass(kind, _options_of(kind, options)) for kind in SIMPLIFIERS]
-    return Accelerate(tuple(pipelines), tuple(last))
+    return Accelerate(tuple(pipelines), tuple(_simplifiers(options)))
 
 
 def _options_of(kind: type[Pass], options: dict[str, Any]) -> dict[str, Any]:

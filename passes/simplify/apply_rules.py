@@ -35,11 +35,13 @@ class ApplyRules(Pass):
 
     Options:
         exactness: the weakest notion of equality that a rule may keep.
+        again: visit all nodes again after a change; a pipeline that repeats does that anyway.
     """
 
     name: ClassVar[str] = "apply-rules"
     keeps_facts: ClassVar[bool] = True
     exactness: Equality = "values"
+    again: bool = dataclasses.field(default=True, metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Apply the rules in every graph."""
@@ -50,4 +52,5 @@ class ApplyRules(Pass):
 
         rules = rules_within(self.exactness)
         rounds = self.exactness == "reals"
-        return Driver(model, rules, context.inference(model), observe, rounds=rounds).run()
+        driver = Driver(model, rules, context.inference(model), observe, rounds=rounds)
+        return driver.run(self.again)

@@ -19,6 +19,7 @@ from collections import ChainMap
 from collections.abc import Hashable, MutableMapping
 from typing import ClassVar
 
+from ...analysis.constants.equal import KeyMemory
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node, Value
 from ..base import Pass
@@ -41,7 +42,7 @@ class MergeSubexpressions(Pass):
         """Number the values of every graph, outer graphs before the bodies in them."""
         merged = 0
         for root in model.roots():
-            merging = _Merging(root, model)
+            merging = _Merging(root, model, context.analyses.keys)
             merging.visit(root.graph, {})
             merged += merging.apply()
         if merged:
@@ -55,10 +56,11 @@ class _Merging:
     Args:
         root: the model or function.
         model: the model.
+        memory: the keys of constants and operators.
     """
 
-    def __init__(self, root: Model | Function, model: Model) -> None:
-        self._keys = NodeKeys(root, model.functions)
+    def __init__(self, root: Model | Function, model: Model, memory: KeyMemory) -> None:
+        self._keys = NodeKeys(root, model.functions, memory)
         self._same: dict[Value, Value] = {}
         self._removed: list[tuple[Graph, list[Node]]] = []
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import onnx
 
-from ...analysis.constants.equal import content_key
+from ...analysis.constants.equal import KeyMemory, content_key
 from ...ir import (
     Function,
     FunctionKey,
@@ -91,10 +91,17 @@ class NodeKeys:
     Args:
         root: the model or function of the nodes.
         functions: the functions of the model.
+        memory: the keys of constants and operators.
     """
 
-    def __init__(self, root: Model | Function, functions: Mapping[FunctionKey, Function]) -> None:
+    def __init__(
+        self,
+        root: Model | Function,
+        functions: Mapping[FunctionKey, Function],
+        memory: KeyMemory,
+    ) -> None:
         self._opset = root.opset()
+        self._memory = memory
         self._functions = dict(functions)
         self._kinds: dict[Operator, _Kind | None] = {}
         self._constants: dict[Tensor, int] = {}
@@ -130,8 +137,8 @@ class NodeKeys:
         if tensor is None:
             return same.get(value, value)
         if tensor not in self._constants:
-            key = identity_key(tensor) if tensor.is_readable else id(tensor)
-            self._constants[tensor] = self._number(key)
+            key = self._memory.of(tensor) if tensor.is_readable else None
+            self._constants[tensor] = self._number(key or id(tensor))
         return self._constants[tensor]
 
     def _number(self, key: Hashable) -> int:
@@ -144,18 +151,25 @@ class NodeKeys:
             return None
         if domain and (op.function_key not in self._functions or not self._is_pure(node)):
             return None
-        schema = None if domain else schema_at(op.op_type, self._opset)
-        attributes = [
-            (name, _content(message))
-            for name, message in sorted(op.attributes.items())
-            if schema is None or name not in schema.attributes or not _is_default(message, schema)
-        ]
         rules = rules_of(op)
         commutative = rules.commutative and self._opset >= _ORDER_BY_ATTRIBUTES
         draws = rules.defines(OperatorRules.draws_random_numbers)
-        return _Kind(
-            self._number((op.function_key, *attributes)), commutative, rules if draws else None
-        )
+        return _Kind(self._number(self._content(op)), commutative, rules if draws else None)
+
+    def _content(self, op: Operator) -> Hashable:
+        """The key of an operator with its attributes, without those that are the default."""
+        keys, place = self._memory.operators, (op, self._opset)
+        if place not in keys:
+            schema = None if normal_domain(op.domain) else schema_at(op.op_type, self._opset)
+            attributes = [
+                (name, _content(message))
+                for name, message in sorted(op.attributes.items())
+                if schema is None
+                or name not in schema.attributes
+                or not _is_default(message, schema)
+            ]
+            keys[place] = (op.function_key, *attributes)
+        return keys[place]
 
     def _is_pure(self, call: Node) -> bool:
         """Test for a call without random numbers and side effects, which other domains may have."""

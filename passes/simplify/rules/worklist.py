@@ -73,12 +73,18 @@ class Driver:
         self._fold = Folder(model).fold
         self._forms: dict[int, NormalForms] = {}
 
-    def run(self) -> bool:
-        """Apply the rules in every graph, and return whether the model changed."""
-        rounds = 0
+    def run(self, again: bool = True) -> bool:
+        """Apply the rules in every graph, and return whether the model changed.
+
+        Args:
+            again: visit all nodes again after a change, until none follows.
+        """
+        changed = False
         while sum(map(self._visit_graph, self.model.graphs())):
-            rounds += 1
-        return rounds > 0
+            changed = True
+            if not again:
+                break
+        return changed
 
     def _visit_graph(self, graph: Graph) -> bool:
         opset = graph.root.opset()

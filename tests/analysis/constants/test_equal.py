@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+from straightline.analysis.constants import equal
 from straightline.analysis.constants.equal import MOST_COMPARED, content_key
 from straightline.ir import Tensor
 
@@ -34,3 +35,13 @@ def test_large_ones_and_those_in_files_are_not_read():
     external = onnx.TensorProto(data_type=1, dims=[1], data_location=onnx.TensorProto.EXTERNAL)
     external.external_data.add(key="location", value="missing")
     assert content_key(Tensor(external)) is None
+
+
+def test_keys_of_small_constants_are_computed_once(monkeypatch):
+    memory = equal.KeyMemory()
+    tensor, other = Tensor(array=np.ones(3, np.float32)), Tensor(array=np.ones(3, np.float32))
+    assert memory.of(tensor) == memory.of(other) == equal.content_key(tensor)
+    large = Tensor(array=np.ones(equal.MOST_COMPARED + 1, np.float32))
+    assert memory.of(large) is None
+    monkeypatch.setattr(equal, "content_key", None)
+    assert equal.ContentKeys(memory).of(tensor) == memory.of(other)

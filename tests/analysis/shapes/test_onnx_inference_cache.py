@@ -4,6 +4,7 @@ import onnx
 from harness import as_model
 from inferred import facts, shapes
 from straightline import ir
+from straightline.analysis.shapes import onnx_inference_cache
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.analysis.shapes.onnx_inference_cache import Memory
 
@@ -43,6 +44,7 @@ def test_copies_that_omit_other_outputs():
 def asked(monkeypatch, body):
     """How often onnx is asked about the nodes of a model."""
     calls = []
+    monkeypatch.setattr(onnx_inference_cache, "_ELEM_TYPES", {})
     ask = onnx.shape_inference.infer_node_outputs
 
     def counted(*args, **kwargs):
@@ -57,6 +59,16 @@ def asked(monkeypatch, body):
 def test_onnx_is_asked_once_for_the_element_types_of_an_operator(monkeypatch):
     body = "a = Relu (x) b = Relu (z) c = Relu (a) d = Neg (x) y = Neg (d)"
     assert asked(monkeypatch, body) == ["Relu", "Neg"]
+
+
+def test_models_share_element_types(monkeypatch):
+    assert asked(monkeypatch, "a = Neg (x) y = Cast <to = 7> (a)") == ["Neg", "Cast"]
+    shared = dict(onnx_inference_cache._ELEM_TYPES)
+    assert sorted(shared.values()) == [(1,), (7,)]
+    text = "g (float[N,3] x) => (y) { a = Cast <to = 6> (x) b = Cast <to = 7> (a) y = Neg (b) }"
+    of = facts(text)
+    assert (of["a"].elem_type, of["b"].elem_type, of["y"].elem_type) == (6, 7, 7)
+    assert shared.items() <= onnx_inference_cache._ELEM_TYPES.items()
 
 
 def test_onnx_is_asked_once_for_shapes_that_are_alike(monkeypatch):

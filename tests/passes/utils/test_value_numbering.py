@@ -2,6 +2,7 @@
 
 import numpy as np
 from straightline import ir
+from straightline.analysis.constants.equal import KeyMemory
 from straightline.ir import Tensor
 from straightline.passes.utils.value_numbering import NodeKeys, identity_key, merge_constants
 
@@ -44,7 +45,7 @@ def test_keys_of_nodes():
             a = Add (x, k) b = Add (l, x) c = Clip (x, k) d = Clip (x, l, "")
             e = RandomNormalLike (x) y = Sum (a, b, c, d, e) }"""
     ).graph
-    keys = NodeKeys(graph.root, {})
+    keys = NodeKeys(graph.root, {}, KeyMemory())
     a, b, c, d, e, _ = (keys.of(node, {}) for node in graph.nodes())
     assert a == b != c == d
     assert e is None
