@@ -9,7 +9,7 @@ import onnx
 
 from .constant import constant_tensor
 from .copy_plan import Block
-from .dataflow_graph import neighbours
+from .dataflow_graph import FEW, neighbours
 from .errors import GraphError
 from .graph_queries import NO_KINDS, GraphQueries
 from .node import Node, plain_node
@@ -473,7 +473,8 @@ class Graph(GraphQueries):
         for user, replacements in readers.items():
             for graph in user.graphs():
                 graph._replace_captured(replacements)
-            read = [new for old, new in replacements.items() if old in self._positions(user)]
+            inputs = set(user._inputs) if len(user._inputs) <= FEW else self._positions(user)
+            read = [new for old, new in replacements.items() if old in inputs]
             if read:
                 user._inputs = tuple([replacements.get(v, v) for v in user._inputs])
             for new in read:

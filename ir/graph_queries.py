@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Positions = Mapping[Value | None, Sequence[int]]
 
+_FEW = 4
+"""The number of inputs of a node that are compared one by one."""
+
 _WIDE = 64
 """The number of inputs above which a node is wide, and of wide nodes in the cache."""
 
@@ -327,6 +330,11 @@ class GraphQueries:
         self, user: Node | Graph, source: Node | Value, values: Sequence[Value | None]
     ) -> bool:
         """Test whether a user of a vertex reads one of some values of the vertex."""
+        if len(values) == 1 and type(user) is Node and len(user._inputs) <= _FEW:
+            if values[0] is not None and values[0] in user._inputs:
+                return True
+            if not user.bodies:
+                return False
         if _reads_any(self._positions(user), source, values):
             return True
         if not isinstance(user, Node) or not user.bodies:

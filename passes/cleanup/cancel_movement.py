@@ -73,9 +73,10 @@ class _Cancelling:
     ) -> bool:
         """Compute the same directly from the source."""
         value, new = node.output(), None
-        if product(shape) != product(target):  # it may fail, and must do so
+        is_same = shape == target
+        if not is_same and product(shape) != product(target):  # it may fail, and must do so
             return False
-        if shape == target:
+        if is_same:
             new = source if _may_stand_for(graph, source, value) else None
         elif _is_roundabout(node, source):
             new = _reshape(Builder(graph, self.fold), source, shape, target, value.name)

@@ -27,6 +27,9 @@ from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_BYTES
 
+_IDLE = frozenset(("Constant",))
+"""Operators without operands that are never folded, in a model without functions."""
+
 
 @dataclasses.dataclass(frozen=True)
 class FoldConstants(Pass):
@@ -51,8 +54,11 @@ class FoldConstants(Pass):
             results = CallResults(folder, lambda: context.inference(model), context.analyses.memory)
         types = ElementTypes()
         changed = False
+        idle = frozenset[str]() if model.functions else _IDLE
         for graph in model.graphs():
             for node in graph.nodes():
+                if node.op.qualname in idle:
+                    continue
                 if node.is_op("CastLike") and not node.op.references:
                     cast = _as_cast(graph, node, types)
                     changed |= cast is not node
