@@ -50,6 +50,7 @@ from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
+from .reals.rounded import ROUNDED
 from .result import Condition, Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
@@ -444,7 +445,9 @@ class _Question:
             counts = self._by_cut_points(inputs, runs)
             if counts is not None:
                 return counts, set()
-            one, other = (self._run(side, run, inputs) for side, run in enumerate(runs))
+            one = self._run(0, runs[0], inputs)
+            terms.end_original()
+            other = self._run(1, runs[1], inputs)
             require_same_defaults(*self.defaults)
             executions = [execution for execution, _ in runs]
             if certainly_fails(executions[0].log):
@@ -476,6 +479,7 @@ class _Question:
         definedness.require(runs[1].log)
         if self.notion == "reals":
             self.assumptions |= {DEFINED, SIMPLE_CONSTANTS} | comparison.definitions
+            self.assumptions |= {ROUNDED} if comparison.rounds_constants else set()
         else:
             folded = {head.name for head, _ in runs[0].folded ^ runs[1].folded}
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)

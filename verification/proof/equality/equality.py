@@ -193,6 +193,11 @@ class Comparison:
         """Assumptions that operators compute their definitions."""
         return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened}
 
+    @property
+    def rounds_constants(self) -> bool:
+        """Test whether constants of the rewrite were equal to rounded products."""
+        return any(r is not None and r.rounded.is_used for r in (self._reals, self._unopened))
+
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.
 

@@ -317,7 +317,8 @@ def _gelu(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
 
 @defined("MatMul")
 def _matmul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """Bilinear; factors that vary along the rows of the result only leave the product."""
+    """Bilinear; factors that vary along the rows of the result only leave the product, and those
+    that vary along the contracted axis only are factors of the second operand."""
     a, b = term.args
     assert a is not None and b is not None
     if len(a.shape) < 2 or len(b.shape) < 2:
@@ -326,7 +327,9 @@ def _matmul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     field = reals.field
     sides = [_split(reals, args[0], a.shape, 1), _split(reals, args[1], b.shape, 2)]
     for rows, one in sides[0]:
+        one, passed = _contracted(reals, one, a.shape, len(b.shape))
         for columns, other in sides[1]:
+            other = field.multiply(passed, other)
             key = term.head, field.identify(one), a.shape, field.identify(other), b.shape
             product = field.atom(key, term.shape)
             parts.append(field.multiply(field.multiply(rows, columns), product))
@@ -354,6 +357,26 @@ def _split(reals: RealTerms, real: Real, shape: Shape, back: int) -> list[tuple[
             return [(factor, field.divide(real, factor))]
         parts.append((Real({outside: coefficient}), Real({rest: Fraction(1)})))
     return parts
+
+
+def _contracted(reals: RealTerms, real: Real, shape: Shape, rank: int) -> tuple[Real, Real]:
+    """First operand of MatMul without the factors that vary along its last axis only, and these
+    as factors of the second operand."""
+    field = reals.field
+    if len(real.monomials) != 1:
+        return real, field.one
+    ((monomial, coefficient),) = real.monomials.items()
+    passed: list[tuple[int, Exponent]] = []
+    for number, exponent in monomial:
+        own = field.atoms[number].shape
+        if own and own[-1] == shape[-1] and all(dim.value == 1 for dim in own[:-1]):
+            passed.append((number, exponent))
+    rest = tuple([each for each in monomial if each not in passed])
+    if not passed or field.shape_of(rest) != shape:
+        return real, field.one
+    target = (*[ONE] * (rank - 2), shape[-1], ONE)
+    factor = reals.reshaped(Real({tuple(passed): Fraction(1)}), shape[-1:], target)
+    return Real({rest: coefficient}), factor
 
 
 def _common_number(reals: RealTerms, real: Real) -> Real:

@@ -24,6 +24,7 @@ from ..terms.term import Head, Term
 from ..terms.term_manager import Terms
 from .constants import simplest
 from .field import Field, Monomial, Real, TooLongError, broadcast_shape
+from .rounded import RoundedConstants
 
 FLOATS = frozenset(
     [
@@ -33,6 +34,8 @@ FLOATS = frozenset(
         onnx.TensorProto.BFLOAT16,
     ]
 )
+_ROUNDED = frozenset([onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16])
+"""Types whose products doubles hold with room for a bound of their rounding."""
 _MAY_BE_FLOAT = FLOATS | {onnx.TensorProto.UNDEFINED}
 _MOST_ELEMENTS = 1 << 20
 """Limit of elements of a constant that is read."""
@@ -107,6 +110,7 @@ class RealTerms:
     def __init__(self, terms: Terms, settle: Callable[[Term], Term] = lambda term: term) -> None:
         self.terms = terms
         self.field = Field(terms.budget)
+        self.rounded = RoundedConstants(self.field)
         self._definitions = Definitions(terms, over_reals=True)
         self._settle = settle
         self._forms: dict[Term, Term] = {}
@@ -238,25 +242,54 @@ class RealTerms:
         return self.opaque(term)
 
     def _constant(self, term: Term) -> Real | None:
-        """Number that all elements are, or a view of a vector. Sign and power of 2 of the first
-        element other than 0 are a factor. None for no constant, or a large one."""
+        """Number that all elements are, a product of other constants, or a view of a vector. None
+        for no constant, or a large one."""
         tensor = self.terms.tensor(term)
         if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
             return None
-        array = tensor.numpy().reshape(-1)
-        is_finite = bool(np.isfinite(array.astype(np.float64)).all())
-        if is_finite and (array == array[0]).all():
-            return simplest(self.field, array[0])
-        factor = Fraction(1)
-        if is_finite:
-            scaled, factor = _scaled(array)
-            array = np.where(scaled == 0, np.zeros_like(scaled), scaled)  # -0.0 is 0
-        vector = self.terms.constant(array)
+        array = tensor.numpy()
+        if not np.isfinite(array.astype(np.float64)).all():
+            return self._view_of_vector(array, term)
+        first = array.reshape(-1)[0]
+        if (array == first).all():
+            real = simplest(self.field, first)
+            self.rounded.add_number(float(first), real)
+            return real
+        is_known = tensor.elem_type in _ROUNDED
+        if is_known and term not in self.terms.of_original:
+            product = self._rounded_product(array, term)
+            if product is not None:
+                return product
+        scaled, factor = _scaled(array.reshape(-1))
+        scaled = np.where(scaled == 0, np.zeros_like(scaled), scaled)  # -0.0 is 0
+        real = self.field.scale(self._view_of_vector(scaled, term), factor)
+        if is_known:
+            flat = (Dimension.constant(array.size),)
+            self.rounded.add(array, self.reshaped(real, term.shape, flat))
+        return real
+
+    def _view_of_vector(self, array: Array, term: Term) -> Real:
+        """Atom of the elements of a constant in the shape of a term."""
+        vector = self.terms.constant(array.reshape(-1))
         real = self.field.atom(vector, vector.fact.shape)
         real = self.reshaped(real, vector.shape, term.shape)
         ((((number, _),), _),) = real.monomials.items()
-        self._constants.setdefault(number, array.reshape(tensor.dims))
-        return self.field.scale(real, factor)
+        shape = tuple([dim.value or 0 for dim in term.shape])
+        self._constants.setdefault(number, array.reshape(shape))
+        return real
+
+    def _rounded_product(self, array: Array, term: Term) -> Real | None:
+        """Product of other constants of which a constant is the rounded value."""
+        product, shape = self.rounded.product(array), term.shape
+        if product is None:
+            return None
+        flat = (Dimension.constant(array.size),)
+        real = self.field.multiply(product.number, self.reshaped(product.base, flat, shape))
+        if product.vector is not None:
+            own = shape[product.axis : product.axis + 1]
+            along = tuple([own[0] if a == product.axis else ONE for a in range(len(shape))])
+            real = self.field.multiply(real, self.reshaped(product.vector, own, along))
+        return real
 
     def merge_constants(self, real: Real) -> Real:
         """Function with the sum of its constants, rounded once, in their place."""

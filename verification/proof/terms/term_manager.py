@@ -110,6 +110,7 @@ class Terms:
         self.elements: dict[Term, tuple[Term, ...]] = {}
         self.unrolled: dict[Term, list[Operands]] = {}
         self._tensors: dict[Term, Tensor] = {}
+        self.of_original: frozenset[Term] = frozenset()
         self._ends: dict[tuple[Term, int], list[int] | None] = {}
         self._vectors: dict[tuple[int, tuple[Dimension | int, ...]], Term] = {}
         self._scalars: dict[Dimension | int, Term] = {}
@@ -150,6 +151,10 @@ class Terms:
             cached = head.applications[()] = self.raw(head, (), [self.facts.own(tensor)])
             self._tensors[_first(cached)] = tensor
         return _first(cached)
+
+    def end_original(self) -> None:
+        """Record the constants that the original holds, before the rewrite runs."""
+        self.of_original = frozenset(self._tensors)
 
     def tensor(self, term: Term | None) -> Tensor | None:
         """Value of a constant; None for any other term."""
