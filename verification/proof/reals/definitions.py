@@ -15,7 +15,7 @@ from ....ops.axes import ONE
 from ..terms.term import Term
 from .constants import pi, simplest
 from .field import HALF, Exponent, Monomial, Real, broadcast_shape
-from .real_terms import FLOATS, RealTerms, defined
+from .real_terms import FLOATS, RealTerms, defined, strip
 
 _MINUS = Fraction(-1)
 
@@ -352,11 +352,17 @@ def _split(reals: RealTerms, real: Real, shape: Shape, back: int) -> list[tuple[
                 inside.append((number, exponent))
         rest: Monomial = tuple(inside)
         outside = tuple([each for each in monomial if each not in inside])
-        if field.shape_of(rest) != shape:
+        if not _has_shape(reals, rest, shape):
             factor = _common_number(reals, real)
             return [(factor, field.divide(real, factor))]
         parts.append((Real({outside: coefficient}), Real({rest: Fraction(1)})))
     return parts
+
+
+def _has_shape(reals: RealTerms, monomial: Monomial, shape: Shape) -> bool:
+    """Test whether a product has a shape, but for axes of size 1 before it."""
+    own = reals.field.shape_of(monomial)
+    return own is not None and strip(own) == strip(shape)
 
 
 def _contracted(reals: RealTerms, real: Real, shape: Shape, rank: int) -> tuple[Real, Real]:
@@ -372,7 +378,7 @@ def _contracted(reals: RealTerms, real: Real, shape: Shape, rank: int) -> tuple[
         if own and own[-1] == shape[-1] and all(dim.value == 1 for dim in own[:-1]):
             passed.append((number, exponent))
     rest = tuple([each for each in monomial if each not in passed])
-    if not passed or field.shape_of(rest) != shape:
+    if not passed or not _has_shape(reals, rest, shape):
         return real, field.one
     target = (*[ONE] * (rank - 2), shape[-1], ONE)
     factor = reals.reshaped(Real({tuple(passed): Fraction(1)}), shape[-1:], target)

@@ -436,28 +436,29 @@ class RealTerms:
 
     def reshaped(self, real: Real, source: Shape, target: Shape) -> Real:
         """Function in another shape: atom by atom, or as a whole where an atom broadcasts."""
-        if _strip(source) == _strip(target):
+        if strip(source) == strip(target):
             return real
         before = self._whole_of(real)
         if before is not None:
             return self.reshaped(*before, target)
-        moved = _axes_without_ones(source), _axes_without_ones(target)
-        keeps_axes = [source[a] for a in moved[0]] == [target[a] for a in moved[1]]
+        groups = _groups(source, target)
 
         def move(shape: Shape) -> tuple[Hashable, Shape] | None:
-            if not keeps_axes:
-                return ("view", target) if shape == source else None
+            own = shape[max(0, len(shape) - len(source)) :]
+            whole = (*[ONE] * (len(source) - len(own)), *own)
             dims = [ONE] * len(target)
-            for a, b in zip(*moved, strict=True):
-                position = a - len(source) + len(shape)
-                if position >= 0:
-                    dims[b] = shape[position]
+            for before, after in groups:
+                if all(whole[a] == source[a] for a in before):
+                    for b in after:
+                        dims[b] = target[b]
+                elif any(whole[a].value != 1 for a in before):
+                    return None
             return "view", tuple(dims)
 
         result = self.moved(real, move)
         if result is None:
-            key = _WHOLE, self.field.identify(real), _strip(source)
-            result = self.field.atom(key, _strip(target))
+            key = _WHOLE, self.field.identify(real), strip(source)
+            result = self.field.atom(key, strip(target))
         return result
 
     def _whole_of(self, real: Real) -> tuple[Real, Shape] | None:
@@ -537,13 +538,13 @@ class RealTerms:
         if kind == "view":
             if below[0] == "view":
                 number = below[1]
-            if _strip(field.atoms[number].shape or ()) == _strip(target):
+            if strip(field.atoms[number].shape or ()) == strip(target):
                 return _alone(number)
         if isinstance(kind, _Perm) and isinstance(below[0], _Perm):
             kind, number = kind.after(below[0]), below[1]
             if not kind:
                 return _alone(number)
-        return field.atom((kind, number), _strip(target), atom.is_positive)
+        return field.atom((kind, number), strip(target), atom.is_positive)
 
 
 class _Perm(tuple[int, ...]):
@@ -585,11 +586,31 @@ def _alone(number: int) -> Real:
     return Real({((number, Fraction(1)),): Fraction(1)})
 
 
-def _strip(shape: Shape) -> Shape:
+def strip(shape: Shape) -> Shape:
     """Shape without leading ones, which broadcasting adds."""
     start = next((i for i, dim in enumerate(shape) if dim.value != 1), len(shape))
     return shape[start:]
 
 
-def _axes_without_ones(shape: Shape) -> list[int]:
-    return [axis for axis, dim in enumerate(shape) if dim.value != 1]
+def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
+    """Shortest groups of successive axes that have as many elements in both shapes of a view."""
+    sides = [[a for a, dim in enumerate(shape) if dim.value != 1] for shape in (source, target)]
+    if any(dim.value == 0 for dim in (*source, *target)):
+        return [(sides[0], sides[1])]
+    ends = [_ends(shape, axes) for shape, axes in zip((source, target), sides, strict=True)]
+    groups, start = [], (0, 0)
+    for product, end in ends[0].items():
+        if product in ends[1]:
+            stop = end, ends[1][product]
+            groups.append((sides[0][start[0] : stop[0]], sides[1][start[1] : stop[1]]))
+            start = stop
+    return groups if start == (len(sides[0]), len(sides[1])) else [(sides[0], sides[1])]
+
+
+def _ends(shape: Shape, axes: Sequence[int]) -> dict[Dimension, int]:
+    """Number of axes by the number of elements of them."""
+    ends, product = dict[Dimension, int](), ONE
+    for count, axis in enumerate(axes, 1):
+        product = product * shape[axis]
+        ends[product] = count
+    return ends
