@@ -327,9 +327,9 @@ def _matmul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     field = reals.field
     sides = [_split(reals, args[0], a.shape, 1), _split(reals, args[1], b.shape, 2)]
     for rows, one in sides[0]:
-        one, passed = _contracted(reals, one, a.shape, len(b.shape))
+        one, scales = _contracted(reals, one, a.shape, len(b.shape))
         for columns, other in sides[1]:
-            other = field.multiply(passed, other)
+            other = field.multiply(scales, other)
             key = term.head, field.identify(one), a.shape, field.identify(other), b.shape
             product = field.atom(key, term.shape)
             parts.append(field.multiply(field.multiply(rows, columns), product))
@@ -366,22 +366,23 @@ def _has_shape(reals: RealTerms, monomial: Monomial, shape: Shape) -> bool:
 
 
 def _contracted(reals: RealTerms, real: Real, shape: Shape, rank: int) -> tuple[Real, Real]:
-    """First operand of MatMul without the factors that vary along its last axis only, and these
-    as factors of the second operand."""
+    """First operand of MatMul without factors along its last axis, and these factors.
+
+    The factors vary along that axis only, and have the shape that the second operand needs."""
     field = reals.field
     if len(real.monomials) != 1:
         return real, field.one
     ((monomial, coefficient),) = real.monomials.items()
-    passed: list[tuple[int, Exponent]] = []
+    scales: list[tuple[int, Exponent]] = []
     for number, exponent in monomial:
         own = field.atoms[number].shape
         if own and own[-1] == shape[-1] and all(dim.value == 1 for dim in own[:-1]):
-            passed.append((number, exponent))
-    rest = tuple([each for each in monomial if each not in passed])
-    if not passed or not _has_shape(reals, rest, shape):
+            scales.append((number, exponent))
+    rest = tuple([each for each in monomial if each not in scales])
+    if not scales or not _has_shape(reals, rest, shape):
         return real, field.one
     target = (*[ONE] * (rank - 2), shape[-1], ONE)
-    factor = reals.reshaped(Real({tuple(passed): Fraction(1)}), shape[-1:], target)
+    factor = reals.reshaped(Real({tuple(scales): Fraction(1)}), shape[-1:], target)
     return Real({rest: coefficient}), factor
 
 

@@ -255,15 +255,15 @@ class RealTerms:
             real = simplest(self.field, first)
             self.rounded.add_number(float(first), real)
             return real
-        is_known = tensor.elem_type in _ROUNDED
-        if is_known and term not in self.terms.of_original:
+        may_round = tensor.elem_type in _ROUNDED
+        if may_round and term not in self.terms.of_original:
             product = self._rounded_product(array, term)
             if product is not None:
                 return product
         scaled, factor = _scaled(array.reshape(-1))
         scaled = np.where(scaled == 0, np.zeros_like(scaled), scaled)  # -0.0 is 0
         real = self.field.scale(self._view_of_vector(scaled, term), factor)
-        if is_known:
+        if may_round:
             flat = (Dimension.constant(array.size),)
             self.rounded.add(array, self.reshaped(real, term.shape, flat))
         return real

@@ -197,3 +197,36 @@ def test_convolutions(before, after, is_equal):
     }
     close = np.allclose(*[run(proto, feeds)[0] for proto in (one, other)], atol=1e-4)
     assert close or not is_equal
+
+
+FACTOR = "(float[n, 3, 4] x, float[4] s, float[4, 4] w) => (float[n, 3, 4] y) <int64[1] last = {1}>"
+
+
+def test_a_factor_along_the_contracted_axis_is_one_of_the_weights():
+    before = model(FACTOR, "a = Mul (x, s) y = MatMul (a, w)")
+    after = model(FACTOR, "c = Unsqueeze (s, last) v = Mul (w, c) y = MatMul (x, v)")
+    assert status(before, after) == status(after, before) == "proved"
+    assert status(before, model(FACTOR, "v = Mul (w, s) y = MatMul (x, v)")) != "proved"
+
+
+HEADS = "(float[b, t, 8] x, float[b, t, 1] r, float[8] s) => (float[b, t, 2, 4] y)"
+SIZES = "<int64[4] sizes = {0, 0, 2, 4}, int64[4] one = {0, 0, 1, 1}, int64[2] pair = {2, 4}>"
+
+
+def test_a_factor_passes_through_a_view():
+    before = model(HEADS, "p = Mul (x, r) q = Mul (p, s) y = Reshape (q, sizes)", SIZES)
+    parts = "v = Reshape (x, sizes) u = Reshape (r, one) z = Reshape (s, pair) "
+    after = model(HEADS, parts + "p = Mul (v, u) y = Mul (p, z)", SIZES)
+    assert status(before, after) == status(after, before) == "proved"
+    turned = parts.replace("(s, pair)", "(c, pair)").replace("z =", "c = Neg (s) z =")
+    assert status(before, model(HEADS, turned + "p = Mul (v, u) y = Mul (p, z)", SIZES)) != "proved"
+
+
+WINDOWS = "(float[6, 2] x, float[6, 1] r, float[4] s) => (float[3, 4] y) <int64[2] sizes = {3, 4}>"
+
+
+def test_a_factor_that_crosses_an_axis_of_a_view_stays():
+    before = model(WINDOWS, "p = Mul (x, r) y = Reshape (p, sizes)")
+    assert status(before, before) == "proved"
+    after = model(WINDOWS, "v = Reshape (x, sizes) y = Mul (v, s)")
+    assert status(before, after) != "proved"
