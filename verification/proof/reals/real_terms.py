@@ -242,8 +242,10 @@ class RealTerms:
         return self.opaque(term)
 
     def _constant(self, term: Term) -> Real | None:
-        """Number that all elements are, a product of other constants, or a view of a vector. None
-        for no constant, or a large one."""
+        """Function of a constant: a number, a product of constants, or a view of a vector.
+
+        None for any other term, and for a large constant.
+        """
         tensor = self.terms.tensor(term)
         if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
             return None
@@ -593,7 +595,7 @@ def strip(shape: Shape) -> Shape:
 
 
 def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
-    """Shortest groups of successive axes that have as many elements in both shapes of a view."""
+    """Shortest groups of successive axes with as many elements in both shapes."""
     sides = [[a for a, dim in enumerate(shape) if dim.value != 1] for shape in (source, target)]
     if any(dim.value == 0 for dim in (*source, *target)):
         return [(sides[0], sides[1])]

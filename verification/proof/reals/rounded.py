@@ -13,7 +13,6 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,19 +100,30 @@ class RoundedConstants:
         The constant is another one times a number, or times a vector along its first or last axis
         and a number.
         """
-        of_number, of_vector = _keys(array)
-        result: Product | None = None
-        for base in self._near(of_number):
-            number = self._number_in(*_quotients(array.reshape(-1), base.array.reshape(-1), (0,)))
-            if number is not None:
-                result = Product(base.real, number)
-        for base, axis in product(self._near(of_vector), (0, array.ndim - 1)):
-            if result is None and base.array.shape == array.shape:
-                others = tuple([a for a in range(array.ndim) if a != axis])
-                factors = self._vector_in(*_quotients(array, base.array, others))
-                result = None if factors is None else Product(base.real, *factors, axis)
+        result = self._times_number(array) or self._times_vector(array)
         self.is_used |= result is not None
         return result
+
+    def _times_number(self, array: Array) -> Product | None:
+        """A constant times a number."""
+        flat = array.reshape(-1)
+        for base in self._near(_keys(array)[0]):
+            number = self._number_in(*_quotients(flat, base.array.reshape(-1), (0,)))
+            if number is not None and number.number != 1:  # a factor of 1 rounds nothing
+                return Product(base.real, number)
+        return None
+
+    def _times_vector(self, array: Array) -> Product | None:
+        """A constant times a vector and a number."""
+        for base in self._near(_keys(array)[1]):
+            if base.array.shape != array.shape:
+                continue
+            for axis in (0, array.ndim - 1):
+                others = tuple([a for a in range(array.ndim) if a != axis])
+                factors = self._vector_in(*_quotients(array, base.array, others))
+                if factors is not None:
+                    return Product(base.real, *factors, axis)
+        return None
 
     def _near(self, key: _Key | None) -> Iterator[_Base]:
         """Constants whose quotients are near."""
@@ -175,8 +185,11 @@ def _quotients(array: Array, base: Array, axes: tuple[int, ...]) -> tuple[Array,
 
 
 def _keys(array: Array) -> tuple[_Key | None, _Key | None]:
-    """Keys that constants nearly share if one is a number, or a vector along the first or the last
-    axis, times the other."""
+    """Keys that a constant nearly shares with products of it.
+
+    The first is for products with a number, the second for those with a vector along the first or
+    the last axis.
+    """
     flat = array.reshape(-1)
     (places,) = np.nonzero(flat)
     if not places.size:

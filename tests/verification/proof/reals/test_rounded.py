@@ -144,3 +144,9 @@ def test_a_factor_along_another_axis_is_open():
     wrong = model(text.format("y = MatMul (x, w)"), {"w": S * square})
     assert proof(before, right).proved
     assert not proof(before, wrong).proved
+
+
+def test_a_constant_that_nothing_rounds_is_exact():
+    before = product("y = MatMul (x, w)", w=W)
+    after = product("y = MatMul (x, w)", w=np.nextafter(W, np.float32(9)))
+    assert not proof(before, after).proved
