@@ -52,7 +52,8 @@ def transform_model(
             with_sample_shapes(rewriting.original, verification, options.values)
         converted: ConversionResult | None = None
         if options.opset is None or options.target is not None:  # a pass fits the target
-            rewritten = rewriting.run(partial(on_progress, "rewriting"))
+            progress = None if on_progress is silent else partial(on_progress, "rewriting")
+            rewritten = rewriting.run(progress)
         else:
             from .convert import Conversion
 

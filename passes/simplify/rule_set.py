@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from ...facts.notions import NOTIONS, Equality
@@ -22,8 +23,13 @@ def all_rules() -> list[tuple[Rule, RuleProof | None]]:
 
 def rules_within(exactness: Equality) -> list[Rule]:
     """The rules that keep a notion of equality or a stronger one."""
+    return list(_within(tuple([each for each, _ in all_rules()]), exactness))
+
+
+@functools.lru_cache(64)
+def _within(rules: tuple[Rule, ...], exactness: Equality) -> tuple[Rule, ...]:
     limit = NOTIONS.index(exactness)
-    return [each for each, _ in all_rules() if NOTIONS.index(each.exactness) <= limit]
+    return tuple([each for each in rules if NOTIONS.index(each.exactness) <= limit])
 
 
 def describe(rule: Rule, proof: RuleProof | None) -> dict[str, Any]:
