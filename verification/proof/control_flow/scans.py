@@ -53,6 +53,10 @@ def _scan_8(
         raise OpenError(f"{label(step.node)}: its lengths may be no vector")
     sizes = [trips_of(term.fact, 0) for term in (*scanned, *states)]
     batch = next((size for size in sizes if size.value is not None), sizes[0])
+    batches = {*sizes, *([] if lengths is None else [trips_of(lengths.fact, 0)])}
+    if len(batches) > 1:
+        each = tuple(map(terms.size, sorted(batches, key=str)))
+        execution.demand(terms.heads.own(SAME_SIZES), each, step)
 
     def one(place: Dimension) -> list[Value]:
         rows = [[row(terms, x, 0, place) for x in part] for part in (states, scanned)]

@@ -152,6 +152,23 @@ def test_a_size_that_nobody_tells_is_not_filled_up():
     assert_open(text, text, "pads elements of a size that only run time determines", opset=8)
 
 
+def test_lengths_are_as_many_as_elements_of_the_batch():
+    text = """g (float[1, 2] s, float[1, 3, 2] x) => (float[1, 2] y)
+        <int64[2] two = {1, 2}, int64[1] one = {1}> {
+        y = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] c) {
+            c = Identity (a) }> (%s, s, x) }"""
+    assert_proved(text % '""', text % "one", opset=8)
+    assert_open(text % '""', text % "two", opset=8)
+
+
+def test_states_have_the_batch_of_scan_inputs():
+    one = """g (float[1, 2] s, float[2, 2] r, float[1, 3, 2] x)
+        => (float[a, 2] y, float[1, 3, 2] z) {
+        t, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) =>
+            (float[2] c, float[2] o) { c = Identity (a) o = Neg (e) }> ("", %s, x) y = Neg (s) }"""
+    assert_open(one % "s", one % "r", opset=8)
+
+
 def test_lengths_of_no_known_rank_are_left_open():
     text = by_run_time(
         "2, n",
