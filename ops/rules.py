@@ -101,7 +101,7 @@ class OperatorRules:
     """Test whether the elements of its outputs follow from the sizes of its inputs alone."""
 
     commutative: ClassVar[bool] = False
-    """Whether its two operands may change places, from opset 7 on."""
+    """Commutativity of its two operands, from opset 7 on."""
 
     elementwise: ClassVar[bool] = False
     """Test whether it computes each element by itself; several inputs broadcast."""

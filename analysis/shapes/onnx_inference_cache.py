@@ -111,7 +111,7 @@ class OnnxFacts:
         return output_types
 
     def _elem_types(self, node: Node, input_types: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
-        """The same, where no node of the model had them; those of other models are shared."""
+        """Element types of a node unlike the earlier ones, shared by all models."""
         attributes = tuple([m.SerializeToString() for m in node.op.attributes.values()])
         absent = tuple([value is None for value in node.inputs])
         key = (node.op.function_key, attributes, kind[1:], input_types, absent, self._ir_version)

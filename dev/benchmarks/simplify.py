@@ -44,14 +44,16 @@ def tools() -> dict[str, Tool]:
     def ours(exactness: str) -> Tool:
         return lambda model: sl.rewrite(model, "simplify", exactness=exactness, verify=False)
 
-    found = {f"straightline, {notion}": ours(notion) for notion in ("bits", "values", "reals")}
+    simplifiers = {
+        f"straightline, {notion}": ours(notion) for notion in ("bits", "values", "reals")
+    }
     for name, peer in _PEERS.items():
         try:
             __import__(name)
         except ImportError:
             continue
-        found[name] = peer
-    return found
+        simplifiers[name] = peer
+    return simplifiers
 
 
 def _onnxsim(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -223,13 +223,13 @@ def test_a_size_that_may_be_0_copies_another_axis_then(target):
     """Sizes of x [0, 3] and -1 make of 1, 0, 3, -1 the shape 1, 3, 3, 0."""
     declared, wanted = EMPTY[target]
     head = "sh = Shape (x) s = Slice (sh, zero, two) p = ReduceProd (s)"
-    found = inferred.shapes(
+    shapes = inferred.shapes(
         f"""g ({declared}) => (float y) <int64[1] one = {{1}}, int64[1] two = {{2}},
         int64[1] zero = {{0}}, int64[1] minus = {{-1}}> {{ {head}
             t = Concat <axis = 0> ({target}) y = Reshape (x, t) }}""",
         '<ir_version: 8, opset_import: ["" : 17]>\n',
     )
-    assert found["y"] == wanted
+    assert shapes["y"] == wanted
 
 
 def test_no_proof_without_that_axis():

@@ -1,4 +1,4 @@
-"""What tests of rules share: the operators after them, with a proof and runs."""
+"""Operators of a model after the rules, with a proof and runs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def operators(
         proof = prove(before, after, equality=exactness)
         assert proof.proved or exactness == "reals", proof
         for seed, run in enumerate(RUNTIMES.values()):
-            given = feeds(before, seed if exactness != "reals" else 0)
-            for one, other in zip(run(before, given), run(after, given), strict=True):
+            arguments = feeds(before, seed if exactness != "reals" else 0)
+            for one, other in zip(run(before, arguments), run(after, arguments), strict=True):
                 assert one.dtype == other.dtype
                 np.testing.assert_allclose(other, one, rtol=1e-5 if exactness == "reals" else 0)
     return [node.op_type for node in after.graph.node]

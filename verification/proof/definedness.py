@@ -613,8 +613,10 @@ def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:
 
 
 def _fitting_below(terms: Terms, head: Head, args: Args) -> list[Demand]:
-    """The same demands of the terms from which elementwise operators compute the operands: those
-    fit if these do, and the other way round."""
+    """Demands that two terms broadcast from which elementwise operators compute the operands.
+
+    The operands fit if and only if these do.
+    """
     sources = map(broadcast_from, _that_broadcast(head, args))
     return _pairs(terms, itertools.chain.from_iterable(sources))
 

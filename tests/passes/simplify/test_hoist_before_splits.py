@@ -1,4 +1,4 @@
-"""What is done to each part of a Split is done once before it."""
+"""An operator of each part of a Split runs once before it."""
 
 import numpy as np
 import onnx

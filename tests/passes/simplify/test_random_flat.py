@@ -10,5 +10,5 @@ from random_flat import check
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_random_flat_models():
     with np.errstate(all="ignore"):
-        found = [status for seed in range(400 if DEEP else 15) for status in check(seed)]
-    assert found.count("proved") > 0.9 * len(found) and "refuted" not in found
+        statuses = [status for seed in range(400 if DEEP else 15) for status in check(seed)]
+    assert statuses.count("proved") > 0.9 * len(statuses) and "refuted" not in statuses

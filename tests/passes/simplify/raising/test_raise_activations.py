@@ -101,7 +101,7 @@ def test_a_value_with_another_reader_stays():
 
 
 def test_special_values():
-    """What was finite stays finite, but for exp(x) / sum(exp(x)) beside an infinity."""
+    """Finite outputs stay finite, but for exp(x) / sum(exp(x)) beside an infinity."""
     x = np.array([[[0, -0.0, 3e38, -np.inf], [np.nan, 88, -88, 1e-40], [1e4, -1e4, 3, -3]]])
     for nodes, opset, operator in FORMS:
         if opset < 24:

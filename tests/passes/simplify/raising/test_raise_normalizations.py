@@ -163,7 +163,7 @@ def test_a_client_without_the_operator_does_not_get_it():
 
 
 def test_infinities_and_large_values():
-    """What was finite stays finite."""
+    """Finite outputs stay finite."""
     source = text(LAYER, CUBE, CONSTANTS, 17)
     model = assert_raises(RaiseNormalizations(), source, ["LayerNormalization"])
     x = numbers(2, 3, 4)

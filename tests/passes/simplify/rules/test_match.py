@@ -1,4 +1,4 @@
-"""What conditions of rules ask a match."""
+"""Match: the facts that conditions of rules ask."""
 
 import numpy as np
 from spelled import model

@@ -45,8 +45,8 @@ def test_operands_of_a_commutative_operator_in_either_order():
     ],
 )
 def test_constants_by_value(constant, count):
-    found = matches("(a) => (y) { y = Sub (a, 2) }", f"<{constant}> {{ y = Sub (x, k) }}")
-    assert len(found) == count
+    results = matches("(a) => (y) { y = Sub (a, 2) }", f"<{constant}> {{ y = Sub (x, k) }}")
+    assert len(results) == count
 
 
 def test_zeros_differ_by_their_sign():
