@@ -10,8 +10,7 @@ import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, is_named, length_of
-from ...facts.polynomial import Dimension
+from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, length_of
 from ...facts.types import completed
 from ...ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ...ir.copying import without_symbols
@@ -258,19 +257,14 @@ class ShapeInference:
         for index, value in enumerate(node.outputs):
             if value is not None:
                 inferred = facts[index] if index < len(facts) else UNKNOWN
-                full = self._complete(value, inferred)
-                if node.is_op("Loop") and index >= len(node.inputs) - 2 and inferred.shape:
-                    # a size from the declaration alone is 0 at zero iterations
-                    rank = full.shape is not None and len(full.shape) == len(inferred.shape)
-                    first = full.shape[:1] if full.shape and rank else inferred.shape[:1]
-                    full = dataclasses.replace(full, shape=(*first, *inferred.shape[1:]))
-                self.assume(value, full)
+                self.assume(value, self._complete(value, inferred))
 
     def _complete(self, value: Value, fact: Fact) -> Fact:
-        """Complete a fact from the declaration.
+        """Complete a fact from the declaration: its element type, else what it says of the sizes.
 
-        Not inside bodies, where declarations may not hold in every iteration. Symbols in
-        declarations of a function mean other sizes in each call.
+        Sizes count only where nothing follows (an operator without a schema): runtimes do not
+        hold to them. Not inside bodies, where declarations may not hold in every iteration.
+        Symbols in declarations of a function mean other sizes in each call.
         """
         declared = UNKNOWN if value.info is None else self._declaration(value)
         if declared is UNKNOWN:
@@ -280,11 +274,7 @@ class ShapeInference:
             return dataclasses.replace(fact, other=full)
         if not fact.elem_type and fact.shape is None:
             return dataclasses.replace(declared, count=fact.count)
-        if fact.shape is None or declared.shape is None or len(fact.shape) != len(declared.shape):
-            shape = declared.shape if fact.shape is None else fact.shape
-        else:
-            shape = tuple(map(_better, fact.shape, declared.shape))
-        return Fact(fact.elem_type or declared.elem_type, shape, fact.content)
+        return fact if fact.elem_type else dataclasses.replace(fact, elem_type=declared.elem_type)
 
     def _declaration(self, value: Value) -> Fact:
         info, graph = value.info, value.graph
@@ -293,10 +283,6 @@ class ShapeInference:
         if info is None or not info.HasField("type"):
             return UNKNOWN
         return self.symbols.fact((without_symbols(info) if self._calling else info).type)
-
-
-def _better(ours: Dimension, theirs: Dimension) -> Dimension:
-    return theirs if is_named(theirs) and not is_named(ours) else ours
 
 
 _NOTHING: dict[Value, Fact] = {}
