@@ -156,6 +156,7 @@ class Mod(Division):
     dividend."""
 
     roundings: ClassVar[int | None] = 1
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_c_remainder if node.attribute("fmod", 0) else _remainder, inputs)

@@ -11,16 +11,14 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same, same_shape
 from ..ir import Node
 from .cost_estimates import EACH, elements
-from .rules import KeepsShape, OperatorRules, describes
+from .rules import ALL_OPERANDS, KeepsShape, OperatorRules, describes
 
 _NODES = 20
 """Nodes that a definition runs, roughly."""
 
 
-@describes(
-    *("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
-    *("SwiGLU", "TensorScatter"),
-)
+@describes("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", ignores_zero_sign=1)
+@describes("SwiGLU", "TensorScatter")
 class Combined(OperatorRules):
     """Operator defined by a few nodes that each work on every element."""
 
@@ -31,6 +29,8 @@ class Combined(OperatorRules):
 @describes("RotaryEmbedding")
 class RotaryEmbedding(Combined):
     """RotaryEmbedding, from opset 23 on."""
+
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def prove_safe(self, premises: Premises) -> None:
         """Caches must have a row for each place, without broadcasting."""
@@ -48,6 +48,8 @@ class RotaryEmbedding(Combined):
 class MeanVarianceNormalization(KeepsShape, Combined):
     """MeanVarianceNormalization."""
 
+    ignores_zero_sign: ClassVar[int] = 1
+
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """A variance that is nearly zero may be negative by the rounding of one definition."""
         return False
@@ -56,6 +58,8 @@ class MeanVarianceNormalization(KeepsShape, Combined):
 @describes("Attention")
 class Attention(OperatorRules):
     """Attention, from opset 23 on: a product for each pair of places."""
+
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit without broadcasting, and onnxruntime refuses empty tensors."""
@@ -135,6 +139,8 @@ def _text(value: str | bytes) -> str:
 @describes("LSTM", "GRU", "RNN")
 class Recurrent(OperatorRules):
     """LSTM, GRU and RNN: one step after the other."""
+
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit, and there must be a step: runtimes refuse an empty sequence."""

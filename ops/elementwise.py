@@ -23,7 +23,16 @@ from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
 from .ragged import of_each
 from .ranks import RankAnswer, rank_of_largest
-from .rules import SCALAR, KeepsShape, OperandRanks, OperatorRules, Shapes, Total, describes
+from .rules import (
+    ALL_OPERANDS,
+    SCALAR,
+    KeepsShape,
+    OperandRanks,
+    OperatorRules,
+    Shapes,
+    Total,
+    describes,
+)
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 
@@ -221,6 +230,7 @@ class Clip(OfEach):
     """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
 
     roundings: ClassVar[int | None] = 0
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
@@ -252,6 +262,7 @@ class PRelu(KeepsShape):
     """PRelu: the slope is stretched to the data, and never the data to the slope (from opset 7)."""
 
     roundings: ClassVar[int | None] = 1
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     elementwise: ClassVar[bool] = True
 
     def prove_safe(self, premises: Premises) -> None:

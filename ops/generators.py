@@ -21,6 +21,7 @@ from .dynamic_shape_batching import sizes_of
 from .output_growth import size_of, times
 from .ranks import RankAnswer, length_of
 from .rules import (
+    ALL_OPERANDS,
     ONE_NUMBER,
     SCALAR,
     VECTOR,
@@ -153,6 +154,7 @@ class OneHot(PassesAxes, Growing):
 
     names_axes_of_first: ClassVar[bool] = False
     roundings: ClassVar[int | None] = 0
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     steered_by: ClassVar[tuple[int, ...] | None] = (0, 1)
     axis: ClassVar[int | None] = -1
     new_axes: ClassVar[int] = 1
@@ -208,6 +210,7 @@ class SignalWindow(OperatorRules):
 class DFT(PassesAxes):
     """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
     sized_by: ClassVar[tuple[int, ...]] = (1,)
 
@@ -240,6 +243,8 @@ class MelWeightMatrix(OperatorRules):
 @describes("AffineGrid")
 class AffineGrid(SizedByVector):
     """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
+
+    ignores_zero_sign: ClassVar[int] = 1
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return 3 * size_of(arrays[1])

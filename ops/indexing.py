@@ -21,6 +21,7 @@ from .gather_batching import after_trips, gathered
 from .merge_batch_axis import by_rows
 from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import (
+    ALL_OPERANDS,
     ONE_NUMBER,
     VECTOR,
     KeepsShape,
@@ -194,6 +195,7 @@ class Scattering(RankOfFirst):
     A reduction (from opset 16 on) combines them.
     """
 
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
 
@@ -290,6 +292,7 @@ class ReverseSequence(KeepsShape):
     """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
     round."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
     exact: ClassVar[bool] = True
@@ -317,6 +320,7 @@ class ReverseSequence(KeepsShape):
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     roundings: ClassVar[int | None] = 0
     fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = ()

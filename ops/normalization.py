@@ -49,7 +49,9 @@ class Softmax(PassesAxes):
 @describes("BatchNormalization")
 class BatchNormalization(Rowwise):
     """BatchNormalization: it trains if training_mode (from opset 14 on) says so; from 7 to 13 it
-    does not with one output."""
+    does not with one output. The root of a variance of -0.0 is -0.0, by which it divides."""
+
+    ignores_zero_sign: ClassVar[int] = 4
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image = inputs[0].dims

@@ -15,15 +15,16 @@ from .agreement import are_finite, fits, is_float, tensors
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
 from .batching import Batch, Unbatchable
-from .rules import KeepsShape, OperatorRules, describes
+from .rules import ALL_OPERANDS, KeepsShape, OperatorRules, describes
 
 
 @describes("QuantizeLinear")
-@describes("DequantizeLinear", roundings=1)
+@describes("DequantizeLinear", roundings=1, ignores_zero_sign=ALL_OPERANDS)
 class Quantization(KeepsShape, PassesAxes):
     """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
     each position of an axis, or (from 21 on) one for each block."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     names_axes_of_first: ClassVar[bool] = False
     kept_from_folding: ClassVar[bool] = True
 

@@ -35,6 +35,7 @@ class Dropout(KeepsShape, PassesAxes, Total):
     """Dropout draws where it trains: unless is_test says otherwise before opset 7, never from 7 to
     11, and by an input from opset 12 on."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
     exact: ClassVar[bool] = True
 

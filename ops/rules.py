@@ -95,7 +95,7 @@ class OperatorRules:
 
     ignores_zero_sign: ClassVar[int] = 0
     """Number of leading operands with a sign of zero that changes at most signs of zeros in the
-    outputs, unless these are strings."""
+    outputs, unless these are strings, and no failure."""
 
     reads_sizes_only: ClassVar[bool] = False
     """Test whether the elements of its outputs follow from the sizes of its inputs alone."""

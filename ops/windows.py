@@ -91,9 +91,11 @@ def _places(room: Dimension, stride: int) -> Dimension | None:
 class OtherRowwise(Rowwise):
     """GlobalLpPool, LRN and GridSample: from opset 16 on, with a grid for each image."""
 
+    ignores_zero_sign: ClassVar[int] = 1
+
 
 @describes("ConvInteger")
-@describes("ConvTranspose", steps=3000)
+@describes("ConvTranspose", steps=3000, ignores_zero_sign=ALL_OPERANDS)
 @describes("DeformConv", steps=300_000, batches=(0, 2, 4))
 @describes("QLinearConv", kernel=3)
 class OtherConv(Rowwise):
@@ -118,6 +120,8 @@ class OtherConv(Rowwise):
 class LpPool(Rowwise):
     """LpPool."""
 
+    ignores_zero_sign: ClassVar[int] = 1
+
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         window = math.prod(map(float, node.attribute("kernel_shape", [1])))
         return SLID * places(node, arrays[0]) * window
@@ -128,6 +132,7 @@ class RoiAlign(OperatorRules):
     """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
     wide."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     fixed_rank: ClassVar[int | None] = 4
     steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
     operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
@@ -175,7 +180,7 @@ class Conv(OtherConv):
         _prove_fits(premises, data[2:], weight[2:])
 
 
-@describes("AveragePool", ignores_zero_sign=1)
+@describes("AveragePool")
 @describes("MaxPool", roundings=0)
 class Pool(LpPool):
     """MaxPool and AveragePool. The places that MaxPool gives second count from the first image."""
@@ -199,10 +204,12 @@ class Pool(LpPool):
         return rank_of_first(node)
 
 
-@describes("GlobalAveragePool", ignores_zero_sign=1)
+@describes("GlobalAveragePool")
 @describes("GlobalMaxPool", roundings=0)
 class GlobalPool(Rowwise):
     """GlobalAveragePool and GlobalMaxPool."""
+
+    ignores_zero_sign: ClassVar[int] = 1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image = inputs[0].dims
@@ -216,6 +223,8 @@ class GlobalPool(Rowwise):
 @describes("Upsample")
 class Upsample(SizedByVector, RankOfFirst):
     """Upsample, up to opset 9: in opset 9 an input holds the scales."""
+
+    ignores_zero_sign: ClassVar[int] = 1
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Test that no integers are interpolated, whose rounding is open."""
@@ -273,6 +282,7 @@ def _sizes_of_all(batch: Batch) -> Value:
 class Col2Im(Rowwise, Growing):
     """Col2Im, from opset 18 on."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: VECTOR}
     sized_by: ClassVar[tuple[int, ...]] = (1, 2)
 
@@ -288,6 +298,7 @@ class Col2Im(Rowwise, Growing):
 class MaxUnpool(OperatorRules):
     """MaxUnpool: its size may be given."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     roundings: ClassVar[int | None] = 0
     steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
     operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
@@ -305,5 +316,6 @@ class MaxUnpool(OperatorRules):
 class STFT(OperatorRules):
     """STFT, from opset 17 on: a frame for each step."""
 
+    ignores_zero_sign: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: VECTOR, 3: SCALAR}
     sized_by: ClassVar[tuple[int, ...]] = (1, 3)

@@ -45,6 +45,7 @@ from .execution.inputs import (
     require_same_defaults,
 )
 from .execution.node_checker import InvalidError
+from .execution.obligations import Log, Obligation
 from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
@@ -452,18 +453,24 @@ class _Question:
             executions = [execution for execution, _ in runs]
             if certainly_fails(executions[0].log):
                 return {}, set()
+            logs = [execution.log for execution in executions]
             if self.notion == "values":
-                one, other = _forms(terms, one, other)
+                signs = ZeroSigns(terms)
+                one, other = _forms(signs, one, other)
+                logs = [_without_signs(signs, log) for log in logs]
             names = [info.name for info in self.protos[0].graph.output]
             pairs = list(zip(names, one, other, strict=True))
-            return _counts(names, one), self._compare(pairs, executions)
+            return _counts(names, one), self._compare(pairs, executions, logs)
         finally:
             self.used |= terms.used
             self.generalized |= terms.generalized
             self.has_two_readings |= terms.has_two_readings
 
     def _compare(
-        self, pairs: Sequence[tuple[str, Term | None, Term | None]], runs: Sequence[Execution]
+        self,
+        pairs: Sequence[tuple[str, Term | None, Term | None]],
+        runs: Sequence[Execution],
+        logs: Sequence[Log],
     ) -> set[Dimension]:
         """Compare values of both models, and their nodes that may fail.
 
@@ -475,8 +482,8 @@ class _Question:
         self.made.append(comparison)
         for name, one, other in pairs:
             comparison.require(one, other, name)
-        definedness = Definedness(comparison, runs[0].log)
-        definedness.require(runs[1].log)
+        definedness = Definedness(comparison, logs[0])
+        definedness.require(logs[1])
         if self.notion == "reals":
             self.assumptions |= {DEFINED, SIMPLE_CONSTANTS} | comparison.definitions
             self.assumptions |= {ROUNDED} if comparison.rounds_constants else set()
@@ -538,7 +545,7 @@ class _Question:
         before, after = (self._execution(side) for side in (0, 1))
         try:
             cuts.require_equal((before, after))
-            self._compare([], (before, after))
+            self._compare([], (before, after), (before.log, after.log))
         except OpenError:
             self.terms.comparing = False
             return False
@@ -568,18 +575,36 @@ def _invalid(fault: str, side: int) -> Proof:
 
 
 def _forms(
-    terms: Terms, one: Sequence[Term | None], other: Sequence[Term | None]
+    signs: ZeroSigns, one: Sequence[Term | None], other: Sequence[Term | None]
 ) -> list[list[Term | None]]:
     """Forms of the outputs of both models whatever the signs of zeros.
 
     Raises:
         OpenError: these are the outputs themselves.
     """
-    signs = ZeroSigns(terms)
     forms = [[a if a is None else signs.form(a) for a in outputs] for outputs in (one, other)]
     if forms == [[*one], [*other]]:
         raise OpenError("no sign of a zero matters")
     return forms
+
+
+def _without_signs(signs: ZeroSigns, log: Log) -> Log:
+    """Obligations of a model, with operands whatever the signs of zeros that the nodes ignore."""
+    return [_without_sign(signs, each) for each in log]
+
+
+def _without_sign(signs: ZeroSigns, obligation: Obligation) -> Obligation:
+    head, args, width, result = (
+        obligation.head,
+        obligation.args,
+        obligation.width,
+        obligation.result,
+    )
+    forms = signs.operands(head, args, 0 if result is None else result.fact.elem_type)
+    if forms == args:
+        return obligation
+    again = None if result is None else signs.terms.apply(head, forms, width)[0]
+    return obligation._replace(args=forms, result=again)
 
 
 def _node_count(model: onnx.ModelProto) -> int:

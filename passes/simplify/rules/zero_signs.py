@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from ....ir import Array, Graph, Model, Node, Value, captured_by
 from ....ops import rules_of
@@ -36,11 +37,26 @@ def ignored_signs(graph: Graph) -> set[Value]:
         ignored.update(value for value in outputs if value not in sensitive)
         if node.bodies:
             sensitive.update(captured_by(node))
-        free = 0 if node.bodies or node.domain else rules_of(node.op).ignores_zero_sign
         for index, value in enumerate(node.inputs):
-            if value is not None and not ((carries and index < free) or _forgets(node, index)):
-                sensitive.add(value)
+            if value is None or (carries and _passes_on(node, index)) or _forgets(node, index):
+                continue
+            sensitive.add(value)
     return ignored
+
+
+def _passes_on(node: Node, index: int) -> bool:
+    """Test for an operand whose sign of zero changes signs of zeros only."""
+    if node.bodies or node.domain or _writes_text(node):
+        return False
+    if node.op_type == "Pow":
+        numbers = _numbers(node.input(1))
+        return index == 0 and numbers is not None and bool((numbers > 0).all())
+    return index < rules_of(node.op).ignores_zero_sign
+
+
+def _writes_text(node: Node) -> bool:
+    """Test for a cast that may give strings, in which the signs of zeros stand."""
+    return node.is_op("CastLike") or node.attribute("to") in (onnx.TensorProto.STRING, b"STRING")
 
 
 def _forgets(node: Node, index: int) -> bool:
@@ -56,6 +72,8 @@ def _forgets(node: Node, index: int) -> bool:
         return False
     if kind == "Mul":
         return node.inputs[0] is node.inputs[1]
+    if kind == "Pow" and index == 1:
+        return True  # x to the power of 0 is 1
     numbers = _numbers(node.inputs[1 - index])
     if numbers is None or numbers.dtype.kind != "f":
         return False

@@ -4,7 +4,7 @@ A term has a form of the same values without the additions and signs that change
 only. Two terms are equal as values if their forms are equal bit for bit. The form of an operator
 takes such forms of those operands alone whose sign of zero it ignores (`ops/`); 1 / -0.0 is -inf.
 Of other operands it takes forms that are equal bit for bit: these differ only below operators that
-forget the sign, such as x * x.
+forget the sign, such as x * x. A node fails alike on operands and on such forms of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import onnx
 
 from ....ir import Array, normal_domain
 from ....ops import rules_of
-from ..terms.term import Args, Term
+from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
 _MOST_ELEMENTS = 4096
@@ -66,7 +66,8 @@ class ZeroSigns:
             if form in self._forms:
                 stack.pop()
                 continue
-            needed = self._needed(*form)
+            term, exact = form
+            needed = self._needed(term.head, term.args, term.fact.elem_type, exact)
             waiting = [each for each in needed if each is not None and each not in self._forms]
             if waiting:
                 stack += waiting
@@ -77,26 +78,51 @@ class ZeroSigns:
             self._forms[form] = self._form(*form, args)
         return self._forms[root]
 
-    def _needed(self, term: Term, exact: bool) -> list[Form | None]:
+    def operands(self, head: Head, args: Args, elem_type: int) -> Args:
+        """Forms of the operands of a node, which do not change whether it fails.
+
+        Args:
+            head: the operator.
+            args: its operands.
+            elem_type: type of its first output.
+        """
+        needed = self._needed(head, args, elem_type, exact=False)
+        return tuple([None if each is None else self._compute(each) for each in needed])
+
+    def _needed(self, head: Head, args: Args, elem_type: int, exact: bool) -> list[Form | None]:
         """Forms of the arguments on which the form of a term depends."""
-        free = 0 if exact else self._ignored(term)
+        free = 0 if exact else self._ignored(head, args, elem_type)
         return [
-            None if arg is None else (arg, index >= free and not self._forgets(term, index))
-            for index, arg in enumerate(term.args)
+            None
+            if arg is None
+            else (arg, index >= free and not self._forgets(head, args, elem_type, index))
+            for index, arg in enumerate(args)
         ]
 
-    def _forgets(self, term: Term, index: int) -> bool:
+    def _ignored(self, head: Head, args: Args, elem_type: int) -> int:
+        """Number of leading arguments whose sign of zero a head ignores."""
+        if head.op is None:
+            return 1 if head.name in _MOVES else 0
+        if normal_domain(head.op.domain) or elem_type in (0, onnx.TensorProto.STRING):
+            return 0
+        if head.name == "Pow":
+            exponents = self._numbers(args[1])
+            return 1 if exponents is not None and bool((exponents > 0).all()) else 0
+        return rules_of(head.op).ignores_zero_sign
+
+    def _forgets(self, head: Head, args: Args, elem_type: int, index: int) -> bool:
         """Test for an argument whose sign of zero changes no bit of a term."""
-        head = term.head
         if head.op is None or normal_domain(head.op.domain):
             return False
         if head.name in _FORGETFUL:
             return index == 0 or head.name in _COMPARISONS
-        if term.fact.elem_type not in _FLOATS or len(term.args) != 2:
+        if elem_type not in _FLOATS or len(args) != 2:
             return False
-        other = term.args[1 - index]
+        other = args[1 - index]
         if head.name == "Mul":
-            return term.args[0] is term.args[1]
+            return args[0] is args[1]
+        if head.name == "Pow" and index == 1:
+            return True  # x to the power of 0 is 1
         numbers = self._numbers(other)
         if numbers is None:
             return False
@@ -110,15 +136,6 @@ class ZeroSigns:
         if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
             return None
         return tensor.numpy()
-
-    def _ignored(self, term: Term) -> int:
-        """Number of leading arguments whose sign of zero a term ignores."""
-        head, op = term.head, term.head.op
-        if op is None:
-            return 1 if head.name in _MOVES else 0
-        if normal_domain(op.domain) or term.fact.elem_type in (0, onnx.TensorProto.STRING):
-            return 0
-        return rules_of(op).ignores_zero_sign
 
     def _form(self, term: Term, exact: bool, args: Args) -> Term:
         """Form of a term whose arguments have these forms."""

@@ -1,12 +1,18 @@
 """Values whose sign of zero no reader tells."""
 
+import numpy as np
 import pytest
+import zeros
 from simplified import operators
 from spelled import model
 from straightline import ir
-from straightline.passes.simplify.rules.zero_signs import ignored_signs
+from straightline.passes.simplify.rules.zero_signs import (
+    _COMPARISONS,
+    _FORGETFUL,
+    ignored_signs,
+)
 
-ZERO = "<float z = {0}, float two = {2}, float one = {1}>"
+ZERO = "<float z = {0}, float two = {2}, float three = {3}, float one = {1}, float minus = {-1}>"
 
 
 @pytest.mark.parametrize(
@@ -24,6 +30,14 @@ ZERO = "<float z = {0}, float two = {2}, float one = {1}>"
         ("a = Add (t, z) y = Div (x, a)", False),
         ("a = Mul (t, x) y = Div (x, a)", False),
         ("a = Abs (t) y = Div (x, a)", True),
+        ("y = Pow (t, two)", True),
+        ("a = Pow (t, three) y = Mul (a, x)", True),
+        ("a = Pow (t, three) y = Div (x, a)", False),
+        ("y = Pow (t, minus)", False),
+        ("y = Pow (t, x)", False),
+        ("a = Pow (x, t) y = Reciprocal (a)", True),
+        ("a = Cast <to = 10> (t) y = Cast <to = 1> (a)", True),
+        ("a = Cast <to = 8> (t) y = Cast <to = 1> (a)", False),
     ],
 )
 def test_readers(reader, goes):
@@ -45,3 +59,12 @@ def test_outputs_of_bodies_and_what_they_capture_count():
     _, chosen = graph.nodes()
     assert ignored_signs(graph) == {chosen.output()}
     assert all(ignored_signs(body) == set() for body in chosen.graphs())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_operators_forget_the_sign_of_a_zero_bit_for_bit():
+    places = {**dict.fromkeys(_FORGETFUL, range(1)), **dict.fromkeys(_COMPARISONS, range(2))}
+    for case, (one, other) in zeros.twins(4, 3, {**places, "Pow": range(1, 2)}):
+        assert (one is None) == (other is None), case
+        for a, b in zip(one or (), other or (), strict=True):
+            assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), case
