@@ -93,8 +93,11 @@ def has_value_to_check(name: str, kind: int) -> bool:
     return kind in _VALUED or name in _ELEMENT_TYPES
 
 
-def check_value(attribute: onnx.AttributeProto, kind: int, node: str, types: Types) -> None:
+def check_value(attribute: onnx.AttributeProto, kind: int, node: object, types: Types) -> None:
     """Check the value of an attribute of one of ONNX's own operators.
+
+    Args:
+        node: a label of its node, whose text is made for errors only.
 
     Raises:
         ModelError: a tensor or type in it is not well formed, or a number is no element type.
@@ -110,17 +113,16 @@ def check_value(attribute: onnx.AttributeProto, kind: int, node: str, types: Typ
         _check_messages(attribute, kind, node, types)
 
 
-def _check_messages(attribute: onnx.AttributeProto, kind: int, node: str, types: Types) -> None:
-    what = "tensor {}"
-    name = f"'{attribute.name}' of {node}"
+def _check_messages(attribute: onnx.AttributeProto, kind: int, node: object, types: Types) -> None:
+    what, label = "tensor '{0[0].name}' of {0[1]}", (attribute, node)
     for one, field in ((_Kind.TENSOR, "t"), (_Kind.SPARSE_TENSOR, "sparse_tensor")):
         if kind == one and not attribute.HasField(field):
             raise ModelError(f"{node} has an attribute '{attribute.name}' that holds no tensor")
     for tensor in [attribute.t] if kind == _Kind.TENSOR else attribute.tensors:
-        check_tensor(tensor, what, name)
+        check_tensor(tensor, what, label)
     for sparse in (
         [attribute.sparse_tensor] if kind == _Kind.SPARSE_TENSOR else attribute.sparse_tensors
     ):
-        check_sparse(sparse, what, name)
+        check_sparse(sparse, what, label)
     for type_ in [attribute.tp] if kind == _Kind.TYPE_PROTO else attribute.type_protos:
         types.check(type_, f"attribute '{attribute.name}' of {node}")

@@ -59,3 +59,13 @@ class Place(NamedTuple):
 
     def _path(self, node: onnx.NodeProto) -> str:
         return self.prefix + (node.name or next(filter(None, node.output), ""))
+
+
+class NodeLabel(NamedTuple):
+    """A node of a graph, as messages name it; the text is made on demand."""
+
+    place: Place
+    node: onnx.NodeProto
+
+    def __str__(self) -> str:
+        return self.place.node(self.node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,16 @@ Place = tuple[tuple[int, int], int]
 
 _LARGEST_DENSE = 1 << 31
 _BLOCK = 1 << 22
+_RAW: dict[int, np.dtype[Any]] = {
+    elem_type: onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    for elem_type in (
+        *(onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16),
+        *(onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL),
+    )
+    if sys.byteorder == "little"
+}
+"""The element types whose raw data is that of an array, by far the most common."""
+
 TensorMessage = onnx.TensorProto | onnx.SparseTensorProto
 Extent = tuple[Path, int, int]
 """The location of elements: file, offset and length in bytes."""
@@ -179,6 +190,9 @@ class Tensor:
                 return _read_external(message, self.base_dir)
             if message.data_type == onnx.TensorProto.STRING:
                 return _texts(message)
+            raw, dtype = message.raw_data, _RAW.get(message.data_type)
+            if raw and dtype is not None:  # onnx's own function takes three times as long
+                return np.frombuffer(raw, dtype).reshape(message.dims[:])
             # A copy, because the elements may lie inside the message itself.
             return np.array(numpy_helper.to_array(message))
         except (OSError, ValueError, TypeError, KeyError) as error:

@@ -42,13 +42,14 @@ def check_element_type(elem_type: int, what: str) -> None:
         raise ModelError(f"{what} has the element type {elem_type}, which ONNX does not know")
 
 
-def check_tensor(tensor: onnx.TensorProto, what: str, name: str = "") -> None:
+def check_tensor(tensor: onnx.TensorProto, what: str, name: object = "") -> None:
     """Check a tensor's element type and shape, and for small ones the element count.
 
     A tensor without any elements passes: the file may have been stripped of its weights.
 
     Args:
         what: its description in errors, with a placeholder for its name.
+        name: its name, or what the placeholder makes one of.
 
     Raises:
         ModelError: they do not fit.
@@ -86,7 +87,7 @@ def _entries(elem_type: int, count: int) -> int:
     return 2 * count if complex_ else count
 
 
-def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: str = "") -> None:
+def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: object = "") -> None:
     """Check the parts of a sparse tensor, and that they fit each other.
 
     Raises:

@@ -9,7 +9,7 @@ import onnx
 
 from ..attributes import check_value, graphs_in, has_value_to_check, kind_of
 from ..errors import ModelError
-from ..places import FunctionKey, Place, key_of
+from ..places import FunctionKey, NodeLabel, Place, key_of
 from ..tensor_contents import Types, check_sparse, check_tensor
 from ..valid_text import has_odd_text
 from .calls import Calls
@@ -139,16 +139,21 @@ class GraphChecker:
             key += tuple([(a.name, a.type, a.ref_attr_name) for a in attributes])
         if "" in inputs or "" in outputs:
             key += (*map(bool, inputs), *map(bool, outputs))
-        valid = self.forms.valid
-        if key not in valid and self._decides(node, inputs, outputs, place):
-            if len(valid) >= _MOST_FORMS:  # names of attributes are without number
-                valid.clear()
-            valid.add(key)
+        forms = self.forms
+        if key in forms.valued:
+            self._check_values(node, attributes, place)
+        elif key not in forms.valid and self._decides(node, inputs, outputs, place):
+            own = node.domain in ("", "ai.onnx")
+            has_values = own and any(has_value_to_check(a.name, a.type) for a in attributes)
+            passed = forms.valued if has_values else forms.valid
+            if len(passed) >= _MOST_FORMS:  # names of attributes are without number
+                passed.clear()
+            passed.add(key)
 
     def _decides(
         self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str], place: Place
     ) -> bool:
-        """Check a node, and return whether the result holds for all nodes of its form."""
+        """Check a node; return true if all nodes of its form pass but for values of attributes."""
         op_type, domain, overload = node.op_type, node.domain, node.overload
         "".join((op_type, domain, overload, *inputs))
         if not op_type:
@@ -166,9 +171,8 @@ class GraphChecker:
         graphs = [graph for attribute in attributes for graph in graphs_in(attribute)]
         for graph in graphs:
             self.check(graph, place.inside(node, graph.name))
-        valued = own and any(has_value_to_check(*pair) for pair in kinds.items())
         untyped = any(not attribute.type for attribute in attributes)
-        return not (is_call or graphs or valued or untyped)
+        return not (is_call or graphs or untyped)
 
     def _kinds(self, attributes: Iterable[onnx.AttributeProto]) -> Kinds:
         kinds = {}
@@ -195,11 +199,18 @@ class GraphChecker:
             form.check(place, node, inputs, outputs, kinds)
             if self.root is not None:
                 self.calls.need(self.root, node, form, place, self.parameters)
-        for attribute in node.attribute if kinds else ():
-            if has_value_to_check(attribute.name, kinds[attribute.name]):
-                check_value(attribute, kinds[attribute.name], place.node(node), self.types)
+        if kinds:
+            self._check_values(node, node.attribute, place)
         if node.op_type == "Scan":
             check_scan(node, place.node(node), self.forms.version)
+
+    def _check_values(
+        self, node: onnx.NodeProto, attributes: Iterable[onnx.AttributeProto], place: Place
+    ) -> None:
+        for attribute in attributes:
+            kind = kind_of(attribute)
+            if has_value_to_check(attribute.name, kind):
+                check_value(attribute, kind, NodeLabel(place, node), self.types)
 
     @property
     def _where(self) -> str:

@@ -126,8 +126,9 @@ class Forms:
 
     def __init__(self, version: int) -> None:
         self.version = version
-        # The forms of valid nodes.
+        # The forms of valid nodes, and of those whose attributes have values to check.
         self.valid: set[tuple[object, ...]] = set()
+        self.valued: set[tuple[object, ...]] = set()
 
     def of(self, op_type: str, place: Place, node: onnx.NodeProto) -> Form | None:
         """The form of an operator; None where ONNX has none in this opset, or deprecated it.
