@@ -103,10 +103,12 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
                 continue
             elif type(current) is dict:
                 current[vertex] = NO_ATTRIBUTES
+            elif len(current) < FEW:
+                users[source] = (*current, vertex)
             else:
                 users[source] = neighbours((*current, vertex))
             feeding.append(source)
-        self.sources[vertex] = neighbours(feeding)
+        self.sources[vertex] = tuple(feeding) if len(feeding) <= FEW else neighbours(feeding)
         users[vertex] = ()
 
     def feed(self, source: Hashable, users: Sequence[Hashable]) -> None:
@@ -122,9 +124,12 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Add the edge from `source` to `target`; both must be present."""
         self.changes += 1
-        users, sources = self.users[source], self.sources[target]
-        self.users[source] = _with(users, (target,)) if users else (target,)
-        self.sources[target] = _with(sources, (source,)) if sources else (source,)
+        for present, one, other in ((self.users, source, target), (self.sources, target, source)):
+            current = present[one]
+            if not current:
+                present[one] = (other,)
+            elif other not in current:
+                present[one] = _with(current, (other,))
         if target is not self.sink:
             if not self.late:
                 self.late = set()
@@ -163,11 +168,17 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         if not late:
             return [vertex for vertex in self.sources if vertex is not sink]
         order: dict[Any, None] = {}
-        for root in self.sources:
-            if root in late and root not in order:
-                self._order_above(root, order)
-            elif root is not sink:
-                order[root] = None
+        for root, sources in self.sources.items():
+            if root not in late:
+                if root is not sink:
+                    order[root] = None
+            elif root not in order:
+                for source in sources:
+                    if source not in order:
+                        self._order_above(root, order)
+                        break
+                else:
+                    order[root] = None
         return list(order)
 
     def _order_above(self, root: Any, order: dict[Any, None]) -> None:

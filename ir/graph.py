@@ -306,12 +306,14 @@ class Graph(GraphQueries):
 
     def _drop_captures(self, sources: Iterable[Node | Value]) -> None:
         """Discard unused captured vertices among some vertices."""
-        holder = self.holder
+        holder = self.owner
+        if not isinstance(holder, Node):
+            return  # nothing is around it
         for source in sources:
             captured = isinstance(source, Value) and source.owner is not self
             if captured and not self._topology.users.get(source, True):
                 self._topology.discard(source)
-                if holder is not None and holder.graph is not None:
+                if holder.graph is not None:
                     holder.graph._release(source, holder)  # type: ignore[arg-type]
 
     def _check_own(self, node: Node) -> None:
@@ -471,9 +473,9 @@ class Graph(GraphQueries):
                 if isinstance(user, Node):
                     readers.setdefault(user, {})[old] = new
         for user, replacements in readers.items():
-            for graph in user.graphs():
+            for graph in user.graphs() if user.bodies else ():
                 graph._replace_captured(replacements)
-            inputs = set(user._inputs) if len(user._inputs) <= FEW else self._positions(user)
+            inputs = user._inputs if len(user._inputs) <= FEW else self._positions(user)
             read = [new for old, new in replacements.items() if old in inputs]
             if read:
                 user._inputs = tuple([replacements.get(v, v) for v in user._inputs])

@@ -202,7 +202,10 @@ class GraphQueries:
         if self._kinds[0] != changes:
             kinds: dict[str, list[Node]] = {}
             for node in self.nodes():
-                kinds.setdefault(node._op.qualname, []).append(node)
+                try:
+                    kinds[node._op.qualname].append(node)
+                except KeyError:
+                    kinds[node._op.qualname] = [node]
             self._kinds = changes, kinds
         return self._kinds[1]
 
