@@ -220,8 +220,14 @@ class Dimension:
 
 
 def product(dims: Iterable[Dimension]) -> Dimension:
-    """Sizes multiplied; 1 where there are none."""
-    return math.prod(dims, start=Dimension.constant(1))
+    """Sizes multiplied; 1 where there are none. Numbers are multiplied apart, as they are many."""
+    number, open_ = 1, None
+    for dim in dims:
+        if dim.value is not None:
+            number *= dim.value
+        else:
+            open_ = dim if open_ is None else open_ * dim
+    return Dimension.constant(number) if open_ is None else open_ * number
 
 
 def _number(terms: Mapping[Monomial, int]) -> int | None:

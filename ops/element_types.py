@@ -34,7 +34,8 @@ in the same."""
 def version_of_root(node: Node) -> int:
     """The version that a node's model or function imports."""
     assert node.graph is not None
-    return node.graph.root.opset(node.domain)
+    domain, root = node.op.domain, node.graph.root
+    return (not domain and root.opset_imports.get("")) or root.opset(domain)
 
 
 class ElementTypes:

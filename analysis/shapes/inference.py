@@ -31,7 +31,7 @@ _TERMS = 16
 _CALL = 10
 """The cost of analysing a call, in nodes."""
 
-_BODIED = ("If", "Loop", "Scan", "SequenceMap")
+_BODIED = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
 
 class _Calling:
@@ -88,6 +88,8 @@ class ShapeInference:
         self._trusts_bodies = trusts_bodies
         self._facts: dict[Value, Fact] = {}
         self._read: dict[Node, Sequence[Value | None]] = {}
+        # Facts of values of the main graph, whose sizes are recorded.
+        self._existing: set[Fact] = set()
         memory = Memory() if memory is None else memory
         onnx_facts = OnnxFacts(model, self.symbols, version_of, memory)
         self._nodes = NodeFacts(self.symbols, onnx_facts, memory)
@@ -108,9 +110,13 @@ class ShapeInference:
     def assume(self, value: Value, fact: Fact) -> None:
         """Assume a fact: the hypothesis of a body, or the result of a rewrite."""
         self._facts[value] = fact
-        self.symbols.remember(fact.shape)
-        if fact.shape and value.graph is self.model.graph:  # it exists for any feeds
-            self.symbols.magnitudes.exists(fact.shape)
+        shape = fact.shape
+        if not shape or fact in self._existing:
+            return
+        self.symbols.remember(shape)
+        if value.graph is self.model.graph:  # it exists for any feeds
+            self.symbols.magnitudes.exists(shape)
+            self._existing.add(fact)
 
     def enter(self, value: Value, fact: Fact) -> None:
         """Assume a fact about an input of a body.
@@ -138,9 +144,28 @@ class ShapeInference:
                 inputs = node.inputs
                 for body in node.graphs() if node.bodies else ():
                     self._forget_inside(body)
-                if read(node) is inputs and (not improved or improved.isdisjoint(inputs)):
+                before = read(node)
+                if improved.isdisjoint(inputs) and (
+                    before is inputs or self._tells_nothing(node, before)
+                ):
                     continue
                 self._refresh(node, improved)
+
+    def _tells_nothing(self, node: Node, before: Sequence[Value | None] | None) -> bool:
+        """Test that a node reads other values of the same facts, and record them."""
+        inputs, facts = node.inputs, self._facts
+        if before is None or len(before) != len(inputs):
+            return False
+        for old, new in zip(before, inputs, strict=True):
+            if old is new:
+                continue
+            if old is None or new is None or old.constant is not new.constant:
+                return False
+            fact = facts.get(old)
+            if fact is None or facts.get(new) is not fact:
+                return False
+        self._read[node] = inputs
+        return True
 
     def _refresh(self, node: Node, improved: set[Value]) -> None:
         """Infer the outputs of a node again."""
@@ -194,9 +219,10 @@ class ShapeInference:
 
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         """Infer the outputs of a node without bodies from facts of its inputs."""
-        function = self.model.functions.get(node.op.function_key) if self.model.functions else None
+        op, functions = node.op, self.model.functions
+        function = functions.get(op.function_key) if functions else None
         if function is None:
-            return self._nodes.of(node, inputs, self._resolve(node.op))
+            return self._nodes.of(node, inputs, self._resolve(op) if self._calling else op)
         if self._calling is not None and self._calling.forbids(function):
             current().refuse_sizes(node, _TOO_DEEP)
             return [UNKNOWN] * len(node.outputs)
@@ -219,17 +245,12 @@ class ShapeInference:
 
     def _require(self, values: Sequence[Value]) -> None:
         """Compute facts in order of dependence, without recursion along the data flow."""
-        facts, own = self._facts, dict.__contains__
-        below = facts.below if isinstance(facts, _Layered) else _NOTHING
+        facts = self._facts
         stack = list(values)
         while stack:
             value = stack[-1]
-            if not own(facts, value) and value not in below:
-                needed = [
-                    v
-                    for v in _needs(value)
-                    if v is not None and not own(facts, v) and v not in below
-                ]
+            if value not in facts:
+                needed = [v for v in _needs(value) if v is not None and v not in facts]
                 if needed:
                     stack += needed
                     continue
@@ -248,16 +269,18 @@ class ShapeInference:
             self.assume(value, self._nodes.shared(self.symbols.fact(value.type)))
 
     def _compute_node(self, node: Node) -> None:
-        if node.is_op(*_BODIED):
+        read = node.inputs
+        if node.op.qualname in _BODIED:
             facts = leave_bodies(self, node)
         else:
-            inputs = [UNKNOWN if v is None else self._facts[v] for v in node.inputs]
-            facts = self.infer(node, inputs)
-            self._read[node] = node.inputs
+            table = self._facts
+            facts = self.infer(node, [UNKNOWN if v is None else table[v] for v in read])
+            self._read[node] = read
         for index, value in enumerate(node.outputs):
             if value is not None:
                 inferred = facts[index] if index < len(facts) else UNKNOWN
-                self.assume(value, self._complete(value, inferred))
+                full = inferred if value.info is None else self._complete(value, inferred)
+                self.assume(value, full)
 
     def _complete(self, value: Value, fact: Fact) -> Fact:
         """Complete a fact from the declaration: its element type, else what it says of the sizes.
@@ -283,9 +306,6 @@ class ShapeInference:
         if info is None or not info.HasField("type"):
             return UNKNOWN
         return self.symbols.fact((without_symbols(info) if self._calling else info).type)
-
-
-_NOTHING: dict[Value, Fact] = {}
 
 
 class _Layered(dict[Value, Fact]):
