@@ -111,6 +111,8 @@ class RemarkLog(Sequence[Remark]):
 
     def forget_kept(self, pass_: Pass) -> None:
         """Drop the reasons of a pass that is about to look again."""
+        if not self.entries:
+            return
         self.entries = [
             (remark, node)
             for remark, node in self.entries

@@ -57,9 +57,10 @@ class FoldConstants(Pass):
         idle = frozenset[str]() if model.functions else _IDLE
         for graph in model.graphs():
             for node in graph.nodes():
-                if node.op.qualname in idle:
+                operator = node.op.qualname
+                if operator in idle:
                     continue
-                if node.is_op("CastLike") and not node.op.references:
+                if operator == "CastLike" and not node.op.references:
                     cast = _as_cast(graph, node, types)
                     changed |= cast is not node
                     node = cast

@@ -89,14 +89,17 @@ class OperatorKinds:
 
 
 def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorKinds) -> bool:
-    started = time.perf_counter()
     observers = context.instrumentation
     context.remarks.forget_kept(pass_)
+    has_work = kinds.include_work_of(pass_)
+    if not has_work and observers.watcher is None and not _log.isEnabledFor(observers.log_level):
+        return False
+    started = time.perf_counter()
     _log.debug("%s begins", pass_)
     if observers.watcher is not None:
         observers.watcher.before(pass_, model)
     try:
-        changed = kinds.include_work_of(pass_) and pass_.run(model, context)
+        changed = has_work and pass_.run(model, context)
         if changed:
             context.analyses.invalidate(pass_.keeps_facts)
             if observers.new_nodes is not None and not isinstance(pass_, Repeated):

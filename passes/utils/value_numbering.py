@@ -85,6 +85,10 @@ class _Kind(NamedTuple):
     rules: OperatorRules | None
 
 
+_NEW = _Kind(-1, False, None)
+"""The kind of an operator that was not met before."""
+
+
 class NodeKeys:
     """Keys of nodes: nodes of one key compute equal outputs.
 
@@ -114,13 +118,16 @@ class NodeKeys:
             node: the node.
             same: earlier values by later ones that are equal to them.
         """
-        if node.op in self._kinds:
-            kind = self._kinds[node.op]
-        else:
-            kind = self._kinds[node.op] = self._kind(node)
+        op = node.op
+        kind = self._kinds.get(op, _NEW)
+        if kind is _NEW:
+            kind = self._kinds[op] = self._kind(node)
         if kind is None or (kind.rules is not None and kind.rules.draws_random_numbers(node)):
             return None
-        read = [self.number(value, same) for value in node.inputs]
+        read = [
+            same.get(value, value) if value and value.constant is None else self.number(value, same)
+            for value in node.inputs
+        ]
         while read and read[-1] is None:
             read.pop()
         outputs = node.outputs

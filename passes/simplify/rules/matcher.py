@@ -23,6 +23,10 @@ COMMUTATIVE = frozenset(
 """Operators of two operands that may come in either order."""
 
 
+_FLAT = frozenset(("value", "number", "integers", "attribute"))
+"""Kinds of operands that are there, one for each."""
+
+
 class Scope(NamedTuple):
     """A graph in which rules match, with all that is known about it.
 
@@ -53,6 +57,9 @@ class _State(NamedTuple):
 
 _EMPTY = _State({}, {}, {})
 
+_Bindings = tuple[dict[str, Bound], dict[str, Any], tuple[Node, ...]]
+"""Values and attributes by name, and the nodes."""
+
 
 class Matcher:
     """Matcher of one pattern of a rule in one opset.
@@ -78,6 +85,8 @@ class Matcher:
         ends = [kinds.index(kind) for kind in ("many", "optional") if kind in kinds]
         self._first = self._root.inputs[: min(ends, default=None)]
         self._either = len(kinds) == 2 and rule.commutes and self.root in COMMUTATIVE
+        self._is_flat = len(pattern.nodes) == 1 and _FLAT.issuperset(kinds)
+        self._alike = [i for i, operand in enumerate(self._first) if self._keeps_shape(operand)]
 
     @lazy_property
     def types(self) -> TypeClasses:
@@ -118,18 +127,58 @@ class Matcher:
         """Yield the matches at a node; the conditions of the rule hold."""
         if not self._may_match(scope, node):
             return
-        for state in self._node(scope, self._root, node, _EMPTY):
-            nodes = tuple([state.nodes[i] for i in sorted(state.nodes, reverse=True)])
-            match = Match(
-                scope.graph,
-                scope.inference,
-                dict(state.values),
-                dict(state.attributes),
-                nodes,
-                self.opset,
-            )
+        states = self._flat if self._is_flat else self._states
+        for values, attributes, nodes in states(scope, node):
+            match = Match(scope.graph, scope.inference, values, attributes, nodes, self.opset)
             if self._fits(match) and self.rule.where(match):
                 yield match
+
+    def _states(self, scope: Scope, node: Node) -> Iterator[_Bindings]:
+        """Yield values, attributes and nodes, the root first, without the other conditions."""
+        for state in self._node(scope, self._root, node, _EMPTY):
+            nodes = tuple([state.nodes[i] for i in sorted(state.nodes, reverse=True)])
+            yield dict(state.values), dict(state.attributes), nodes
+
+    def _flat(self, scope: Scope, node: Node) -> Iterator[_Bindings]:
+        """Yield the same for a pattern of one node, without a search."""
+        root, form = self._root, scope.forms.of(node)
+        outputs = None if node.bodies else self._outputs(root, node, _EMPTY)
+        if outputs is None:
+            return
+        bound = _attributes(root, form.attributes, {}, node, scope)
+        if bound is None:
+            return
+        ours, theirs = root.inputs, form.inputs
+        if len(theirs) < len(ours) or any(value is not None for value in theirs[len(ours) :]):
+            return
+        for order in (ours, ours[::-1]) if self._either else (ours,):
+            values, attributes = dict(outputs), dict(bound)
+            for operand, value in zip(order, theirs, strict=False):
+                if value is None or not self._binds(scope, operand, value, values, attributes):
+                    break
+            else:
+                yield values, attributes, (node,)
+
+    def _binds(
+        self,
+        scope: Scope,
+        ours: Operand,
+        value: Value,
+        values: dict[str, Bound],
+        attributes: dict[str, Any],
+    ) -> bool:
+        """Bind an operand of a pattern of one node."""
+        if ours.kind == "value":
+            if self._wants_constant(ours.name) and not scope.is_constant(value):
+                return False
+            bound = values.setdefault(ours.name, value)
+            return bound is value or (isinstance(bound, Value) and same(bound, value))
+        if ours.kind == "attribute":
+            numbers = integers_of(value)
+            return numbers is not UNKNOWN and bool(
+                attributes.setdefault(ours.name, numbers) == numbers
+            )
+        return self._is_number(scope, value, ours)
 
     # Nodes and operands -------------------------------------------------------------------------
 
@@ -140,9 +189,34 @@ class Matcher:
         if form.unusual and "*" not in attributes and not form.unusual <= attributes.keys():
             return False
         theirs = form.inputs
-        return self._may_read(scope, theirs) or (
-            self._either and len(theirs) == 2 and self._may_read(scope, theirs[::-1])
-        )
+        if self._may_read(scope, theirs) and self._may_keep_shape(scope, theirs, node):
+            return True
+        if not self._either or len(theirs) != 2:
+            return False
+        theirs = theirs[::-1]
+        return self._may_read(scope, theirs) and self._may_keep_shape(scope, theirs, node)
+
+    def _keeps_shape(self, operand: Operand) -> bool:
+        """Test for an operand of the root that has the shape of its first output."""
+        parameter = self.pattern.parameters.get(operand.name)
+        if parameter is None or parameter.shape is None or parameter.shape.broadcasts:
+            return False
+        output = self._root.outputs[0]
+        return operand.kind == "value" and parameter.shape == self.pattern.shapes.get(output)
+
+    def _may_keep_shape(self, scope: Scope, theirs: Sequence[Value | None], node: Node) -> bool:
+        """Test the shapes of operands that are that of the root's first output."""
+        if not self._alike:
+            return True
+        output, fact = node.outputs[0], scope.inference.fact
+        shape = None if output is None else fact(output).shape
+        if shape is None:
+            return False
+        for index in self._alike:
+            value = theirs[index]
+            if value is None or fact(value).shape != shape:
+                return False
+        return True
 
     def _wants_constant(self, name: str) -> bool:
         return self.pattern.parameters[name].is_constant

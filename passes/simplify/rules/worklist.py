@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 
 from ....analysis.constants.folding import Folder
 from ....analysis.shapes.inference import ShapeInference
@@ -138,19 +139,20 @@ class Driver:
         return all(old in self._ignored for old, _ in plan.outputs)
 
 
-def _candidates(node: Node, by_operand: dict[str, list[Matcher]]) -> Iterator[Matcher]:
-    """Yield the matchers for a node, by its operands."""
-    yield from by_operand.get("", ())
-    if len(by_operand) == 1 and "" in by_operand:
-        return
+def _candidates(node: Node, by_operand: dict[str, list[Matcher]]) -> Sequence[Matcher]:
+    """The matchers for a node, by its operands."""
+    matchers = by_operand.get("", [])
+    if len(by_operand) == 1 and matchers:
+        return matchers
     kinds: dict[str, None] = {}
     for value in node.inputs:
-        if value is not None and value.producer is not None:
-            kinds[value.producer.op.qualname] = None
-        if value is not None and value.constant is not None:
-            kinds["constant"] = None
-    for kind in kinds:
-        yield from by_operand.get(kind, ())
+        if value is not None:
+            if value.producer is not None:
+                kinds[value.producer.op.qualname] = None
+            if value.constant is not None:
+                kinds["constant"] = None
+    lists = [by_operand[kind] for kind in kinds if kind in by_operand]
+    return [*matchers, *chain.from_iterable(lists)] if lists else matchers
 
 
 def _around(graph: Graph, nodes: Sequence[Node]) -> list[Node]:
