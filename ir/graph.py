@@ -481,8 +481,17 @@ class Graph(GraphQueries):
                 user._inputs = tuple([replacements.get(v, v) for v in user._inputs])
             for new in read:
                 self._topology.connect(self._source(new), user)
-            for old in {self.vertex(old): old for old in replacements if old}.values():
-                self._release(old, user)
+            self._release_all(replacements, user)
+
+    def _release_all(self, values: Iterable[Value | None], user: Node) -> None:
+        """Release replaced values, which are no input of the user any more."""
+        for source, value in {self.vertex(value): value for value in values if value}.items():
+            alone = source is value or len(source._outputs) == 1  # type: ignore[union-attr]
+            if alone and not user.bodies:
+                self._topology.disconnect(source, user)
+                self._drop_captures([source])
+            else:
+                self._release(value, user)
 
     def _replace_captured(self, values: Mapping[Value | None, Value]) -> None:
         """Replace captured values inside a graph."""

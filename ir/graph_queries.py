@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import networkx as nx
@@ -193,9 +193,11 @@ class GraphQueries:
             return [node for node in self.nodes() if node._op.qualname in present]
         return kinds[present[0]].copy() if present else []
 
-    def kinds(self) -> KeysView[str]:
+    def kinds(self) -> Set[str]:
         """The qualified names of the operators in the graph."""
-        return self._by_kind().keys()
+        if self._kinds[0] == self._topology.changes:
+            return self._kinds[1].keys()
+        return {v._op.qualname for v in self._topology.sources if type(v) is Node}
 
     def _by_kind(self) -> dict[str, list[Node]]:
         changes = self._topology.changes

@@ -64,9 +64,12 @@ class Operator:
         self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
         self.extra = extra
         self._origin: Operator | None = None
-        messages = self.attributes.values()
-        self.references = any(message.ref_attr_name for message in messages)
-        self.holds_graphs = any(message.type in _GRAPHS for message in messages)
+        self.references = self.holds_graphs = False
+        for message in self.attributes.values():
+            if message.ref_attr_name:
+                self.references = True
+            if message.type in _GRAPHS:
+                self.holds_graphs = True
         self.qualname = op_type if domain in ("", "ai.onnx") else f"{domain}::{op_type}"
 
     @classmethod

@@ -128,8 +128,10 @@ class Calls:
 
     def _callees_first(self) -> list[FunctionKey]:
         """Sort the unsettled functions topologically, callees first."""
-        calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
         rest = {key: self._open_calls[key] for key in self._index if key in self._open_calls}
+        if not rest:
+            return []
+        calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
         calls.add_nodes_from(rest)
         calls.add_edges_from(
             (f, call.function)
