@@ -169,6 +169,18 @@ def _selects(options: dict[str, Any]) -> Selects:
 def _simplify(options: dict[str, Any]) -> Simplify:
     """`straighten`, then the passes that make graphs smaller; an option goes to each that has
     it."""
+    if not all(type(value) in (bool, int, str) for value in options.values()):
+        return _new_simplify(options)
+    return _shared_simplify(*[(name, type(value), value) for name, value in options.items()])
+
+
+@functools.lru_cache(64)
+def _shared_simplify(*options: tuple[str, type, Any]) -> Simplify:
+    """The pipeline for options with types: its construction takes as long as ten nodes."""
+    return _new_simplify({name: value for name, _, value in options})
+
+
+def _new_simplify(options: dict[str, Any]) -> Simplify:
     _require_known(options, _DEFAULT_OPTIONS | _SIMPLIFY_OPTIONS)
     own = {name: value for name, value in options.items() if name in _DEFAULT_OPTIONS}
     options = {"exactness": "values", "large": True, **options}

@@ -74,7 +74,7 @@ class _Merging:
         outputs = set(graph.outputs)
         removed: list[Node] = []
         for node in graph.nodes():
-            for body in node.graphs():
+            for body in node.graphs() if node.bodies else ():
                 self.visit(body, ChainMap({}, first))
             key = self._keys.of(node, self._same)
             if key is None:

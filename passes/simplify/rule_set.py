@@ -23,13 +23,14 @@ def all_rules() -> list[tuple[Rule, RuleProof | None]]:
 
 def rules_within(exactness: Equality) -> list[Rule]:
     """The rules that keep a notion of equality or a stronger one."""
-    return list(_within(tuple([each for each, _ in all_rules()]), exactness))
+    load_entry_points()
+    return list(_within(tuple([each for each, _ in registered()]), exactness))
 
 
 @functools.lru_cache(64)
-def _within(rules: tuple[Rule, ...], exactness: Equality) -> tuple[Rule, ...]:
+def _within(users: tuple[Rule, ...], exactness: Equality) -> tuple[Rule, ...]:
     limit = NOTIONS.index(exactness)
-    return tuple([each for each in rules if NOTIONS.index(each.exactness) <= limit])
+    return tuple([r for r in (*users, *SHIPPED) if NOTIONS.index(r.exactness) <= limit])
 
 
 def describe(rule: Rule, proof: RuleProof | None) -> dict[str, Any]:

@@ -81,13 +81,15 @@ class _Sizes:
         shapes = _Shapes(graph, self._inference)
         shapes.add(graph.inputs)
         outputs = set(graph.outputs)
+        followed = self._followed
         for node in graph.nodes():
-            for body in node.graphs():
+            for body in node.graphs() if node.bodies else ():
                 self.visit(body, ChainMap({}, first))
-            reads_sizes = node.is_op("Reshape", "Expand", "Slice")
-            if reads_sizes and not self._followed.isdisjoint(node.inputs):
+            reads = not followed.isdisjoint(node.inputs)
+            if reads and node.is_op("Reshape", "Expand", "Slice"):
                 self.constants += set_constant_sizes(graph, node, self._inference)
-            if self._is_followed(node):
+                reads = not followed.isdisjoint(node.inputs)
+            if (reads or node.is_op("Shape", "Size")) and _is_followed(node):
                 self._merge(graph, node, first, shapes, outputs)
             shapes.add(node.outputs)
 
@@ -99,13 +101,6 @@ class _Sizes:
                 assert value.producer is not None
                 graph.remove(value.producer)
         return sum(map(len, self._same.values()))
-
-    def _is_followed(self, node: Node) -> bool:
-        if len(node.outputs) != 1 or node.outputs[0] is None or normal_domain(node.domain):
-            return False
-        if self._followed.isdisjoint(node.inputs) and not node.is_op("Shape", "Size"):
-            return False
-        return not node.op.references and rules_of(node.op).defines(OperatorRules.content)
 
     def _merge(
         self,
@@ -134,6 +129,13 @@ class _Sizes:
                 self._followed.add(other)
         if other is not None:
             self._same.setdefault(graph, {})[value] = other
+
+
+def _is_followed(node: Node) -> bool:
+    """Test for an operator of ONNX's own with rules for the content of its output."""
+    if len(node.outputs) != 1 or node.outputs[0] is None or normal_domain(node.domain):
+        return False
+    return not node.op.references and rules_of(node.op).defines(OperatorRules.content)
 
 
 def _content_key(fact: Fact) -> Hashable | None:
@@ -167,18 +169,22 @@ class _Shapes:
         self._inference = inference
         self._has_parts = graph.root.opset() >= _PARTS
         self._parts: dict[Shape, _Part] = {}
-        self._seen: set[Shape] = set()
+        self._seen: set[Fact] = set()
 
     def add(self, values: Iterable[Value | None]) -> None:
         """Add the shapes of values, which no earlier one may depend on."""
         for value in values:
-            shape = None if value is None else self._inference.fact(value).shape
-            if value is None or not shape or shape in self._seen:
+            fact = None if value is None else self._inference.fact(value)
+            if value is None or fact is None or fact in self._seen:
                 continue
-            self._seen.add(shape)
+            self._seen.add(fact)
+            shape = fact.shape or ()
+            for dim in shape:
+                if dim.value is None:
+                    break
+            else:
+                continue
             rank = len(shape)
-            if all(dim.value is not None for dim in shape):
-                continue
             for start in range(rank if self._has_parts else 1):
                 for end in range(start + 1 if self._has_parts else rank, rank + 1):
                     self._parts.setdefault(shape[start:end], _Part(value, start, end))

@@ -221,24 +221,37 @@ class Matcher:
     def _wants_constant(self, name: str) -> bool:
         return self.pattern.parameters[name].is_constant
 
+    @lazy_property
+    def _tests(self) -> list[tuple[str, Any]]:
+        """A test of each operand of the root up to the first optional one: its kind, and the
+        operator, number or flag that decides."""
+        tests: list[tuple[str, Any]] = []
+        for ours in self._first:
+            inner = self._producers.get(ours.name) if ours.kind == "value" else None
+            if inner is not None:
+                tests.append(("computed", inner[0].op_type))
+            elif ours.kind == "value":
+                tests.append((ours.kind, self._wants_constant(ours.name)))
+            else:
+                tests.append((ours.kind, ours.value))
+        return tests
+
     def _may_read(self, scope: Scope, theirs: Sequence[Value | None]) -> bool:
         """Test operands up to the first optional one."""
-        for index, ours in enumerate(self._first):
-            value = theirs[index] if index < len(theirs) else None
-            if ours.kind == "absent":
-                if value is not None:
+        count = len(theirs)
+        for index, (kind, decisive) in enumerate(self._tests):
+            value = theirs[index] if index < count else None
+            if kind == "absent" or value is None:
+                if kind != "absent" or value is not None:
                     return False
-            elif value is None:
-                return False
-            elif ours.kind == "value":
-                inner = self._producers.get(ours.name)
-                if inner is not None:
-                    if value.producer is None or value.producer.op.qualname != inner[0].op_type:
-                        return False
-                elif self._wants_constant(ours.name) and not scope.is_constant(value):
+            elif kind == "value":
+                if decisive and not scope.is_constant(value):
+                    return False
+            elif kind == "computed":
+                if value.producer is None or value.producer.op.qualname != decisive:
                     return False
             elif value.constant is None or (
-                ours.kind == "number" and not scope.forms.uniform.holds(value.constant, ours.value)
+                kind == "number" and not scope.forms.uniform.holds(value.constant, decisive)
             ):
                 return False
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 import re
@@ -52,7 +53,7 @@ class Rule:
     @property
     def name(self) -> str:
         """The name of the class in kebab-case."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", type(self).__name__).lower()
+        return _kebab_case(type(self).__name__)
 
     @property
     def summary(self) -> str:
@@ -133,3 +134,8 @@ def sample(items: Iterable[Any], count: int) -> list[Any]:
     """A few of some items, the same ones each time."""
     every = list(itertools.islice(items, 1000))
     return every if len(every) <= count else random.Random(0).sample(every, count)
+
+
+@functools.cache
+def _kebab_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
