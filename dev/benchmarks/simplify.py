@@ -1,17 +1,20 @@
 """Simplifiers side by side: nodes, bytes, own time, time to load, time to run.
 
-Run: python dev/benchmarks/simplify.py [MODEL.onnx ...] [--rows]
+Run: python dev/benchmarks/simplify.py [MODEL.onnx ...] [--rows] [--trained] [--straighten]
 
 Inputs are those of MODEL.npz, or drawn. Other simplifiers take part where they are installed:
 onnxsim, onnxslim, onnxoptimizer, onnxscript. Each number is a geometric mean over the models, as a
-share of the original; the time of a simplifier is in microseconds a node.
+share of the original; the time of a simplifier is in microseconds a node. OpenVINO loads and runs
+the models, too, where it is installed. `wrong` counts models whose outputs differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,20 +25,24 @@ import onnx
 import onnxruntime as ort
 import straightline as sl
 from flat_pipeline import flat_model
+from onnx import numpy_helper
 
 Tool = Callable[[onnx.ModelProto], onnx.ModelProto]
 _RUNS = 15
 _LOADS = 5
+_CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 
 
 class Row(NamedTuple):
-    """Measurements of one model: nodes, bytes, and seconds."""
+    """Measurements of one model: nodes, bytes, and seconds; NaN where nothing was measured."""
 
     nodes: float
     size: float
     own: float
     load: float
     run: float
+    vino_load: float
+    vino_run: float
 
 
 def tools() -> dict[str, Tool]:
@@ -106,20 +113,66 @@ def best(action: Callable[[], Any], times: int) -> float:
     return min(spent)
 
 
-def measure(tool: Tool, model: onnx.ModelProto, feeds: dict[str, Any]) -> Row:
-    """Measure a simplifier on a model."""
+def count(graph: onnx.GraphProto) -> int:
+    """Nodes of a graph and of all bodies, without constants."""
+    bodies = [a.g for n in graph.node for a in n.attribute if a.type == onnx.AttributeProto.GRAPH]
+    return sum(n.op_type != "Constant" for n in graph.node) + sum(map(count, bodies))
+
+
+def openvino_times(message: bytes, feeds: dict[str, Any]) -> tuple[float, float]:
+    """Seconds in which OpenVINO loads and runs a model; NaN where it does not."""
+    try:
+        import openvino
+    except ImportError:
+        return math.nan, math.nan
+    core = openvino.Core()
+    core.set_property("CPU", {"INFERENCE_NUM_THREADS": 1})
+
+    def load() -> Any:
+        return core.compile_model(core.read_model(message, b""), "CPU")
+
+    try:
+        request = load().create_infer_request()
+        return best(load, _LOADS), best(lambda: request.infer(feeds), _RUNS)
+    except Exception:  # noqa: BLE001 - OpenVINO lacks an operator or a type
+        return math.nan, math.nan
+
+
+def measure(
+    tool: Tool, model: onnx.ModelProto, feeds: dict[str, Any], timed: bool
+) -> tuple[Row, list[Any]]:
+    """Measurements of a simplifier on a model, and the outputs of its result."""
     started = time.perf_counter()
     result = tool(model)
     own = time.perf_counter() - started
     message = result.SerializeToString()
     running = session(message)
-    return Row(
-        sum(node.op_type != "Constant" for node in result.graph.node),
-        len(message),
-        own / max(1, len(model.graph.node)),
-        best(lambda: session(message), _LOADS),
-        best(lambda: running.run(None, feeds), _RUNS),
-    )
+    outputs = running.run(None, feeds)
+    times = (math.nan,) * 4
+    if timed:
+        load = best(lambda: session(message), _LOADS)
+        run = best(lambda: running.run(None, feeds), _RUNS)
+        times = (load, run, *openvino_times(message, feeds))
+    size = len(message)
+    return Row(count(result.graph), size, own / max(1, len(model.graph.node)), *times), outputs
+
+
+def equal(first: list[Any], second: list[Any]) -> bool:
+    """Outputs agree but for rounding."""
+
+    def close(a: Any, b: Any) -> bool:
+        if isinstance(a, list):
+            return len(a) == len(b) and all(map(close, a, b))
+        if isinstance(a, dict) or a is None:
+            return bool(a == b)
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        if a.dtype.kind != "f":
+            return bool((a == b).all())
+        return np.allclose(a, b, 1e-3, 1e-4, equal_nan=True)
+
+    return len(first) == len(second) and all(map(close, first, second))
 
 
 def models(paths: list[Path]) -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any]]]:
@@ -130,7 +183,7 @@ def models(paths: list[Path]) -> Iterator[tuple[str, onnx.ModelProto, dict[str, 
         model, inputs = onnx.load(path), path.with_suffix(".npz")
         names = {value.name for value in model.graph.input}
         if inputs.exists():
-            with np.load(inputs) as arrays:
+            with np.load(inputs, allow_pickle=True) as arrays:
                 yield path.stem, model, {n: arrays[n] for n in arrays.files if n in names}
         else:
             yield path.stem, model, drawn(model)
@@ -148,34 +201,84 @@ def drawn(model: onnx.ModelProto) -> dict[str, Any]:
     return feeds
 
 
+def train(model: onnx.ModelProto) -> None:
+    """Replace vectors of one number, which training changes, by other numbers."""
+    rng = np.random.default_rng(0)
+    attributes = (a for node in model.graph.node for a in node.attribute)
+    constants = [a.t for a in attributes if a.type == onnx.AttributeProto.TENSOR]
+    for tensor in (*model.graph.initializer, *constants):
+        vector = tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 1
+        if vector and tensor.dims[0] > 1 and not tensor.external_data:
+            array = numpy_helper.to_array(tensor)
+            array = (array + rng.normal(0, 0.2, array.shape)).astype(np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def prepared(model: onnx.ModelProto, options: argparse.Namespace) -> onnx.ModelProto:
+    """A model as the options want it before simplifiers see it."""
+    if options.trained:
+        train(model)
+    return sl.rewrite(model, "straighten", verify=False) if options.straighten else model
+
+
+def compare(options: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, int]]:
+    """Shares of the original by tool, and how many results are wrong."""
+    shares: dict[str, list[Row]] = {}
+    wrong: dict[str, int] = {}
+    for name, model, feeds in models(options.models):
+        if options.straighten and not any(n.op_type in _CONTROL_FLOW for n in model.graph.node):
+            continue
+        try:
+            model = prepared(model, options)
+            original, outputs = measure(copy.deepcopy, model, feeds, options.timed)
+        except Exception as error:  # noqa: BLE001 - the runtime lacks an operator
+            print(f"{name}: not run: {str(error).splitlines()[0][:100]}")
+            continue
+        for tool, simplify in tools().items():
+            if not re.search(options.tools, tool):
+                continue
+            try:
+                row, results = measure(simplify, model, feeds, options.timed)
+            except Exception as error:  # noqa: BLE001 - a fault of the simplifier
+                print(f"{name}: {tool} failed: {(str(error).splitlines() or [''])[0][:100]}")
+                continue
+            same = equal(outputs, results)
+            wrong[tool] = wrong.get(tool, 0) + (not same)
+            share = Row(*(a / b if b else 1.0 for a, b in zip(row, original, strict=True)))
+            shares.setdefault(tool, []).append(share._replace(own=row.own))
+            if options.rows or not same:
+                numbers = f"{row.nodes:7.0f} of {original.nodes:.0f} nodes{row.own * 1e6:8.0f} us"
+                print(f"{name:30}{tool:22}{numbers}{'' if same else '  other outputs'}", flush=True)
+    return shares, wrong
+
+
+def mean(numbers: tuple[float, ...]) -> float:
+    """The geometric mean of the numbers that were measured."""
+    logs = [math.log(max(number, 1e-9)) for number in numbers if not math.isnan(number)]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
 def main() -> None:
     """Print a table of geometric means."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--rows", action="store_true", help="print each model, too")
-    options = parser.parse_args()
-    shares: dict[str, list[Row]] = {}
-    for name, model, feeds in models(options.models):
-        try:
-            original = measure(copy.deepcopy, model, feeds)
-        except Exception as error:  # noqa: BLE001 - the runtime lacks an operator
-            print(f"{name}: not run: {str(error).splitlines()[0][:100]}")
-            continue
-        for tool, simplify in tools().items():
-            try:
-                row = measure(simplify, model, feeds)
-            except Exception as error:  # noqa: BLE001 - a fault of the simplifier
-                print(f"{name}: {tool} failed: {str(error).splitlines()[0][:100]}")
-                continue
-            share = Row(*(a / b for a, b in zip(row, original, strict=True)))._replace(own=row.own)
-            shares.setdefault(tool, []).append(share)
-            if options.rows:
-                print(f"{name:30}{tool:22}{row.nodes:7.0f} of {original.nodes:.0f} nodes")
-    print(f"{'':22}  models   nodes   bytes      us    load     run")
+    parser.add_argument("--trained", action="store_true", help="scales and biases at random")
+    parser.add_argument(
+        "--straighten", action="store_true", help="only models with control flow, straightened"
+    )
+    parser.add_argument("--tools", default="", help="a regular expression of simplifiers")
+    parser.add_argument("--untimed", dest="timed", action="store_false", help="nodes and bytes")
+    with contextlib.suppress(AttributeError):
+        ort.set_default_logger_severity(4)
+    shares, wrong = compare(parser.parse_args())
+    heads = ("models", "nodes", "bytes", "us", "load", "run", "ov load", "ov run", "wrong")
+    print(f"{'':22}" + "".join(f"{head:>8}" for head in heads))
     for tool, rows in shares.items():
-        means = Row(*(math.exp(sum(map(math.log, c)) / len(c)) for c in zip(*rows, strict=True)))
-        numbers = f"{means.nodes:8.3f}{means.size:8.3f}{means.own * 1e6:8.0f}"
-        print(f"{tool:22}{len(rows):8}{numbers}{means.load:8.3f}{means.run:8.3f}")
+        means = Row(*map(mean, zip(*rows, strict=True)))._asdict()
+        own = means.pop("own") * 1e6
+        numbers = "".join(f"{number:8.3f}" for number in means.values())
+        print(f"{tool:22}{len(rows):8}{numbers[:16]}{own:8.0f}{numbers[16:]}{wrong[tool]:8}")
 
 
 if __name__ == "__main__":
