@@ -187,9 +187,11 @@ class Gemm(OperatorRules):
     fixed_rank: ClassVar[int | None] = 2
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        lhs, rhs = inputs[0].dims, inputs[1].dims
-        rows, inner = lhs[::-1] if node.attribute("transA", 0) else lhs
-        same, columns = rhs[::-1] if node.attribute("transB", 0) else rhs
+        open_ = symbols.fresh(), symbols.fresh()
+        matrices = [open_ if fact.shape is None else fact.shape for fact in inputs[:2]]
+        turned = [node.attribute(flag, 0) for flag in ("transA", "transB")]
+        lhs, rhs = (m[::-1] if turn else m for m, turn in zip(matrices, turned, strict=True))
+        (rows, inner), (same, columns) = lhs, rhs
         return [(rows, columns)] if may_equal(inner, same) else None
 
     def prove_safe(self, premises: Premises) -> None:

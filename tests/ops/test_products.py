@@ -1,6 +1,6 @@
 """When products of matrices cannot fail."""
 
-from operator_facts import N, cannot_fail, may_fail, tensor
+from operator_facts import SHAPELESS, N, cannot_fail, may_fail, shape_said, shaped, tensor
 
 
 def test_products():
@@ -57,3 +57,10 @@ def test_determinants():
     may_fail("the sides of a matrix may not fit", "Det", tensor(2, 3))
     may_fail("may have no matrices", "Det", tensor(3))
     may_fail("may be less than 1", "Det", tensor(N, N))
+
+
+def test_a_gemm_has_two_axes_whatever_its_operands_are():
+    assert shape_said("Gemm", SHAPELESS, shaped(5, 4), transB=1) == ["?", 5]
+    assert shape_said("Gemm", shaped(3, 4), SHAPELESS, transA=1) == [4, "?"]
+    assert shape_said("Gemm", SHAPELESS, SHAPELESS) == ["?", "?"]
+    assert shape_said("Gemm", shaped(3), SHAPELESS) is None

@@ -24,6 +24,24 @@ class TransposeOfTranspose(Rule):
         return match.bind("r", tuple(match["p"][axis] for axis in match["q"]))
 
 
+@shipped
+class TransposeOfInverse(Rule):
+    """Remove a Transpose that undoes another one, which others may read."""
+
+    before = TransposeOfTranspose.before
+    after = "(x) => (x)"
+
+    def where(self, match: Match) -> bool:
+        """Require that the axes come back to their places."""
+        p, q = match["p"], match["q"]
+        return [p[axis] for axis in q] == list(range(len(p)))
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Turn the axes by one and back."""
+        axes = tuple(range(ranks["x"]))
+        return [{"p": axes[1:] + axes[:1], "q": axes[-1:] + axes[:-1]}]
+
+
 UNARY = (
     *("Abs", "Ceil", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "LeakyRelu", "Log", "Neg"),
     *("Not", "Reciprocal", "Relu", "Selu", "Sigmoid", "Sign", "Softplus", "Sqrt", "Tanh"),
