@@ -64,6 +64,19 @@ class MatMul(OperatorRules):
         axes += [rank] if rhs == 1 else []
         return [batch.emit.squeeze(product, tuple(axes), batch.label("_vector"))]
 
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        lhs, rhs = arrays[0].shape, arrays[1].shape
+        columns = rhs[-1:] if len(rhs) > 1 else ()
+        try:
+            batch = np.broadcast_shapes(lhs[:-2], rhs[:-2])
+        except ValueError:  # the kernel fails
+            return 0.0
+        return float(math.prod((*batch, *lhs[-2:-1], *columns)))
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        inner = math.prod(arrays[0].shape[-1:])
+        return EACH * elements(arrays) + 4 * inner * self.growth(node, arrays)
+
     def rank(self, node: Node, output: int) -> RankAnswer:
         first = yield RankOf(node.input(0))
         second = yield RankOf(node.input(1))
@@ -221,6 +234,19 @@ class Gemm(OperatorRules):
         if batch.varies(1) or batch.varies(2) or turned or not for_columns:
             return [self._product(batch)]
         return by_rows(batch, (0,))
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        rows = math.prod(
+            arrays[0].shape[1:] if node.attribute("transA", 0) else arrays[0].shape[:1]
+        )
+        turned = node.attribute("transB", 0)
+        return float(rows * math.prod(arrays[1].shape[:1] if turned else arrays[1].shape[1:]))
+
+    def work(self, node: Node, arrays: Sequence[Any]) -> float:
+        inner = math.prod(
+            arrays[0].shape[:1] if node.attribute("transA", 0) else arrays[0].shape[1:]
+        )
+        return EACH * elements(arrays) + 4 * inner * self.growth(node, arrays)
 
     def _product(self, batch: Batch) -> Value:
         operands = [batch.spread(0), batch.require(1).value]

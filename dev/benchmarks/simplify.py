@@ -30,6 +30,10 @@ from onnx import numpy_helper
 Tool = Callable[[onnx.ModelProto], onnx.ModelProto]
 _RUNS = 15
 _LOADS = 5
+_TRAINED = {
+    "Add", "BatchNormalization", "Conv", "ConvTranspose", "Div", "Gemm", "GroupNormalization",
+    "InstanceNormalization", "LayerNormalization", "Mul", "PRelu", "RMSNormalization", "Sub",
+}  # fmt: skip
 _CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 
 
@@ -202,15 +206,17 @@ def drawn(model: onnx.ModelProto) -> dict[str, Any]:
 
 
 def train(model: onnx.ModelProto) -> None:
-    """Replace vectors of one number, which training changes, by other numbers."""
-    rng = np.random.default_rng(0)
-    attributes = (a for node in model.graph.node for a in node.attribute)
-    constants = [a.t for a in attributes if a.type == onnx.AttributeProto.TENSOR]
-    for tensor in (*model.graph.initializer, *constants):
+    """Replace scales and biases, vectors that training changes, by other numbers."""
+    rng, nodes = np.random.default_rng(0), model.graph.node
+    names = {name for node in nodes if node.op_type in _TRAINED for name in node.input}
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    tensors |= {n.output[0]: a.t for n in nodes for a in n.attribute if a.name == "value"}
+    for name in names & tensors.keys():
+        tensor = tensors[name]
         vector = tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 1
         if vector and tensor.dims[0] > 1 and not tensor.external_data:
             array = numpy_helper.to_array(tensor)
-            array = (array + rng.normal(0, 0.2, array.shape)).astype(np.float32)
+            array = array + np.abs(rng.normal(0, 0.2, array.shape)).astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
 
 

@@ -340,3 +340,15 @@ def test_a_cast_like_keeps_what_it_says_of_overflow(saturate):
     (held,) = [t for t in result.model.graph.initializer if t.name == "y"]
     wanted = 448 if saturate else np.nan
     np.testing.assert_equal(onnx.numpy_helper.to_array(held).tolist(), [wanted])
+
+
+@pytest.mark.parametrize("product", ["MatMul (a, b)", "Gemm <transA = 1> (b, b)"])
+def test_products_of_many_numbers_with_few_results(product):
+    head = '<ir_version: 8, opset_import: ["" : 17]>'
+    result = run_passes(
+        f"""{head} g (float[8, 8] x) => (float[8, 8] y) <int64[2] wide = {{8, 600}},
+        int64[2] high = {{600, 8}}> {{ a = ConstantOfShape (wide) b = ConstantOfShape (high)
+        c = {product} d = Sub (x, c) y = Neg (d) }}""",
+        FoldConstants(),
+    )
+    assert op_types(result.model) == ["Sub", "Neg"]
