@@ -24,7 +24,8 @@ def test_a_transpose_with_another_reader_stays_where_nothing_is_gained():
 
 
 def test_a_transpose_that_undoes_another_one_goes_even_where_that_stays():
-    text = "{ t = Transpose <perm = [%s]> (x) u = Transpose <perm = [%s]> (t) y = Exp (u) z = Neg (t) }"
+    text = """{ t = Transpose <perm = [%s]> (x) u = Transpose <perm = [%s]> (t)
+        y = Exp (u) z = Neg (t) }"""
     both = "(float[A, B, 4] x) => (y, z)"
     assert operators(text % ("2, 0, 1", "1, 2, 0"), both) == ["Transpose", "Exp", "Neg"]
     assert len(operators(text % ("2, 0, 1", "2, 0, 1"), both)) == 4
