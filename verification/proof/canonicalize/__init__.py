@@ -8,6 +8,7 @@ where the term has it.
 
 from . import attribute_to_input as attribute_to_input
 from . import axes as axes
+from . import bit_casts as bit_casts
 from . import gather as gather
 from . import resize as resize
 from . import rewrites as rewrites

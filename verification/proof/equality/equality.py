@@ -17,7 +17,7 @@ from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ..definitions.functions import DEFINITIONS
 from ..definitions.opening import Definitions
-from ..reals.real_terms import READS_BITS, RealTerms
+from ..reals.real_terms import RealTerms, reads_bits
 from ..terms.axis_maps import ELEMENTWISE
 from ..terms.budget import OpenError
 from ..terms.exact_operators import assumptions_of, is_exact
@@ -386,7 +386,7 @@ class Comparison:
             return None
         if len(one.args) != len(other.args):
             return None
-        if self._reals is not None and one.head.name in READS_BITS:
+        if self._reals is not None and reads_bits(one):
             return None
         pairs = []
         for a, b in zip(one.args, other.args, strict=True):

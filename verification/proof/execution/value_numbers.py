@@ -17,6 +17,7 @@ from typing import NamedTuple
 import onnx
 
 from ....reference.element_types import ElementTypes
+from ..terms.exact_operators import READS_BITS
 from ..terms.op_semantics import schema_of, serialize
 from ..terms.term import Term, rank_of
 from ..terms.term_manager import Terms
@@ -91,12 +92,14 @@ class ValueNumbers:
         self._calls: dict[Hashable, tuple[Hashable, tuple[Place, ...]]] = {}
         self._common: set[int] = set()
         self._is_original = True
+        self._swaps = self._reads_bits = False
 
     def correspondence(self, before: Side, after: Side) -> Correspondence | None:
         """Correspondence of two graphs.
 
         None if a graph has default values of inputs, random numbers or unknown operators, a node is
-        invalid or cannot be shown to be valid, or nodes with bodies differ.
+        invalid or cannot be shown to be valid, nodes with bodies differ, or a node may read which
+        of two operands is the first one that is NaN.
         """
         if _body_count(before.program) != _body_count(after.program):
             return None
@@ -129,6 +132,8 @@ class ValueNumbers:
                 if place is not None and self._type_of(place) == self._type_of(frame[at]):
                     frame[at] = assumed[at] = place
         self._check_types(after.program, frame)
+        if self._reads_bits and self._swaps:
+            raise _UnsupportedError
         values = differing, assumed, self._common, self._types, self._leaves
         return Correspondence(one, frame, *values)
 
@@ -193,7 +198,7 @@ class ValueNumbers:
                 yield place[0]
                 continue
             if operation.is_commutative and len(args) == 2 and args[1] < args[0]:
-                args = args[1], args[0]
+                args, self._swaps = (args[1], args[0]), True
             number = numbers.get((operation.head, args), 0)
             if not number or operations[number] is not operation:
                 is_alike = number and (operations[number], operation) in self._alike
@@ -216,6 +221,7 @@ class ValueNumbers:
         operation = step.operation
         if not self._is_supported(operation):
             raise _UnsupportedError
+        self._reads_bits |= operation.op_type == READS_BITS
         bodies, outputs = self._bodies(side, step, args, frame, depth)
         key = (_meaning(operation), args, *bodies) if bodies else (operation.head, args)
         number = self._numbers.get(key)

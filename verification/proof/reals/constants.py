@@ -24,13 +24,29 @@ _LARGEST_SIZE = 4096
 def simplest(field: Field, number: Any) -> Real:
     """Simplest number within a unit in the last place: a short decimal, a fraction, a root of a
     fraction, such a number times a root of pi, or the fourth root of a size's inverse; otherwise
-    the float itself.
+    the float itself. Different floats of a type are different numbers.
 
     Args:
         field: the field.
         number: a finite numpy float of the constant's type.
     """
     value = float(number)
+    real = simple_near(field, number, is_constant=True)
+    key = str(getattr(number, "dtype", float)), frozenset(real.monomials.items())
+    if field.floats.setdefault(key, value) != value:
+        return field.number(Fraction(value))
+    return real
+
+
+def simple_near(field: Field, number: Any, is_constant: bool = False) -> Real:
+    """Simple number within a unit in the last place of a float; otherwise the float.
+
+    Args:
+        field: the field.
+        number: a finite numpy float.
+        is_constant: whether the simple number must be one that is rounded to a float.
+    """
+    value, near = float(number), _is_rounded if is_constant else _is_near
     text = np.format_float_scientific(number, trim="-") if hasattr(number, "dtype") else repr(value)
     mantissa = text.split("e")[0].strip("-").replace(".", "")
     if value == 0 or len(mantissa) <= _DIGITS:
@@ -40,17 +56,28 @@ def simplest(field: Field, number: Any) -> Real:
     for pi_power in (0, -1, 1):
         scaled = value * value * math.pi**-pi_power
         plain = Fraction(abs(value)).limit_denominator(_DENOMINATOR)
-        if not pi_power and abs(float(plain) - abs(value)) <= unit:
+        if not pi_power and near(float(plain), number, unit):
             return field.number(sign * plain)
         square = Fraction(scaled).limit_denominator(_DENOMINATOR)
-        if square and abs(math.sqrt(float(square) * math.pi**pi_power) - abs(value)) <= unit:
+        if square and near(math.sqrt(float(square) * math.pi**pi_power), number, unit):
             root = field.power(field.number(square), HALF)
             power = field.power(pi(field), HALF * pi_power) if pi_power else field.one
             return field.scale(field.multiply(root, power), Fraction(sign))
     size = round(abs(value) ** -4) if _LARGEST_SIZE**-0.25 <= abs(value) < 1 else 0
-    if size and abs(size**-0.25 - abs(value)) <= unit:
+    if size and near(size**-0.25, number, unit):
         return field.scale(field.power(field.number(size), Fraction(-1, 4)), Fraction(sign))
     return field.number(Fraction(value))
+
+
+def _is_near(size: float, number: Any, unit: float) -> bool:
+    return abs(size - abs(float(number))) <= unit
+
+
+def _is_rounded(size: float, number: Any, unit: float) -> bool:
+    """Test whether a constant may be a number of some size, rounded. A number that its type holds
+    is not rounded."""
+    is_held = float(type(number)(size)) == size
+    return abs(float(number)) == size if is_held else _is_near(size, number, unit)
 
 
 def pi(field: Field) -> Real:

@@ -90,6 +90,9 @@ class Field:
 
     Args:
         budget: limit of the work, a step for each product of monomials.
+
+    Attributes:
+        floats: float constant that each number stands for, by type.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -97,6 +100,7 @@ class Field:
         self.budget = budget
         self._numbers: dict[Hashable, int] = {}
         self.functions: list[Real] = []
+        self.floats: dict[Hashable, float] = {}
         self._identified: dict[Hashable, int] = {}
         self._near: dict[tuple[float, float], list[int]] = {}
         self._random = random.Random(0)

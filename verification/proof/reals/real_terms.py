@@ -6,6 +6,7 @@ equal where their functions are. Data movement applies to each atom of a sum by 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -20,6 +21,7 @@ from ....ops import rules_of
 from ....ops.axes import ONE
 from ....ops.elementwise import Elementwise, OfEach
 from ..definitions.opening import Definitions
+from ..terms.exact_operators import READS_BITS
 from ..terms.term import Head, Term
 from ..terms.term_manager import Terms
 from .constants import simplest
@@ -47,9 +49,6 @@ _ELEMENTS_OF_STEP = 256
 _ODD = frozenset(["Erf", "Sin", "Tan", "Asin", "Atan", "Asinh", "Atanh"])
 _EVEN = frozenset(["Abs", "Cos"])
 
-READS_BITS = ("BitCast",)
-"""Operators whose result is no function of real numbers."""
-
 _WHOLE = "view of a whole"
 """Kind of the key of an atom that is a view of a function, not of each atom of it."""
 
@@ -57,8 +56,8 @@ _STRUCTURE = "structure"
 """Kind of the key of a term that is no float tensor: a number, since nested keys are as long as a
 term written out."""
 
-_LEAVES = ("recurrence", "drawn", *READS_BITS)
-"""Heads whose terms are equal only if they are one: they bind variables, draw, or read bits."""
+_LEAVES = ("recurrence", "drawn")
+"""Heads whose terms are equal only if they are one: they bind variables, or draw."""
 
 Definition = Callable[["RealTerms", Term, Sequence[Real]], "Real | None"]
 """Function of the terms, a term and its float operands as real functions. It returns None where
@@ -118,6 +117,7 @@ class RealTerms:
         self._reals: dict[Term, Real] = {}
         self._keys: dict[Term, Hashable] = {}
         self._constants: dict[int, Array] = {}
+        self._sums: set[int] = set()
         self._structures: dict[Hashable, int] = {}
 
     def equal(self, one: Term, other: Term) -> bool:
@@ -212,8 +212,10 @@ class RealTerms:
 
     @staticmethod
     def _operands(term: Term) -> Sequence[Term | None]:
-        """Operands that the meaning depends on; a term that binds variables is a leaf."""
-        return () if term.head.parts or term.head.name in _LEAVES else term.args
+        """Operands that the meaning depends on; a term that binds variables or reads bits is a
+        leaf."""
+        is_leaf = term.head.parts or term.head.name in _LEAVES or reads_bits(term)
+        return () if is_leaf else term.args
 
     def _structure(self, term: Term) -> Hashable:
         """Key of a term that is no float tensor of known rank."""
@@ -309,17 +311,31 @@ class RealTerms:
         return real
 
     def _sum_of_constants(self, factors: Mapping[int, Fraction]) -> Real | None:
-        """Sum of constants times factors, as a constant."""
+        """Sum of constants times factors, as a constant. None if its rounding may matter: in a
+        uniform sum, one that the original holds, too, or one that cancels what was rounded."""
         arrays = [self._constants[number] for number in factors]
         shape = np.broadcast_shapes(*[array.shape for array in arrays])
         size, largest = math.prod(shape), max(array.size for array in arrays)
         if size > max(largest, _MOST_BROADCAST):
             return None
         self.terms.budget.step(1 + size * len(arrays) // _ELEMENTS_OF_STEP)
-        total = np.zeros(shape, np.float64)
-        for array, factor in zip(arrays, factors.values(), strict=True):
-            total = total + float(factor) * array.astype(np.float64)
-        return self._constant(self.terms.constant(total.astype(arrays[0].dtype)))
+        parts = [
+            float(f) * a.astype(np.float64) for a, f in zip(arrays, factors.values(), strict=True)
+        ]
+        with np.errstate(all="ignore"):
+            total = functools.reduce(np.add, parts)
+            rounded = total.astype(arrays[0].dtype)
+        if any(number in self._sums for number in factors) and _cancels(parts, total):
+            return None
+        if len(parts) == 2 and _is_exact(parts[0], parts[1], rounded):
+            return self._constant(self.terms.constant(rounded))
+        term = self.terms.constant(rounded)
+        if term in self.terms.of_original or (rounded == rounded.reshape(-1)[:1]).all():
+            return None
+        result = self._constant(term)
+        if result is not None:
+            self._sums.update(number for monomial in result.monomials for number, _ in monomial)
+        return result
 
     def opaque(self, term: Term) -> Real:
         """Atom of an operator that is not defined here, or not for such operands."""
@@ -569,6 +585,12 @@ class _Perm(tuple[int, ...]):
         return _Perm.of([two[axis] for axis in one])
 
 
+def reads_bits(term: Term) -> bool:
+    """Test for a result that is no function of real numbers: bits, or digits of a text."""
+    name, is_text = term.head.name, term.fact.elem_type == onnx.TensorProto.STRING
+    return name == READS_BITS or (name in ("Cast", "CastLike") and is_text)
+
+
 def _scaled(array: Array) -> tuple[Array, Fraction]:
     """Array divided by a sign and a power of 2, and this factor.
 
@@ -582,6 +604,20 @@ def _scaled(array: Array) -> tuple[Array, Fraction]:
         scaled = array / divisor
         is_exact = bool((scaled * divisor == array).all())
     return (scaled, Fraction(factor)) if is_exact else (array, Fraction(1))
+
+
+def _cancels(parts: Sequence[Array], total: Array) -> bool:
+    """Test whether a sum has elements that are smaller than its largest parts."""
+    return any(bool((np.abs(total) < np.abs(part)).any()) for part in parts)
+
+
+def _is_exact(one: Array, other: Array, rounded: Array) -> bool:
+    """Test whether a sum is not rounded (O. Møller, D. Knuth: the error of a sum is a float)."""
+    with np.errstate(all="ignore"):
+        total = one + other
+        part = total - one
+        error = (one - (total - part)) + (other - part)
+    return bool(((error == 0) & (rounded == total)).all())
 
 
 def _alone(number: int) -> Real:

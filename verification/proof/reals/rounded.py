@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....ir import Array
-from .constants import simplest
+from .constants import simple_near
 from .field import Field, Real
 
 ROUNDED = (
@@ -146,7 +146,7 @@ class RoundedConstants:
         if index < len(self._values) and self._values[index] <= largest:
             return self.field.scale(self._numbers[self._values[index]], sign)
         middle = np.float32((least + largest) / 2)
-        real = simplest(self.field, middle)
+        real = simple_near(self.field, middle)
         value = _value(self.field, real)
         if real.number == Fraction(float(middle)) or value is None:
             return None

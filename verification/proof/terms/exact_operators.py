@@ -20,6 +20,9 @@ from .term import Term
 
 _WHOLE = frozenset([onnx.TensorProto.BOOL, onnx.TensorProto.STRING, *INTEGER_BITS])
 
+READS_BITS = "BitCast"
+"""Operator whose result depends on the bits of a NaN."""
+
 COMMUTATIVE = frozenset(
     {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
 )

@@ -29,3 +29,17 @@ def test_a_constant_is_the_simplest_number_that_rounds_to_it(number, same):
     if pi is not None:
         pi.value = complex(math.pi)
     assert field.value(simple).real == pytest.approx(float(same), rel=1e-12)
+
+
+@pytest.mark.parametrize("number", [1, 0.5, 2, 0.1, 2**0.5, 1 / 3])
+def test_different_floats_are_different_numbers(number):
+    """Neighbors of a float may cancel it: (1.0000001 - 1) * 10000000 is not 0."""
+    field, middle = Field(Budget()), np.float32(number)
+    floats = [middle, np.nextafter(middle, np.float32(9)), np.nextafter(middle, np.float32(-9))]
+    assert len({field.value(simplest(field, each)) for each in floats}) == 3
+
+
+@pytest.mark.parametrize("number", [1.0000001, 0.99999994, 0.50000006, 1.9999999])
+def test_a_number_that_floats_hold_is_not_rounded(number):
+    field = Field(Budget())
+    assert simplest(field, np.float32(number)).number == float(np.float32(number))

@@ -41,6 +41,31 @@ def test_bits_that_are_read_stay_apart():
     assert prove(before, after, equality="reals", search=False).status == "open"
 
 
+def test_digits_that_are_read_stay_apart():
+    signature, zero = "(float[3] x) => (string[3] y)", "<float z = {0.0}>"
+    before = model(signature, "a = Add (x, z) y = Cast <to = 8> (a)", zero)
+    after = model(signature, "y = Cast <to = 8> (x)", zero)
+    assert prove(before, after, equality="reals", search=False).status == "open"
+
+
+LARGE = "float[4] {} = {{10000000000, 20000000000, 30000000000, 50000000000}}"
+HELD = f"{LARGE.format('a')}, {LARGE.format('e')}, float[4] b = {{1, 3, 2, 7}}"
+SUMMANDS = f"<{HELD}, float[4] c = {{0.1, 0.2, 0.3, 0.7}}>"
+SUMS = {
+    "rounded once": ("s = Add (x, b) y = Add (s, c)", "y = Add (x, d)", "proved"),
+    "cancels": ("s = Add (x, a) t = Add (s, b) y = Sub (t, a)", "y = Identity (x)", "open"),
+    "of the original": ("s = Add (x, a) t = Add (s, b) y = Sub (t, e)", "y = Identity (x)", "open"),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_sum_of_constants_is_rounded_where_that_cancels_nothing(name):
+    before, after, status = SUMS[name]
+    signature, total = "(float[n, 4] x) => (float[n, 4] y)", "<float[4] d = {1.1, 3.2, 2.3, 7.7}>"
+    pair = model(signature, before, SUMMANDS), model(signature, after, total)
+    assert prove(*pair, equality="reals", search=False).status == status
+
+
 MOVED = "(float[n, 4] x, float[n, 4] z) => (float y)"
 MOVES = {
     "Transpose": ("Transpose <perm = [1, 0]> (a)", "Transpose <perm = [1, 0]> (%s)", ""),
