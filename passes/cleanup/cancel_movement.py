@@ -6,7 +6,8 @@ y = Squeeze (t, k)             ->     n = Shape (y)  ...
 z = Reshape (y, sizes_of_y)           and y in the place of z
 
 Reshape, Flatten, Squeeze and Unsqueeze keep the order of the elements, so one of them replaces
-several. A runtime computes no shape that is constant.
+several. So does a Transpose that moves only axes of size 1 past others. A runtime computes no shape
+that is constant.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class CancelMovement(Pass):
         cancelling = _Cancelling(model, context.inference(model))
         changed = False
         for graph in model.graphs():
-            for node in graph.nodes_of(*_SHAPING):
+            for node in graph.nodes_of(*_SHAPING, "Transpose"):
                 if node.graph is graph:
                     changed |= cancelling.visit(graph, node)
         return changed
@@ -57,10 +58,10 @@ class _Cancelling:
     def visit(self, graph: Graph, node: Node) -> bool:
         """Simplify one node, and return whether it changed."""
         value = node.outputs[0]
-        if value is None or value.pinned or node.op.references:
+        if value is None or value.pinned or not self._keeps_order(node):
             return False
         before = self._lift(graph, node)
-        source = _source(graph, node)
+        source = self._source(graph, node)
         if source is None:
             return before
         shape, target = self.inference.fact(source).shape, self.inference.fact(value).shape
@@ -86,11 +87,34 @@ class _Cancelling:
         graph.remove(node)
         return True
 
+    def _keeps_order(self, node: Node) -> bool:
+        """Test for a node that changes no order of elements."""
+        if node.op.references:
+            return False
+        if not node.is_op("Transpose") or node.inputs[0] is None:
+            return node.is_op(*_SHAPING)
+        shape = self.inference.fact(node.inputs[0]).shape
+        if shape is None:
+            return False
+        axes = range(len(shape))
+        perm = node.attribute("perm", axes[::-1])
+        moved = [axis for axis in perm if axis in axes and shape[axis] != 1]
+        return moved == [axis for axis in axes if shape[axis] != 1]
+
+    def _source(self, graph: Graph, node: Node) -> Value | None:
+        """The source of a chain of reshapes."""
+        value = node.inputs[0]
+        while value is not None and value.producer is not None and value.producer.graph is graph:
+            if not self._keeps_order(value.producer):
+                break
+            value = value.producer.inputs[0]
+        return value
+
     def _lift(self, graph: Graph, node: Node) -> bool:
         """Move elementwise operators before an earlier reshape, so that the two reshapes meet."""
         chain, value = [], node.inputs[0]
         while value is not None and (first := value.producer) is not None and first.graph is graph:
-            if first.is_op(*_SHAPING):
+            if self._keeps_order(first):
                 break
             if not first.is_op(*_UNARY) or not _only_read_by_one(graph, value):
                 return False
@@ -139,16 +163,6 @@ def _reshape(emit: Builder, source: Value, shape: Shape, target: Shape, label: s
 
 def _only_read_by_one(graph: Graph, value: Value) -> bool:
     return not value.pinned and len(graph.uses(value)) == 1 and value not in graph.outputs
-
-
-def _source(graph: Graph, node: Node) -> Value | None:
-    """The source of a chain of reshapes."""
-    value = node.inputs[0]
-    while value is not None and value.producer is not None and value.producer.graph is graph:
-        if not value.producer.is_op(*_SHAPING) or value.producer.op.references:
-            break
-        value = value.producer.inputs[0]
-    return value
 
 
 def _unit_axes(shorter: Shape, longer: Shape) -> tuple[int, ...] | None:

@@ -58,6 +58,31 @@ def test_several_changes_are_one():
         assert_equal_outputs(HEAD + text, result.model, {"x": numbers(n, 2, 6)})
 
 
+def test_a_transpose_that_moves_axes_of_size_1_is_a_reshape():
+    outputs = "float[N, 2, 1, 4] y, float[N, 8] w, float[3, 1, N] v"
+    signature = f"g (float[N, 1, 8] x, float[3, N] z) => ({outputs})"
+    assert_rewrites(
+        PASSES,
+        f"""{HEAD}{signature}
+            <int64[4] a = {{0, 1, 2, 4}}, int64[2] b = {{-1, 8}}, int64[1] k = {{0}}> {{
+            r = Reshape (x, a) y = Transpose <perm = [0, 2, 1, 3]> (r)
+            s = Exp (x) t = Transpose <perm = [1, 0, 2]> (s) u = Tanh (t) w = Reshape (u, b)
+            e = Unsqueeze (z, k) v = Transpose <perm = [1, 0, 2]> (e) }}""",
+        f"""{HEAD}{signature}
+            <int64[4] sizes = {{0, 2, 1, 4}}, int64[1] axes = {{1}}, int64[1] axes_1 = {{1}}> {{
+            s = Exp (x) y = Reshape (x, sizes) u = Tanh (s)
+            w = Squeeze (u, axes) v = Unsqueeze (z, axes_1) }}""",
+        [{"x": numbers(n, 1, 8), "z": numbers(3, n)} for n in (0, 1, 3)],
+    )
+
+
+@pytest.mark.parametrize("perm", ["[0, 3, 1, 2]", "[2, 0, 1, 3]", "[3, 2, 1, 0]"])
+def test_a_transpose_that_moves_elements_stays(perm):
+    text = f"""{HEAD}g (float[N, 1, 8] x) => (float[a, b, c, d] y) <int64[4] k = {{0, 1, 2, 4}}> {{
+        r = Reshape (x, k) y = Transpose <perm = {perm}> (r) }}"""
+    assert not run_passes(text, CancelMovement()).changed
+
+
 KEPT = {
     "sizes that may not fit": "s = Reshape (x, m) y = Reshape (s, l)",
     "an axis that may not be of size 1": "s = Squeeze (x, k) y = Unsqueeze (s, k)",
