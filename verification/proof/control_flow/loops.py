@@ -231,6 +231,8 @@ def _symbolic(
     if condition is None and limit is None:
         raise OpenError(f"{label(step.node)} has neither a trip count nor a condition")
     shapes = one_of(body, 0), one_of(body, 1)
+    if condition is None and _reads_condition(body) and not _goes_on(execution, body):
+        raise OpenError(f"the body of {label(step.node)} reads a condition that does not end it")
     if any(value is None for value in carried):
         raise OpenError(f"{label(step.node)} has an absent initial value")
 
@@ -260,6 +262,16 @@ def _symbolic(
     ):
         loop = ask_once(loop, loop.condition, trips)
     return recur(loop)
+
+
+def _reads_condition(body: Program) -> bool:
+    """Test for a body that computes with the condition of the iteration before."""
+    place = body.inputs[1]
+    return place in body.outputs or any(
+        place in step.inputs
+        or any(place == outer for each in step.bodies.values() for outer, _ in each.captures)
+        for step in body.steps
+    )
 
 
 def _goes_on(execution: Execution, body: Program) -> bool:

@@ -125,7 +125,7 @@ def _positions(terms: Terms, start: Dimension, last: int) -> range | None:
     name = start.only_symbol or ""
     limit = terms.limits.get(name)
     if limit is None or limit.value is None:
-        return range(last + 1)
+        return range(last + 1) or None
     ends = sorted(start.replaced({name: end}).value or 0 for end in (ZERO, limit - 1))
     return range(max(ends[0], 0), min(ends[1], last) + 1) or None
 

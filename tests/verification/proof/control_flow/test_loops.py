@@ -78,6 +78,25 @@ def test_loops_that_are_equal_in_both_readings_are_equal():
     assert_proved(loop("three, ", ENDS % 7), THRICE)
 
 
+PASSING = """g (bool x) => (bool z) <int64 m = {40}> {
+    z = Loop (m, , x) <body = b (int64 i, bool k, bool s) => (bool k2, bool t)
+        <bool k2 = {%d}> { %s }> }"""
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "t = Not (k)",
+        "t = If (s) <then_branch = d () => (bool p) { p = Not (k) },"
+        " else_branch = e () => (bool q) { q = Identity (s) }>",
+    ],
+)
+def test_a_body_that_reads_the_ignored_condition_reads_that_of_the_iteration_before(nodes):
+    assert_open(PASSING % (1, nodes), PASSING % (0, nodes))
+    assert_proved(PASSING % (1, nodes), PASSING % (1, f"n = Not (s) {nodes}"))
+    assert_proved(PASSING % (0, "t = Not (s)"), PASSING % (0, "n = Neg (i) t = Not (s)"))
+
+
 def test_neither_a_count_nor_a_condition_is_no_end():
     assert_open(loop(", "), loop(", ", f"n = Identity (i) {STAY}"))
 

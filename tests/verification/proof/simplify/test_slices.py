@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved
+from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.simplify.slices import even_steps
+from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.term_manager import Terms
 
 PLACE = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
 
@@ -172,3 +175,10 @@ def test_numbers_whose_differences_wrap_do_not_grow_evenly():
     assert even_steps(np.array([0, 1 << 62, 0])) is None
     assert even_steps(np.array([[1, 5], [2, 5], [3, 5]])).tolist() == [1, 0]
     assert even_steps(np.array([1, 2, 4])) is None
+
+
+def test_a_constant_without_rows_has_no_row_at_an_unknown_place():
+    terms = Terms(Budget())
+    empty = terms.constant(np.zeros((0, 2), np.float32))
+    row = terms.narrow(empty, 0, Dimension.symbol("n") - 1, Dimension.constant(1))
+    assert row.head.name == "narrow"
