@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import BaseDir, ModelSource
-from ..ir.gc_pause import paused_collector
+from ..ir.gc_pause import collector_pause, paused_collector
 from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
 from ..verification.mismatch import require_compared
@@ -204,7 +204,8 @@ def rewrite(
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
     """
     request = RewriteOptions.of_call(locals(), hints=False)
-    return transform_model(model, request, VerifyOptions.of(verify), what="the rewrite").model
+    with collector_pause():  # until the IR is gone, so that nothing of it is scanned twice
+        return transform_model(model, request, VerifyOptions.of(verify), what="the rewrite").model
 
 
 def convert_version(
@@ -253,4 +254,6 @@ def convert_version(
 
     check_whole_number("target_opset", target_opset)  # None would convert to no opset
     request = RewriteOptions.of_call(locals(), passes=(), opset=target_opset, hints=False)
-    return transform_model(model, request, VerifyOptions.of(verify), what="the conversion").model
+    options = VerifyOptions.of(verify)
+    with collector_pause():
+        return transform_model(model, request, options, what="the conversion").model

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -32,15 +33,23 @@ def paused_collector(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def paused(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not gc.isenabled():
+        with collector_pause():
             return function(*args, **kwargs)
-        gc.disable()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if _Process.owned:
-                gc.freeze()
-                gc.unfreeze()  # into the oldest generation, without a scan
-            gc.enable()
 
     return paused
+
+
+@contextlib.contextmanager
+def collector_pause() -> Iterator[None]:
+    """Pause the collector in a block, as `paused_collector` does."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        if _Process.owned:
+            gc.freeze()
+            gc.unfreeze()  # into the oldest generation, without a scan
+        gc.enable()
