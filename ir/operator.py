@@ -39,6 +39,7 @@ class Operator:
     """
 
     __slots__ = (
+        "_form",
         "_origin",
         "attributes",
         "domain",
@@ -64,6 +65,7 @@ class Operator:
         self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
         self.extra = extra
         self._origin: Operator | None = None
+        self._form: Operator | None = None
         self.references = self.holds_graphs = False
         for message in self.attributes.values():
             if message.ref_attr_name:
@@ -125,6 +127,23 @@ class Operator:
         """The first operator from which this one derives, or itself. It identifies a node after a
         rewrite."""
         return self._origin or self
+
+    @property
+    def form(self) -> Operator:
+        """An operator with the same attributes; those of a file that differ in doc string and
+        metadata alone share theirs."""
+        return self._form or self
+
+    def share_form(self, forms: dict[object, Operator]) -> None:
+        """Share the form with equal operators.
+
+        Args:
+            forms: the forms of a file so far, extended by new ones.
+        """
+        attributes = [m.SerializeToString() for m in self.attributes.values()]
+        self._form = forms.setdefault((self.function_key, self.domain, *attributes), self)
+        if self._form is self:
+            self._form = None
 
     @property
     def function_key(self) -> FunctionKey:

@@ -123,10 +123,11 @@ class Types:
             ModelError: ONNX does not define one.
             TypeError: a symbol is not UTF-8.
         """
-        if has_odd_text(type_):
+        content = type_.SerializeToString()
+        if not content.isascii() and has_odd_text(type_):
             raise TypeError
         _check_type(type_, what)
-        self.valid.add(type_.SerializeToString())
+        self.valid.add(content)
 
 
 def _check_type(type_: onnx.TypeProto, what: str) -> None:

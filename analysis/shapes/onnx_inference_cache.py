@@ -147,6 +147,7 @@ class OnnxFacts:
     def kind(self, node: Node, op: Operator) -> Kind:
         """The key of nodes with equal outputs for equal inputs, none with bodies. It has the first
         equal operator, its version and the omitted outputs."""
+        op = op.form
         alike = self._memory.alike.get(op) or self._first_equal(op)
         outputs, omitted = node.outputs, None
         if None in outputs:

@@ -34,6 +34,7 @@ class Operators:
     def __init__(self, functions: Collection[FunctionKey]) -> None:
         self._functions = functions
         self._operators: dict[tuple[object, ...], Operator] = {}
+        self._forms: dict[object, Operator] = {}
 
     def of(
         self,
@@ -56,6 +57,8 @@ class Operators:
             sharded = op.extra is not None and op.extra.device_configurations  # refers to names
             if alike and not sharded and not op.holds_graphs:
                 self._operators[alike] = op
+                if op.extra is not None:
+                    op.share_form(self._forms)
             elif not (op.attributes or op.extra or op.overload):
                 op = self._operators.setdefault((op.domain, op.op_type), op)
         return op

@@ -129,7 +129,8 @@ class _Encodings(dict[Operator, str | None]):
         if op.extra is None and not op.attributes:
             self[op] = encode_operator(op.op_type, op.domain, op.overload)
         else:
-            plain = op.extra is None and all(a.type not in LARGE for a in op.attributes.values())
+            sharded = op.extra is not None and op.extra.device_configurations
+            plain = not sharded and all(a.type not in LARGE for a in op.attributes.values())
             self[op] = characters(op.node_proto().SerializeToString()) if plain else None
         return self[op]
 

@@ -118,10 +118,10 @@ class NodeKeys:
             node: the node.
             same: earlier values by later ones that are equal to them.
         """
-        op = node.op
-        kind = self._kinds.get(op, _NEW)
+        form = node.op.form
+        kind = self._kinds.get(form, _NEW)
         if kind is _NEW:
-            kind = self._kinds[op] = self._kind(node)
+            kind = self._kinds[form] = self._kind(node)
         if kind is None or (kind.rules is not None and kind.rules.draws_random_numbers(node)):
             return None
         read = [
@@ -165,7 +165,7 @@ class NodeKeys:
 
     def _content(self, op: Operator) -> Hashable:
         """The key of an operator with its attributes, without those that are the default."""
-        keys, place = self._memory.operators, (op, self._opset)
+        keys, place = self._memory.operators, (op.form, self._opset)
         if place not in keys:
             schema = None if normal_domain(op.domain) else schema_at(op.op_type, self._opset)
             attributes = [

@@ -92,9 +92,9 @@ class NormalForms:
         return form
 
     def _of(self, node: Node, op: Operator) -> NormalNode:
-        attributes = self._read.get(op)
+        attributes = self._read.get(op.form)
         if attributes is None:
-            attributes = self._read[op] = read_attributes(op, self.opset)
+            attributes = self._read[op.form] = read_attributes(op, self.opset)
         lists = LISTS.get(op.qualname)
         if lists is None or not takes_lists(op.op_type, self.opset):
             return NormalNode(node.inputs, *attributes)
