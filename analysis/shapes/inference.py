@@ -289,6 +289,8 @@ class ShapeInference:
         hold to them. Not inside bodies, where declarations may not hold in every iteration.
         Symbols in declarations of a function mean other sizes in each call.
         """
+        if fact.elem_type and fact.other is None:
+            return fact
         declared = UNKNOWN if value.info is None else self._declaration(value)
         if declared is UNKNOWN:
             return fact
@@ -297,7 +299,7 @@ class ShapeInference:
             return dataclasses.replace(fact, other=full)
         if not fact.elem_type and fact.shape is None:
             return dataclasses.replace(declared, count=fact.count)
-        return fact if fact.elem_type else dataclasses.replace(fact, elem_type=declared.elem_type)
+        return dataclasses.replace(fact, elem_type=declared.elem_type)
 
     def _declaration(self, value: Value) -> Fact:
         info, graph = value.info, value.graph

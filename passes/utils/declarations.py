@@ -91,6 +91,8 @@ class CorrectDeclarations(Pass):
 
 def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:
     """Correct the parts of a declared type that contradict a fact."""
+    if fact.other is None and fact.elem_type and _agrees(declared, fact):
+        return declared
     inferred = fact.type_proto(private=False)
     if inferred is None or declared.WhichOneof("value") is None:
         return declared
@@ -110,6 +112,22 @@ def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:
         if dim.HasField("dim_value") and size.value not in (None, dim.dim_value):
             dim.dim_value = size.value
     return type_
+
+
+def _agrees(declared: onnx.TypeProto, fact: Fact) -> bool:
+    """Test for the declaration of a tensor that no part of a fact contradicts."""
+    if not declared.HasField("tensor_type"):
+        return False
+    tensor = declared.tensor_type
+    if tensor.elem_type != fact.elem_type or not tensor.HasField("elem_type"):
+        return False
+    if fact.shape is None or not tensor.HasField("shape"):
+        return True
+    dims = tensor.shape.dim[:]
+    return len(dims) == len(fact.shape) and all(
+        size.value in (None, dim.dim_value) or not dim.HasField("dim_value")
+        for dim, size in zip(dims, fact.shape, strict=True)
+    )
 
 
 def _declarations(graph: Graph) -> Iterator[Value]:

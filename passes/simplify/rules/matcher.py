@@ -12,7 +12,7 @@ from ....ir import Graph, Node, Value
 from ....ir.lazy import lazy_property
 from ....ops.schema_queries import data_types
 from .match import Bound, Match
-from .normal_form import FREE_OUTPUTS, UNKNOWN, NormalForms, equal, explicit, integers_of
+from .normal_form import FREE_OUTPUTS, LISTS, UNKNOWN, NormalForms, equal, explicit, integers_of
 from .pattern import Operand, Pattern, PatternNode, ShapePattern, Variable
 from .rule import Rule
 from .types import TypeClasses
@@ -184,16 +184,16 @@ class Matcher:
 
     def _may_match(self, scope: Scope, node: Node) -> bool:
         """Test the root with its operands alone, at a fraction of the cost."""
-        form = scope.forms.of(node)
+        theirs = scope.forms.of(node).inputs if self.root in LISTS else node.inputs
+        if not self._may_take(scope, theirs, node) and not (
+            self._either and len(theirs) == 2 and self._may_take(scope, theirs[::-1], node)
+        ):
+            return False
         attributes = self._root.attributes
-        if form.unusual and "*" not in attributes and not form.unusual <= attributes.keys():
-            return False
-        theirs = form.inputs
-        if self._may_read(scope, theirs) and self._may_keep_shape(scope, theirs, node):
-            return True
-        if not self._either or len(theirs) != 2:
-            return False
-        theirs = theirs[::-1]
+        return "*" in attributes or scope.forms.of(node).unusual <= attributes.keys()
+
+    def _may_take(self, scope: Scope, theirs: Sequence[Value | None], node: Node) -> bool:
+        """Test operands in one order."""
         return self._may_read(scope, theirs) and self._may_keep_shape(scope, theirs, node)
 
     def _keeps_shape(self, operand: Operand) -> bool:
