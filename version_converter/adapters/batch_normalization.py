@@ -4,13 +4,17 @@
 - 9: `spatial` is gone.
 - 14: `training_mode` says whether it trains, and two of the four statistics are left; bfloat16.
 - 15: scale and bias, and the statistics, may have types of their own.
+
+    y, _, _, _, _ = BatchNormalization (x, scale, bias, mean, variance)
+->  (opset 13 to 14)
+    y, _, _ = BatchNormalization <training_mode = 1> (x, scale, bias, mean, variance)
 """
 
 from __future__ import annotations
 
 from ..form import Form
 from ..node_draft import NodeDraft
-from ..registry import upgrade
+from ..registry import Outcome, upgrade
 
 
 def _gives_statistics(form: Form) -> bool:
@@ -23,3 +27,13 @@ def refuse_training_outputs(draft: NodeDraft) -> None:
     """Outputs beyond the first meant training, in ways that later versions changed."""
     if any(draft.is_used(index) for index in range(1, len(draft.node.outputs))):
         draft.refuse("its outputs are training statistics, whose meaning changed")
+
+
+@upgrade(14, "BatchNormalization", where=_gives_statistics)
+def train_by_attribute(draft: NodeDraft) -> Outcome:
+    """Opset 14: an attribute, not unread outputs, normalizes by the statistics of the batch."""
+    outputs = ["", "mean", "variance"]
+    attributes = draft.attributes
+    return draft.emit_all(
+        draft.op_type, draft.inputs, outputs, attributes=attributes, training_mode=1
+    )

@@ -13,7 +13,8 @@ from conversions import (
     placed,
 )
 from harness import assert_equal_outputs
-from straightline import convert_version
+from sessions import outputs
+from straightline import convert_version, prove
 from straightline.version_converter import ConversionError
 
 NODE = "y = Reshape <allowzero = 1> (x, s)"
@@ -42,6 +43,50 @@ def test_a_size_in_its_own_place_may_be_zero():
     assert converted(body, 15, 13, "float[N, 6] x")[-1] == "Reshape (x, s)"
     moved = body.replace("end", "start").replace("[2, 3]", "[6]")
     assert "Reshape (x, s)" not in converted(moved, 15, 13, "float[6, N] x")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "target", "after"),
+    [
+        ("N, 6", "n, rest, three", "0, 2, 3"),
+        ("N, T, 6", "n, t, rest, three", "0, 0, 2, 3"),
+        ("N, T, 6", "n, rest, six", "0, 0, 6"),
+        ("N, T, 6", "n, t, rest", "0, 0, 6"),
+        ("N, T", "n, rest, three", None),  # a third of T
+        ("N, T, 6", "n, rest, three", None),  # twice T
+        ("N, T, 6", "rest, six", None),
+    ],
+)
+def test_the_rest_of_a_shape_with_a_size_that_may_be_zero_is_a_number(sizes, target, after):
+    """Runtimes without allowzero stop at -1 in an empty tensor."""
+    body = f"""
+        n = Shape <end = 1> (x)
+        t = Shape <start = 1, end = 2> (x)
+        rest = Constant <value_ints = [-1]> ()
+        three = Constant <value_ints = [3]> ()
+        six = Constant <value_ints = [6]> ()
+        s = Concat <axis = 0> ({target})
+        {NODE}
+    """
+    last = converted(body, 15, 13, f"float[{sizes}] x")[-1]
+    assert last == (f"Reshape (x, [{after}])" if after else "Reshape (x, s)")
+
+
+def test_an_empty_batch_runs_below_allowzero():
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 15]>
+        g (float[N, 6] x) => (float[N, 2, 3] y) <int64[1] rest = {{-1}}, int64[1] three = {{3}}> {{
+            n = Shape <end = 1> (x)
+            s = Concat <axis = 0> (n, rest, three)
+            {NODE}
+        }}
+    """)
+    after = convert_version(before, 13, verify=False)
+    assert prove(before, after)
+    for batch in (0, 2):
+        x = np.ones((batch, 6), np.float32)
+        (y,) = outputs(after, {"x": x})
+        np.testing.assert_array_equal(y, x.reshape(batch, 2, 3))
 
 
 def test_zeros_at_run_time_are_cut_off():

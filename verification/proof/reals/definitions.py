@@ -282,9 +282,12 @@ def _of_channels(reals: RealTerms, real: Real, shape: Shape) -> Real:
 
 @defined("BatchNormalization")
 def _batch_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """(x - mean) / sqrt(var + epsilon) * scale + bias, by channel, in inference."""
+    """(x - mean) / sqrt(var + epsilon) * scale + bias, by channel, in inference.
+
+    Inference has opset 14 or later here: below, a node that keeps its opset trains.
+    """
     shape, field = _operand_shape(term), reals.field
-    training = term.head.attribute("training_mode", 0) or term.head.opset < 9
+    training = term.head.attribute("training_mode", 0) or term.head.opset < 14
     if len(shape) < 2 or len(args) != 5 or term.index or training:
         return None
     channels = [_of_channels(reals, each, shape) for each in args[1:]]
