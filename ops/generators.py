@@ -212,7 +212,7 @@ class DFT(PassesAxes):
 
     ignores_zero_sign: ClassVar[int] = 1
     operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
+    sized_by: ClassVar[tuple[int, ...]] = (1, 2)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         length = arrays[1] if len(arrays) > 1 and arrays[1] is not None else 1

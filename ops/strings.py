@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..ir import Node
 from .cost_estimates import EACH, elements, matching
@@ -25,6 +25,9 @@ class StringSplit(OperatorRules):
     """StringSplit, from opset 20 on: each text gets as many places as the one with most parts, and
     as many letters as the longest."""
 
+    steered_by: ClassVar[tuple[int, ...] | None] = ()
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
+
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         longest = max((len(str(text)) for text in arrays[0].reshape(-1)), default=0)
         return float(arrays[0].size) * (1 + longest)
@@ -37,7 +40,10 @@ class StringSplit(OperatorRules):
 
 @describes("StringNormalizer")
 class StringNormalizer(OperatorRules):
-    """StringNormalizer: each letter and each stopword is looked at."""
+    """StringNormalizer: each letter and each stopword is looked at; stopwords are dropped."""
+
+    steered_by: ClassVar[tuple[int, ...] | None] = ()
+    sized_by: ClassVar[tuple[int, ...]] = (0,)
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         letters = sum(1 + len(str(text)) for text in arrays[0].reshape(-1))

@@ -1,5 +1,6 @@
 """The classes of operators, and how they are found."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -8,8 +9,11 @@ import pytest
 import zeros
 from harness import as_model, run_in_onnxruntime
 from operand_ranks import cases
+from operator_cases import cases as drawn_cases
+from operator_draws import FAMILIES
 from operator_facts import INT64, SHAPELESS, N, bounds_said, fact_of, lying, make_node, tensor
-from straightline import ir
+from special_values import model_of
+from straightline import ir, reference
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.safety.speculation import Hazard, Speculation
 from straightline.analysis.shapes.inference import ShapeInference
@@ -260,3 +264,31 @@ def test_a_sign_of_zero_that_is_not_ignored_tells_values_apart(name, place):
         for one, other in runs
         for a, b in zip(one or (), other or (), strict=True)
     )
+
+
+def other_elements(array):
+    """Elements of the same type and shape, most of them others."""
+    if array.dtype == object:
+        return np.array([f"{text} b" for text in array.flat], object).reshape(array.shape)
+    if array.dtype == np.bool_:
+        return ~array
+    with np.errstate(all="ignore"):
+        return np.flip(array + np.ones((), array.dtype))
+
+
+@pytest.mark.sample(20)
+@pytest.mark.parametrize("name", sorted({n for n in described() if "::" not in n} & set(FAMILIES)))
+def test_sizes_of_outputs_follow_from_the_inputs_that_give_sizes(name):
+    sized_by = described()[name].sized_by
+    for case in drawn_cases(3, 11, only={name}):
+        model = model_of(case)
+        others = [
+            a if a is None or index in sized_by else other_elements(a)
+            for index, a in enumerate(case.operands)
+        ]
+        shapes = []
+        for operands in (case.operands, others):
+            feeds = {f"i{n}": a for n, a in enumerate(operands) if a is not None}
+            with contextlib.suppress(Exception), np.errstate(all="ignore"):
+                shapes.append([np.shape(each) for each in reference.run(model, feeds)])
+        assert len(shapes) < 2 or shapes[0] == shapes[1], str(case)

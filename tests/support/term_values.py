@@ -91,8 +91,8 @@ class Values:
 
     def _told(self, name: str) -> int:
         """A size that the value of a term tells."""
-        if name in self.terms.derived:
-            kind, term, size_of = self.terms.derived[name]
+        if name in self.terms.symbols.derived:
+            kind, term, size_of = self.terms.symbols.derived[name]
             return self._derived(kind, term, str(size_of))
         made = [t for results in _made(self.terms) for t in results if t is not None]
         kind = name.removeprefix(PRIVATE)

@@ -103,7 +103,7 @@ class Substitution:
         fresh one."""
         if dim.value is not None:
             return dim
-        derived = self._terms.derived
+        derived = self._terms.symbols.derived
         for symbol in sorted(dim.symbols):
             if symbol in derived and symbol not in self._put:
                 kind, term, size = derived[symbol]  # as in `Terms.dependent_size`

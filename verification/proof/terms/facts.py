@@ -13,9 +13,11 @@ import onnx
 
 from ....analysis.shapes.node_transfer import NodeFacts
 from ....analysis.shapes.onnx_inference_cache import Kind, OnnxFacts
-from ....facts.fact import UNKNOWN, Fact, Symbols, constant_fact
+from ....facts.fact import UNKNOWN, Fact, constant_fact
 from ....facts.polynomial import Dimension
 from ....ir import Model, Node, Operator, Tensor, Value
+from .free_variables import Sizes
+from .size_keys import size_key
 from .term import Args, Head, Term
 
 
@@ -64,13 +66,14 @@ class TermFacts:
         new: symbols of sizes that the last inference introduced.
     """
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Sizes) -> None:
         self.symbols = symbols
         self.empty: set[int] = set()
         self.declared: set[str] = set()
         self.new: set[str] = set()
         self._same: dict[Hashable, Fact] = {}
         self._inferred: dict[Hashable, list[Fact]] = {}
+        self._of_sizes: dict[Hashable, list[Fact]] = {}
         self._nodes: dict[Hashable, Node] = {}
         self._written_for: dict[tuple[tuple[str, int], ...], _Written] = {}
         self._by_imports: dict[int, tuple[Mapping[str, int], _Written]] = {}
@@ -123,12 +126,30 @@ class TermFacts:
         self.new = _symbols(inferred)
         if self.new:
             self.new -= _symbols(facts)
+        by_facts = not self.new
+        if self.new:
+            inferred = self._of_equal_sizes(head, args, inferred)
         if self.new and any(fact.other is not None for fact in facts):
             inferred = self._of_elements(inferred)
         unique = [self.one(fact) for fact in inferred]
-        if not self.new:
-            self._inferred[_key(head, args, count)] = unique  # else its sizes are new each time
+        if by_facts:  # else equal facts do not suffice for equal sizes
+            self._inferred[_key(head, args, count)] = unique
         return unique
+
+    def _of_equal_sizes(self, head: Head, args: Args, facts: list[Fact]) -> list[Fact]:
+        """Facts with the new sizes of an earlier node that certainly has the same ones."""
+        if any(fact.content is not None or fact.other is not None for fact in facts):
+            return facts
+        key = size_key(head, args, len(facts), self.symbols)
+        if key is None:
+            return facts
+        if key not in self._of_sizes:
+            self._of_sizes[key] = facts
+            for name in self.new:
+                self.symbols.steady(name)
+        else:
+            self.new = _NOTHING
+        return self._of_sizes[key]
 
     def _of_elements(self, facts: Sequence[Fact]) -> list[Fact]:
         """Facts of elements of a sequence, with fresh sizes. Each element may have sizes of its

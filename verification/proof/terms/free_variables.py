@@ -26,12 +26,14 @@ class Sizes(Symbols):
     Attributes:
         depth: number of loops around the current node; 1 or more during the comparison.
         varying: symbols of sizes that may differ from iteration to iteration.
+        derived: derivation of a size that depends on an iteration, by symbol.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.depth = 0
         self.varying: set[str] = set()
+        self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self._levels: dict[str, int] = {}
         self._free: dict[Term, Levels] = {}
         self._common: dict[Dimension, Set[Dimension]] = {}
@@ -44,8 +46,7 @@ class Sizes(Symbols):
 
     def common(self, one: Dimension, other: Dimension) -> Dimension:
         """Size to which two others broadcast; they determine it, unless they vary."""
-        names = one.symbols | other.symbols
-        if not names.isdisjoint(self.varying) or not names.isdisjoint(self._levels):
+        if self.vary(one.symbols | other.symbols):
             return self.fresh()
         parts = self._common.get(one, {one}) | self._common.get(other, {other})
         for size in (one, other):
@@ -56,6 +57,11 @@ class Sizes(Symbols):
         size = self.steady(f"{PRIVATE}common:{digest}")
         self._common[size] = parts
         return size
+
+    def vary(self, names: Set[str]) -> bool:
+        """Test whether one of these sizes may differ from iteration to iteration."""
+        tables = self.varying, self._levels.keys(), self.derived.keys()
+        return not all(map(names.isdisjoint, tables))
 
     def trip(self, name: str, level: int = COMPARED) -> Dimension:
         """Symbol of an iteration number, for which one iteration is substituted."""

@@ -59,7 +59,6 @@ class Terms:
         symbols: the symbols of their sizes.
         limits: trip count of a loop, by the symbol of its iteration number.
         loops: loops with the same initial states, by the tag of their variables.
-        derived: derivation of a size that depends on an iteration, by symbol.
         axes: term and axis of a size that only run time determines, by symbol.
         sized: operand that determines the size of a node's output, by symbol.
         counts: linear sum of a trip count where that is not negative, by symbol.
@@ -92,7 +91,6 @@ class Terms:
         self.loops: dict[Hashable, dict[str, Any]] = {}
         self.loop_count = 0
         self.used: set[str] = set()
-        self.derived: dict[str, tuple[str, Term, Dimension | None]] = {}
         self.axes: dict[str, tuple[Term, int]] = {}
         self.sized: dict[str, Term] = {}
         self.counts: dict[str, LinearSum] = {}
@@ -207,7 +205,7 @@ class Terms:
             name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
             return self.case.get(name) or self.symbols.steady(name)
         name = f"{PRIVATE}{kind}#{term.number}:{size or ''}"
-        self.derived[name] = kind, term, size
+        self.symbols.derived[name] = kind, term, size
         return self.symbols.steady(name)
 
     def either(self, one: Fact, other: Fact) -> Fact:
