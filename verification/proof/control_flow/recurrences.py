@@ -201,11 +201,9 @@ def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
     for output in outputs[len(loop.inits) :]:
         shape = None if output is None else output.fact.shape
         symbols = {name for dim in shape or () for name in dim.symbols}
-        inside = (f"{PRIVATE}state{loop.tag}.", f"{PRIVATE}trip{level}:")
-        varies = not terms.symbols.varying.isdisjoint(symbols) or any(
-            name.startswith(inside) for name in symbols
-        )
-        if shape is None or varies:
+        state = f"{PRIVATE}state{loop.tag}."
+        varies = terms.symbols.vary(symbols, level)
+        if shape is None or varies or any(name.startswith(state) for name in symbols):
             loop.execution.demand(terms.heads.own(SAME_SIZES), (output,), loop.step)
 
 

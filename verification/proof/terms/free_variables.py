@@ -58,11 +58,6 @@ class Sizes(Symbols):
         self._common[size] = parts
         return size
 
-    def vary(self, names: Set[str]) -> bool:
-        """Test whether one of these sizes may differ from iteration to iteration."""
-        tables = self.varying, self._levels.keys(), self.derived.keys()
-        return not all(map(names.isdisjoint, tables))
-
     def trip(self, name: str, level: int = COMPARED) -> Dimension:
         """Symbol of an iteration number, for which one iteration is substituted."""
         self._levels[name] = level
@@ -73,6 +68,22 @@ class Sizes(Symbols):
         size = self.named(name)
         self.varying.discard(name)
         return size
+
+    def vary(self, names: Set[str], level: int | None = None) -> bool:
+        """Test whether one of these sizes may differ from iteration to iteration: of a loop, by its
+        level, or of any loop."""
+        levels = self._levels_of(names)
+        is_dependent = bool(levels) if level is None else level in levels
+        return is_dependent or not names.isdisjoint(self.varying)
+
+    def _levels_of(self, names: Set[str]) -> Levels:
+        """Levels of the loops on whose iterations sizes depend."""
+        levels = {self._levels[name] for name in names if name in self._levels}
+        for name in names & self.derived.keys():
+            _, term, size = self.derived[name]
+            levels |= self.free(term)
+            levels |= _NONE if size is None else self._levels_of(size.symbols)
+        return frozenset(levels)
 
     def size_by(self, name: str, term: Term) -> Dimension:
         """Size that a term determines: equal on every iteration if the term is."""
@@ -110,8 +121,7 @@ class Sizes(Symbols):
         content = term.fact.content
         elements = list(term.fact.shape or ()) if content is None else list(content.reshape(-1))
         symbols = set().union(*[e.symbols for e in elements if isinstance(e, Dimension)])
-        levels = {self._levels[s] for s in symbols if s in self._levels}
-        return frozenset(levels | ({COMPARED} if symbols & self.varying else set()))
+        return self._levels_of(symbols) | ({COMPARED} if symbols & self.varying else _NONE)
 
 
 def _index(term: Term) -> str:

@@ -201,7 +201,10 @@ class Terms:
     def dependent_size(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """Size that follows from a term. It has one name in all cases of a proof, unless the term
         depends on an iteration, which substitution may replace."""
-        if not self.symbols.free(term):
+        levels = self.symbols.free(term)
+        if size is not None:
+            levels |= self.symbols.free(self.size(size))
+        if not levels:
             name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
             return self.case.get(name) or self.symbols.steady(name)
         name = f"{PRIVATE}{kind}#{term.number}:{size or ''}"

@@ -208,3 +208,25 @@ def test_a_scalar_is_no_row():
     before, after = models(text, other)
     assert prove(before, before).status in ("proved", "open")
     assert not prove(after, before).proved
+
+
+SCAN = """g (int64[n] k) => (int64[n] y) <int64[1] none = {{0}}> {{
+    y{} = Scan <num_scan_inputs = 1, body = b (int64 i) => (int64 o{}) {{
+        o = Neg (i) {} }}> (k) }}"""
+
+
+@pytest.mark.parametrize(
+    ("element", "fails"),
+    [
+        ("e = ConstantOfShape (w)", True),
+        ("c = ConstantOfShape (w) e = Add (c, c)", True),
+        ("c = ConstantOfShape (w) e = Concat <axis = 0> (c, c)", True),
+        ("l = Squeeze (none) o1 = Constant <value_int = 1> () e = Range (l, i, o1)", True),
+        ("c = ConstantOfShape (w) s = Shape (c) z = Mul (s, none) e = ConstantOfShape (z)", False),
+    ],
+)
+def test_elements_whose_sizes_follow_from_the_iteration_may_differ(element, fails):
+    """The rewrite fails where its unread scan output has elements of two sizes."""
+    nodes = f"u = Unsqueeze (i, none) w = Max (u, none) {element}"
+    check = assert_open if fails else assert_proved
+    check(SCAN.format("", "", ""), SCAN.format(", unread", ", float[m] e", nodes))
