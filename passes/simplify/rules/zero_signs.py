@@ -12,7 +12,10 @@ from ....ir import Array, Graph, Model, Node, Value, captured_by
 from ....ops import rules_of
 
 _FORGETFUL = frozenset(
-    ("Abs", "Cos", "Cosh", "Exp", "IsNaN", "LogSoftmax", "Sigmoid", "Softmax", "Softplus")
+    [
+        *("Abs", "Cos", "Cosh", "Exp", "IsNaN", "LogSoftmax", "Shape", "Sigmoid", "Size"),
+        *("Softmax", "Softplus"),
+    ]
 )
 """Operators whose results have the same bits for -0.0 and 0.0."""
 

@@ -31,6 +31,7 @@ ZERO = "<float z = {0}, float two = {2}, float three = {3}, float one = {1}, flo
         ("a = Mul (t, x) y = Div (x, a)", False),
         ("a = Abs (t) y = Div (x, a)", True),
         ("y = Pow (t, two)", True),
+        ("s = Shape (t) c = ConstantOfShape (s) y = Mul (x, c)", True),
         ("a = Pow (t, three) y = Mul (a, x)", True),
         ("a = Pow (t, three) y = Div (x, a)", False),
         ("y = Pow (t, minus)", False),

@@ -50,6 +50,10 @@ PAIRS = {
         "t = Add (x, zero) u = Pow (z, t) y = Reciprocal (u)",
         "u = Pow (z, x) y = Reciprocal (u)",
     ),
+    "sizes": (
+        "t = Add (x, zero) s = Shape (t) c = Expand (one, s) y = Add (t, c)",
+        "s = Shape (x) c = Expand (one, s) y = Add (x, c)",
+    ),
     "a node that may fail": (
         "t = Add (x, zero) i = Cast <to = 7> (z) y = Gather (t, i)",
         "i = Cast <to = 7> (z) y = Gather (x, i)",
