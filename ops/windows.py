@@ -95,11 +95,10 @@ class OtherRowwise(Rowwise):
 
 
 @describes("ConvInteger")
-@describes("ConvTranspose", steps=3000, ignores_zero_sign=ALL_OPERANDS)
 @describes("DeformConv", steps=300_000, batches=(0, 2, 4))
 @describes("QLinearConv", kernel=3)
 class OtherConv(Rowwise):
-    """ConvInteger, QLinearConv, ConvTranspose and DeformConv.
+    """ConvInteger, QLinearConv and DeformConv.
 
     DeformConv, from opset 19 on, has offsets and a mask for each image.
     """
@@ -114,6 +113,71 @@ class OtherConv(Rowwise):
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """A tie of QLinearConv is rounded before the zero point is added, or after."""
         return not node.is_op("QLinearConv") and super().is_settled(node, arrays, results)
+
+
+@describes("ConvTranspose")
+class ConvTranspose(OtherConv):
+    """ConvTranspose: data [N, C, ...], weight [C, M/group, ...], bias [M]."""
+
+    steps: ClassVar[int] = 3000
+    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
+
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
+        image, weights = inputs[0].dims, inputs[1].dims
+        kernel = [dim.value for dim in weights[2:]]
+        if len(image) != len(weights) or len(image) < 3 or None in kernel:
+            return None
+        if node.attribute("kernel_shape", kernel) != kernel:
+            return None
+        sizes = _spread(node, image[2:], weights[2:])
+        if sizes is None or any(size.value is not None and size.value < 0 for size in sizes):
+            return None
+        return [(image[0], weights[1] * node.attribute("group", 1), *sizes)]
+
+    def prove_safe(self, premises: Premises) -> None:
+        weight = premises.shape(1)
+        data = premises.shape(0, len(weight))
+        group = premises.node.attribute("group", 1)
+        require(len(weight) >= 3, "the weight has too few axes")
+        same(data[1], weight[0], "the channels")
+        divides = group > 0 and weight[0].divided_by(group) is not None
+        require(divides, "the groups may not divide the channels")
+        if premises.has(2):
+            same(premises.shape(2, 1)[0], weight[1] * group, "the bias")
+        kernel = premises.node.attribute("kernel_shape") or weight[2:]
+        require(len(kernel) == len(weight) - 2, "the kernel has another rank than the weight")
+        for dim, width in zip(weight[2:], kernel, strict=True):
+            same(dim, width, "the kernel")
+            at_least(dim, 1, "the kernel")
+        for axis, dim in enumerate(data[2:]):
+            at_least(dim, 1, f"axis {axis + 2}")
+        sizes = _spread(premises.node, data[2:], weight[2:])
+        require(sizes is not None, "the strides, dilations or pads do not fit the kernel")
+        for axis, size in enumerate(sizes or ()):
+            at_least(size, 1, f"axis {axis + 2} of the output")
+
+
+def _spread(node: Node, image: Shape, kernel: Shape) -> Shape | None:
+    """The spatial sizes of a transposed convolution; None where its attributes tell none."""
+    rank = len(image)
+    if node.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", "NOTSET"):
+        return None
+    pads, more = (node.attribute(n) for n in ("pads", "output_padding"))
+    pads, more = pads or [0] * (2 * rank), more or [0] * rank
+    strides, dilations = (node.attribute(n) or [1] * rank for n in ("strides", "dilations"))
+    if node.attribute("output_shape") or len(pads) != 2 * rank or min(pads) < 0:
+        return None
+    if not len(strides) == len(dilations) == len(more) == rank or min(*strides, *dilations) < 1:
+        return None
+    if any(
+        not 0 <= extra < max(s, d) for extra, s, d in zip(more, strides, dilations, strict=True)
+    ):
+        return None
+    sizes = []
+    for axis, (size, width) in enumerate(zip(image, kernel, strict=True)):
+        spread = (width - 1) * dilations[axis] + 1 + more[axis]
+        sizes.append((size - 1) * strides[axis] + spread - (pads[axis] + pads[axis + rank]))
+    return tuple(sizes)
 
 
 @describes("LpPool")

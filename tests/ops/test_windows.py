@@ -1,7 +1,7 @@
 """When kernels that slide cannot fail."""
 
 import pytest
-from operator_facts import M, N, cannot_fail, may_fail, tensor
+from operator_facts import M, N, cannot_fail, may_fail, shape_said, shaped, tensor
 
 
 def test_convolutions():
@@ -46,3 +46,23 @@ def test_pools_over_everything(op_type):
     cannot_fail(op_type, tensor(N, M, 1, 8))
     may_fail("axis 3 of size N may be less than 1", op_type, tensor(N, M, 1, N))
     may_fail("axis 2 of size N may be less than 1", op_type, tensor(N, M, N, 1))
+
+
+def test_transposed_convolutions():
+    image, kernel = tensor(N, 4, 8, 9), tensor(4, 6, 3, 2)
+    cannot_fail("ConvTranspose", image, kernel, tensor(6))
+    cannot_fail("ConvTranspose", image, tensor(4, 3, 3, 2), tensor(6), group=2)
+    cannot_fail("ConvTranspose", image, kernel, strides=[2, 1], output_padding=[1, 0])
+    for reason, more in {
+        "the strides, dilations or pads do not fit the kernel": {"output_padding": [1, 0]},
+        "the groups may not divide the channels": {"group": 3},
+        "the kernel may not fit": {"kernel_shape": [3, 3]},
+        "axis 2 of the output of size -2 may be": {"pads": [6, 0, 6, 0]},
+    }.items():
+        may_fail(reason, "ConvTranspose", image, kernel, **more)
+    may_fail("the channels may not fit", "ConvTranspose", image, tensor(6, 4, 3, 2))
+    may_fail("the bias may not fit", "ConvTranspose", image, kernel, tensor(4))
+    assert shape_said("ConvTranspose", shaped(2, 4, 8), shaped(4, 6, 3), group=2) == [2, 12, 10]
+    how = {"strides": [3], "dilations": [2], "output_padding": [1], "pads": [1, 2]}
+    assert shape_said("ConvTranspose", shaped(2, 4, 8), shaped(4, 6, 3), **how) == [2, 6, 24]
+    assert shape_said("ConvTranspose", shaped(2, 4, 8), shaped(4, 6, 3), auto_pad="VALID") is None

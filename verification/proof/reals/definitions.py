@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from ....facts.fact import Shape
+from ....facts.polynomial import product
 from ....ops.axes import ONE
 from ..terms.term import Term
 from .constants import pi, simplest
@@ -398,7 +399,7 @@ def _common_number(reals: RealTerms, real: Real) -> Real:
     return Real({tuple(constants): field.leading(real)})
 
 
-@defined("Conv")
+@defined("Conv", "ConvTranspose")
 def _conv(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     """Bilinear; numbers, and factors of weights that vary along output channels, leave."""
     if len(term.args) != 2 or len(args) != 2 or term.args[1] is None or term.args[0] is None:
@@ -408,24 +409,38 @@ def _conv(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
         return field.zero
     number = _common_number(reals, image)
     whole = field.identify(field.divide(image, number)), term.args[0].shape
-    channels = (shape[0], *[ONE] * (len(shape) - 2))
+    axes = _channel_axes(term, shape)
+    count = product(shape[axis] for axis in axes)
+    source = tuple([size if axis in axes else ONE for axis, size in enumerate(shape)])
+    target = (count, *[ONE] * (len(shape) - 2))
     parts = []
-    for factor, weights in _of_filters(reals, args[1], shape):
-        product = field.atom((term.head, whole, field.identify(weights), shape), term.shape)
-        outside = reals.reshaped(factor, (shape[0], *[ONE] * (len(shape) - 1)), channels)
-        parts.append(field.multiply(field.multiply(number, outside), product))
+    for factor, weights in _of_filters(reals, args[1], shape, axes):
+        filtered = field.atom((term.head, whole, field.identify(weights), shape), term.shape)
+        outside = reals.reshaped(factor, source, target)
+        parts.append(field.multiply(field.multiply(number, outside), filtered))
     return field.add(*parts) if parts else field.zero
 
 
-def _of_filters(reals: RealTerms, real: Real, shape: Shape) -> list[tuple[Real, Real]]:
-    """Summands of weights of a Conv, each as two factors; the first varies along axis 0 only."""
+def _channel_axes(term: Term, shape: Shape) -> tuple[int, ...]:
+    """Axes of the weights that together are the output channels."""
+    if term.is_op("Conv"):
+        return (0,)
+    group = term.head.attribute("group", 1)
+    if group == 1:
+        return (1,)
+    return (0, 1) if shape[0].value == group else ()
+
+
+def _of_filters(
+    reals: RealTerms, real: Real, shape: Shape, axes: Sequence[int]
+) -> list[tuple[Real, Real]]:
+    """Summands of weights as two factors each; the first varies along some axes only."""
     field, parts = reals.field, list[tuple[Real, Real]]()
     for monomial, coefficient in real.monomials.items():
         outside: list[tuple[int, Exponent]] = []
         for number, exponent in monomial:
             own = field.atoms[number].shape
-            inner = None if own is None else own[max(0, len(own) - len(shape) + 1) :]
-            if inner is not None and all(size.value == 1 for size in inner):
+            if own is not None and _varies_along(own, len(shape), axes):
                 outside.append((number, exponent))
         rest: Monomial = tuple([each for each in monomial if each not in outside])
         if field.shape_of(rest) != shape:
@@ -433,6 +448,12 @@ def _of_filters(reals: RealTerms, real: Real, shape: Shape) -> list[tuple[Real, 
             return [(factor, field.divide(real, factor))]
         parts.append((Real({tuple(outside): coefficient}), Real({rest: Fraction(1)})))
     return parts
+
+
+def _varies_along(own: Shape, rank: int, axes: Sequence[int]) -> bool:
+    """Test that the other axes of a shape, counted from the end of a longer one, have size 1."""
+    start = rank - len(own)
+    return all(size.value == 1 or start + axis in axes for axis, size in enumerate(own))
 
 
 @defined("Expand")

@@ -43,9 +43,9 @@ def _scaled(terms: Terms, gemm_term: Term, x: Term, name: str) -> Term:
     return terms.op("Mul", gemm_term.head, x, number)
 
 
-@rewriting("Conv")
+@rewriting("Conv", "ConvTranspose")
 def convolution(terms: Terms, term: Term) -> Term | None:
-    """Rewrite Conv with a bias to a sum."""
+    """Rewrite a convolution with a bias to a sum."""
     if len(term.args) < 3 or term.fact.elem_type not in FLOATS or term.fact.shape is None:
         return None
     x, weights, bias = term.args

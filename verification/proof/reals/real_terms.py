@@ -87,12 +87,13 @@ def defined(*names: str) -> Callable[[Definition], Definition]:
     return register
 
 
-def rewriting(name: str) -> Callable[[Rewriting], Rewriting]:
-    """Register a function that rewrites terms of an operator of the default domain."""
+def rewriting(*names: str) -> Callable[[Rewriting], Rewriting]:
+    """Register a function that rewrites terms of operators of the default domain."""
 
     def register(function: Rewriting) -> Rewriting:
-        assert name not in REWRITINGS, name
-        REWRITINGS[name] = function
+        for name in names:
+            assert name not in REWRITINGS, name
+            REWRITINGS[name] = function
         return function
 
     return register

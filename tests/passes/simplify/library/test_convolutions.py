@@ -63,3 +63,35 @@ def test_numbers_of_another_axis_stay():
 def test_a_convolution_with_another_reader_stays():
     source = model("u = Add (t, s) y = Mul (u, t)", s=RNG.standard_normal((6, 1, 1)))
     assert left(source) == ["Conv", "Add", "Mul"]
+
+
+def transposed(after, groups, bias, attributes="", **constants):
+    """A ConvTranspose of four channels to eight, and nodes after it."""
+    arrays = {"w": RNG.standard_normal((4, 8 // groups, 3, 2)), "b": RNG.standard_normal(8)}
+    arrays |= constants
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4, 5, 6] x) => (y) {{
+        t = ConvTranspose <group = {groups} {attributes}> (x, w{", b" if bias else ""})
+        {after} }}"""
+    proto = onnx.parser.parse_model(text)
+    tensors = [onnx.numpy_helper.from_array(a.astype(np.float32), n) for n, a in arrays.items()]
+    proto.graph.initializer.extend(t for t in tensors if t.name != "b" or bias)
+    return onnx.shape_inference.infer_shapes(proto), [2, 4, 5, 6]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("groups", [1, 4])
+def test_transposed_convolutions(groups, bias):
+    strides = ", strides = [2, 3], pads = [1, 0, 0, 1], output_padding = [1, 1]"
+    for op_type in ("Add", "Mul", "Div"):
+        numbers = RNG.random((8, 1, 1)) + 0.5
+        source = transposed(f"y = {op_type} (t, s)", groups, bias, strides, s=numbers)
+        assert left(source) == ["ConvTranspose"]
+        assert left(source, "values") == ["ConvTranspose", op_type]
+    vectors = {name: RNG.random(8) + 0.5 for name in ("f", "o", "mu", "va")}
+    source = transposed("y = BatchNormalization (t, f, o, mu, va)", groups, bias, **vectors)
+    assert left(source) == ["ConvTranspose"]
+
+
+def test_transposed_convolutions_of_groups_with_several_channels_stay():
+    source = transposed("y = Mul (t, s)", 2, True, s=RNG.random((8, 1, 1)))
+    assert left(source) == ["ConvTranspose", "Mul"]

@@ -230,3 +230,54 @@ def test_a_factor_that_crosses_an_axis_of_a_view_stays():
     assert status(before, before) == "proved"
     after = model(WINDOWS, "v = Reshape (x, sizes) y = Mul (v, s)")
     assert status(before, after) != "proved"
+
+
+TRANSPOSED = """(float[n, c, 7, 6] x, float[c, m, 3, 1] w, float[c, m, 3, 1] v, float[m] b,
+    float[1, m, 1, 1] s, float[c, 1, 1, 1] i, float[1, 1, 3, 1] k) => (float[n, m, 9, 6] y)"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_equal"),
+    [
+        (
+            "t = Mul (w, s) y = ConvTranspose (x, t)",
+            "u = ConvTranspose (x, w) y = Mul (u, s)",
+            True,
+        ),
+        (
+            "t = Mul (w, i) y = ConvTranspose (x, t)",
+            "u = ConvTranspose (x, w) y = Mul (u, s)",
+            False,
+        ),
+        ("t = Mul (w, k) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
+        ("t = Mul (w, s) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
+        (
+            "y = ConvTranspose (x, w, b)",
+            "t = ConvTranspose (x, w) o = Reshape (b, shape) y = Add (t, o)",
+            True,
+        ),
+        ("y = ConvTranspose (x, w, b)", "y = ConvTranspose (x, w)", False),
+        (
+            "t = Add (w, v) y = ConvTranspose (x, t)",
+            "t = ConvTranspose (x, w) u = ConvTranspose (x, v) y = Add (t, u)",
+            True,
+        ),
+    ],
+)
+def test_transposed_convolutions(before, after, is_equal):
+    constants = "<int64[3] shape = {-1, 1, 1}>"
+    one, other = (model(TRANSPOSED, nodes, constants) for nodes in (before, after))
+    assert (status(one, other) == "proved") == is_equal
+    assert (status(other, one) == "proved") == is_equal
+
+
+@pytest.mark.parametrize(("channels", "is_equal"), [(4, True), (8, False)])
+def test_groups_of_transposed_convolutions(channels, is_equal):
+    """Only with a channel each do weights and outputs have their numbers in one order."""
+    operands = f"float[n, {channels}, 5] x, float[{channels}, 2, 3] w, float[8, 1] s"
+    signature = f"({operands}) => (float[n, 8, 7] y)"
+    node = "ConvTranspose <group = 4>"
+    before = model(signature, f"t = {node} (x, w) y = Mul (t, s)")
+    constants = f"<int64[3] k = {{{channels}, {8 // channels}, 1}}>"
+    after = model(signature, f"r = Reshape (s, k) v = Mul (w, r) y = {node} (x, v)", constants)
+    assert (status(before, after) == "proved") == is_equal
