@@ -78,7 +78,7 @@ class Matcher:
         self.opset = opset
         self._producers = pattern.producers()
         self._numbers = {id(node): number for number, node in enumerate(pattern.nodes)}
-        self._root = self._producers[pattern.outputs[0]][0]
+        self._root = pattern.root
         self.root = self._root.op_type
         self.needs = self._needed()
         kinds = [operand.kind for operand in self._root.inputs]

@@ -116,6 +116,11 @@ class Pattern:
     shapes: Mapping[str, ShapePattern]
     nodes: tuple[PatternNode, ...]
 
+    @property
+    def root(self) -> PatternNode:
+        """The node of the first output, from which matching begins."""
+        return self.producers()[self.outputs[0]][0]
+
     def producers(self) -> dict[str, tuple[PatternNode, int]]:
         """The node of each computed value, with its place among the outputs."""
         return {name: (n, i) for n in self.nodes for i, name in enumerate(n.outputs) if name}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import chain
 
 from ....analysis.constants.folding import Folder
@@ -18,29 +18,60 @@ from ....ir import Graph, Model, Node, Value
 from ....ops.builder import Builder
 from .matcher import Matcher, Scope
 from .normal_form import NormalForms
+from .pattern import Pattern
 from .replacement import Replacement
 from .rule import Rule
 from .zero_signs import ignored_signs
 
-Index = dict[str, dict[str, list[Matcher]]]
+ByOperand = dict[str, list[Matcher]]
+"""Matchers of one root by an operator that produces an operand of it."""
+
 Observer = Callable[[Rule, Node, str], None]
 
 _MOST_USERS = 64
 """The most users of a value that are visited again after a change nearby."""
 
 
+class Index:
+    """Index of rules in an opset by the operator of the root; matchers are made on demand.
+
+    Args:
+        rules: the rules.
+        opset: the opset; rules that it does not allow are left out.
+    """
+
+    def __init__(self, rules: Sequence[Rule], opset: int) -> None:
+        self._opset = opset
+        self._patterns: dict[str, list[tuple[Rule, Pattern]]] = {}
+        self._matchers: dict[str, ByOperand] = {}
+        for rule in rules:
+            if opset >= rule.since and (rule.until is None or opset < rule.until):
+                for pattern in rule.patterns:
+                    self._patterns.setdefault(pattern.root.op_type, []).append((rule, pattern))
+
+    def has_work_on(self, operators: Set[str]) -> bool:
+        """Test for a root among some operators."""
+        return not self._patterns.keys().isdisjoint(operators)
+
+    def of(self, root: str) -> ByOperand | None:
+        """The matchers of an operator by one that produces an operand; None without any."""
+        patterns = self._patterns.get(root)
+        if patterns is None:
+            return None
+        by_operand = self._matchers.get(root)
+        if by_operand is None:
+            by_operand = self._matchers[root] = {}
+            for rule, pattern in patterns:
+                matcher = Matcher(rule, pattern, self._opset)
+                if matcher.is_usable:
+                    by_operand.setdefault(matcher.needs, []).append(matcher)
+        return by_operand
+
+
 @functools.lru_cache(64)
 def index_of(rules: tuple[Rule, ...], opset: int) -> Index:
     """Index the rules that an opset allows."""
-    index: Index = {}
-    for rule in rules:
-        if opset < rule.since or (rule.until is not None and opset >= rule.until):
-            continue
-        for pattern in rule.patterns:
-            matcher = Matcher(rule, pattern, opset)
-            if matcher.is_usable:
-                index.setdefault(matcher.root, {}).setdefault(matcher.needs, []).append(matcher)
-    return index
+    return Index(rules, opset)
 
 
 class Driver:
@@ -91,7 +122,7 @@ class Driver:
         opset = graph.root.opset()
         forms = self._forms.setdefault(opset, NormalForms(opset))
         index = index_of(self.rules, opset)
-        if index.keys().isdisjoint(graph.kinds()):
+        if not index.has_work_on(graph.kinds()):
             return False
         self._ignored = None
         scope = Scope(graph, self.inference, forms, self.assumed)
@@ -101,8 +132,8 @@ class Driver:
         while pending:
             node = pending.popleft()
             queued.discard(node)
-            by_operand = index.get(node.op.qualname)
-            if by_operand is None or node.graph is not graph:
+            by_operand = index.of(node.op.qualname)
+            if not by_operand or node.graph is not graph:
                 continue
             news = self._apply_first(scope, node, by_operand, emit)
             if news is not None:
@@ -113,7 +144,7 @@ class Driver:
         return changed
 
     def _apply_first(
-        self, scope: Scope, node: Node, by_operand: dict[str, list[Matcher]], emit: Builder
+        self, scope: Scope, node: Node, by_operand: ByOperand, emit: Builder
     ) -> list[Node] | None:
         """Apply the first rule that matches and pays; return the nodes to visit again."""
         for matcher in _candidates(node, by_operand):
@@ -139,7 +170,7 @@ class Driver:
         return all(old in self._ignored for old, _ in plan.outputs)
 
 
-def _candidates(node: Node, by_operand: dict[str, list[Matcher]]) -> Sequence[Matcher]:
+def _candidates(node: Node, by_operand: ByOperand) -> Sequence[Matcher]:
     """The matchers for a node, by its operands."""
     matchers = by_operand.get("", [])
     if len(by_operand) == 1 and matchers:
