@@ -5,6 +5,7 @@ Outputs of which no proof is found are compared on samples.
 
 from __future__ import annotations
 
+import gc
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -152,13 +153,16 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name], __name__), name)
-    elif name in __all__:
-        value = importlib.import_module(f".{name}", __name__)
-    else:
+    if name not in _HOMES and name not in __all__:
         raise AttributeError(f"module 'straightline' has no attribute '{name}'")
-    globals()[name] = value
+    collects = gc.isenabled()
+    gc.disable()  # imports make many objects and drop few
+    try:
+        home = importlib.import_module(_HOMES.get(name, f".{name}"), __name__)
+    finally:
+        if collects:
+            gc.enable()
+    value = globals()[name] = getattr(home, name) if name in _HOMES else home
     return value
 
 

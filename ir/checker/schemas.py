@@ -168,7 +168,7 @@ def form_of(op_type: str, version: int) -> Form | None:
 
 
 def _first_version(op_type: str) -> int:
-    return int(min(schema.since_version for schema in _versions()[op_type]))
+    return int(_versions(op_type)[-1].since_version)
 
 
 @functools.cache
@@ -178,7 +178,7 @@ def _other_kinds(op_type: str) -> dict[str, frozenset[int]]:
     Files contain attributes that their opset has dropped; passes read these by name, too.
     """
     kinds: dict[str, frozenset[int]] = {}
-    for schema in _versions().get(op_type, ()):
+    for schema in _versions(op_type):
         for name, more in _kinds(schema).items():
             kinds[name] = kinds.get(name, frozenset()) | more
     return kinds
@@ -187,15 +187,18 @@ def _other_kinds(op_type: str) -> dict[str, frozenset[int]]:
 def may_hold_much(op_type: str) -> bool:
     """Test whether attributes may hold tensors or graphs, or ONNX lacks the operator."""
     kinds = _other_kinds(op_type).values()
-    return op_type not in _versions() or any(not LARGE.isdisjoint(each) for each in kinds)
+    return not _versions(op_type) or any(not LARGE.isdisjoint(each) for each in kinds)
 
 
 @functools.cache
-def _versions() -> dict[str, list[Any]]:
-    versions: dict[str, list[Any]] = {}
-    for schema in onnx.defs.get_all_schemas_with_history():
-        if not schema.domain:
-            versions.setdefault(schema.name, []).append(schema)
+def _versions(op_type: str) -> list[Any]:
+    """All versions of one of ONNX's own operators, the newest first; a list of all operators takes
+    as long as a small model."""
+    versions: list[Any] = []
+    version = _MANY
+    while version and onnx.defs.has(op_type, domain="", max_inclusive_version=version):
+        versions.append(onnx.defs.get_schema(op_type, version, ""))
+        version = versions[-1].since_version - 1
     return versions
 
 

@@ -211,7 +211,8 @@ def _accelerate(options: dict[str, Any]) -> Accelerate:
 
 def _options_of(kind: type[Pass], options: dict[str, Any]) -> dict[str, Any]:
     """The options that a pass has."""
-    return {name: value for name, value in options.items() if name in _types_of(kind)}
+    names = _names_of(kind)
+    return {name: value for name, value in options.items() if name in names}
 
 
 _PIPELINES: dict[type[Pass], Callable[[dict[str, Any]], Pass]] = {
@@ -229,14 +230,19 @@ def make_pass(kind: type[Pass], options: dict[str, Any]) -> Pass:
     Raises:
         PassOptionError: an unknown option, or an invalid value.
     """
-    types, values = _types_of(kind), {}
+    values = {}
     for name, value in options.items():
-        if name not in types or name in _code_only(kind):
+        if name not in _names_of(kind) or name in _code_only(kind):
             valid = [name for name, _ in kind().options()]
             offered = instead(name, valid, are="its options:")
             raise PassOptionError(f"{kind.name} has no option '{name}'; {offered}")
-        values[name] = _read(kind, name, types[name], value)
+        values[name] = _read(kind, name, _types_of(kind)[name], value)
     return kind(**values)
+
+
+@functools.cache
+def _names_of(kind: type[Pass]) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(kind))
 
 
 @functools.cache
