@@ -9,7 +9,8 @@
        }, ...>
 
 A body may use a value of the graph around it that is computed before; nothing uses a value of a
-body. Nodes that draw random numbers, and operators of other domains, stay.
+body. Nodes with bodies merge where their bodies compute equal values. Nodes that draw random
+numbers, and operators of other domains, stay.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class _Merging:
     def __init__(self, root: Model | Function, model: Model, memory: KeyMemory) -> None:
         self._keys = NodeKeys(root, model.functions, memory)
         self._same: dict[Value, Value] = {}
+        self._bodies: dict[Node, Hashable | None] = {}
         self._removed: list[tuple[Graph, list[Node]]] = []
 
     def visit(self, graph: Graph, first: MutableMapping[Hashable, Node]) -> None:
@@ -77,6 +79,8 @@ class _Merging:
             for body in node.graphs() if node.bodies else ():
                 self.visit(body, ChainMap({}, first))
             key = self._keys.of(node, self._same)
+            if key is not None and node.bodies:
+                key = self._with_bodies(node, key, first)
             if key is None:
                 continue
             other = first.get(key)
@@ -89,6 +93,21 @@ class _Merging:
                         self._same[old] = new
         if removed:
             self._removed.append((graph, removed))
+
+    def _with_bodies(
+        self, node: Node, key: Hashable, first: MutableMapping[Hashable, Node]
+    ) -> Hashable | None:
+        """The key of a node with its bodies, read where operands repeat."""
+        other = first.setdefault(key, node)
+        if other is node:
+            return None
+        for one in (other, node):
+            if one not in self._bodies:
+                self._bodies[one] = self._keys.of_bodies(one, self._same)
+        if self._bodies[other] is not None:
+            first.setdefault((key, self._bodies[other]), other)
+        bodies = self._bodies[node]
+        return None if bodies is None else (key, bodies)
 
     def apply(self) -> int:
         """Remove the repeated nodes, and return their number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import NamedTuple
 
@@ -89,8 +90,15 @@ _NEW = _Kind(-1, False, None)
 """The kind of an operator that was not met before."""
 
 
+class _Scope(ChainMap[Value, Hashable]):
+    """Keys of values within a body, before those around it, which stay as they are."""
+
+    def __init__(self, around: Mapping[Value, Hashable]) -> None:
+        super().__init__({}, around)  # type: ignore[arg-type]
+
+
 class NodeKeys:
-    """Keys of nodes: nodes of one key compute equal outputs.
+    """Keys of nodes: nodes of one key compute equal outputs, if their bodies are equal, too.
 
     Args:
         root: the model or function of the nodes.
@@ -111,12 +119,12 @@ class NodeKeys:
         self._constants: dict[Tensor, int] = {}
         self._numbers: dict[Hashable, int] = {}
 
-    def of(self, node: Node, same: Mapping[Value, Value]) -> Hashable | None:
-        """The key of a node; None for one that must stay.
+    def of(self, node: Node, same: Mapping[Value, Hashable]) -> Hashable | None:
+        """The key of a node apart from its bodies; None for one that must stay.
 
         Args:
             node: the node.
-            same: earlier values by later ones that are equal to them.
+            same: values, or keys of them, by values that are equal to them.
         """
         form = node.op.form
         kind = self._kinds.get(form, _NEW)
@@ -136,7 +144,40 @@ class NodeKeys:
             return kind.number, present, frozenset(read)
         return kind.number, present, *read
 
-    def number(self, value: Value | None, same: Mapping[Value, Value]) -> Hashable:
+    def of_bodies(self, node: Node, same: Mapping[Value, Hashable], depth: int = 0) -> Hashable:
+        """The key of all bodies of a node, given its operands and captured values.
+
+        Args:
+            node: the node.
+            same: values, or keys of them, by values that are equal to them.
+            depth: how many bodies around the node have the same key.
+
+        Returns:
+            the key; None for bodies that draw random numbers or have side effects.
+        """
+        keys = [
+            (name, self._of_body(body, _Scope(same), depth + 1))
+            for name, bodies in sorted(node.bodies.items())
+            for body in bodies
+        ]
+        return None if any(key is None for _, key in keys) else self._number(tuple(keys))
+
+    def _of_body(self, body: Graph, same: _Scope, depth: int) -> Hashable | None:
+        same.update((value, (depth, place)) for place, value in enumerate(body.inputs))
+        for node in body.nodes():
+            key = self.of(node, same)
+            if key is not None and node.bodies:
+                bodies = self.of_bodies(node, same, depth)
+                key = None if bodies is None else (key, bodies)
+            if key is None:
+                return None
+            number = self._number(key)
+            for place, value in enumerate(node.outputs):
+                if value is not None and value not in same:
+                    same[value] = number, place, None
+        return tuple([self.number(value, same) for value in body.outputs])
+
+    def number(self, value: Value | None, same: Mapping[Value, Hashable]) -> Hashable:
         """A value, or a number of a constant: equal for values that are certainly equal."""
         if value is None:
             return None
@@ -154,7 +195,7 @@ class NodeKeys:
     def _kind(self, node: Node) -> _Kind | None:
         op, domain = node.op, normal_domain(node.domain)
         sharded = op.extra is not None and op.extra.device_configurations
-        if node.bodies or sharded:
+        if sharded:
             return None
         if domain and (op.function_key not in self._functions or not self._is_pure(node)):
             return None

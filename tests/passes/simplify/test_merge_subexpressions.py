@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from harness import assert_rewrites, run_passes
+from harness import assert_equal_outputs, assert_rewrites, run_passes
 from straightline.passes import MergeSubexpressions
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -102,3 +102,70 @@ def test_below_opset_7_operands_have_an_order():
     text = """<ir_version: 3, opset_import: ["" : 6]> g (float[2] x, float[2] k) => (float[2] y) {
         a = Add (x, k) b = Add (k, x) y = Sub (a, b) }"""
     assert not run_passes(text, MergeSubexpressions()).changed
+
+
+BODIES = {
+    "If": """If (p) <then_branch = t () => (float[2] q) { e = Exp (x) q = Neg (e) },
+        else_branch = f () => (float[2] r) { r = Add (x, k) }>""",
+    "If with other names": """If (p) <
+        then_branch = t2 () => (float[2] q2) { e2 = Exp (x) q2 = Neg (e2) },
+        else_branch = f2 () => (float[2] r2) <float[2] k2 = {1, 2}> { r2 = Add (k2, x) }>""",
+    "If with another branch": """If (p) <
+        then_branch = t () => (float[2] q) { e = Exp (x) q = Neg (e) },
+        else_branch = f () => (float[2] r) { r = Sub (x, k) }>""",
+    "If with branches swapped": """If (p) <
+        then_branch = f () => (float[2] r) { r = Add (x, k) },
+        else_branch = t () => (float[2] q) { e = Exp (x) q = Neg (e) }>""",
+    "If that draws": """If (p) <
+        then_branch = t () => (float[2] q) { q = RandomNormalLike (x) },
+        else_branch = f () => (float[2] r) { r = Add (x, k) }>""",
+    "Loop": """Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] u) {
+        u = If (p) <then_branch = t () => (float[2] q) { q = Sin (s) },
+            else_branch = f () => (float[2] r) { r = Add (s, k) }> }>""",
+    "Loop over another value": """Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s) =>
+        (bool c, float[2] u) { u = If (p) <then_branch = t () => (float[2] q) { q = Sin (s) },
+            else_branch = f () => (float[2] r) { r = Add (x, k) }> }>""",
+}
+
+
+def twice(one, other):
+    text = f"""{HEAD}g (float[2] x, bool p, int64 n) => (float[2] y)
+        <float[2] k = {{1, 2}}, bool yes = {{1}}> {{ v = {one} w = {other} y = Sub (v, w) }}"""
+    return onnx.parser.parse_model(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("If", "If"), ("If", "If with other names"), ("Loop", "Loop")]
+)
+def test_nodes_with_equal_bodies(one, other):
+    before = twice(BODIES[one], BODIES[other])
+    after = sl.rewrite(before, "merge-subexpressions", verify=False)
+    assert [node.op_type for node in after.graph.node] == [one, "Sub"]
+    proof = sl.prove(before, after)
+    assert (proof.status, proof.equality) == ("proved", "bits")
+    for truth in (True, False):
+        feeds = {**X, "p": np.array(truth), "n": np.array(3)}
+        assert_equal_outputs(before, after, feeds)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("If", "If with another branch"),
+        ("If", "If with branches swapped"),
+        ("If that draws", "If that draws"),
+        ("Loop", "Loop over another value"),
+        ("Loop", "Loop with another condition"),
+    ],
+)
+def test_nodes_with_other_bodies_stay(one, other):
+    model = twice(BODIES[one], BODIES.get(other, BODIES[one].replace("(n, yes, x)", "(n, p, x)")))
+    assert not run_passes(model, MergeSubexpressions()).changed
+
+
+def test_one_of_three_with_equal_operands_differs():
+    one, other = BODIES["If with another branch"], BODIES["If"]
+    text = f"""{HEAD}g (float[2] x, bool p) => (float[2] y) <float[2] k = {{1, 2}}> {{
+        u = {one} v = {other} w = {other} s = Sub (u, v) y = Mul (s, w) }}"""
+    after = sl.rewrite(onnx.parser.parse_model(text), "merge-subexpressions", verify=False)
+    assert [node.op_type for node in after.graph.node] == ["If", "If", "Sub", "Mul"]

@@ -451,7 +451,7 @@ def _of_filters(
 
 
 def _varies_along(own: Shape, rank: int, axes: Sequence[int]) -> bool:
-    """Test that the other axes of a shape, counted from the end of a longer one, have size 1."""
+    """Require size 1 of all other axes, in a shape aligned at its end."""
     start = rank - len(own)
     return all(size.value == 1 or start + axis in axes for axis, size in enumerate(own))
 
