@@ -10,11 +10,12 @@ Identities hold where all divisors differ from 0 and all roots are defined.
 
 from __future__ import annotations
 
+import cmath
 import math
 import random
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from ....facts.fact import Shape
 from ..terms.budget import Budget
@@ -35,6 +36,9 @@ _LARGEST_PRIME = 1_000
 _NEAR = 1e-7
 """Relative difference of values at one point up to which an identity is tested exactly."""
 
+_DIGITS = 5
+"""Digits of values that are compared."""
+
 HALF = Fraction(1, 2)
 
 DEFINED = "all divisors differ from 0 and all roots and logarithms are defined"
@@ -53,7 +57,7 @@ class Real:
 
     def __init__(self, monomials: Mapping[Monomial, Fraction]) -> None:
         self.monomials = monomials
-        self._value: complex | None = None
+        self._value: _Value | None = None
 
     @property
     def number(self) -> Fraction | None:
@@ -61,6 +65,27 @@ class Real:
         if not self.monomials:
             return Fraction(0)
         return self.monomials.get(()) if len(self.monomials) == 1 else None
+
+
+class _Value(NamedTuple):
+    """Value at one random point.
+
+    Attributes:
+        number: the value.
+        size: sum of the absolute values of the monomials, which its rounding error grows with.
+    """
+
+    number: complex
+    size: float
+
+    @property
+    def bucket(self) -> Hashable:
+        """Key that values share only if they are near each other."""
+        if not self.size * _NEAR < abs(self.number) < math.inf:
+            return 0
+        _, exponent = math.frexp(abs(self.number))
+        parts = self.number.real, self.number.imag
+        return exponent, *[round(math.ldexp(part, -exponent), _DIGITS) for part in parts]
 
 
 class _Atom:
@@ -102,7 +127,7 @@ class Field:
         self.functions: list[Real] = []
         self.floats: dict[Hashable, float] = {}
         self._identified: dict[Hashable, int] = {}
-        self._near: dict[tuple[float, float], list[int]] = {}
+        self._near: dict[Hashable, list[int]] = {}
         self._random = random.Random(0)
         self.one, self.zero = self.number(1), self.number(0)
 
@@ -169,10 +194,19 @@ class Field:
                 power = self.power(self.functions[key[1]], coefficient)
                 result = self._product(result, power)
                 continue
-            factor = self.atom(("exp", monomial), self.shape_of(monomial), is_positive=True)
+            factor = self._exp_atom(monomial)
             ((number, _),) = next(iter(factor.monomials))
             exponents.append((number, coefficient))
         return self._product(result, self._normal(exponents))
+
+    def _exp_atom(self, monomial: Monomial) -> Real:
+        """Exponential of a product. Its value is on the unit circle, since powers may be large."""
+        result = self.atom(("exp", monomial), self.shape_of(monomial), is_positive=True)
+        ((number, _),) = next(iter(result.monomials))
+        atom = self.atoms[number]
+        if not atom.value.imag:
+            atom.value = cmath.rect(1.0, atom.value.real)
+        return result
 
     def log(self, real: Real) -> Real:
         """Natural logarithm: log(exp(a) * b^c) = a + c * log(b) for b > 0."""
@@ -218,7 +252,7 @@ class Field:
         if one.monomials == other.monomials:
             return True
         a, b = self.value(one), self.value(other)
-        if abs(a - b) > _NEAR * max(abs(a), abs(b), 1.0):
+        if abs(a.number - b.number) > _NEAR * max(a.size, b.size):
             return False
         try:
             return self.is_zero(self._sum([one, self.scale(other, Fraction(-1))]))
@@ -253,8 +287,7 @@ class Field:
         exact = frozenset([(m, c.numerator, c.denominator) for m, c in items])
         number = self._identified.get(exact)
         if number is None:
-            value = self.value(real)
-            near = self._near.setdefault((round(value.real, 5), round(value.imag, 5)), [])
+            near = self._near.setdefault(self.value(real).bucket, [])
             number = next((n for n in near if self.equal(self.functions[n], real)), None)
             if number is None:
                 number = len(self.functions)
@@ -263,10 +296,10 @@ class Field:
             self._identified[exact] = number
         return number
 
-    def value(self, real: Real) -> complex:
+    def value(self, real: Real) -> _Value:
         """Value at the random point."""
         if real._value is None:
-            total = complex(0)
+            total, size = complex(0), 0.0
             for monomial, coefficient in real.monomials.items():
                 product = complex(float(coefficient))
                 for number, exponent in monomial:
@@ -275,7 +308,8 @@ class Field:
                     except (ZeroDivisionError, OverflowError):
                         product *= 1.0e300
                 total += product
-            real._value = total
+                size += abs(product)
+            real._value = _Value(total, size)
         return real._value
 
     def _new(self, key: Hashable, shape: Shape | None, value: complex) -> int:
@@ -363,7 +397,7 @@ class Field:
         shape = broadcast_shape([self.shape_of(monomial) for monomial in real.monomials])
         number = self._numbers.get((key, shape))
         if number is None:
-            number = self._new(key, shape, self.value(real))
+            number = self._new(key, shape, self.value(real).number)
             self.atoms[number].root, self.atoms[number].is_name = real, is_name
         return number
 
