@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import onnx
 
@@ -49,6 +50,7 @@ from .execution.obligations import Log, Obligation
 from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
+from .merging import MergingExecution, RecordedExecution
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
 from .reals.rounded import ROUNDED
@@ -83,6 +85,10 @@ are small. A proof that is asked for by name may take more."""
 BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 8, 3_072
 """Limit of such a proof for loops by their definition, after a mismatch on a symbolic iteration: a
 multiple of the steps of that one, and at least so many steps."""
+
+MERGED_SHARE, MERGED_STEPS = 1, 4_096
+"""Limit of a comparison of what remains after values have been merged, unless the notion is asked
+for by name: a multiple of the steps up to then, and at least so many steps."""
 
 MOST_CASES = 16
 """Limit of cases in which loops have no iteration."""
@@ -160,6 +166,8 @@ def prove(
             answer = question.answer()
             if answer.status == "open" and (equality != "bits" or not brief):
                 answer = question.weaker(answer, equality)
+            if isinstance(answer, _Failure):
+                answer = answer.explanation()
             if answer.proved and recompute is not None:
                 answer = question.confirmed(answer, recompute)
         finally:
@@ -216,6 +224,8 @@ class _Question:
         self.iterating = frozenset[Dimension]()
         self.trace: Trace | None = None
         self.failed: Terms | None = None
+        self.iterates = self.is_limited = False
+        self.ran: _Ran | None = None
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
 
@@ -232,7 +242,7 @@ class _Question:
             min(self.budget.steps, BRIEF_STEPS + BRIEF_STEPS_PER_NODE * nodes),
         )
 
-    def answer(self) -> Proof:
+    def answer(self) -> Proof | _Failure:
         """Answer to the question; reads weights in files only if it depends on their content."""
         answer = self._answer()
         if self.places is not None and self.places.in_doubt and not answer.proved:
@@ -241,19 +251,22 @@ class _Question:
             answer = self._answer()
         return answer
 
-    def weaker(self, answer: Proof, equality: Equality) -> Proof:
+    def weaker(self, answer: Proof | _Failure, equality: Equality) -> Proof | _Failure:
         """Answer by a weaker notion of equality to an open question."""
         if not self.is_comparable:
             return answer
         self.trace = None
         for self.notion in NOTIONS[1:]:
             demanded = NOTIONS.index(self.notion) <= NOTIONS.index(equality)
+            self.is_limited = self.is_brief or not demanded
             second = self._weaker_attempt(1 if demanded else GENERAL_SHARE)
             if not isinstance(second, Proof) or not second.proved:
                 continue
             notion, words = self.notion, EQUAL[self.notion]
             if demanded:
                 return dataclasses.replace(second, equality=notion, reason=words)
+            if isinstance(answer, _Failure):
+                answer = answer.explanation()
             reason = f"{words}, not proved bit for bit: {answer.reason}"
             return dataclasses.replace(answer, equality=notion, reason=reason)
         return answer
@@ -280,7 +293,7 @@ class _Question:
         reason = f"a constant of the proof depends on the runtime: {difference}"
         return Proof("open", reason, answer.rules)
 
-    def _answer(self) -> Proof:
+    def _answer(self) -> Proof | _Failure:
         try:
             self.sides[1].require_well_formed()
         except ModelError as error:
@@ -293,16 +306,16 @@ class _Question:
         size = sum(map(_node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
         nodes = (node for proto in self.protos for each in proto.functions for node in each.node)
-        may_iterate = any(side.holds_bodies for side in self.sides) or any(
+        self.iterates = any(side.holds_bodies for side in self.sides) or any(
             node.op_type in BODIES for node in nodes
         )
-        share = GENERAL_SHARE if may_iterate else 1
+        share = GENERAL_SHARE if self.iterates else 1
         self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         answer = self._attempt()
         proved = isinstance(answer, Proof) and answer.proved
         if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
             answer = self._by_definition(answer)
-        return answer if isinstance(answer, Proof) else self._explain(answer)
+        return answer if isinstance(answer, Proof) else _Failure(copy.copy(self), answer)
 
     def _by_definition(
         self, first: Proof | Mismatch | UndefinedError
@@ -328,7 +341,9 @@ class _Question:
         before, after = self.protos
         self.assumptions = narrower(before, after, self.bound, {**self.shapes, **self.sizes})
         self.assumptions |= conditions_of(before, self.sizes)
-        begin = self.budget.steps
+        begin = self.begin = self.budget.steps
+        if self.notion == "bits":
+            self.ran = None
         try:
             counts = self._all_readings()
         except (Mismatch, UndefinedError) as error:
@@ -336,8 +351,10 @@ class _Question:
         except InvalidError as error:
             return _invalid(str(error), self.side)
         except RecursionError:
+            self.ran = None
             return Proof("open", "values are nested too deeply to be compared")
         except (OpenError, LoadError) as error:  # LoadError: unreadable data
+            self.ran = None
             rules = tuple(sorted(self.used))
             return Proof("open", str(error), rules, conditions=self._conditions())
         finally:
@@ -345,7 +362,7 @@ class _Question:
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         return Proof("proved", "equal for every input", rules, counts, assumptions, equality="bits")
 
-    def _explain(self, error: Mismatch | UndefinedError) -> Proof:
+    def explained(self, error: Mismatch | UndefinedError) -> Proof:
         """Answer of a failed comparison, with the nodes that computed the terms. The case that
         failed runs again to record these, on the terms that it has, unless it is too long."""
         reason, terms = str(error), self.failed
@@ -428,11 +445,29 @@ class _Question:
         Returns:
             The number of terms of each output, and trip counts that are taken to be at least 1.
         """
+        if self.ran is not None and not sizes:
+            return self._again(self.ran)
         terms = self.terms = Terms(self.budget, sizes)
         self.made.append(terms)
         terms.heeds_condition, terms.loop_steps = self.heeds_condition, self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
         return self._outcome()
+
+    def _again(self, ran: _Ran) -> tuple[dict[str, int], set[Dimension]]:
+        """Outcome by a weaker notion, on the terms of the attempt to prove more."""
+        terms = self.terms = ran.terms
+        terms.budget, terms.comparing, terms.symbols.depth = self.budget, False, 0
+        (original, _), (_, program) = ran.runs
+        try:
+            if self.notion == "reals":
+                assert isinstance(original, RecordedExecution)
+                terms.of_original = original.constants()
+                run = self._execution(1, original), program
+                other = self._run(1, run, ran.inputs)
+                ran = ran._replace(runs=[ran.runs[0], run], outputs=(ran.outputs[0], other))
+            return self._comparison(ran)
+        finally:
+            self.used |= terms.used
 
     def _outcome(self) -> tuple[dict[str, int], set[Dimension]]:
         """Outcome of the current case: both models run, and the comparison of their outputs."""
@@ -450,21 +485,33 @@ class _Question:
             terms.end_original()
             other = self._run(1, runs[1], inputs)
             require_same_defaults(*self.defaults)
-            executions = [execution for execution, _ in runs]
-            if certainly_fails(executions[0].log):
-                return {}, set()
-            logs = [execution.log for execution in executions]
-            if self.notion == "values":
-                signs = ZeroSigns(terms)
-                one, other = _forms(signs, one, other)
-                logs = [_without_signs(signs, log) for log in logs]
-            names = [info.name for info in self.protos[0].graph.output]
-            pairs = list(zip(names, one, other, strict=True))
-            return _counts(names, one), self._compare(pairs, executions, logs)
+            ran = _Ran(terms, inputs, runs, (one, other))
+            loops = self.iterates or terms.generalized
+            if self.notion == "bits" and not (loops or terms.case or self.trace):
+                self.ran = ran
+            return self._comparison(ran)
         finally:
             self.used |= terms.used
             self.generalized |= terms.generalized
             self.has_two_readings |= terms.has_two_readings
+
+    def _comparison(self, ran: _Ran) -> tuple[dict[str, int], set[Dimension]]:
+        """Comparison of the outputs of both models."""
+        one, other = ran.outputs
+        executions = [execution for execution, _ in ran.runs]
+        if certainly_fails(executions[0].log):
+            return {}, set()
+        logs = [execution.log for execution in executions]
+        if self.notion == "values":
+            signs = ZeroSigns(ran.terms)
+            one, other = _forms(signs, one, other)
+            logs = [_without_signs(signs, log) for log in logs]
+        if self.notion == "reals" and self.is_limited:
+            most = max(MERGED_SHARE * (self.begin - self.budget.steps), MERGED_STEPS)
+            self.budget.steps = min(self.budget.steps, most)
+        names = [info.name for info in self.protos[0].graph.output]
+        pairs = list(zip(names, one, other, strict=True))
+        return _counts(names, one), self._compare(pairs, executions, logs)
 
     def _compare(
         self,
@@ -486,7 +533,8 @@ class _Question:
         definedness.require(logs[1])
         if self.notion == "reals":
             self.assumptions |= {DEFINED, SIMPLE_CONSTANTS} | comparison.definitions
-            self.assumptions |= {ROUNDED} if comparison.rounds_constants else set()
+            merged = isinstance(runs[1], MergingExecution) and runs[1].rounds_constants
+            self.assumptions |= {ROUNDED} if merged or comparison.rounds_constants else set()
         else:
             folded = {head.name for head, _ in runs[0].folded ^ runs[1].folded}
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)
@@ -498,7 +546,7 @@ class _Question:
         """Executions of both models. A fault of the original precedes one of the rewrite."""
         first = self._execution(0), self._program(0)
         try:
-            return [first, (self._execution(1), self._program(1))]
+            return [first, (self._execution(1, first[0]), self._program(1))]
         except InvalidError:
             self._run(0, first, inputs)
             self.side = 1
@@ -509,11 +557,15 @@ class _Question:
         self.side = side
         return Compiler(self.terms.heads, self.protos[side], self.operations).main
 
-    def _execution(self, side: int) -> Execution:
-        """Execution of a model."""
-        kind = Execution if self.trace is None else TracedExecution
+    def _execution(self, side: int, original: Execution | None = None) -> Execution:
+        """Execution of a model, of the rewrite after the original."""
         name, types = ("before", "after")[side], self.element_types[side]
-        return kind(self.terms, name, self.sides[side].folder, types)
+        arguments = self.terms, name, self.sides[side].folder, types
+        if self.trace is not None:
+            return TracedExecution(*arguments)
+        if self.notion == "reals" and isinstance(original, RecordedExecution):
+            return MergingExecution(*arguments, original=original)
+        return RecordedExecution(*arguments)
 
     def _by_cut_points(
         self, inputs: dict[str, Term], runs: Sequence[tuple[Execution, Program]]
@@ -565,6 +617,42 @@ class _Question:
                 self.defaults[side][name] = execution.constant(by_place[place])
             arguments.append(execution.constant(by_place[place]) if default else inputs[name])
         return execution.run(program, arguments)
+
+
+class _Ran(NamedTuple):
+    """Both models after they have run on terms.
+
+    Attributes:
+        terms: the terms.
+        inputs: those of the inputs, by name.
+        runs: the executions, and the main graphs.
+        outputs: the outputs.
+    """
+
+    terms: Terms
+    inputs: dict[str, Term]
+    runs: Sequence[tuple[Execution, Program]]
+    outputs: tuple[list[Term | None], list[Term | None]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Failure:
+    """Open answer whose explanation takes another run.
+
+    Attributes:
+        question: the question in the state of the failure.
+        error: the reason.
+    """
+
+    question: _Question
+    error: Mismatch | UndefinedError
+
+    status: ClassVar = "open"
+    proved: ClassVar = False
+
+    def explanation(self) -> Proof:
+        """Answer with the nodes that differ."""
+        return self.question.explained(self.error)
 
 
 def _invalid(fault: str, side: int) -> Proof:

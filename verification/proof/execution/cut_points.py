@@ -72,7 +72,7 @@ class CutPoints:
                 place = shared.after[at]
                 if place[0] in shared.common or place[0] in shared.leaves:
                     frame[at] = self._value(place)
-            for at, result in _outputs(runs[1], steps[index], frame):
+            for at, result in outputs_of(runs[1], steps[index], frame):
                 assumed = shared.assumed.get(at)
                 if assumed is None:
                     frame[at] = result
@@ -150,7 +150,7 @@ class _Region:
             place = self._before[at]
             is_cut = place in self._cuts or place[0] in self._leaves
             self._frame[at] = self._value(place) if is_cut else self._results.get(place)
-        for at, result in _outputs(self._execution, step, self._frame):
+        for at, result in outputs_of(self._execution, step, self._frame):
             self._results[self._before[at]] = result
 
 
@@ -161,7 +161,7 @@ def _operands(step: Step) -> Iterator[int]:
         yield from [outer for outer, _ in body.captures]
 
 
-def _outputs(execution: Execution, step: Step, frame: list[Value]) -> Iterator[tuple[int, Term]]:
+def outputs_of(execution: Execution, step: Step, frame: list[Value]) -> Iterator[tuple[int, Term]]:
     """Slots and values of the outputs of a node."""
     results = execution.step(step, tuple([frame[at] for at in step.inputs]), frame)
     for index, at in enumerate(step.outputs):

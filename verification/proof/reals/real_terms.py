@@ -135,6 +135,13 @@ class RealTerms:
         self._visit(term)
         return self._reals[term]
 
+    def cut(self, term: Term) -> None:
+        """Make an atom of a float tensor: later terms are functions of its value."""
+        shape = term.fact.shape
+        if term.fact.elem_type in FLOATS and shape is not None and self.terms.tensor(term) is None:
+            real = self._reals[term] = self.field.atom(term, shape)
+            self._keys[term] = self.field.identify(real), shape
+
     def key(self, term: Term | None) -> Hashable:
         """Key that terms share only if they are equal over the reals."""
         if term is None:
