@@ -1,8 +1,9 @@
 """Cases of sizes: all together are every case, and the same size stands in each."""
 
 import pytest
-from proofs import assert_open, assert_proved
+from proofs import assert_open, assert_proved, model
 from straightline.facts.polynomial import Dimension
+from straightline.verification.proof import prove
 from straightline.verification.proof.cases import (
     cases_by_sizes,
     size_without_iteration,
@@ -53,3 +54,11 @@ def test_what_is_padded_where_it_is_empty_and_cut_again():
     starts = "starts = Concat <axis = 0> (zero, {})"
     cut = (PADDED % "Equal (rows, zero)").replace(starts.format("zero"), starts.format("one"))
     assert_open(PLAIN, cut)
+
+
+@pytest.mark.parametrize(("number", "status"), [("0.0", "proved"), ("1.0", "open")])
+def test_signs_of_zeros_are_alike_in_each_case(number, status):
+    nodes = f"o = Constant <value_float = {number}> () d = Sin (p) e = Add (d, o)"
+    padded = (PADDED % "Equal (rows, zero)").replace("e = Exp (p)", nodes)
+    before, after = model(PLAIN.replace("Exp", "Sin")), model(padded)
+    assert prove(before, after, equality="values").status == status

@@ -282,13 +282,12 @@ def axis_below(
     """Axis, start and size of a slice of a view in its operand. None if it is no slice along one
     axis.
 
-    The axis of the operand has as many elements before and after it; or the axis of the view is the
-    first part of it; or the view merges it with the axes after it.
+    The axis of the operand is as long and has as many elements after it; or the axis of the view is
+    the first part of it; or the view merges it with the axes after it. As many elements stand
+    before it then, since both shapes have equally many.
     """
-    before, behind = product(shape[:axis]), product(shape[axis + 1 :])
+    behind = product(shape[axis + 1 :])
     for own, whole in enumerate(below):
-        if product(below[:own]) != before:
-            continue
         rest = product(below[own + 1 :])
         if whole == shape[axis] and rest == behind:
             return own, start, size

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import proof_mutants
 import pytest
-from proofs import model
+from proofs import assert_open, assert_proved, model
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.equality.slice_pushdown import SlicePushdown
 from straightline.verification.proof.terms.budget import OpenError
@@ -109,3 +109,22 @@ def test_a_part_of_a_part_is_moved_inward():
     inner = terms.narrow(z, 0, 1, 2)
     assert pushdown.of(inner, 0, one, one) is pushdown.of(z, 0, one + 1, one)
     assert pushdown.of(inner, 0, one, one).is_op("Abs")
+
+
+HEADS = """g (float[M, 96] x, float[B, T] w) => (float[b, t, 4, 8] y)
+    <int64[1] last = {96}, int64[3] thirds = {32, 32, 32}, int64[3] fours = {4, 4, 4},
+     int64[4] four = {0, 0, 4, 8}, int64[4] twelve = {0, 0, 12, 8}, int64[4] turned = {0, 0, 8, 4},
+     int64[4] eight = {0, 0, 8, 12}> {
+    s = Shape (w) sizes = Concat <axis = 0> (s, last) a = Reshape (x, sizes) %s }"""
+"""The sizes of `a` may be others than those of w: a size of 0 copies an axis of x."""
+
+
+def test_a_part_of_a_view_whose_leading_sizes_have_no_common_name():
+    parts = "p, q, r = Split <axis = 2> (a, thirds) y = Reshape ({}, {})"
+    heads = "c = Reshape (a, twelve) {} = Split <axis = 2> (c, fours)"
+    assert_proved(HEADS % parts.format("p", "four"), HEADS % heads.format("y, q, r"))
+    assert_proved(HEADS % parts.format("r", "four"), HEADS % heads.format("p, q, y"))
+    assert_open(HEADS % parts.format("p", "four"), HEADS % heads.format("p, y, r"))
+    assert_open(HEADS % parts.format("p", "turned"), HEADS % heads.format("y, q, r"))
+    across = "c = Reshape (a, eight) p, q, r = Split <axis = 3> (c, fours) y = Reshape (p, four)"
+    assert_open(HEADS % parts.format("p", "four"), HEADS % across)
