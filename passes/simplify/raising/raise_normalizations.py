@@ -28,6 +28,9 @@ _SQUARES = ("ReduceSumSquare", "ReduceL2")
 _REDUCTIONS = ("ReduceMean", "ReduceSum", *_SQUARES)
 
 
+_LAYER, _INSTANCE = "LayerNormalization", "InstanceNormalization"
+
+
 @dataclasses.dataclass(frozen=True)
 class RaiseNormalizations(Raising):
     """Replace longer forms of normalizations by the operators of the opset.
@@ -99,11 +102,12 @@ def _match(site: Site, seed: Node, source: Value) -> Match | None:
         return None
     reading = Reading(source, region, site.inference)
     form = _form(reading, shape, seed)
+    names = () if form is None else _operators(site, form, source)
     best: Match | None = None
-    for root in () if form is None else nodes_after(site.graph, seed.output(), MOST_ROOTS):
+    for root in nodes_after(site.graph, seed.output(), MOST_ROOTS) if names else ():
         if form is None or root not in region or not site.stands_for(source, root):
             continue
-        match = _normalization(site, form, source, root)
+        match = _normalization(site, form, names, source, root)
         match = None if match is None else site.completed(match)
         if match is None or (best is not None and len(best.unused) >= len(match.unused)):
             continue
@@ -151,33 +155,41 @@ def _is_float32(epsilon: float) -> bool:
     return tiny <= epsilon < 1e30 and close(float(np.float32(epsilon)), epsilon)
 
 
-def _normalization(site: Site, form: _Form, source: Value, root: Node) -> Match | None:
-    """Normalization that a node ends."""
+def _operators(site: Site, form: _Form, source: Value) -> list[str]:
+    """Operators of the opset for the axes, the preferred one first."""
+    names, rank, elem_type = list[str](), len(form.shape), site.elem_type(source)
+    count = len(form.axes)
+    if form.axes == tuple(range(1, count + 1)) and count <= rank:
+        names.append(_LAYER if form.is_centered else "RMSNormalization")
+    if form.axes == tuple(range(1, rank - 1)) and form.is_centered and has_elements(form.shape):
+        names.append(_INSTANCE)
+    return [name for name in names if site.takes(name, elem_type)]
+
+
+def _normalization(
+    site: Site, form: _Form, names: Sequence[str], source: Value, root: Node
+) -> Match | None:
+    """Normalization that a node ends, by one of some operators."""
     parts = _scale_and_bias(form, form.reading.of(root.output()))
     if parts is None:
         return None
-    elem_type, inputs = site.elem_type(source), None
+    elem_type, rank, inputs = site.elem_type(source), len(form.shape), None
     count = len(form.axes)
-    if form.axes == tuple(range(1, count + 1)) and count <= len(form.shape):
-        name = "LayerNormalization" if form.is_centered else "RMSNormalization"
+    if names[0] != _INSTANCE and (form.is_centered or not parts[1]):
         normalized = form.shape[-count:]
-        is_whole = form.is_centered or not parts[1]
-        if is_whole and site.takes(name, elem_type):
-            needed = parts if parts[1] else parts[:1]
-            inputs = _operands(site, form, needed, elem_type, normalized, normalized)
+        needed = parts if parts[1] else parts[:1]
+        inputs = _operands(site, form, needed, elem_type, normalized, normalized)
         if inputs is not None:
-            op = Operator.make(name, axis=-count, epsilon=form.epsilon)
+            op = Operator.make(names[0], axis=-count, epsilon=form.epsilon)
             return Match(op, [source, *inputs], root)
-    name, rank = "InstanceNormalization", len(form.shape)
-    is_image = form.axes == tuple(range(1, rank - 1)) and form.is_centered
-    if not is_image or not site.takes(name, elem_type) or not has_elements(form.shape):
+    if names[-1] != _INSTANCE:
         return None
     if rank == 3 and parts == ({(): 1.0}, {}):
         return None  # runtimes fuse rows into a faster kernel
     channels = form.shape[1:2]
     columns = (*channels, *[_ONE] * (rank - 2))
     inputs = _operands(site, form, parts, elem_type, channels, columns)
-    op = Operator.make(name, epsilon=form.epsilon)
+    op = Operator.make(_INSTANCE, epsilon=form.epsilon)
     return None if inputs is None else Match(op, [source, *inputs], root)
 
 
