@@ -29,21 +29,19 @@ class KeyMemory:
     """Keys of constants and operators, which never change, for all passes of a rewrite.
 
     Attributes:
-        constants: the keys of small constants.
+        constants: the keys of small constants; None for others.
         operators: the keys of operators, by operator and opset.
     """
 
-    constants: dict[Tensor, Hashable] = dataclasses.field(default_factory=dict)
+    constants: dict[Tensor, Hashable | None] = dataclasses.field(default_factory=dict)
     operators: dict[tuple[Operator, int], Hashable] = dataclasses.field(default_factory=dict)
 
     def of(self, tensor: Tensor) -> Hashable | None:
         """The key of a small constant; None for one that is not compared."""
-        key = self.constants.get(tensor)
-        if key is None:
-            key = content_key(tensor)
-            if key is not None:
-                self.constants[tensor] = key
-        return key
+        keys = self.constants
+        if tensor not in keys:
+            keys[tensor] = content_key(tensor)
+        return keys[tensor]
 
 
 class ContentKeys:

@@ -141,10 +141,12 @@ class ShapeInference:
         read = self._read.get
         for root in self.model.roots():
             for node in root.graph.nodes():
-                inputs = node.inputs
-                for body in node.graphs() if node.bodies else ():
-                    self._forget_inside(body)
-                before = read(node)
+                inputs, before = node.inputs, read(node)
+                if node.bodies:
+                    for body in node.graphs():
+                        self._forget_inside(body)
+                elif before is inputs and not improved:
+                    continue
                 if improved.isdisjoint(inputs) and (
                     before is inputs or self._tells_nothing(node, before)
                 ):

@@ -35,31 +35,35 @@ def ignored_signs(graph: Graph) -> set[Value]:
     sensitive: set[Value] = set() if is_main else set(graph.outputs)
     ignored: set[Value] = set()
     for node in reversed(graph.nodes()):
-        outputs = [value for value in node.outputs if value is not None]
+        outputs = node.outputs
         carries = sensitive.isdisjoint(outputs)
-        ignored.update(value for value in outputs if value not in sensitive)
+        ignored.update([v for v in outputs if v is not None and (carries or v not in sensitive)])
         if node.bodies:
             sensitive.update(captured_by(node))
+        passing = _count_passing(node) if carries else 0
         for index, value in enumerate(node.inputs):
-            if value is None or (carries and _passes_on(node, index)) or _forgets(node, index):
+            if index < passing or value is None or value in sensitive or _forgets(node, index):
                 continue
             sensitive.add(value)
     return ignored
 
 
-def _passes_on(node: Node, index: int) -> bool:
-    """Test for an operand whose sign of zero changes signs of zeros only."""
-    if node.bodies or node.domain or _writes_text(node):
-        return False
-    if node.op_type == "Pow":
+def _count_passing(node: Node) -> int:
+    """Number of leading operands whose signs of zeros change signs of zeros only."""
+    op = node.op
+    if node.bodies or op.domain or ("to" in op.attributes and _writes_text(node)):
+        return 0
+    if op.op_type == "CastLike":  # perhaps to text
+        return 0
+    if op.op_type == "Pow":
         numbers = _numbers(node.input(1))
-        return index == 0 and numbers is not None and bool((numbers > 0).all())
-    return index < rules_of(node.op).ignores_zero_sign
+        return int(numbers is not None and bool((numbers > 0).all()))
+    return rules_of(op).ignores_zero_sign
 
 
 def _writes_text(node: Node) -> bool:
     """Test for a cast that may give strings, in which the signs of zeros stand."""
-    return node.is_op("CastLike") or node.attribute("to") in (onnx.TensorProto.STRING, b"STRING")
+    return node.attribute("to") in (onnx.TensorProto.STRING, b"STRING")
 
 
 def _forgets(node: Node, index: int) -> bool:
