@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....ops.agreement import is_float
 from ..rules.match import Match
 from ..rules.registry import shipped
 from ..rules.rule import Rule
@@ -56,33 +62,88 @@ class AbsOfNeg(Rule):
 
 
 _MERGED = {
-    ("Add", "Add"): ("Add (c, d)", "Add"),
-    ("Add", "Sub"): ("Sub (c, d)", "Add"),
-    ("Sub", "Add"): ("Sub (d, c)", "Add"),
-    ("Sub", "Sub"): ("Add (c, d)", "Sub"),
-    ("Mul", "Mul"): ("Mul (c, d)", "Mul"),
-    ("Mul", "Div"): ("Div (c, d)", "Mul"),
-    ("Div", "Mul"): ("Div (d, c)", "Mul"),
-    ("Div", "Div"): ("Mul (c, d)", "Div"),
+    "add-of-add-constants": ("Add (x, c)", "Add (t, d)", "Add (c, d)", "Add (x, e)"),
+    "sub-of-add-constants": ("Add (x, c)", "Sub (t, d)", "Sub (c, d)", "Add (x, e)"),
+    "add-of-sub-constants": ("Sub (x, c)", "Add (t, d)", "Sub (d, c)", "Add (x, e)"),
+    "sub-of-sub-constants": ("Sub (x, c)", "Sub (t, d)", "Add (c, d)", "Sub (x, e)"),
+    "mul-of-mul-constants": ("Mul (x, c)", "Mul (t, d)", "Mul (c, d)", "Mul (x, e)"),
+    "div-of-mul-constants": ("Mul (x, c)", "Div (t, d)", "Div (c, d)", "Mul (x, e)"),
+    "mul-of-div-constants": ("Div (x, c)", "Mul (t, d)", "Div (d, c)", "Mul (x, e)"),
+    "div-of-div-constants": ("Div (x, c)", "Div (t, d)", "Mul (c, d)", "Div (x, e)"),
+    "add-of-constant-less": ("Sub (c, x)", "Add (t, d)", "Add (c, d)", "Sub (e, x)"),
+    "sub-of-constant-less": ("Sub (c, x)", "Sub (t, d)", "Sub (c, d)", "Sub (e, x)"),
+    "constant-less-sum": ("Add (x, c)", "Sub (d, t)", "Sub (d, c)", "Sub (e, x)"),
+    "constant-less-difference": ("Sub (x, c)", "Sub (d, t)", "Add (d, c)", "Sub (e, x)"),
+    "constant-less-constant-less": ("Sub (c, x)", "Sub (d, t)", "Sub (d, c)", "Add (x, e)"),
+    "mul-of-constant-over": ("Div (c, x)", "Mul (t, d)", "Mul (c, d)", "Div (e, x)"),
+    "div-of-constant-over": ("Div (c, x)", "Div (t, d)", "Div (c, d)", "Div (e, x)"),
+    "constant-over-product": ("Mul (x, c)", "Div (d, t)", "Div (d, c)", "Div (e, x)"),
+    "constant-over-quotient": ("Div (x, c)", "Div (d, t)", "Mul (d, c)", "Div (e, x)"),
 }
-"""Two operators with a constant each: that of both constants, and the one in their place."""
+"""Two operators with a constant each, that of both constants, and the one in their place."""
 
 
-def _merged(first: str, second: str) -> type[Rule]:
+_FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
+
+
+def _keeps_range(op_type: str, first: str, second: str) -> Callable[[Rule, Match], bool]:
+    """A condition on two constants: their sum or product neither overflows nor underflows."""
+
+    def where(self: Rule, match: Match) -> bool:
+        one, other = match.array(first), match.array(second)
+        if one is None or other is None or not is_float(one):
+            return True  # they are symbols in a proof
+        with np.errstate(all="ignore"):
+            result = _FUNCTIONS[op_type](one, other)
+        tiny = np.finfo(one.dtype).smallest_normal if one.dtype.kind == "f" else 0
+        is_zero = (one == 0) | (other == 0) if op_type in ("Mul", "Div") else result == 0
+        normal = is_zero | (np.abs(result) >= tiny)
+        return bool((np.isfinite(result) & normal).all())
+
+    return where
+
+
+def _merged(name: str, texts: tuple[str, ...]) -> type[Rule]:
     """A rule that merges the constants of two sums or products."""
-    constant, last = _MERGED[first, second]
+    first, second, constant, last = texts
     before = f"""(floats x[< *S], const c[< *S], const d[< *S]) => (y[*S]) {{
-        t = {first} (x, c)
-        y = {second} (t, d)
+        t = {first}
+        y = {second}
     }}"""
-    after = f"(x, c, d) => (y) {{ e = {constant}  y = {last} (x, e) }}"
-    content = {"before": before, "after": after, "exactness": "reals"}
+    after = f"(x, c, d) => (y) {{ e = {constant}  y = {last} }}"
+    content: dict[str, Any] = {"before": before, "after": after, "exactness": "reals"}
+    op_type, one, other = constant.replace("(", "").replace(",", "").strip(")").split()
+    content["where"] = _keeps_range(op_type, one, other)
     content["__doc__"] = f"Merge the constants of {first} and {second}."
-    return type(f"{second}Of{first}Constants", (Rule,), content)
+    return type(_class_name(name), (Rule,), content)
 
 
-for _pair in _MERGED:
-    shipped(_merged(*_pair))
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+for _name, _texts in _MERGED.items():
+    shipped(_merged(_name, _texts))
+
+
+def _gathered(op_type: str, texts: tuple[str, str, str], name: str) -> type[Rule]:
+    """A rule that merges constants of sums or products of two other values."""
+    before = f"""(floats x[< *S], z[< *S], const c[< *S], const d[< *S]) => (y[*S]) {{
+        {"  ".join(texts)}
+    }}"""
+    after = f"""(x, z, c, d) => (y) {{
+        e = {op_type} (c, d)  r = {op_type} (x, z)  y = {op_type} (r, e) }}"""
+    content: dict[str, Any] = {"before": before, "after": after, "exactness": "reals"}
+    content["where"] = _keeps_range(op_type, "c", "d")
+    content["__doc__"] = f"Merge two constants among the operands of {op_type}."
+    return type(_class_name(name), (Rule,), content)
+
+
+for _op in ("Add", "Mul"):
+    _pair = f"t = {_op} (x, c)", f"u = {_op} (z, d)", f"y = {_op} (t, u)"
+    _chain = f"t = {_op} (x, c)", f"u = {_op} (t, z)", f"y = {_op} (u, d)"
+    shipped(_gathered(_op, _pair, f"{_op.lower()}-of-two-{_op.lower()}-constants"))
+    shipped(_gathered(_op, _chain, f"{_op.lower()}-of-{_op.lower()}-constants-around"))
 
 
 @shipped

@@ -35,3 +35,33 @@ def test_a_division_of_one():
     assert operators(text % ("", ""), TWO, "reals") == ["Div"]
     wide = "(float[N, 3] x, float[1] z) => (y)"
     assert operators(text % ("[3]", ", 1, 1"), wide, "reals") == ["Div", "Mul"]
+
+
+CONSTANTS = "<float[3] c = {1, 2, 3}, float d = {5}>"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "left"),
+    [
+        ("t = Sub (c, x) u = Add (d, t)", "Sub"),
+        ("t = Sub (c, x) u = Sub (d, t)", "Add"),
+        ("t = Add (x, c) u = Sub (d, t)", "Sub"),
+        ("t = Div (c, x) u = Mul (t, d)", "Div"),
+        ("t = Mul (x, c) u = Div (d, t)", "Div"),
+        ("t = Div (x, c) u = Div (d, t)", "Div"),
+        ("t = Div (c, x) u = Div (d, t)", "Div Div"),
+        ("t = Add (x, c) r = Add (z, d) u = Add (t, r)", "Add Add"),
+        ("t = Mul (c, x) r = Mul (t, z) u = Mul (r, d)", "Mul Mul"),
+        ("t = Add (x, c) r = Mul (t, z) u = Add (r, d)", "Add Mul Add"),
+    ],
+)
+def test_constants_on_either_side_and_around_others(nodes, left):
+    text = f"{CONSTANTS} {{ {nodes} y = Neg (u) }}"
+    assert operators(text, TWO, "reals") == [*left.split(), "Neg"]
+    assert operators(text, TWO) == [word for word in nodes.split() if word[0].isupper()] + ["Neg"]
+
+
+@pytest.mark.parametrize("text", ["1e30}, float d = {1e30}", "1e-30}, float d = {1e-30}"])
+def test_constants_whose_product_no_float_holds_stay(text):
+    nodes = f"<float c = {{{text}> {{ t = Mul (x, c) u = Mul (t, d) y = Neg (u) }}"
+    assert operators(nodes, TWO, "reals") == ["Mul", "Mul", "Neg"]
