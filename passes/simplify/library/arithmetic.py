@@ -54,6 +54,39 @@ class WhereOfNot(Rule):
 
 
 @shipped
+class NegOfSub(Rule):
+    """Swap the operands of a difference instead of negating it; x - x is 0.0 in either order."""
+
+    before = "(x[< *S], z[< *S]) => (y[*S]) { t = Sub (x, z)  y = Neg (t) }"
+    after = "(x, z) => (y) { y = Sub (z, x) }"
+    exactness = "values"
+
+
+@shipped
+class MulOfNegs(Rule):
+    """Multiply what is negated twice."""
+
+    before = "(floats x[< *S], z[< *S]) => (y[*S]) { s = Neg (x)  t = Neg (z)  y = Mul (s, t) }"
+    after = "(x, z) => (y) { y = Mul (x, z) }"
+
+
+@shipped
+class MulOfNegConstant(Rule):
+    """Negate a constant factor instead of the other one."""
+
+    before = "(floats x[< *S], const c[< *S]) => (y[*S]) { t = Neg (x)  y = Mul (t, c) }"
+    after = "(x, c) => (y) { d = Neg (c)  y = Mul (x, d) }"
+
+
+@shipped
+class NegOfMulConstant(Rule):
+    """Negate a constant factor instead of the product."""
+
+    before = "(floats x[< *S], const c[< *S]) => (y[*S]) { t = Mul (x, c)  y = Neg (t) }"
+    after = "(x, c) => (y) { d = Neg (c)  y = Mul (x, d) }"
+
+
+@shipped
 class AbsOfNeg(Rule):
     """Remove a negation under Abs."""
 

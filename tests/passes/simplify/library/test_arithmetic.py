@@ -23,10 +23,39 @@ def test_negations(nodes, left):
     assert operators(nodes, signature) == left
 
 
+@pytest.mark.parametrize(
+    ("nodes", "left"),
+    [
+        ("{ s = Neg (x) t = Neg (z) y = Mul (t, s) }", ["Mul"]),
+        ("<float[3] c = {1, -2, 0}> { t = Neg (x) y = Mul (c, t) }", ["Mul"]),
+        ("<float[3] c = {1, -2, 0}> { t = Mul (x, c) y = Neg (t) }", ["Mul"]),
+        ("<float[3] c = {1, -2, 0}> { t = Neg (x) u = Mul (t, c) y = Neg (u) }", ["Mul"]),
+        ("<float[3] c = {1, -2, 0}> { t = Mul (x, c) y = Neg (t) w = Exp (t) }", None),
+    ],
+)
+def test_signs_that_go_elsewhere(nodes, left):
+    signature = TWO if left else TWO.replace("(y)", "(y, w)")
+    assert operators(nodes, signature) == (left or ["Mul", "Neg", "Exp"])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "left"),
+    [
+        ("y = Neg (t)", []),
+        ("u = Neg (t) y = Reciprocal (u)", ["Neg", "Reciprocal"]),
+        ("u = Neg (t) v = Exp (t) y = Mul (u, v)", ["Neg", "Exp", "Mul"]),
+    ],
+)
+def test_a_negated_difference(nodes, left):
+    text = f"{{ t = Sub (x, z) {nodes} }}"
+    assert operators(text, TWO, "values") == ["Sub", *left]
+    assert "Neg" in operators(text, TWO, "bits")
+
+
 def test_constants_that_meet_round_elsewhere():
-    text = "<float[3] c = {1, 2, 3}, float d = {5}> { t = Mul (x, c) u = Mul (d, t) y = Neg (u) }"
-    assert operators(text) == ["Mul", "Mul", "Neg"]
-    assert operators(text, exactness="reals") == ["Mul", "Neg"]
+    text = "<float[3] c = {1, 2, 3}, float d = {5}> { t = Mul (x, c) u = Mul (d, t) y = Exp (u) }"
+    assert operators(text) == ["Mul", "Mul", "Exp"]
+    assert operators(text, exactness="reals") == ["Mul", "Exp"]
     assert operators("{ t = Reciprocal (z) y = Mul (x, t) }", TWO, "reals") == ["Div"]
 
 
