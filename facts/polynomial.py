@@ -190,7 +190,8 @@ class Dimension:
         if self is other:
             return True
         if isinstance(other, Dimension):
-            return self.terms == other.terms
+            number = self.value
+            return number == other.value if number is not None else self.terms == other.terms
         return isinstance(other, int) and self.value == other
 
     def __hash__(self) -> int:

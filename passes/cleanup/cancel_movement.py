@@ -28,6 +28,7 @@ from ..utils.replace_all_uses import replace_value
 from .eliminate_identities import can_be_output
 
 _SHAPING = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
+_MOVING = (*_SHAPING, "Transpose")
 _HALF = ("Abs", "Cast", "Ceil", "Cos", "Elu", "Erf", "Exp", "Floor", "Identity", "LeakyRelu", "Log")
 _UNARY = (*_HALF, "Neg", "Not", "Reciprocal", "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh")
 
@@ -44,7 +45,7 @@ class CancelMovement(Pass):
         cancelling = _Cancelling(model, context.inference(model))
         changed = False
         for graph in model.graphs():
-            for node in graph.nodes_of(*_SHAPING, "Transpose"):
+            for node in graph.nodes_of(*_MOVING):
                 if node.graph is graph:
                     changed |= cancelling.visit(graph, node)
         return changed
@@ -89,17 +90,18 @@ class _Cancelling:
 
     def _keeps_order(self, node: Node) -> bool:
         """Test for a node that changes no order of elements."""
-        if node.op.references:
+        operator = node.op.qualname
+        if operator not in _MOVING or node.op.references:
             return False
-        if not node.is_op("Transpose") or node.inputs[0] is None:
-            return node.is_op(*_SHAPING)
+        if operator != "Transpose" or node.inputs[0] is None:
+            return True
         shape = self.inference.fact(node.inputs[0]).shape
         if shape is None:
             return False
         axes = range(len(shape))
         perm = node.attribute("perm", axes[::-1])
-        moved = [axis for axis in perm if axis in axes and shape[axis] != 1]
-        return moved == [axis for axis in axes if shape[axis] != 1]
+        moved = [axis for axis in perm if axis in axes and shape[axis].value != 1]
+        return moved == [axis for axis in axes if shape[axis].value != 1]
 
     def _source(self, graph: Graph, node: Node) -> Value | None:
         """The source of a chain of reshapes."""

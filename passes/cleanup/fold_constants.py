@@ -56,11 +56,9 @@ class FoldConstants(Pass):
         changed = False
         idle = frozenset[str]() if model.functions else _IDLE
         for graph in model.graphs():
+            casts = "CastLike" in graph.kinds()
             for node in graph.nodes():
-                operator = node.op.qualname
-                if operator in idle:
-                    continue
-                if operator == "CastLike" and not node.op.references:
+                if casts and node.is_op("CastLike") and not node.op.references:
                     cast = _as_cast(graph, node, types)
                     changed |= cast is not node
                     node = cast
@@ -68,7 +66,8 @@ class FoldConstants(Pass):
                     if value is not None and value.constant is None:
                         break
                 else:
-                    changed |= _fold(graph, node, folder, self.large)
+                    if node.op.qualname not in idle:
+                        changed |= _fold(graph, node, folder, self.large)
                 if results is not None and node.stands and is_call(node, model):
                     changed |= _fold_results(graph, node, results)
         return changed
