@@ -106,6 +106,13 @@ class Dimension:
             return False
         return None
 
+    def vanishes_with(self, other: Dimension) -> bool:
+        """Test whether it is certainly 0 where another one is, none of whose terms is negative."""
+        if other.at_least != 0:
+            return False
+        factors = [frozenset(monomial) for monomial in other.terms]
+        return all(any(each.issubset(monomial) for each in factors) for monomial in self.terms)
+
     def divided_by(self, other: Dimension | int) -> Dimension | None:
         """The quotient, where the other divides it for all sizes and is not 0; else None."""
         divisor = _as_dimension(other)

@@ -212,7 +212,7 @@ def _copies_another(
         return False
     if source is None:
         return True
-    if position >= len(source) or source[position].divided_by(size) is not None:
+    if position >= len(source) or source[position].vanishes_with(size):
         return False
     if product(source).divided_by(size) is None:
         return True
@@ -246,11 +246,11 @@ def _checked(premises: Premises, target: Sequence[Dimension], source: Shape) -> 
             require(position < len(source), f"{premises.name(1)} copies an axis that is not there")
             dims.append(source[position])
         elif size != -1:
-            # Where it is 0 it copies an axis that is empty, too, if that is a multiple of it.
+            # Where it is 0 it copies an axis, which has to be empty, too.
             own = source[position] if position < len(source) else Dimension.constant(1)
             if size != own:
-                divides = size.value is None and own.divided_by(size) is not None
-                least = 0 if divides or not copies_zeros else 1
+                is_copy = size.value is None and own.vanishes_with(size)
+                least = 0 if is_copy or not copies_zeros else 1
                 at_least(size, least, "an axis of the new shape")
             dims.append(size)
     return dims

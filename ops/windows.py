@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..facts.fact import Fact, Shape, Symbols
+from ..facts.fact import Fact, Shape, Symbols, vector
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same, shown
 from ..ir import Node, Value
 from .agreement import is_integer
-from .axes import ONE
+from .axes import ONE, positions
 from .axis_map import Rowwise
 from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, SLID, convolution, places
@@ -306,6 +306,17 @@ class Resize(Upsample):
 
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(1, 4), VECTOR)
     sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3)
+
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
+        """The sizes, where they are an input, of the axes that are resized."""
+        shape, sizes = list(inputs[0].dims), vector(inputs[3])
+        axes = node.attribute("axes", range(len(shape)))
+        stretches = node.attribute("keep_aspect_ratio_policy", b"stretch") == b"stretch"
+        if sizes is None or not stretches or positions(axes, len(shape)) is None:
+            return None
+        for axis, size in zip(axes, symbols.sizes(sizes), strict=True):
+            shape[axis] = size
+        return [tuple(shape)]
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         factors = [1, *(arrays[2:] or arrays[1:])]

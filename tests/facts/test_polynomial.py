@@ -51,6 +51,20 @@ def test_a_quotient_is_exact(a, b, sizes):
         assert at(quotient, sizes) * at(b, sizes) == at(a, sizes)
 
 
+@given(dimensions, dimensions, SIZES)
+def test_what_vanishes_with_another_is_0_where_that_is(a, b, sizes):
+    if a.vanishes_with(b) and at(b, sizes) == 0:
+        assert at(a, sizes) == 0
+
+
+def test_multiples_of_each_factor_vanish_with_a_product():
+    n, m = Dimension.symbol("n"), Dimension.symbol("m")
+    assert n.vanishes_with(n * 4) and (n * n * m).vanishes_with(n * m * m)
+    assert (n + m).vanishes_with(n + m) and (n * 2).vanishes_with(n * m + n)
+    assert not n.vanishes_with(n * m) and not (n + 1).vanishes_with(n)
+    assert not n.vanishes_with(n - 1) and not (n - m).vanishes_with(n - m)
+
+
 @given(dimensions, dimensions)
 def test_a_product_can_be_divided_by_a_term(a, b):
     if a.terms and len(b.terms) == 1:

@@ -142,6 +142,8 @@ def test_new_shapes_of_as_many_elements():
     cannot_fail("Reshape", tensor(N + 1, 6), numbers([(N + 1) * 6]))
     cannot_fail("Reshape", tensor(N, 6), numbers([-1, 2]))
     cannot_fail("Reshape", tensor(N * 2, 6), numbers([N, 2, 6]))
+    cannot_fail("Reshape", tensor(N, 2, 6), numbers([N * 2, 6]))
+    may_fail("less than 1", "Reshape", tensor(N, M), numbers([N * M]))
     may_fail("less than 1", "Reshape", tensor(2, N * 6), numbers([N, 2, 6]))
     for shape, target, reason in (
         ((2, 6), [3, 5], "the number of elements may not fit: 12 and 15"),
@@ -248,13 +250,17 @@ def test_no_proof_without_that_axis():
         ("float[S, 4] x, float[S] z", "s, four", ["S", "4"]),
         ("float[M, 4] x, float[S, 2] z", "s, four", ["?", "2", "4"]),
         ("float[6, 4] x, float[S] z", "six, four, s", ["6", "4", "S"]),
+        ("float[S, 6, 4] x, float[S, 2] z", "p, four, minus", ["2*S", "4", "3"]),
+        ("float[S, M] x, float[S, M] z", "p, six, minus", ["?", "6", "?"]),
     ],
 )
 def test_a_size_that_may_be_0_may_copy_an_axis_with_elements(declared, target, wanted):
     """Sizes 0, 4 make of x [6, 4] the shape 6, 4; and 0, 0, 4 of x [0, 4] the shape 0, 4, 4."""
     shapes = inferred.shapes(
-        f"""g ({declared}) => (float y) <int64[1] six = {{6}}, int64[1] four = {{4}}> {{
-            s = Shape (z) t = Concat <axis = 0> ({target}) y = Reshape (x, t) }}""",
+        f"""g ({declared}) => (float y)
+            <int64[1] six = {{6}}, int64[1] four = {{4}}, int64[1] minus = {{-1}}> {{
+            s = Shape (z) p = ReduceProd (s) t = Concat <axis = 0> ({target})
+            y = Reshape (x, t) }}""",
         '<ir_version: 8, opset_import: ["" : 17]>\n',
     )
     assert shapes["y"] == wanted

@@ -1,7 +1,8 @@
 """When kernels that slide cannot fail."""
 
 import pytest
-from operator_facts import M, N, cannot_fail, may_fail, shape_said, shaped, tensor
+from operator_facts import M, N, cannot_fail, holding, may_fail, shape_said, shaped, tensor
+from straightline.facts.fact import UNKNOWN
 
 
 def test_convolutions():
@@ -66,3 +67,20 @@ def test_transposed_convolutions():
     how = {"strides": [3], "dilations": [2], "output_padding": [1], "pads": [1, 2]}
     assert shape_said("ConvTranspose", shaped(2, 4, 8), shaped(4, 6, 3), **how) == [2, 6, 24]
     assert shape_said("ConvTranspose", shaped(2, 4, 8), shaped(4, 6, 3), auto_pad="VALID") is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "attributes", "wanted"),
+    [
+        ((N, 3, M, 8), {}, [N, 3, M, 8]),
+        ((M, 8), {"axes": [3, -2]}, [N, 3, 8, M]),
+        ((N - M, 8), {"axes": [2, 3]}, [N, 3, "?", 8]),
+        ((M, 8), {"axes": [2, 4]}, None),
+        ((M, 8), {}, None),
+        ((M, 8), {"axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}, None),
+    ],
+)
+def test_sizes_of_what_is_resized(sizes, attributes, wanted):
+    data = shaped(N, 3, M, M)
+    assert shape_said("Resize", data, UNKNOWN, UNKNOWN, holding(*sizes), **attributes) == wanted
+    assert shape_said("Resize", data, UNKNOWN, UNKNOWN) is None
