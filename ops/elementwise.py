@@ -48,6 +48,9 @@ class Elementwise(OperatorRules):
         present = [array for array in arrays if array is not None]
         return self.steps * (elements(present) + broadcast_size(present))
 
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return broadcast_size([array for array in arrays if array is not None])
+
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shapes = [fact.shape for fact in inputs if fact.shape is not None]
         # Up to opset 6 an attribute says how operands meet.

@@ -16,7 +16,7 @@ from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
 from .algebra import ONE, Algebra, Sum, Unreadable, equal
 from .reading import Reading, clip, erf, log, sigmoid, softplus, tanh
-from .region import MOST_ROOTS, nodes_after, nodes_before, through_casts
+from .region import MOST_ROOTS, nodes_after, nodes_around, nodes_before, through_casts
 from .replacement import Match, Raising, Site, nodes_between
 
 _MOST_SOURCES = 4
@@ -92,7 +92,7 @@ def _sources(site: Site, seed: Node) -> Iterator[Value]:
 
 
 def _match(site: Site, seed: Node, source: Value, forms: list[_Form]) -> Match | None:
-    region = nodes_after(site.graph, source)
+    region = nodes_around(site.graph, source, seed)
     shape, elem_type = site.shape(source), site.elem_type(source)
     forms = [form for form in forms if site.takes(form.op_type, elem_type, form.doubles)]
     if seed not in region or shape is None or not forms:

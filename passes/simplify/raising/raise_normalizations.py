@@ -21,7 +21,7 @@ from .algebra import Factors, Sum, Unreadable, close, equal
 from .group_normalization import group_normalization
 from .parameters import parameter
 from .reading import Reading, constant_exponent
-from .region import MOST_ROOTS, nodes_after, nodes_before, through_casts
+from .region import MOST_ROOTS, nodes_after, nodes_around, nodes_before, through_casts
 from .replacement import FLOAT, HALF, Match, Raising, Site, has_elements, nodes_between
 
 _SQUARES = ("ReduceSumSquare", "ReduceL2")
@@ -96,7 +96,7 @@ def _sources(site: Site, seed: Node) -> Iterator[Value]:
 
 
 def _match(site: Site, seed: Node, source: Value) -> Match | None:
-    region = nodes_after(site.graph, source)
+    region = nodes_around(site.graph, source, seed)
     shape = site.shape(source)
     if seed not in region or not shape or site.elem_type(source) not in (FLOAT, HALF):
         return None

@@ -55,6 +55,28 @@ def nodes_before(graph: Graph, node: Node) -> Iterator[Node]:
                 yield before
 
 
+def nodes_around(graph: Graph, source: Value, seed: Node) -> dict[Node, None]:
+    """Readable nodes that depend on a value: the nearest ones, and those around a node.
+
+    Args:
+        graph: the graph.
+        source: the value, which may have many readers.
+        seed: the node; the region is empty where it does not depend on the value.
+    """
+    region = nodes_after(graph, source)
+    if seed not in region:
+        dependent, size = {source}, 0
+        before = list(nodes_before(graph, seed))[::-1]
+        while size < len(dependent):
+            size = len(dependent)
+            dependent.update(n.output() for n in before if not dependent.isdisjoint(n.inputs))
+        if seed.output() not in dependent:
+            return {}
+        region.update((node, None) for node in before if node.output() in dependent)
+    region.update(nodes_after(graph, seed.output(), MOST_ROOTS))
+    return region
+
+
 def through_casts(graph: Graph, value: Value) -> Iterator[Value]:
     """A value, and what it is a Cast of, innermost last."""
     yield value

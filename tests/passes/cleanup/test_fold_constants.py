@@ -342,12 +342,15 @@ def test_a_cast_like_keeps_what_it_says_of_overflow(saturate):
     np.testing.assert_equal(onnx.numpy_helper.to_array(held).tolist(), [wanted])
 
 
-@pytest.mark.parametrize("product", ["MatMul (a, b)", "Gemm <transA = 1> (b, b)"])
+@pytest.mark.parametrize(
+    "product", ["MatMul (a, b)", "Gemm <transA = 1> (b, b)", "ReduceMax <keepdims = 0> (e)"]
+)
 def test_products_of_many_numbers_with_few_results(product):
     head = '<ir_version: 8, opset_import: ["" : 17]>'
     result = run_passes(
         f"""{head} g (float[8, 8] x) => (float[8, 8] y) <int64[2] wide = {{8, 600}},
         int64[2] high = {{600, 8}}> {{ a = ConstantOfShape (wide) b = ConstantOfShape (high)
+        e = Add (a, a)
         c = {product} d = Sub (x, c) y = Neg (d) }}""",
         FoldConstants(),
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import assert_rewrites
+from harness import assert_rewrites, run_passes
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline import ir
 from straightline.passes import Pipeline, RaiseNormalizations
@@ -190,3 +190,20 @@ def test_a_target_decides():
     for target, count in ((lacking(), 1), (lacking("LayerNormalization"), 9)):
         outcome = fitted(source, target, passes="simplify{exactness=reals}")
         assert len(outcome.ir.graph) == count
+
+
+@pytest.mark.parametrize("after", [0, 30])
+def test_many_readers_of_what_is_normalized(after):
+    """Rows of readers before and after the normalization, which all depend on its operand."""
+    layer = LAYER.replace(" <axes = [-1]> (x)", " (x, last)").replace(
+        " <axes = [-1]> (p)", " (p, last)"
+    )
+    others = " ".join(f"o{k} = Mul (x, x)" for k in range(30))
+    total = ", ".join(f"o{k}" for k in range(30))
+    chain = "w0 = Add (y, x) " + " ".join(f"w{k + 1} = Mul (w{k}, x)" for k in range(after))
+    nodes = f"{others} {layer} o = Sum ({total}) {chain} z = Add (o, w{after})"
+    source = text(nodes, CUBE.replace("y)", "z)"), CONSTANTS, 23)
+    result = run_passes(source, RaiseNormalizations())
+    names = [node.op_type for node in result.model.graph.node]
+    assert "LayerNormalization" in names
+    assert "RMSNormalization" not in names
