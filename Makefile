@@ -84,9 +84,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/infer_shapes.py
 	$(PY) dev/benchmarks/many_models.py
 	$(PY) -m straightline.dev.benchmarks.loops
-	$(PY) dev/benchmarks/unrolling_cost.py
 	$(PY) dev/benchmarks/row_memory.py
-	$(PY) dev/benchmarks/recurrence_cost.py
 	$(PY) dev/benchmarks/scale.py
 	$(PY) dev/benchmarks/large_data.py --sparse
 

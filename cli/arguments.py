@@ -42,6 +42,18 @@ class PipelineArguments:
         "--keep-nan",
     )
     exactness: str | None = shared.EXACTNESS
+    optimize_for: str | None = option(
+        "Of 'accelerate': run, the default, lets a faster form load twice as long or 5 ms longer;"
+        " balanced a tenth longer; load no longer.",
+        "--optimize-for",
+        **choice("GOAL", "run", "balanced", "load"),
+    )
+    costs: str | None = option(
+        "Compare the forms of 'accelerate' by these costs: a file that 'straightline calibrate'"
+        " wrote.",
+        "--costs",
+        metavar="FILE.toml",
+    )
     max_trips: int | None = option("Keep loops with more iterations.", **whole())
     max_nodes: int | None = option(
         "Limit of nodes that the whole rewrite may add; 20000 by default.", **whole()
@@ -61,7 +73,7 @@ class PipelineArguments:
         """
         if self.selects and self.passes is not None:
             raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
-        names = ("keep_nan", "exactness", "max_trips", "max_nodes")
+        names = ("keep_nan", "exactness", "optimize_for", "costs", "max_trips", "max_nodes")
         numbers = {name: value for name in names if (value := getattr(self, name)) is not None}
         passes = "selects" if self.selects else self.passes
         return {"passes": passes, "assume_max": contents(self.assumed), **numbers}

@@ -23,6 +23,7 @@ from .arguments import (
     demanded,
     grouped,
 )
+from .calibrating import calibrate
 from .checking import check_certificate
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
 from .diffing import diff
@@ -306,6 +307,7 @@ def inspect(
 _command(prove)
 _command(check_certificate, "check-certificate")
 _command(diff)
+_command(calibrate)
 _command(list_targets, "targets")
 _command(list_passes, "passes")
 _command(list_rules, "rules")

@@ -8,7 +8,7 @@ OnProgress = Callable[[str, str, int, int], None]
 """Called now and then during long work, with four arguments, by position:
 
 - stage: "rewriting", "trying" (what would decide control flow that is left), "converting",
-  "proving" or "verifying";
+  "proving", "verifying" or "calibrating";
 - what: what is worked on, such as a pass or a sample; text for people;
 - done: how much of it is done;
 - total: how much there is; 0 where that is not known.

@@ -12,10 +12,13 @@ NAMES = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.dom
 HOMES = ("ops/", "version_converter/adapters/", "targets/")
 
 REMAINING = {
+    "driver/calibration_models.py": "operators that calibration measures",
     "ir/checker/schemas.py": "operators that hold bodies or take sequences, below `ops/`",
     "passes/base.py": "operators that are or become control flow",
     "passes/cleanup/cancel_movement.py": "operators that the pass moves a reshape over",
     "passes/loops/scans_to_loops.py": "operators that the pass emits",
+    "passes/costs/cost_model.py": "operators whose cost is measured",
+    "passes/costs/table.py": "measured costs, of control flow above all",
     "passes/recurrences/expand/expansion.py": "operators that the pass emits",
     "passes/recurrences/functions.py": "activations that attributes of LSTM, GRU and RNN name",
     "passes/recurrences/recognize/finiteness.py": "operators that keep numbers finite",
@@ -32,8 +35,6 @@ REMAINING = {
     "passes/simplify/rules/normal_form.py": "forms of older opsets",
     "passes/simplify/rules/replacement.py": "relative costs of nodes that rules weigh",
     "passes/simplify/rules/zero_signs.py": "operators that forget the sign of a zero",
-    "passes/utils/cost_model.py": "operators whose cost is measured",
-    "passes/utils/costs.py": "measured costs, of control flow above all",
     "passes/vectorize/injective_indices.py": "operators that repeat one number",
     "passes/vectorize/vectorization.py": "operators worth computing for all trips at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",

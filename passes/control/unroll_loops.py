@@ -23,9 +23,10 @@ from ...ir import Graph, Model, Node, Template, Tensor, Value
 from ...ops.builder import Builder
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
+from ..costs.cost_model import refuses_copies
+from ..costs.goal import GoalName
+from ..costs.table import Costs, cost_table
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.cost_model import refuses_copies
-from ..utils.costs import Costs
 from ..utils.legality import (
     caller_attribute,
     externally_named,
@@ -49,7 +50,8 @@ class UnrollLoops(Pass):
         max_nodes: how many nodes the whole rewrite may add.
         absent_cond: what a Loop without an initial condition means whose body computes one:
             "ignore" it (the specification), "honour" it (onnxruntime), or "keep" such a Loop.
-        costs: the target where a Loop stays if its copies would load or run slower.
+        costs: the table of costs by which a Loop stays if its copies load too long.
+        copies: the goal that says how long: "load" no longer than the Loop.
     """
 
     name: ClassVar[str] = "unroll-loops"
@@ -59,6 +61,7 @@ class UnrollLoops(Pass):
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"
     costs: Costs = "none"
+    copies: GoalName = dataclasses.field(default="load", metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Loops before the ones around them."""
@@ -113,8 +116,9 @@ class _LoopUnroller(LoopRewriter[UnrollLoops]):
             return trips.reason + more
         cost = template.cost(trips.count) + scanned * (trips.count + 1)
         obstacle = self.budget.refuses_trips(trips.count, cost)
-        if obstacle is None and self.options.costs != "none":
-            obstacle = refuses_copies(body, trips.count, scanned)
+        table = cost_table(self.options.costs)
+        if obstacle is None and table is not None:
+            obstacle = refuses_copies(body, trips.count, scanned, table, self.options.copies)
         obstacle = obstacle or self.unwritable_output(graph, loop, trips.count)
         if obstacle is None:
             self.unroll(graph, loop, template, trips.count)

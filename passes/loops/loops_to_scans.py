@@ -33,8 +33,8 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
 from ..base import Pass
 from ..context import PassContext
+from ..costs.table import Costs, cost_table
 from ..scans.layout import add_holder, replace_outputs
-from ..utils.costs import LEAST_SCANNED, Costs
 from ..vectorize.affine_reads import ElementRead, Selection, element_reads
 from ..vectorize.loop_view import LoopView
 from ..vectorize.splice import drop_dead_nodes
@@ -112,7 +112,7 @@ class _LoopsToScans(OtherForm[_Plan]):
     def __init__(self, model: Model, inference: ShapeInference, options: LoopsToScans) -> None:
         super().__init__(model, inference)
         self.guard = options.guard
-        self.costs = options.costs
+        self.costs = cost_table(options.costs)
 
     # Planning ------------------------------------------------------------------------------------
 
@@ -125,8 +125,8 @@ class _LoopsToScans(OtherForm[_Plan]):
         number = element(self.inference.fact(loop_view.maximum))
         trips = number if isinstance(number, Dimension) else None
         least = None if trips is None else trips.at_least
-        if self.costs != "none" and (least or 0) < LEAST_SCANNED:
-            return _FEW_TRIPS(trips=LEAST_SCANNED)
+        if self.costs is not None and (least or 0) < self.costs.least_scanned:
+            return _FEW_TRIPS(trips=self.costs.least_scanned)
         reads = [
             read
             for read in element_reads(loop_view, self.inference)

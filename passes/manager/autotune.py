@@ -2,26 +2,30 @@
 
 The gain of a pass depends on the others: a list that becomes a tensor may load slower by itself,
 and much faster once the loop around it is a GRU. So trials run whole pipelines, and a cost model
-with measured numbers (`dev/tools/costs.py`) compares them.
+with measured numbers (`straightline calibrate`) compares them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from ...facts.notions import Equality, weakest
 from ...ir import Model, Node, load
 from ..base import Pass
 from ..context import PassContext
-from ..utils.cost_model import Running, loading
-from ..utils.costs import LEAST_LOAD, MUCH
+from ..costs.cost_model import loading, running
+from ..costs.goal import GOALS, Goal, GoalName
+from ..costs.table import Costs, CostTable, cost_table
 from ..utils.fixpoint import OperatorKinds, Repeated, run_passes
 from ..utils.trial import try_passes
 from . import registry
 
 Stages = tuple[Pass, ...]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,11 +33,16 @@ class Accelerate(Pass):
     """Try pipelines on copies of a model, and run the one that makes it fastest.
 
     Options:
+        optimize_for: "run", the default, lets a form load twice as long or 5 ms longer, whichever
+            is more; "balanced" a tenth longer; "load" no longer, and prefers what loads fastest.
+        costs: the costs by which forms are compared: a shipped table, or the file of a calibration.
         alternatives: the pipelines; of equally good ones, the first one runs.
         last: passes that make the result smaller, run to a fixed point.
     """
 
     name: ClassVar[str] = "accelerate"
+    optimize_for: GoalName = "run"
+    costs: Costs = "onnxruntime"
     alternatives: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
     last: Stages = dataclasses.field(default=(), metadata={"code_only": True})
 
@@ -60,32 +69,43 @@ class Accelerate(Pass):
         return changed
 
     def _choose(self, model: Model, context: PassContext) -> tuple[Stages | None, str | None]:
-        """Choose the pipeline with the fastest result that does not load slower.
+        """Choose the pipeline with the best result within the limit of load time.
 
         Returns:
             the pipeline, and the reason against one with a faster result.
         """
-        before = _Cost.of(model)
+        table, goal = cost_table(self.costs), GOALS[self.optimize_for]
+        assert table is not None
+        before = _Cost.of(model, table)
+        most = goal.most_load(before.loading)
         best, chosen, refused = before, None, None
-        trials = _Trials(model, context, self.alternatives)
-        models: set[Model] = set()
-        for stages in self.alternatives:
-            form = trials.result(stages)
-            if form is None or form in models:
-                continue
-            models.add(form)
-            cost = _Cost.of(form)
-            if not cost.may_follow(before):
+        _log.info("accelerate: as it is, %s", before)
+        for stages, form in self._forms(model, context):
+            cost = _Cost.of(form, table)
+            _log.info("accelerate: after %s, %s", _title(stages), cost)
+            if cost.loading > most:
                 refused = cost if refused is None or cost.running < refused.running else refused
-            elif cost < best:
+            elif cost.key(goal) < best.key(goal) and cost.running <= before.running:
                 best, chosen = cost, stages
+        _log.info("accelerate: chosen is %s", _title(chosen) if chosen else "what it is")
         if refused is None or refused.running >= best.running:
             return chosen, None
         times = refused.loading / before.loading
+        passes = "vectorize-loops, raise-recurrences and loops-to-scans"
+        more = passes if self.optimize_for == "run" else "optimize_for=run"
         return chosen, (
             f"a form that would run faster would take {times:.2f} times as long to load; choose"
-            " vectorize-loops, raise-recurrences and loops-to-scans to have it"
+            f" {more} to have it"
         )
+
+    def _forms(self, model: Model, context: PassContext) -> Iterator[tuple[Stages, Model]]:
+        """The different results of the pipelines."""
+        trials, models = _Trials(model, context, self.alternatives), set[Model]()
+        for stages in self.alternatives:
+            form = trials.result(stages)
+            if form is not None and form not in models:
+                models.add(form)
+                yield stages, form
 
 
 class _Trials:
@@ -134,40 +154,58 @@ def _working(stage: Pass, model: Model) -> Stages:
     return tuple([pass_ for pass_ in passes if kinds.include_work_of(pass_)])
 
 
-@dataclasses.dataclass(frozen=True, order=True)
+@dataclasses.dataclass(frozen=True)
 class _Cost:
-    """The cost of a model, in nodes."""
+    """Predicted cost of a model, in microseconds."""
 
     running: float
     loading: float
-    outside: int
-    scans: int
+    nodes: int
 
     @classmethod
-    def of(cls, model: Model) -> _Cost:
-        scans = sum(node.is_op("Scan") for node in _loops(model))
-        return cls(Running(model).total(), loading(model), len(model.graph), scans)
+    def of(cls, model: Model, table: CostTable) -> _Cost:
+        return cls(running(model, table), loading(model, table), len(model.graph))
 
-    def may_follow(self, before: _Cost) -> bool:
-        """Test whether a form of this cost loads no slower than the original."""
-        gain = "much" if self.running * MUCH <= before.running else "some"
-        kind = "Scan" if before.scans and self.outside > before.outside else "Loop"
-        return self.loading * LEAST_LOAD[gain, kind] <= before.loading
+    def key(self, goal: Goal) -> tuple[float, ...]:
+        """A key that orders forms, the best one first."""
+        times = self.running, self.loading
+        return (*(reversed(times) if goal.load_first else times), self.nodes)
+
+    def __str__(self) -> str:
+        return f"a run takes {self.running:.1f} us besides arithmetic, a load {self.loading:.0f} us"
 
 
 def _loops(model: Model) -> list[Node]:
     return [n for g in model.graphs() for n in g.nodes_of("Loop", "Scan")]
 
 
-Kinds = list[type[Pass]]
+@dataclasses.dataclass(frozen=True)
+class StageKinds:
+    """The kinds of passes of a repeated stage.
+
+    Attributes:
+        kinds: in their order.
+        copies: the goal by which loops of few iterations are unrolled.
+    """
+
+    kinds: tuple[type[Pass], ...]
+    copies: GoalName = "load"
 
 
-def alternatives() -> list[list[Kinds]]:
-    """The kinds of passes of each pipeline, in repeated stages, most promising first."""
-    raised: Kinds = [registry.RaiseRecurrences]
-    scans: Kinds = [registry.LoopsToScans]
+def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
+    """The stages of each pipeline, most promising first.
+
+    Args:
+        optimize_for: the goal; copies of bodies that load longer end pipelines only where the goal
+            allows it.
+    """
+    raised, scans = (
+        StageKinds((kind,)) for kind in (registry.RaiseRecurrences, registry.LoopsToScans)
+    )
     plain, lowered = _standard(), _standard(registry.LowerSequences)
     split = _standard(registry.LowerSequences, registry.VectorizeLoops)
+    copied = dataclasses.replace(split, copies=optimize_for)
+    longer = [] if optimize_for == "load" else [[], [split], [lowered, raised, lowered]]
     return [
         [plain],
         [lowered],
@@ -180,19 +218,30 @@ def alternatives() -> list[list[Kinds]]:
         [split, scans, lowered],
         [split, raised, split, scans, lowered],
         [lowered, raised, lowered, scans, lowered],
+        *([*before, copied] for before in longer),
     ]
 
 
-def _standard(*chosen: type[Pass]) -> Kinds:
+_OPTIONAL = (registry.LowerSequences, registry.VectorizeLoops, registry.RaiseRecurrences)
+
+
+def _standard(*chosen: type[Pass]) -> StageKinds:
     """The default pipeline with the chosen optional passes, and cleanup."""
-    optional: set[type[Pass]] = {
-        registry.LowerSequences,
-        registry.VectorizeLoops,
-        registry.RaiseRecurrences,
-    }
     kinds = [kind for kind in registry.PASSES if kind.by_default]
-    return [
-        *(kind for kind in kinds if kind not in optional or kind in chosen),
-        registry.CancelMovement,
-        registry.EliminateDeadNodes,
-    ]
+    passes = (kind for kind in kinds if kind not in _OPTIONAL or kind in chosen)
+    return StageKinds((*passes, registry.CancelMovement, registry.EliminateDeadNodes))
+
+
+def _title(stages: Stages) -> str:
+    """The passes by which a pipeline differs from others, stage by stage."""
+    return "; ".join(
+        " ".join(name for each in stage.passes if (name := _name(each))) or "cleanup"
+        for stage in stages
+        if isinstance(stage, Repeated)
+    )
+
+
+def _name(pass_: Pass) -> str:
+    if isinstance(pass_, registry.UnrollLoops | registry.UnrollScans):
+        return "" if pass_.copies == "load" else pass_.name
+    return pass_.name if isinstance(pass_, (*_OPTIONAL, registry.LoopsToScans)) else ""

@@ -12,6 +12,7 @@ from typing import Any
 from ...ir import instead, nearest
 from ...ir.kinds import takes
 from ..base import Pass, PassOptionError
+from ..costs.goal import GoalName
 from ..utils.fixpoint import Repeated, Selects
 from . import plugins, registry
 from .autotune import Accelerate, alternatives
@@ -25,6 +26,7 @@ Item = tuple[type[Pass], dict[str, Any]]
 _DEFAULT_OPTIONS = {name for pass_ in registry.default_passes() for name, _ in pass_.options()}
 _SIMPLIFY_OPTIONS = {name for kind in SIMPLIFIERS for name, _ in kind().options()}
 _COSTS = {"costs": "onnxruntime"}
+_ACCELERATE_OPTIONS = {name for name, _ in Accelerate().options()}
 
 
 def straighten(**options: Any) -> Pipeline:
@@ -117,8 +119,7 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     valid = set[str]()
     for kind, own in items:
         if kind in _PIPELINES:
-            simplifies = kind in (Simplify, Accelerate)
-            allowed = _DEFAULT_OPTIONS | (_SIMPLIFY_OPTIONS if simplifies else set())
+            allowed = _allowed(kind)
             defaults = {name: value for name, value in shared.items() if name in allowed}
             passes.append(_PIPELINES[kind]({**defaults, **own}))
             valid |= allowed
@@ -181,7 +182,7 @@ def _shared_simplify(*options: tuple[str, type, Any]) -> Simplify:
 
 
 def _new_simplify(options: dict[str, Any]) -> Simplify:
-    _require_known(options, _DEFAULT_OPTIONS | _SIMPLIFY_OPTIONS)
+    _require_known(options, _allowed(Simplify))
     own = {name: value for name, value in options.items() if name in _DEFAULT_OPTIONS}
     options = {"exactness": "values", "large": True, **options}
     return Simplify((_repeat(own), *_simplifiers(options)))
@@ -198,15 +199,31 @@ def _simplifiers(options: dict[str, Any]) -> list[Pass]:
 
 def _accelerate(options: dict[str, Any]) -> Accelerate:
     """The alternatives of autotuning, with these options and onnxruntime's costs."""
-    _require_known(options, _DEFAULT_OPTIONS | _SIMPLIFY_OPTIONS)
+    _require_known(options, _allowed(Accelerate))
     options, pipelines = {**_COSTS, "exactness": "reals", **options}, []
-    for stages in alternatives():
-        repeats = [
-            Repeated(tuple([make_pass(kind, _options_of(kind, options)) for kind in stage]))
-            for stage in stages
-        ]
+    pass_ = make_pass(Accelerate, _options_of(Accelerate, options))
+    assert isinstance(pass_, Accelerate)
+    for stages in alternatives(pass_.optimize_for):
+        repeats = []
+        for stage in stages:
+            passes = [make_pass(kind, _options_of(kind, options)) for kind in stage.kinds]
+            repeats.append(Repeated(tuple([_with_copies(p, stage.copies) for p in passes])))
         pipelines.append((*repeats, registry.MergeConstants()))
-    return Accelerate(tuple(pipelines), tuple(_simplifiers(options)))
+    last = tuple(_simplifiers(options))
+    return dataclasses.replace(pass_, alternatives=tuple(pipelines), last=last)
+
+
+def _allowed(kind: type[Pass]) -> set[str]:
+    """The options of a named pipeline."""
+    more = _SIMPLIFY_OPTIONS if kind in (Simplify, Accelerate) else set[str]()
+    return _DEFAULT_OPTIONS | more | (_ACCELERATE_OPTIONS if kind is Accelerate else set())
+
+
+def _with_copies(pass_: Pass, goal: GoalName) -> Pass:
+    """The pass with the goal by which it copies bodies, if it does."""
+    if not isinstance(pass_, registry.UnrollLoops | registry.UnrollScans):
+        return pass_
+    return dataclasses.replace(pass_, copies=goal)
 
 
 def _options_of(kind: type[Pass], options: dict[str, Any]) -> dict[str, Any]:

@@ -29,9 +29,10 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import unsayable
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
+from ..costs.cost_model import refuses_copies
+from ..costs.goal import GoalName
+from ..costs.table import Costs, cost_table
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.cost_model import refuses_copies
-from ..utils.costs import Costs
 from ..utils.legality import externally_named, random_body
 from ..utils.traversal import inside_out
 from .elements import Rows, element_shape, row_labels, zeros_of
@@ -53,7 +54,8 @@ class UnrollScans(Pass):
         max_trips: the trip count, of all rows together, above which a Scan stays; no limit by
             default.
         max_nodes: the limit of nodes that the whole rewrite may add.
-        costs: the target where a Scan stays if its copies would load or run slower.
+        costs: the table of costs by which a Scan stays if its copies load too long.
+        copies: the goal that says how long: "load" no longer than the Scan.
     """
 
     name: ClassVar[str] = "unroll-scans"
@@ -62,6 +64,7 @@ class UnrollScans(Pass):
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     costs: Costs = "none"
+    copies: GoalName = dataclasses.field(default="load", metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Scans before the ones around them."""
@@ -160,9 +163,10 @@ class _ScanUnroller:
         template = Template(scan.body, graph, fold=self.folder.fold, keep_infos=False)
         plan = _Plan(Rows(scan, shapes, lengths, longest), template)
         refusal = self.budget.refuses_trips(plan.trips, plan.cost)
-        if refusal is None and self.options.costs != "none":
+        table = cost_table(self.options.costs)
+        if refusal is None and table is not None:
             rows = len(scan.scan_inputs) + len(plan.used_outputs)
-            refusal = refuses_copies(scan.body, plan.trips, rows)
+            refusal = refuses_copies(scan.body, plan.trips, rows, table, self.options.copies)
         return refusal or _unknown_zeros(plan) or _unsayable(plan, version) or plan
 
     def unroll(self, graph: Graph, plan: _Plan) -> None:

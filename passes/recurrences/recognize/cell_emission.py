@@ -11,7 +11,7 @@ import onnx
 
 from ....facts.polynomial import product
 from ....ir import Operator, Value
-from ...utils.costs import operator_pays
+from ...costs.table import cost_table
 from ..functions import attributes_of, loses_nan
 from ..weights import Block, Unfit, Weights
 from .affine import Affine
@@ -303,11 +303,12 @@ def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
         Unfit: the operator may be slower.
     """
     one_step = any(node.is_op(*ONE_STEP) for node in recurrence.nodes)
-    if recurrence.trips.options.costs == "none" or one_step:
+    table = cost_table(recurrence.trips.options.costs)
+    if table is None or one_step:
         return
     shape = recurrence.fact(cell.hidden.argument).shape
     size = None if shape is None else product(shape).value
-    if not operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
+    if not table.operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
         numbers = "so many as only run time tells" if size is None else str(size)
         raise Unfit(
             f"could be computed by {cell.op_type}, which may be slower in onnxruntime for states"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ...utils.costs import Costs
+from ...costs.table import Costs
 from ...vectorize.memory import ROW_BYTES
 
 

@@ -1,5 +1,7 @@
 """The pipeline that looks for the fastest form."""
 
+import dataclasses
+
 import numpy as np
 import onnx
 import pytest
@@ -7,6 +9,7 @@ import straightline as sl
 from harness import as_model, assert_equal_outputs
 from straightline import ir
 from straightline.passes import LowerSequences, Pipeline, accelerate, parse_pipeline
+from straightline.passes.costs.table import cost_table
 from straightline.passes.manager import autotune
 from straightline.passes.manager.autotune import Accelerate, alternatives
 from straightline.passes.sequences import lower_sequences
@@ -71,16 +74,25 @@ def test_options_go_to_the_passes_in_it():
         parse_pipeline("accelerate{max_trip=3}")
 
 
-@pytest.mark.parametrize(("trips", "kept"), [(1, False), (2, False), (3, True), (100, True)])
-def test_copies_are_made_where_they_pay(trips, kept):
+@pytest.mark.parametrize(
+    ("goal", "trips", "kept"),
+    [
+        ("load", 1, False),
+        ("load", 4, True),
+        ("balanced", 4, True),
+        ("run", 4, False),
+        ("run", 2000, True),
+    ],
+)
+def test_copies_are_made_where_the_goal_allows_their_load(goal, trips, kept):
     text = HEAD + RECURRENCE % (trips, "many")
-    result = sl.rewrite(as_model(text), "accelerate")
+    result = sl.rewrite(as_model(text), "accelerate", optimize_for=goal)
     assert ("Tanh" not in ops(result)) == kept
     assert "Tanh" in ops(sl.rewrite(as_model(text)))
 
 
 def test_a_loop_of_many_trips_is_a_scan():
-    text = HEAD + RECURRENCE % (100, "many")
+    text = HEAD + RECURRENCE % (2000, "many")
     assert ops(sl.rewrite(as_model(text), "accelerate")) == ["Scan"]
 
 
@@ -110,19 +122,24 @@ def test_what_is_fast_already_is_left_alone():
     assert not result.changed
 
 
-def test_what_would_load_slower_is_told():
+def test_what_would_load_slower_is_told(caplog):
     """A running maximum takes many steps of doubling distance."""
+    caplog.set_level("INFO", "straightline.passes.manager.autotune")
     text = """g (float[1000, 4] x, float[4] low) => (float[1000, 4] y) {
         last, y = Scan <num_scan_inputs = 1, body = b (float[4] s, float[4] e)
             => (float[4] t, float[4] r) { t = Max (s, e) r = Identity (t) }> (low, x) }"""
-    result = accelerate().run(as_model(HEAD + text))
+    result = accelerate(optimize_for="load").run(as_model(HEAD + text))
     assert ops(result.model) == ["Scan"]
     (told,) = [remark for remark in result.kept if remark.pass_name == "accelerate"]
-    assert "times as long to load; choose vectorize-loops, raise-recurrences" in told.reason
+    assert "times as long to load; choose optimize_for=run to have it" in told.reason
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines[0].startswith("accelerate: as it is, a run takes ")
+    assert any("after lower-sequences; raise-recurrences; lower" in line for line in lines)
+    assert ops(accelerate().run(as_model(HEAD + text)).model) != ["Scan"]
 
 
 def test_a_second_run_changes_nothing():
-    for text in (ROWS, RECURRENCE % (100, "many"), RECURRENCE % (2, "many"), SUM):
+    for text in (ROWS, RECURRENCE % (2000, "many"), RECURRENCE % (2, "many"), SUM):
         model = ir.load(as_model(HEAD + text))
         accelerate().apply(model)
         assert not accelerate().apply(model).changed
@@ -136,8 +153,9 @@ def test_the_model_given_is_not_changed():
 
 
 def test_every_alternative_is_another_one():
-    made = [str(stages) for stages in alternatives()]
-    assert len(set(made)) == len(made)
+    for goal in ("run", "balanced", "load"):
+        made = [str(stages) for stages in alternatives(goal)]
+        assert len(set(made)) == len(made)
     assert isinstance(accelerate().passes[0], Accelerate)
 
 
@@ -165,3 +183,24 @@ def test_stages_that_differ_by_what_finds_nothing_to_do_are_tried_once(monkeypat
 
 def test_each_operator_of_sequences_is_one_that_is_worked_on():
     assert set(LowerSequences.works_on) == set(lower_sequences._RULES) - {"Identity"}
+
+
+def test_costs_of_a_calibration_decide(tmp_path):
+    """Where nodes cost nothing to load, copies of a loop are as good as the loop."""
+    table = cost_table("onnxruntime")
+    free = dataclasses.replace(table, load={**table.load, "node": 0.0, "constant": 0.0})
+    (tmp_path / "free.toml").write_text(free.to_toml())
+    text = as_model(HEAD + RECURRENCE % (50, "many"))
+    for costs, copied in (("onnxruntime", False), (str(tmp_path / "free.toml"), True)):
+        result = sl.rewrite(text, "accelerate", optimize_for="load", costs=costs)
+        assert ("Tanh" in ops(result)) == copied
+    with pytest.raises(sl.Error, match="there is no table 'other'"):
+        sl.rewrite(text, "accelerate", costs="other")
+
+
+def test_the_goal_is_an_option_of_accelerate_alone():
+    model = as_model(HEAD + SUM)
+    with pytest.raises(sl.Error, match="no pass of the pipeline has an option 'optimize_for'"):
+        sl.rewrite(model, optimize_for="run")
+    with pytest.raises(sl.Error, match="optimize_for cannot be 'fast'"):
+        sl.rewrite(model, "accelerate", optimize_for="fast")

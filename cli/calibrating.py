@@ -1,0 +1,55 @@
+"""Command `calibrate`: what models cost to load and to run on this machine."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from . import interrupts
+from .exit_codes import finish
+from .options import JSON, QUIET, flag, option
+from .report import progress, show_result
+
+
+def calibrate(
+    out: Path | None = option(
+        "Write the costs to a file, for the option --costs of other commands.",
+        "--out",
+        "-o",
+        metavar="FILE.toml",
+    ),
+    *,
+    force: bool = flag("Also overwrite a file that holds no costs.", "--force"),
+    quiet: bool = QUIET,
+    as_json: bool = JSON,
+) -> int:
+    """Measure what onnxruntime takes to load and to run models on this machine.
+
+    `accelerate` compares the forms of a model by such costs; a table of them is built in.
+    """
+    from ..display import Line, Table
+    from ..driver.calibrate import calibrate as measure
+    from ..ir.io.files import replacing
+    from ..ir.io.write_target import place_beside
+    from ..passes.costs.table import holds_costs
+
+    interrupts.raise_from_now_on()
+    place = None if out is None else place_beside(out, (), "table of costs", holds_costs, force)
+    with progress("calibrating", quiet or as_json) as on_progress:
+        table = measure(on_progress)
+    if place is not None:
+        with replacing(place) as (temporary,):
+            temporary.write_text(table.to_toml(), encoding="utf-8")
+
+    def show() -> None:
+        rows = [
+            (title, item, f"{cost:g}")
+            for title, column in (("load, us", table.load), ("run, us", table.run))
+            for item, cost in column.items()
+        ]
+        rows += [("largest state", cell, str(most)) for cell, most in table.most_numbers.items()]
+        line = Line(", ".join(table.about.values()))
+        fields = {**dataclasses.asdict(table), "out": None if out is None else str(out)}
+        show_result(lambda: fields, [line, Table(("What", "Item", "Cost"), rows)], as_json)
+
+    return finish(0, show, product=not quiet)

@@ -1,0 +1,1 @@
+"""Costs of models in a runtime, measured, by which passes choose among forms."""

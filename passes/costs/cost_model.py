@@ -1,0 +1,175 @@
+"""Cost model of loading and running, from nodes and the sizes of their results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.reason import Message
+from ...ir import Function, Graph, Model, Node
+from .goal import GOALS, GoalName
+from .table import LOAD_ITEMS, CostTable
+from .trip_counts import USUAL, TripCounts
+
+Units = dict[str, float]
+"""The number of each item that costs."""
+
+FREE = ("Constant", "Identity")
+"""The operators without a noticeable cost."""
+PACKED = 1 << 15
+"""The number of elements of a constant matrix in a unit of "packed": kernels rearrange them."""
+
+_THOUSAND = 1024
+_ACTIVATIONS = {"RNN": 1, "GRU": 3, "LSTM": 5}
+"""The activations of a number of the state in a step."""
+_PRODUCTS = ("MatMul", "Gemm", "GRU", "LSTM", "RNN")
+_DEEPEST = 32
+"""The limit of nested bodies and calls that count."""
+
+_SLOWER = Message(
+    "copies-slower",
+    "copies of its body, one for each of {trips} trips, would load slower in onnxruntime",
+)
+
+
+def loading(model: Model, table: CostTable) -> float:
+    """The time of loading a model, in microseconds."""
+    return _sum(load_units(model), table.load)
+
+
+def running(model: Model, table: CostTable) -> float:
+    """The time of a run besides arithmetic, in microseconds."""
+    return _sum(run_units(model), table.run)
+
+
+def _sum(units: Mapping[str, float], costs: Mapping[str, float]) -> float:
+    return sum(costs[item] * count for item, count in units.items())
+
+
+def load_units(model: Model) -> Units:
+    """The number of each item of loading in a model."""
+    units: Units = {**dict.fromkeys(LOAD_ITEMS, 0.0), "session": 1.0}
+    for graph in model.graphs():
+        nodes = list(graph.unordered_nodes())
+        units["constant"] += len(graph.initializers)
+        units["node"] += len(nodes)
+        units["inside"] += 0 if graph.root.graph is graph else len(nodes)
+        units["packed"] += sum(packed_numbers(node) for node in nodes) / PACKED
+        for node in nodes:
+            if node.op_type in units and not node.op.domain:
+                units[node.op_type] += 1
+    return units
+
+
+def packed_numbers(node: Node) -> int:
+    """The number of elements in a node's constant matrices."""
+    if not node.is_op(*_PRODUCTS):
+        return 0
+    constants = [v.constant for v in node.inputs if v is not None and v.constant is not None]
+    return sum(tensor.size for tensor in constants if len(tensor.dims) > 1)
+
+
+def run_units(model: Model) -> Units:
+    """The number of each item of a run of a model; functions count at their calls."""
+    return _Runs(model).total()
+
+
+def _sum_of(parts: Iterable[tuple[Units, int]]) -> Units:
+    """The sum of counts, each so many times."""
+    total: Units = {}
+    for units, times in parts:
+        for item, count in units.items():
+            total[item] = total.get(item, 0.0) + times * count
+    return total
+
+
+class _Runs:
+    """Counts of what a run of a model calls.
+
+    Args:
+        model: the model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._trips = TripCounts(model, ShapeInference(model))
+        self._calls: dict[tuple[Function, int], Units] = {}
+
+    def total(self) -> Units:
+        return _sum_of([({"call": 1.0}, 1), (self._of(self._model.graph, 0), 1)])
+
+    def _of(self, graph: Graph, depth: int) -> Units:
+        return _sum_of((self._node(node, depth), 1) for node in graph.unordered_nodes())
+
+    def _node(self, node: Node, depth: int) -> Units:
+        function = self._model.functions.get(node.op.function_key)
+        if function is not None and depth < _DEEPEST:
+            return self._call(function, depth + 1)
+        bodies = [self._of(body, depth + 1) for body in node.graphs()] if depth < _DEEPEST else []
+        if not bodies:
+            return {} if node.is_op(*FREE) else {"node": 1.0, **self._arithmetic(node)}
+        if not node.is_op("Loop", "Scan"):
+            longest = max(bodies, key=lambda units: units.get("node", 0.0))
+            if node.is_op("If"):
+                return _sum_of([({"If": 1.0}, 1), (longest, 1)])
+            return _sum_of([({"Loop": 1.0}, 1), ({"loop trip": 1.0}, USUAL), (longest, USUAL)])
+        (body,) = node.graphs()
+        kind = node.op_type.lower()
+        slots = len(body.inputs) + len(body.outputs)
+        trip = {f"{kind} trip": 1.0, f"{kind} slot": float(slots)}
+        count = self._trips.of(node)
+        return _sum_of([({node.op_type: 1.0}, 1), (trip, count), (bodies[0], count)])
+
+    def _arithmetic(self, node: Node) -> Units:
+        """The arithmetic of a call in units of 1,024."""
+        sizes = [self._trips.sizes(value) for value in node.outputs if value is not None]
+        elements = sum(map(math.prod, sizes))
+        units = {"element": elements / _THOUSAND}
+        first, second = (self._trips.sizes(node.input(index)) for index in (0, 1))
+        if node.is_op("MatMul", "Gemm", "Conv"):
+            inner = first[-1:] if node.is_op("MatMul") else second[1:]
+            if node.is_op("Gemm"):
+                inner = second[1:] if node.attribute("transB", 0) else second[:1]
+            units["product"] = elements * math.prod(inner) / _THOUSAND
+        elif node.op_type in _ACTIVATIONS and not node.op.domain and len(first) == len(second) == 3:
+            directions, rows, width = second
+            hidden = int(node.attribute("hidden_size", 0))
+            state = math.prod(self._trips.sizes(node.input(5)))
+            axes = first[:2][::-1] if node.attribute("layout", 0) else first[:2]
+            numbers = axes[0] * (state if node.input(5) else axes[1] * hidden * directions)
+            units["activation"] = numbers * _ACTIVATIONS[node.op_type] / _THOUSAND
+            gates = rows / max(hidden, 1)
+            units["product"] = numbers * gates * (hidden + width) / _THOUSAND
+        return units
+
+    def _call(self, function: Function, depth: int) -> Units:
+        """The units of a call, cached for functions that are called twice."""
+        key = function, depth
+        if key not in self._calls:
+            self._calls[key] = self._of(function.graph, depth)
+        return self._calls[key]
+
+
+def refuses_copies(
+    body: Graph, trips: int, rows: int, table: CostTable, goal: GoalName
+) -> str | None:
+    """The reason why copies of a body load too long; None if they do not.
+
+    Args:
+        body: the body.
+        trips: the trip count.
+        rows: the number of rows that an iteration reads or writes.
+        table: the costs.
+        goal: the goal that says how long they may load.
+    """
+    nodes = [node for node in body.unordered_nodes() if not node.is_op(*FREE)]
+    count = len(nodes) + sum(len(graph) for node in nodes for graph in node.graphs())
+    reads = sum(node.is_op("Gather") and node.input(1) in body.inputs for node in nodes)
+    load = table.load
+    packed = load["packed"] * sum(map(packed_numbers, nodes)) / PACKED
+    row = load["node"] + load["constant"]  # an index or an axis is a constant
+    copy = count * load["node"] + (rows + reads) * row + packed
+    loop = load["node"] + load["Loop"] + count * (load["node"] + load["inside"]) + packed
+    few = trips <= 1 or trips * copy <= GOALS[goal].most_load(loop)
+    return None if few else _SLOWER(trips=trips)

@@ -1,0 +1,148 @@
+"""Tables of measured costs in a runtime: loading, calls, trips, recurrent operators.
+
+`straightline calibrate` writes such a table for the machine on which it runs. A model costs the sum
+of its items (`cost_model.py`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ..base import PassOptionError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Costs: TypeAlias = str
+"""The costs that decide a rewrite, an option of passes: "none", a shipped table, or a file."""
+
+LOAD_ITEMS = (
+    *("session", "node", "inside", "constant", "packed"),
+    *("Loop", "Scan", "If", "Identity", "Constant"),
+)
+"""A session, a node, a node in a body besides, a constant, `PACKED` elements of a matrix, others
+besides what a node takes."""
+ARITHMETIC = ("element", "product", "activation")
+"""1,024 elements that nodes give out, as many multiplications of matrices, and activations of GRU,
+LSTM or RNN, which compute them one by one."""
+RUN_ITEMS = (
+    *("call", "node", "If", "Loop", "loop trip", "loop slot"),
+    *("Scan", "scan trip", "scan slot", *ARITHMETIC),
+)
+"""A run of a model, a node, an If, a loop, a trip, an input or output of a trip, and arithmetic."""
+
+_SHIPPED = Path(__file__).with_name("shipped")
+
+
+@dataclasses.dataclass(frozen=True)
+class CostTable:
+    """Measured costs.
+
+    Attributes:
+        load: microseconds for each of `LOAD_ITEMS`.
+        run: microseconds for each of `RUN_ITEMS`.
+        most_numbers: by recurrent operator and first activation, the largest state (batch times
+            hidden size) for which the operator is as fast as a Scan: it computes activations one
+            number at a time.
+        about: the runtime, its version, the machine and the day.
+    """
+
+    load: Mapping[str, float]
+    run: Mapping[str, float]
+    most_numbers: Mapping[str, int]
+    about: Mapping[str, str]
+
+    def operator_pays(self, op_type: str, activations: Sequence[str], numbers: int | None) -> bool:
+        """Test whether GRU, LSTM or RNN is as fast as an equivalent Scan.
+
+        Args:
+            op_type: the operator.
+            activations: the activations of one direction.
+            numbers: the size of a state, batch times hidden size; None if unknown.
+        """
+        most = self.most_numbers.get(f"{op_type} {activations[0]}", 0)
+        return numbers is not None and numbers <= most
+
+    @functools.cached_property
+    def least_scanned(self) -> int:
+        """The trip count from which a Scan of one state runs faster than the Loop.
+
+        Besides the state, a Loop takes the iteration number and takes and gives its condition.
+        """
+        run = self.run
+        gain = run["loop trip"] + 5 * run["loop slot"] - run["scan trip"] - 2 * run["scan slot"]
+        lost = run["Scan"] - run["Loop"]
+        return 1 << 31 if gain <= 0 else max(1, int(lost // gain) + 1)
+
+    def to_toml(self) -> str:
+        """The text of the file that `cost_table` reads."""
+        lines = ["# Costs of onnxruntime in microseconds, by `straightline calibrate`."]
+        for field in dataclasses.fields(self):
+            lines += ["", f"[{field.name}]"]
+            column: Mapping[str, Any] = getattr(self, field.name)
+            lines += [f"{json.dumps(key)} = {json.dumps(cost)}" for key, cost in column.items()]
+        return "\n".join([*lines, ""])
+
+
+@functools.cache
+def cost_table(costs: Costs) -> CostTable | None:
+    """Return a table of costs; None for "none".
+
+    Args:
+        costs: "none", the name of a shipped table such as "onnxruntime", or the path of a file
+            that `straightline calibrate` wrote.
+
+    Raises:
+        PassOptionError: there is no such table, or it does not fit.
+    """
+    if costs == "none":
+        return None
+    path = Path(costs) if costs.endswith(".toml") else _SHIPPED / f"{costs}.toml"
+    if not path.is_file():
+        names = ", ".join(sorted(each.stem for each in _SHIPPED.glob("*.toml")))
+        raise PassOptionError(
+            f"costs: there is no table '{costs}'; it is none, {names}, or a file"
+            " that straightline calibrate wrote (NAME.toml)"
+        )
+    return _read(path, costs)
+
+
+def holds_costs(path: Path) -> bool:
+    """Test whether a file is a table of costs."""
+    try:
+        return bool(_read(path, str(path)))
+    except PassOptionError:
+        return False
+
+
+def _read(path: Path, name: str) -> CostTable:
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise PassOptionError(f"costs: '{name}' cannot be read: {error}") from error
+    columns = []
+    for key, items in (("load", LOAD_ITEMS), ("run", RUN_ITEMS), ("most_numbers", ())):
+        column = data.get(key)
+        if not isinstance(column, dict) or not all(map(_is_cost, column.values())):
+            raise PassOptionError(f"costs: '{name}' has no table '{key}' of numbers")
+        missing = [item for item in items if item not in column]
+        if missing:
+            raise PassOptionError(
+                f"costs: '{name}' lacks '{missing[0]}' in '{key}'; run straightline calibrate again"
+            )
+        columns.append(column)
+    about = {str(key): str(value) for key, value in dict(data.get("about", {})).items()}
+    load, run, most = columns
+    return CostTable(load, run, most, about)
+
+
+def _is_cost(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12

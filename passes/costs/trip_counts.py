@@ -1,0 +1,86 @@
+"""Trip counts of loops, estimated at usual sizes where only run time tells them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...analysis.constants.folding import Folder
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import element
+from ...facts.polynomial import Dimension
+from ...ir import Model, Node, Tensor, Value
+
+USUAL = 64
+"""The assumed number where a size or a trip count is known only at run time."""
+_MOST_NODES = 64
+"""The limit of nodes from sizes to a trip count."""
+_MOST_BYTES = 1 << 16
+
+
+class TripCounts:
+    """The trip counts of the loops of one model.
+
+    Args:
+        model: the model.
+        inference: the facts about its values.
+    """
+
+    def __init__(self, model: Model, inference: ShapeInference) -> None:
+        self._inference = inference
+        self._folder = Folder(model, _MOST_BYTES)
+
+    def of(self, node: Node) -> int:
+        """The trip count of a Loop or Scan, at usual sizes where it is unknown."""
+        certain = known_trips(node, self._inference)
+        if certain is not None:
+            return certain
+        maximum = node.input(0) if node.is_op("Loop") else None
+        estimate = None if maximum is None else self._estimate(maximum, [_MOST_NODES])
+        if estimate is None or estimate.size != 1:
+            return USUAL
+        return max(int(estimate.numpy().reshape(())), 0)
+
+    def sizes(self, value: Value | None) -> tuple[int, ...]:
+        """The sizes of a value, usual ones where they are unknown."""
+        shape = None if value is None else self._inference.fact(value).shape
+        return tuple([USUAL if dim.value is None else dim.value for dim in shape or ()])
+
+    def _estimate(self, value: Value, budget: list[int]) -> Tensor | None:
+        """The elements of a value computed from usual sizes; None if it depends on others."""
+        if value.constant is not None:
+            return value.constant
+        node = value.producer
+        if node is None or not budget[0] or value.graph is None:
+            return None
+        budget[0] -= 1
+        if node.is_op("Shape"):
+            part = slice(node.attribute("start", 0), node.attribute("end", None))
+            return Tensor(array=np.array(self.sizes(node.input(0))[part], np.int64))
+        if node.is_op("Size"):
+            return Tensor(array=np.array(math.prod(self.sizes(node.input(0))), np.int64))
+        if not self._folder.may_fold(node):
+            return None
+        inputs = [None if each is None else self._estimate(each, budget) for each in node.inputs]
+        if any(e is None for e, each in zip(inputs, node.inputs, strict=True) if each is not None):
+            return None
+        results = self._folder.fold(node, inputs)
+        return None if results is None else results[node.outputs.index(value)]
+
+
+def known_trips(node: Node, inference: ShapeInference) -> int | None:
+    """The maximum trip count of a Loop, or of a Scan from opset 9 on; None if unknown."""
+    if node.is_op("Loop"):
+        maximum = node.input(0)
+        number = None if maximum is None else element(inference.fact(maximum))
+        count: int | None = number.value if isinstance(number, Dimension) else None
+        return None if count is None else max(count, 0)
+    inputs = node.attribute("num_scan_inputs", 0)
+    source = node.inputs[-1] if inputs else None
+    shape = None if source is None else inference.fact(source).shape
+    axes = node.attribute("scan_input_axes", [0] * inputs)
+    if not shape or not axes or not -len(shape) <= axes[-1] < len(shape):
+        return None
+    length: int | None = shape[axes[-1]].value
+    return length

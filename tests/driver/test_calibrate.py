@@ -1,0 +1,36 @@
+"""Calibration: models with known items, and the fit of what they take."""
+
+import numpy as np
+import pytest
+from straightline.driver import calibrate as calibration
+from straightline.driver.calibrate import calibrate, fit
+from straightline.passes.costs.table import LOAD_ITEMS, RUN_ITEMS
+
+
+def test_costs_are_found_again():
+    generator = np.random.default_rng(0)
+    costs = {"node": 3.0, "Loop": 20.0, "Scan": 0.0}
+    counts = [
+        {item: float(n) for item, n in zip(costs, row, strict=True)}
+        for row in np.add(generator.integers(0, 9, (20, 3)), [1, 0, 0])
+    ]
+    times = [sum(costs[item] * n for item, n in row.items()) for row in counts]
+    assert fit(counts, times, tuple(costs)) == pytest.approx(costs, abs=0.01)
+
+
+def test_no_cost_is_negative_and_what_no_model_has_costs_nothing():
+    found = fit([{"a": 1, "b": 1}, {"a": 1, "b": 2}], [3.0, 2.0], ("a", "b", "c"))
+    assert found["b"] == found["c"] == 0 < found["a"]
+
+
+def test_each_item_is_measured(monkeypatch):
+    for name in ("_LOADS", "_RUNS"):
+        monkeypatch.setattr(calibration, name, 4)
+    monkeypatch.setattr(calibration, "_SAMPLE", 0.0)
+    steps = []
+    table = calibrate(lambda *step: steps.append(step))
+    assert tuple(table.load) == LOAD_ITEMS and tuple(table.run) == RUN_ITEMS
+    assert min(*table.load.values(), *table.run.values()) >= 0 < table.load["session"]
+    assert set(table.most_numbers) == {step[1] for step in steps[2:]}
+    assert [step[2:] for step in steps] == [(i, len(steps)) for i in range(len(steps))]
+    assert table.about["runtime"].startswith("onnxruntime ")

@@ -1,0 +1,196 @@
+"""What loading and running is reckoned to take."""
+
+import dataclasses
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.passes.costs.cost_model import (
+    load_units,
+    loading,
+    packed_numbers,
+    refuses_copies,
+    run_units,
+    running,
+)
+from straightline.passes.costs.goal import GOALS
+from straightline.passes.costs.table import ARITHMETIC, LOAD_ITEMS, RUN_ITEMS, CostTable
+
+TABLE = CostTable(
+    {**dict.fromkeys(LOAD_ITEMS, 1.0), "session": 300.0, "Loop": 9.0},
+    dict.fromkeys(RUN_ITEMS, 1.0),
+    {},
+    {},
+)
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+LOOP = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {{1}}, int64 five = {{5}}> {{
+    y = Loop ({trips}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
+        {body} }}> }}"""
+SCAN = """g (float[{length}, 3] x) => (float[{length}, 3] y) {{
+    y = Scan <num_scan_inputs = 1,
+        body = b (float[3] e) => (float[3] r) {{ r = Neg (e) }}> (x) }}"""
+
+
+def calls(proto):
+    """What a run calls, without arithmetic."""
+    units = run_units(proto)
+    return {item: count for item, count in units.items() if item not in ARITHMETIC}
+
+
+def model(text):
+    return ir.load(as_model(HEAD + text))
+
+
+def test_what_a_model_has():
+    found = load_units(
+        model("""g (float[N, 4] x, bool q) => (float[N, 2] z) <float[4, 2] w = {1,2,3,4,5,6,7,8}> {
+        y = MatMul (x, w)
+        z = If (q) <then_branch = t () => (float[N, 2] a) { a = Neg (y) },
+                    else_branch = e () => (float[N, 2] b) { b = Identity (y) }> }""")
+    )
+    assert (found["session"], found["node"], found["inside"], found["constant"]) == (1, 4, 2, 1)
+    assert (found["If"], found["Identity"], found["Loop"]) == (1, 1, 0)
+    assert found["packed"] == 8 / (1 << 15)
+
+
+def test_times_are_sums_of_their_parts():
+    one = model("g (float[3] x) => (float[3] y) { y = Neg (x) }")
+    two = model("g (float[3] x) => (float[3] y) { a = Neg (x) y = Abs (a) }")
+    assert loading(one, TABLE) == TABLE.load["session"] + TABLE.load["node"]
+    assert loading(two, TABLE) - loading(one, TABLE) == TABLE.load["node"]
+    assert running(two, TABLE) == pytest.approx(1 + 2 * 1 + 2 * 3 / 1024)
+
+
+def test_only_constant_matrices_are_packed():
+    made = model("""g (float[4] x, float[4, 2] v) => (float[2] y, float[2] z, float[4] u)
+        <float[4, 2] w = {1,2,3,4,5,6,7,8}, float[4] b = {1,2,3,4}> {
+        y = MatMul (x, w) z = MatMul (x, v) u = Add (x, b) }""")
+    assert [packed_numbers(node) for node in made.graph.nodes()] == [8, 0, 0]
+
+
+def test_what_runs_on_every_trip_counts_for_each():
+    one, two = (
+        calls(model(LOOP.format(trips="five", body=b)))
+        for b in ("r = Neg (a)", "b = Neg (a) r = Abs (b)")
+    )
+    assert one == {"call": 1, "Loop": 1, "loop trip": 5, "loop slot": 25, "node": 5}
+    assert two == {**one, "node": 10}
+
+
+def test_constants_and_identities_cost_nothing():
+    one, two = (
+        calls(model(LOOP.format(trips="five", body=b)))
+        for b in ("r = Neg (a)", "b = Neg (a) r = Identity (b)")
+    )
+    assert one == two
+
+
+def test_a_scan_has_fewer_slots_than_a_loop():
+    assert calls(model(SCAN.format(length=5))) == {
+        "call": 1,
+        "Scan": 1,
+        "scan trip": 5,
+        "scan slot": 10,
+        "node": 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("node", "elements", "products"),
+    [
+        ("y = Exp (x)", 6, 0),
+        ("y = MatMul (x, w)", 8, 8 * 3),
+        ("y = Gemm (x, w)", 8, 8 * 3),
+        ("y = Gemm <transB = 1> (x, v)", 8, 8 * 3),
+        ("y = Conv (i, k)", 8 * 5, 8 * 5 * 3 * 3),
+        ("y = Exp (n)", 64 * 3, 0),
+    ],
+)
+def test_arithmetic_follows_from_sizes(node, elements, products):
+    text = f"""g (float[2, 3] x, float[N, 3] n, float[1, 3, 7] i) => (y)
+        <float[3, 4] w = {{{", ".join("1" * 12)}}}, float[4, 3] v = {{{", ".join("1" * 12)}}},
+         float[8, 3, 3] k = {{{", ".join("1" * 72)}}}> {{ {node} }}"""
+    units = run_units(model(text))
+    assert units["element"] == elements / 1024
+    assert units.get("product", 0) == products / 1024
+
+
+@pytest.mark.parametrize(
+    ("operator", "size", "numbers", "activations"),
+    [
+        ("RNN <hidden_size = 4> (x, w, r)", "7, 2, 3", 7 * 2 * 4, 1),
+        ("RNN <hidden_size = 4, layout = 1> (x, w, r)", "7, 2, 3", 7 * 2 * 4, 1),
+        ("RNN <hidden_size = 4> (x, w, r)", "N, M, 3", 64 * 64 * 4, 1),
+        ('RNN <hidden_size = 4> (x, w, r, "", "", h)', "N, M, 3", 64 * 2 * 4, 1),
+    ],
+)
+def test_activations_of_recurrent_operators(operator, size, numbers, activations):
+    text = f"""g (float[{size}] x, float[1, 4, 3] w, float[1, 4, 4] r, float[1, 2, 4] h)
+        => (y) {{ y = {operator} }}"""
+    units = run_units(model(text))
+    assert units["activation"] == numbers * activations / 1024
+    assert units["product"] == numbers * 7 / 1024
+
+
+def test_a_function_counts_where_it_is_called():
+    text = """<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
+        g (float[3] x) => (float[3] y) { a = f.two (x) y = f.two (a) }
+        <domain: "f", opset_import: ["" : 17]> two (x) => (y) { a = Neg (x) y = Abs (a) }"""
+    assert calls(ir.load(as_model(text))) == {"call": 1, "node": 4}
+
+
+def test_of_an_if_the_longer_branch_counts():
+    text = """g (float[3] x, bool q) => (float[3] y) {
+        y = If (q) <then_branch = t () => (float[3] a) { b = Neg (x) a = Abs (b) },
+                    else_branch = e () => (float[3] b) { b = Neg (x) }> }"""
+    assert calls(model(text)) == {"call": 1, "node": 2, "If": 1}
+
+
+def body_of(text):
+    (node,) = model(text).graph.nodes()
+    return node.body("body")
+
+
+@pytest.mark.parametrize(
+    ("goal", "most"), [("load", 12), ("balanced", 13), ("run", GOALS["run"].load_added + 12)]
+)
+def test_copies_may_load_as_long_as_the_goal_allows(goal, most):
+    """The loop costs 10 and its node 2."""
+    body = body_of(LOOP.format(trips="five", body="r = Neg (a)"))
+    assert refuses_copies(body, int(most), 0, TABLE, goal) is None
+    refusal = refuses_copies(body, int(most) + 1, 0, TABLE, goal)
+    assert f"one for each of {int(most) + 1} trips" in refusal
+
+
+def test_rows_and_matrices_count():
+    body = body_of(LOOP.format(trips="five", body="r = Neg (a)"))
+    assert refuses_copies(body, 5, 0, TABLE, "load") is None
+    assert refuses_copies(body, 5, 1, TABLE, "load") is not None
+    body = body_of(LOOP.format(trips="five", body="e = Gather (x, i) r = Add (a, e)"))
+    assert refuses_copies(body, 4, 0, TABLE, "load") is not None
+    product = "w = Constant <value = float[2, 2] {1, 2, 3, 4}> () r = MatMul (a, w)"
+    heavy = dataclasses.replace(TABLE, load={**TABLE.load, "packed": 3.0 * (1 << 15)})
+    body = body_of(LOOP.format(trips="five", body=product))
+    assert refuses_copies(body, 2, 0, TABLE, "load") is None
+    assert refuses_copies(body, 3, 0, heavy, "load") is not None
+
+
+def test_one_trip_always_pays():
+    body = body_of(LOOP.format(trips="five", body="r = Neg (a)"))
+    assert refuses_copies(body, 1, 100, TABLE, "load") is None
+
+
+def test_functions_that_call_each_other_twice_are_looked_into_once():
+    head = '<domain: "local", opset_import: ["" : 17, "local" : 1]>'
+    text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[3] x) => (float[3] y) { y = local.f30 (x) }"""
+    text += f"{head} f0 (a) => (r) {{ b = Neg (a) r = Abs (b) }}"
+    for n in range(1, 31):
+        text += f"{head} f{n} (a) => (r) {{ b = local.f{n - 1} (a) r = local.f{n - 1} (b) }}"
+    assert calls(ir.load(as_model(text))) == {"call": 1, "node": 2**31}
+
+
+def test_a_sequence_map_is_a_loop_over_the_usual_number_of_elements():
+    text = """g (seq(float[3]) s) => (t) { t = SequenceMap (s) <
+        body = b (float[3] e) => (float[3] r) { r = Neg (e) }> }"""
+    assert calls(model(text)) == {"call": 1, "Loop": 1, "loop trip": 64, "node": 64}

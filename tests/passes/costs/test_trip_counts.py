@@ -1,0 +1,59 @@
+"""Trip counts, known or estimated."""
+
+import pytest
+from harness import as_model
+from straightline import ir
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes.costs.trip_counts import USUAL, TripCounts, known_trips
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+LOOP = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {{1}}, int64 five = {{5}}> {{
+    y = Loop ({trips}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
+        {body} }}> }}"""
+SCAN = """g (float[{length}, 3] x) => (float[{length}, 3] y) {{
+    y = Scan <num_scan_inputs = 1,
+        body = b (float[3] e) => (float[3] r) {{ r = Neg (e) }}> (x) }}"""
+
+
+def loop_of(text):
+    model = ir.load(as_model(HEAD + text))
+    (node,) = model.graph.nodes_of("Loop", "Scan")
+    return node, model, ShapeInference(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "trips"),
+    [
+        (LOOP.format(trips="five", body="r = Neg (a)"), 5),
+        (LOOP.format(trips="n", body="r = Neg (a)"), None),
+        (LOOP.format(trips="", body="r = Neg (a)"), None),
+        (SCAN.format(length=7), 7),
+        (SCAN.format(length="N"), None),
+    ],
+)
+def test_known_trips(text, trips):
+    node, model, inference = loop_of(text)
+    assert known_trips(node, inference) == trips
+    assert TripCounts(model, inference).of(node) == (USUAL if trips is None else trips)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "trips"),
+    [
+        ("s = Shape (x) k = Gather (s, at)", USUAL),
+        ("k = Size (x)", 3 * USUAL),
+        ("s = Shape <start = 1> (x) k = ReduceSum <keepdims = 0> (s)", 3),
+        ("s = Shape (x) l = Less (t, s) c = Cast <to = 7> (l) k = ReduceSum <keepdims = 0> (c)", 1),
+        ("s = Shape (x) c = Mul (s, minus) k = ReduceSum <keepdims = 0> (c)", 0),
+        ("k = Identity (n)", USUAL),
+        ("r = ReduceSum <keepdims = 0> (x) k = Cast <to = 7> (r)", USUAL),
+    ],
+)
+def test_trips_at_usual_sizes(nodes, trips):
+    text = f"""g (float[N, 3] x, int64 n) => (float[3] y)
+        <bool yes = {{1}}, int64 at = {{0}}, int64[2] t = {{1, 8}}, int64 minus = {{-1}},
+         float[3] a0 = {{1, 2, 3}}> {{
+        {nodes} y = Loop (k, yes, a0) <body = b (int64 i, bool c, float[3] a) => (c, float[3] r) {{
+            r = Neg (a) }}> }}"""
+    node, model, inference = loop_of(text)
+    assert TripCounts(model, inference).of(node) == trips
