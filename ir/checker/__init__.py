@@ -10,7 +10,7 @@ One linear walk over the message. Nodes of the same form are checked once.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import onnx
 
@@ -20,7 +20,7 @@ from ..places import Place, key_of
 from ..tensor_contents import Types
 from ..valid_text import first_odd_text, has_odd_text
 from .calls import Calls
-from .graphs import GraphChecker
+from .graphs import GraphChecker, Row, rows_of
 from .schemas import Forms, forms_of
 
 _NEWEST = onnx.defs.onnx_opset_version()
@@ -28,8 +28,12 @@ _MANY = 2**31 - 1
 _LARGE = ("graph", "functions", "training_info")
 
 
-def check_well_formed(proto: onnx.ModelProto) -> None:
+def check_well_formed(proto: onnx.ModelProto, rows: Iterable[Row] | None = None) -> None:
     """Check a message.
+
+    Args:
+        proto: the message.
+        rows: nodes of the main graph, if the caller has read them.
 
     Raises:
         ModelError: it is not well formed; the error names the place.
@@ -40,7 +44,7 @@ def check_well_formed(proto: onnx.ModelProto) -> None:
             checker = frame.of_function(function, imports_of(function.opset_import))
             checker.check_nodes(function.node)
             checker.close()
-        frame.main.check_nodes(proto.graph.node)
+        frame.main.check_rows(rows_of(proto.graph.node) if rows is None else rows)
         frame.finish()
 
 

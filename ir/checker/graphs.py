@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 import onnx
@@ -25,8 +25,19 @@ _FEW = 8
 _MOST_FORMS = 1 << 12
 """The limit of forms that are kept beyond a model."""
 
+Row = tuple[onnx.NodeProto, str, bool, list[str], list[str]]
+"""Node, its operator, whether it has no attribute and no domain, and the names of its inputs and
+outputs: what takes long to read from a message."""
+
 _NO_KINDS: Kinds = MappingProxyType({})
 _MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
+
+
+def rows_of(nodes: Iterable[onnx.NodeProto]) -> Iterator[Row]:
+    """Read nodes; one slice of a message is faster than a loop."""
+    for node in nodes:
+        is_bare = not (node.attribute or node.domain)
+        yield node, node.op_type, is_bare, node.input[:], node.output[:]
 
 
 class GraphChecker:
@@ -110,13 +121,20 @@ class GraphChecker:
 
     def check_nodes(self, nodes: Iterable[onnx.NodeProto], place: Place | None = None) -> None:
         """Check the nodes of a graph with their names; errors as `check`."""
+        self.check_rows(rows_of(nodes), place)
+
+    def check_rows(self, rows: Iterable[Row], place: Place | None = None) -> None:
+        """Check nodes that have been read; errors as `check`."""
         place = place or self.place
         # Inputs need no check: a defined name is that of some output.
         texts: list[str] = []
-        for node in nodes:
-            inputs, outputs = node.input[:], node.output[:]  # slices, made in one go
+        valid = () if self.root is not None else self.forms.valid
+        for node, op_type, is_bare, inputs, outputs in rows:
             texts += outputs
             texts.append(node.name)
+            is_known = is_bare and (op_type, "", len(inputs), len(outputs)) in valid
+            if is_known and "" not in inputs and "" not in outputs:
+                continue
             self.check_node(node, inputs, outputs, place)
         "".join(texts)
 

@@ -27,6 +27,7 @@ from ...ir import (
     to_proto,
 )
 from ...ir.checker import check_well_formed
+from ...ir.checker.graphs import Row, rows_of
 from ...ir.gc_pause import paused_collector
 from ...ir.subgraph_arity import BODIES
 from ...limits import governed
@@ -154,7 +155,7 @@ def prove(
         sources = read(before), read(after)
         protos = messages or [to_proto(source) for source in sources]
         sides = [
-            _Side(source, proto, base_dir_of(source, base_dir), _holds_bodies(proto))
+            _Side.of(source, proto, base_dir_of(source, base_dir))
             for source, proto in zip(sources, protos, strict=True)
         ]
         if not loaded:
@@ -176,12 +177,20 @@ def prove(
 
 
 class _Side(NamedTuple):
-    """Model of a pair: its source, its message, and the folder of its data."""
+    """Model of a pair: its source, its message, the folder of its data, and the nodes of its main
+    graph, some of which may have bodies that must fit them."""
 
     source: ModelSource
     proto: onnx.ModelProto
     folder: Path | None
+    rows: list[Row]
     holds_bodies: bool
+
+    @classmethod
+    def of(cls, source: ModelSource, proto: onnx.ModelProto, folder: Path | None) -> _Side:
+        """Read the nodes of a model."""
+        rows = list(rows_of(proto.graph.node))
+        return cls(source, proto, folder, rows, _hold_bodies(rows, bool(proto.functions)))
 
     def require_well_formed(self) -> None:
         """Check the model, unless it is straightline's own.
@@ -194,7 +203,7 @@ class _Side(NamedTuple):
         if self.holds_bodies:
             load(self.proto)  # which checks whether bodies fit their nodes
         else:
-            check_well_formed(self.proto)
+            check_well_formed(self.proto, self.rows)
 
 
 class _Question:
@@ -555,7 +564,8 @@ class _Question:
     def _program(self, side: int) -> Program:
         """Main graph of a model."""
         self.side = side
-        return Compiler(self.terms.heads, self.protos[side], self.operations).main
+        proto, rows = self.protos[side], self.sides[side].rows
+        return Compiler(self.terms.heads, proto, self.operations, rows).main
 
     def _execution(self, side: int, original: Execution | None = None) -> Execution:
         """Execution of a model, of the rewrite after the original."""
@@ -700,12 +710,11 @@ def _node_count(model: onnx.ModelProto) -> int:
     return len(model.graph.node) + sum(len(function.node) for function in model.functions)
 
 
-def _holds_bodies(model: onnx.ModelProto) -> bool:
-    """Test whether a node has bodies that must fit it; calls of functions may have some, too."""
-    nodes = model.graph.node
-    if any(node.op_type in BODIES for node in nodes):
+def _hold_bodies(rows: Sequence[Row], has_functions: bool) -> bool:
+    """Test whether nodes have bodies that must fit them; calls of functions may have some, too."""
+    if not BODIES.keys().isdisjoint([op_type for _, op_type, *_ in rows]):
         return True
-    return bool(model.functions) and any(subgraphs_of(a) for n in nodes for a in n.attribute)
+    return has_functions and any(subgraphs_of(a) for node, *_ in rows for a in node.attribute)
 
 
 def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:

@@ -14,6 +14,7 @@ import onnx
 
 from ....facts.fact import Fact
 from ....ir import FunctionKey, ModelError, Operator, normal_domain
+from ....ir.checker.graphs import Row, rows_of
 from ....ir.lazy import lazy_property
 from ....ir.places import key_of
 from ....ir.subgraph_arity import BODIES, arity_fault, body_arity, fed_inputs, surplus
@@ -147,11 +148,15 @@ class Program:
         return len(self.steps) + _INSIDE * inside
 
 
-class _Scope(dict[str, int]):
-    """Names of a graph during compilation, with their slots."""
+class _Scope:
+    """Names of a graph during compilation.
+
+    Attributes:
+        slots: slots of the names so far.
+    """
 
     def __init__(self, program: Program, around: _Scope | None) -> None:
-        super().__init__({"": ABSENT})
+        self.slots = {"": ABSENT}
         self.program = program
         self.around = around
 
@@ -160,16 +165,19 @@ class _Scope(dict[str, int]):
         if not name:
             return ABSENT
         place = self.program.size
-        if self.setdefault(name, place) != place:
+        if self.slots.setdefault(name, place) != place:
             raise OpenError(f"'{name}' is defined twice")
         self.program.size = place + 1
         return place
 
-    def __missing__(self, name: str) -> int:
-        """Slot of a captured name."""
+    def find(self, name: str) -> int:
+        """Slot of a name, which may be a captured one."""
+        place = self.slots.get(name)
+        if place is not None:
+            return place
         if self.around is None:
             raise OpenError(f"'{name}' is not defined before it is used")
-        outer = self.around[name]
+        outer = self.around.find(name)
         place = self.define(name)
         self.program.captures.append((outer, place))
         return place
@@ -189,6 +197,7 @@ class Compiler:
         model: the model.
         operations: those of other models over the same heads, which a model without functions adds
             its own to.
+        rows: nodes of the main graph, if the caller has read them.
     """
 
     def __init__(
@@ -196,6 +205,7 @@ class Compiler:
         heads: Heads,
         model: onnx.ModelProto,
         operations: dict[Hashable, Operation] | None = None,
+        rows: Iterable[Row] | None = None,
     ) -> None:
         self._heads = heads
         self._functions: dict[FunctionKey, onnx.FunctionProto] = {
@@ -205,7 +215,7 @@ class Compiler:
         self._operations: dict[Hashable, Operation] = {}
         if operations is not None and not self._functions:
             self._operations = operations
-        self.main = self._graph(model.graph, _imports(model.opset_import), None, None, 0)
+        self.main = self._graph(model.graph, _imports(model.opset_import), None, None, 0, rows)
 
     def _graph(
         self,
@@ -214,6 +224,7 @@ class Compiler:
         around: _Scope | None,
         input_count: int | None,
         depth: int,
+        rows: Iterable[Row] | None = None,
     ) -> Program:
         program = Program(graph, imports)
         scope = _Scope(program, around)
@@ -224,14 +235,14 @@ class Compiler:
         program.names = [name for name in names if name not in unfed]
         program.inputs = [scope.define(name) for name in program.names]
         for name, tensor in constants.items():
-            place = scope.get(name)
+            place = scope.slots.get(name)
             program.constants.append((scope.define(name) if place is None else place, tensor))
-        self._nodes(graph.node, scope, depth)
-        program.outputs = [scope[info.name] for info in graph.output]
+        self._nodes(rows_of(graph.node) if rows is None else rows, scope, depth)
+        program.outputs = [scope.find(info.name) for info in graph.output]
         program.types = [
-            (scope[info.name], declared, info.name)
+            (scope.slots[info.name], declared, info.name)
             for info in (*graph.value_info, *graph.output)
-            if info.name in scope and not info.type.HasField("optional_type")
+            if info.name in scope.slots and not info.type.HasField("optional_type")
             if (declared := declared_type(info.type))
         ]
         if around is not None:
@@ -242,29 +253,31 @@ class Compiler:
             program.declared_inputs = {k: dims for k, dims in enumerate(shapes) if dims is not None}
         return program
 
-    def _nodes(self, nodes: Iterable[onnx.NodeProto], scope: _Scope, depth: int) -> None:
+    def _nodes(self, rows: Iterable[Row], scope: _Scope, depth: int) -> None:
         if depth > MOST_DEPTH:
             raise OpenError(f"bodies are nested more than {MOST_DEPTH} deep")
-        version = scope.program.imports.get("", 0)
-        bare = not self._functions
-        operations, steps, place, define = (
-            self._operations,
-            scope.program.steps,
-            scope.__getitem__,
-            scope.define,
-        )
-        for node in nodes:
-            inputs, outputs = node.input[:], node.output[:]  # one slice is faster than a loop
-            places = tuple(map(place, inputs))
-            operation = None
-            if bare and not node.attribute and not node.domain:
-                form = node.op_type, version, _present(places), len(outputs)
-                operation = operations.get(form)
-                if operation is None:
-                    operation = operations[form] = self._operation(node, (), scope, depth)
-            else:
+        program, slots, operations = scope.program, scope.slots, self._operations
+        steps, results = program.steps, tuple[int, ...]()
+        version, calls = program.imports.get("", 0), bool(self._functions)
+        for node, op_type, is_bare, inputs, outputs in rows:
+            try:
+                places = tuple([slots[name] for name in inputs])
+            except KeyError:  # captured
+                places = tuple(map(scope.find, inputs))
+            if calls or not is_bare:
                 operation = self._look_up(node, places, scope, depth)
-            steps.append(Step(operation, places, tuple(map(define, outputs)), node))
+            else:
+                form = op_type, version, _present(places), len(outputs)
+                before = operations.get(form)
+                operation = before or self._operation(node, (), scope, depth)
+                if before is None:
+                    operations[form] = operation
+            if len(outputs) == 1 and outputs[0] not in slots:  # the common case
+                slots[outputs[0]] = at = program.size
+                program.size, results = at + 1, (at,)
+            else:
+                results = tuple(map(scope.define, outputs))
+            steps.append(Step(operation, places, results, node))
 
     def _look_up(
         self, node: onnx.NodeProto, places: tuple[int, ...], scope: _Scope, depth: int
@@ -330,8 +343,8 @@ class Compiler:
             scope = _Scope(program, None)
             program.names = list(function.input)
             program.inputs = [scope.define(name) for name in function.input]
-            self._nodes(function.node, scope, depth + 1)
-            program.outputs = [scope[name] for name in function.output]
+            self._nodes(rows_of(function.node), scope, depth + 1)
+            program.outputs = [scope.find(name) for name in function.output]
             self._called[key, attributes] = program
         return program
 
@@ -357,7 +370,7 @@ def _require_arity(
 def _present(places: tuple[int, ...]) -> Hashable:
     """Return which inputs a node has, or their number where none is absent; a Split is valid or
     not by that."""
-    return tuple(map(bool, places)) if ABSENT in places else len(places)
+    return len(places) if ABSENT not in places else tuple(map(bool, places))
 
 
 def subgraphs_of(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:

@@ -19,7 +19,7 @@ import onnx
 from ....reference.element_types import ElementTypes
 from ..terms.exact_operators import READS_BITS
 from ..terms.op_semantics import schema_of, serialize
-from ..terms.term import Term, rank_of
+from ..terms.term import Head, Term, rank_of
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Operation, Program, Step
 from .node_checker import LEFT_OUT, InvalidError, Type, require_valid
@@ -84,6 +84,7 @@ class ValueNumbers:
         self._types: list[tuple[int, ...]] = [(LEFT_OUT,)]
         self._operations: dict[int, Operation] = {}
         self._operands: dict[int, tuple[int, ...]] = {}
+        self._plain: set[Operation] = set()
         self._alike: set[tuple[Operation, Operation]] = set()
         self._ranks: dict[int, int] = {}
         self._leaves: dict[int, Term] = {}
@@ -187,7 +188,7 @@ class ValueNumbers:
         for at, message in program.constants:
             frame[at] = self._leaf(side.execution.constant(message))
         self._terms.budget.step(len(program.steps))
-        numbers, operations = self._numbers, self._operations
+        numbers, operations, plain = self._numbers, self._operations, self._plain
         for step in program.steps:
             operation, outputs = step.operation, step.outputs
             args = tuple([frame[at] for at in step.inputs])
@@ -199,15 +200,37 @@ class ValueNumbers:
                 continue
             if operation.is_commutative and len(args) == 2 and args[1] < args[0]:
                 args, self._swaps = (args[1], args[0]), True
-            number = numbers.get((operation.head, args), 0)
+            key = operation.head, args
+            number = numbers.get(key, 0)
+            if not number and operation in plain and len(args) == len(step.inputs):
+                number = self._new(operation, key)
             if not number or operations[number] is not operation:
                 is_alike = number and (operations[number], operation) in self._alike
                 if not (is_alike and self._operands[number] in operation.valid):
                     number = self._step(side, step, args, frame, depth)
-            for index, at in enumerate(outputs):
-                if at != ABSENT:
-                    frame[at] = number, index
+            if len(outputs) == 1 and outputs[0] != ABSENT:  # the common case
+                frame[outputs[0]] = number, 0
+            else:
+                for index, at in enumerate(outputs):
+                    if at != ABSENT:
+                        frame[at] = number, index
             yield number
+
+    def _new(self, operation: Operation, key: tuple[Head | None, tuple[Place, ...]]) -> int:
+        """Number of a new node; 0 unless `_step` accepted its operation for such operands."""
+        types = self._types
+        try:
+            kinds = tuple([types[number][index] for number, index in key[1]])
+            results = operation.types[kinds]
+        except LookupError:
+            return 0
+        if kinds not in operation.valid:
+            return 0
+        number = self._numbers[key] = len(types)
+        self._args.append(key[1])
+        types.append(results)
+        self._operations[number], self._operands[number] = operation, kinds
+        return number
 
     def _step(
         self,
@@ -287,6 +310,7 @@ class ValueNumbers:
         if operation.bodies:
             first = 1 if operation.op_type == "Loop" else 0
             return tuple(map(self._type_of, outputs[first : first + width]))
+        self._plain.add(operation)
         results = operation.types.get(types)
         if results is None:
             present = [None if elem_type == LEFT_OUT else elem_type for elem_type in types]
