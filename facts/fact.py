@@ -159,12 +159,15 @@ class Symbols:
     Attributes:
         made: how many symbols without a name there are so far.
         magnitudes: how large the sizes may be.
+        caps: by the symbol of a minimum, the size and the number of which it is the minimum.
     """
 
     def __init__(self) -> None:
         self.made = 0
         self.magnitudes = Magnitudes()
+        self.caps: dict[Dimension, tuple[Dimension, int]] = {}
         self._known: dict[str, Dimension] = {}
+        self._capped: dict[tuple[Dimension, int], Dimension] = {}
 
     def fresh(self) -> Dimension:
         """A new symbol, different from all others."""
@@ -173,7 +176,21 @@ class Symbols:
 
     def common(self, one: Dimension, other: Dimension) -> Dimension:
         """The size to which two others broadcast, where that is not known."""
-        return self.fresh()
+        return self.uncapped(one, other) or self.fresh()
+
+    def uncapped(self, one: Dimension, other: Dimension) -> Dimension | None:
+        """A size n that meets min(n, c), with c above 1; a larger n than c does not fit it."""
+        for size, minimum in ((one, other), (other, one)):
+            if self.caps.get(minimum, (None, 0))[0] == size and self.caps[minimum][1] > 1:
+                return size
+        return None
+
+    def capped(self, size: Dimension, cap: int) -> Dimension:
+        """The minimum of a size and a number."""
+        if (size, cap) not in self._capped:
+            minimum = self._capped[size, cap] = self.fresh()
+            self.caps[minimum] = size, cap
+        return self._capped[size, cap]
 
     def named(self, name: str) -> Dimension:
         """The dimension that a dim_param writes: a symbol, or one written before."""

@@ -153,6 +153,12 @@ class _Cut(NamedTuple):
             return None
         return last - first if (last - first).less(0) is False else None
 
+    def prefix(self, size: Dimension, symbols: Symbols) -> Dimension | None:
+        """The length of the first so many of a known number of elements; None for other cuts."""
+        if size.value is None or self.end is None or _number(self.start) != 0 or self.step != 1:
+            return None
+        return symbols.capped(self.end, size.value) if self.end.less(0) is False else None
+
 
 def _number(dim: Dimension | None) -> int | None:
     return None if dim is None else dim.value
@@ -190,7 +196,8 @@ class Slice(PassesAxes, Moving):
             return None
         dims = list(shape)
         for cut in cuts:
-            dims[cut.axis] = cut.length(dims[cut.axis]) or symbols.fresh()
+            size = dims[cut.axis]
+            dims[cut.axis] = cut.length(size) or cut.prefix(size, symbols) or symbols.fresh()
         return [tuple(dims)]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:

@@ -29,6 +29,8 @@ from operator_facts import (
     small,
     tensor,
 )
+from straightline import ir
+from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
 from straightline.ops.outputs import content_of
@@ -301,3 +303,20 @@ def test_operands_of_older_versions_are_attributes():
     assert said("Slice", [[N, M, 2]], starts=[1], ends=[3]) == [M, 2]
     assert said("Slice", [[[N, M, 2]]], starts=[1], ends=[3], axes=[1]) == [[M, 2]]
     assert said("Slice", [[N, M, 2]]) is None
+
+
+def test_the_first_elements_up_to_a_size_are_its_minimum_with_their_number():
+    """As exporters slice positions: what they are added to has no more of them."""
+    head = "g (float[B, S, 2] x, float[1, 8, 2] p, float[1, 1, 2] q) => (float[A, C, 2] y)"
+    text = """
+        <ir_version: 8, opset_import: ["" : 18]>
+        {} <int64[1] zero = {{0}}, int64[1] one = {{1}}> {{
+            s = Shape <start = 1, end = 2> (x)
+            first = Slice ({}, {}, s, one)
+            y = Add (x, first)
+        }}
+    """
+    for table, start, size in (("p", "zero", "S"), ("q", "zero", None), ("p", "one", None)):
+        model = ir.parse(text.format(head, table, start))
+        shape = ShapeInference(model).fact(model.graph.outputs[0]).shape
+        assert (str(shape[1]) == "S") is (size == "S")

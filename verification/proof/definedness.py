@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from ...facts.fact import Fact
@@ -38,6 +38,7 @@ from .execution.obligations import (
     Log,
     Obligation,
 )
+from .execution.positive_sizes import fits_with, positive_sizes
 from .execution.safety import Safety
 from .terms.axis_maps import ELEMENTWISE, broadcast_from, has_shape_of, sized_as
 from .terms.budget import OpenError
@@ -184,6 +185,8 @@ class Definedness:
         if self._fits(obligation, around) or self._picks(obligation, around):
             return
         if self._reaches_as_far(obligation) or self._has_types(obligation, around):
+            return
+        if self._has_elements(obligation):
             return
         if not self._has_twin(obligation, around):
             raise UndefinedError(obligation, fault)
@@ -345,6 +348,26 @@ class Definedness:
             for value, accepted in zip(each.args, each.head.key[0], strict=True)
             for term in _of_type_of([value])
         ]
+
+    def _has_elements(self, obligation: Obligation) -> bool:
+        """Test whether a Reshape cannot fail where the original needs sizes of at least 1."""
+        if obligation.head.name != "Reshape":
+            return False
+        vary = self.terms.symbols.vary
+        sizes = self._positive_sizes
+        positive = frozenset(s for s in sizes if not vary(Dimension.symbol(s).symbols))
+        return fits_with(obligation.head, obligation.args, positive)
+
+    @lazy_property
+    def _positive_sizes(self) -> Set[str]:
+        """Symbols of sizes that are at least 1 wherever the original runs."""
+        is_certain = self._assumptions_of
+        each_of = [
+            positive_sizes(each.head, each.args)
+            for each in self._before
+            if is_certain(each.guards, set(), ()) == set()
+        ]
+        return frozenset().union(*each_of)
 
     def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has all indices of which a Gather takes some."""

@@ -15,16 +15,20 @@
                         shape with ones in the place of zeros),
                zeros, shape)
 
-    y = Reshape <allowzero = 1> (x[N, 6], [N, -1, 3])
-->  (opset 14 to 13)
-    y = Reshape (x, [0, 2, 3])
+    y = Reshape <allowzero = 1> (x[N, 1, T, 6], [N, T, -1, 3])
+->  (opset 14 to 13, where a size that may be zero stands in the order of the input's)
+    y = Squeeze (Reshape (x, [0, 1, 0, 2, 3]), [1])
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...facts.polynomial import Dimension, product
+from ...ir import Value
+from ...ops.axes import ONE
 from ..form import writes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
@@ -32,58 +36,117 @@ from ..snippets import reshape_with_zeros
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
-def drop_allowzero(draft: NodeDraft) -> None:
+def drop_allowzero(draft: NodeDraft) -> Outcome:
     """Before opset 14: a zero in the target shape copies the input's dimension."""
-    if draft.attribute("allowzero"):
-        if not _says_the_same(draft):
-            draft.refuse("a dimension of 0 with allowzero = 1 does not exist in opset 13")
-        shape = _shape_without_rest(draft)
-        if shape is not None:
-            draft.set_input(1, draft.ints(shape, "shape"))
-        draft.drop("allowzero")
-
-
-def _says_the_same(draft: NodeDraft) -> bool:
-    """Test whether each target dimension that may be zero equals the input's."""
+    if not draft.attribute("allowzero"):
+        return None
     sizes, target = draft.types.dimensions(draft.data) or (), _target(draft)
-    return target is not None and all(
-        size is not None and (size.equals(0) is False or _is_copied(size, place, sizes))
-        for place, size in enumerate(target)
-    )
+    whole = None if target is None else _aligned(sizes, _without_rest(sizes, target))
+    layout = None if target is None else _aligned(sizes, target)
+    if whole is not None and None not in whole.numbers(sizes):
+        layout = whole
+    if layout is None:
+        draft.refuse("a dimension of 0 with allowzero = 1 does not exist in opset 13")
+    if layout.target == target and not layout.unsqueezed:
+        draft.drop("allowzero")
+        return None
+    return [_reshape(draft, layout, layout.numbers(sizes))]
 
 
-def _target(draft: NodeDraft) -> list[Dimension | None] | None:
-    """The target shape, None for unknown elements; None for an unknown number of them."""
+def _target(draft: NodeDraft) -> list[Dimension] | None:
+    """The target shape; None where an element is unknown."""
     constant = draft.constant(1)
-    if constant is None:
-        return draft.types.elements(draft.required(1))
-    return [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
+    if constant is not None:
+        return [Dimension.constant(size) for size in constant.reshape(-1).tolist()]
+    elements = draft.types.elements(draft.required(1))
+    return None if elements is None or None in elements else elements
 
 
-def _is_copied(size: Dimension, place: int, sizes: Sequence[Dimension]) -> bool:
-    return place < len(sizes) and size.equals(sizes[place]) is True
+def _without_rest(sizes: Sequence[Dimension], target: list[Dimension]) -> list[Dimension]:
+    """A target shape with a size in the place of -1.
 
-
-def _shape_without_rest(draft: NodeDraft) -> list[int] | None:
-    """A constant target with a size in the place of -1; None where -1 is harmless.
-
-    Without allowzero, runtimes stop at -1 in an empty tensor. Also None where a size is neither a
-    number nor the input's in its place.
+    Runtimes without allowzero stop at -1 beside a size of zero.
     """
-    sizes, target = draft.types.dimensions(draft.data), _target(draft)
-    if sizes is None or target is None or None in target:
-        return None
-    dims = [size for size in target if size is not None]
-    others = product(size for size in dims if size.value != -1)
-    rest = product(sizes).divided_by(others)
-    if rest is None or others.value is not None or all(size.value != -1 for size in dims):
-        return None
-    shape = []
-    for place, size in enumerate(rest if size.value == -1 else size for size in dims):
-        if size.value is None and not _is_copied(size, place, sizes):
-            return None
-        shape.append(size.value or 0)
-    return shape
+    others = product(size for size in target if size.value != -1)
+    rest = None if others.value is not None else product(sizes).divided_by(others)
+    return target if rest is None else [rest if s.value == -1 else s for s in target]
+
+
+class _Layout(NamedTuple):
+    """Shapes with axes of length 1 that align sizes.
+
+    Each size of the target that may be zero stands at the place of one of the input's that is zero
+    then.
+
+    Attributes:
+        unsqueezed: the new axes of the input.
+        target: the target shape with its new axes.
+        squeezed: the new axes of the target shape.
+    """
+
+    unsqueezed: list[int]
+    target: list[Dimension]
+    squeezed: list[int]
+
+    def numbers(self, sizes: Sequence[Dimension]) -> list[int | None]:
+        """The elements of the target that numbers and zeros can write; None for the others."""
+        padded = list(sizes)
+        for axis in self.unsqueezed:
+            padded.insert(axis, ONE)
+        return [
+            0 if size.value is None and size.equals(own) else size.value
+            for size, own in itertools.zip_longest(
+                self.target, padded[: len(self.target)], fillvalue=ONE
+            )
+        ]
+
+
+def _aligned(sizes: Sequence[Dimension], target: Sequence[Dimension]) -> _Layout | None:
+    """The layout for a target shape; None where no order of the axes allows one."""
+    layout = _Layout([], [], [])
+    source = 0
+    for size in target:
+        if size.equals(0) is not False:
+            while source < len(sizes) and not _is_empty_with(sizes[source], size):
+                source += 1
+            if source == len(sizes):
+                return None
+            place, here = source + len(layout.unsqueezed), len(layout.target)
+            layout.unsqueezed.extend(range(place, here))
+            layout.squeezed.extend(range(here, place))
+            layout.target.extend([ONE] * (place - here))
+            source += 1
+        layout.target.append(size)
+    return layout
+
+
+def _is_empty_with(one: Dimension, other: Dimension) -> bool:
+    """Test whether one size is certainly zero where another one is."""
+    return one == other or one.vanishes_with(other)
+
+
+def _reshape(draft: NodeDraft, layout: _Layout, numbers: Sequence[int | None]) -> Value:
+    """Reshape by a layout, with the elements of its target that are numbers."""
+    data, shape = draft.data, _shape(draft, layout, numbers)
+    if layout.unsqueezed:
+        data = draft.unsqueeze(data, layout.unsqueezed)
+    reshaped = draft.emit("Reshape", [data, shape], "reshaped")
+    return draft.along("Squeeze", reshaped, layout.squeezed) if layout.squeezed else reshaped
+
+
+def _shape(draft: NodeDraft, layout: _Layout, numbers: Sequence[int | None]) -> Value:
+    """The target shape of a layout: a constant, the target as it was, or that with ones in it."""
+    constant = [number for number in numbers if number is not None]
+    if len(constant) == len(numbers):
+        return draft.ints(constant, "shape")
+    target = draft.required(1)
+    if not layout.squeezed:
+        return target
+    count = len(numbers) - len(layout.squeezed)
+    own = iter(range(count))
+    places = [count if p in layout.squeezed else next(own) for p in range(len(numbers))]
+    pool = draft.emit("Concat", [target, draft.ints([1], "one")], "pool", axis=0)
+    return draft.emit("Gather", [pool, draft.ints(places, "places")], "shape", axis=0)
 
 
 @longer_form(14, "Reshape")

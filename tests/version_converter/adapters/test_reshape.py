@@ -1,5 +1,7 @@
 """Reshape: zeros in the wanted shape."""
 
+import itertools
+
 import numpy as np
 import onnx.checker
 import onnx.parser
@@ -70,6 +72,57 @@ def test_the_rest_of_a_shape_with_a_size_that_may_be_zero_is_a_number(sizes, tar
     """
     last = converted(body, 15, 13, f"float[{sizes}] x")[-1]
     assert last == (f"Reshape (x, [{after}])" if after else "Reshape (x, s)")
+
+
+SIZES = """
+    n = Shape <end = 1> (x)
+    t = Shape <start = 2, end = 3> (x)
+    four = Constant <value_ints = [4]> ()
+    six = Constant <value_ints = [6]> ()
+    rest = Constant <value_ints = [-1]> ()
+"""
+HEADS = SIZES + "heads = Mul (n, four) h = Concat <axis = 0> (heads, t, six) "
+JOINED = HEADS + "y = Reshape <allowzero = 1> (x, h)"
+SPLIT = HEADS + "j = Reshape <allowzero = 1> (x, h) s = Concat <axis = 0> (n, four, t, six) "
+ALIGNED = {
+    "float[N, 1, T, 6] x": (
+        SIZES
+        + f"two = Constant <value_ints = [2]> () s = Concat <axis = 0> (n, t, rest, two) {NODE}",
+        ["Reshape (x, [0, 1, 0, 3, 2])", "Squeeze (y_reshaped, [1])"],
+    ),
+    "float[N, 4, T, 6] x": (
+        JOINED,
+        ["Concat <axis = 0> (h, [1])", "Gather <axis = 0> (y_pool, [0, 3, 1, 2])"],
+    ),
+    "float[N, 4, T, 6] x ": (
+        SPLIT + "y = Reshape <allowzero = 1> (j, s)",
+        ["Unsqueeze (j, [1])", "Reshape (y_Unsqueeze, s)"],
+    ),
+}
+
+
+@pytest.mark.parametrize("signature", ALIGNED)
+def test_sizes_that_may_be_zero_stand_at_the_places_of_the_inputs(signature):
+    body, after = ALIGNED[signature]
+    nodes = converted(body, 15, 13, signature)
+    assert "Slice" not in " ".join(nodes[-4:])
+    assert [n for n in nodes if n in after] == after
+    before = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 15]>
+        g ({signature}) => (float[{", ".join("ABCD"[: 3 if body is JOINED else 4])}] y) {{ {body} }}
+    """)
+    model = convert_version(before, 13)
+    assert prove(before, model)
+    for sizes in itertools.product((0, 2), (0, 3)):
+        shape = (sizes[0], 4 if "4" in signature else 1, sizes[1], 6)
+        if all(sizes) or "rest" not in body.split("Concat")[1]:
+            x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+            assert_equal_outputs(before, model, {"x": x})
+
+
+def test_sizes_in_another_order_are_cut_off():
+    body = SIZES + f"s = Concat <axis = 0> (t, n, four, six) {NODE}"
+    assert any(n.startswith("Slice") for n in converted(body, 15, 13, "float[N, 4, T, 6] x")[-1:])
 
 
 def test_an_empty_batch_runs_below_allowzero():

@@ -130,7 +130,17 @@ def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     ordered = sorted(minimal, key=str)
     term = terms.keep(terms.heads.own(LEAST), tuple(map(terms.size, ordered)), _SCALAR)
     high = min(highest(terms, size) for size in ordered)
-    return _symbol_of(terms, term, atom(term, 0, high))
+    minimum = _symbol_of(terms, term, atom(term, 0, high))
+    _record_cap(terms, minimum, ordered)
+    return minimum
+
+
+def _record_cap(terms: Terms, minimum: Dimension, parts: Sequence[Dimension]) -> None:
+    """Record the minimum of a number and one other size."""
+    numbers = [part.value for part in parts if part.value is not None]
+    sizes = [part for part in parts if part.value is None]
+    if len(numbers) == len(sizes) == 1:
+        terms.symbols.caps[minimum] = sizes[0], numbers[0]
 
 
 def _parts(terms: Terms, size: Dimension) -> list[Dimension]:

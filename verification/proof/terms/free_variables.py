@@ -48,6 +48,9 @@ class Sizes(Symbols):
         """Size to which two others broadcast; they determine it, unless they vary."""
         if self.vary(one.symbols | other.symbols):
             return self.fresh()
+        uncapped = self.uncapped(one, other)
+        if uncapped is not None:
+            return uncapped
         parts = self._common.get(one, {one}) | self._common.get(other, {other})
         for size in (one, other):
             if self._common.get(size) == parts:
@@ -57,6 +60,10 @@ class Sizes(Symbols):
         size = self.steady(f"{PRIVATE}common:{digest}")
         self._common[size] = parts
         return size
+
+    def capped(self, size: Dimension, cap: int) -> Dimension:
+        """Minimum of a size and a number, unless it varies."""
+        return self.fresh() if self.vary(size.symbols) else super().capped(size, cap)
 
     def trip(self, name: str, level: int = COMPARED) -> Dimension:
         """Symbol of an iteration number, for which one iteration is substituted."""

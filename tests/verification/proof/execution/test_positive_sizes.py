@@ -1,0 +1,67 @@
+"""Sizes beside -1 in the target shape of a Reshape: the original needs elements along them."""
+
+import pytest
+from proofs import assert_open, assert_proved
+
+GIVEN = """g (float[N, 4, T, 6] x, float[U, T] u) => (float[A, B, C] y)
+    <int64[1] rest = {-1}, int64[1] four = {4}, int64[1] six = {6}, int64[1] one = {1},
+     int64[3] copied = {0, -1, 24}, int64[4] tall = {0, 1, -1, 24}> {
+        n = Shape <end = 1> (x) t = Shape <start = 2, end = 3> (x) k = Shape <end = 1> (u)
+        %s
+    }"""
+BEFORE = "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "w = Concat <axis = 0> (n, one, t, rest) v = Reshape (x, w) y = Squeeze (v, one)",
+        "w = Mul (t, one) s = Concat <axis = 0> (n, w, rest) y = Reshape <allowzero = 1> (x, s)",
+    ],
+)
+def test_sizes_by_which_the_original_divides_are_not_zero(after):
+    assert_proved(GIVEN % BEFORE, GIVEN % after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # The original divides by another size, or by none.
+        (
+            "y = Reshape (x, copied)",
+            "s = Concat <axis = 0> (n, t, rest) v = Reshape (x, s) y = Reshape (v, copied)",
+        ),
+        # A size of 0 copies 4 in the original.
+        (
+            "s = Concat <axis = 0> (n, t, rest) y = Reshape (x, s)",
+            "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)",
+        ),
+        # More than what the original divides by.
+        (
+            "s = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (x, s)",
+            "s = Concat <axis = 0> (n, t, rest) v = Reshape <allowzero = 1> (x, s) "
+            "w = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (v, w)",
+        ),
+    ],
+)
+def test_other_sizes_may_be_zero(before, after):
+    assert_open(GIVEN % before, GIVEN % after)
+
+
+def test_a_branch_that_may_not_run_needs_no_elements():
+    before = """
+        g (float[N, T] x, bool c) => (float[A, B] y) <int64[1] rest = {-1}> {
+            t = Shape <start = 1, end = 2> (x)
+            s = Concat <axis = 0> (t, rest)
+            y = If (c) <
+                then_branch = a () => (float[A, B] p) { p = Reshape <allowzero = 1> (x, s) },
+                else_branch = b () => (float[C, D] q) { q = Transpose (x) }
+            >
+        }"""
+    after = before.replace(
+        "q = Transpose (x)", "v = Reshape <allowzero = 1> (x, s) q = Transpose (x)"
+    )
+    after = after.replace(
+        "q = Transpose (x)", "z = Sub (v, v) r = ReduceSum (z) o = Transpose (x) q = Add (o, r)"
+    )
+    assert_open(before, after)
