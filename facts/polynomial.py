@@ -107,7 +107,7 @@ class Dimension:
         return None
 
     def vanishes_with(self, other: Dimension) -> bool:
-        """Test whether it is certainly 0 where another one is, none of whose terms is negative."""
+        """Test for a size that is certainly 0 where another one, of positive terms, is."""
         if other.at_least != 0:
             return False
         factors = [frozenset(monomial) for monomial in other.terms]
