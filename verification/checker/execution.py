@@ -132,6 +132,8 @@ class Execution:
         """Head of an operator that its opset has, with these attributes."""
         domain = _domain(node.domain)
         version = self._imports.get(domain)
+        if node.op_type == "BitCast" and not domain:
+            raise CertificateError("the checker compares no bits of a NaN, which BitCast reads")
         if version is None:
             raise CertificateError(f"domain '{domain}' is not imported")
         schema = schema_of(node.op_type, version, domain)

@@ -12,7 +12,16 @@ from onnx import helper
 
 from ....ir.operator import attribute_message
 from .normal_form import insert_lists
-from .pattern import Operand, Parameter, Pattern, PatternNode, ShapePattern, parse_pattern
+from .pattern import (
+    Operand,
+    Parameter,
+    Pattern,
+    PatternNode,
+    RuleError,
+    ShapePattern,
+    Variable,
+    parse_pattern,
+)
 from .replacement import resolved
 from .rule import Rule
 from .rule_cases import SIZES, Setting, star_of
@@ -42,6 +51,9 @@ class CaseModel:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self.assumed: list[str] = []
+        lacking = _variables(pattern) - setting.attributes.keys()
+        if lacking:
+            raise RuleError(f"{rule}: its method 'cases' has no value of '@{min(lacking)}'")
         for parameter in pattern.parameters.values():
             self._add_parameter(parameter)
         for number, node in enumerate(pattern.nodes):
@@ -135,6 +147,15 @@ class CaseModel:
             element = np.zeros((), helper.tensor_dtype_to_np_dtype(elem_type))
         shape = self.setting.shapes.get((number, place), ())
         return self._constant(label, np.broadcast_to(element, shape))
+
+
+def _variables(pattern: Pattern) -> set[str]:
+    """Names of the variables that stand for attributes of nodes."""
+    names = {
+        operand.name for n in pattern.nodes for operand in n.inputs if operand.kind == "attribute"
+    }
+    values = [value for node in pattern.nodes for value in node.attributes.values()]
+    return names | {value.name for value in values if isinstance(value, Variable)}
 
 
 def model_of(cases: Sequence[CaseModel], opset: int) -> onnx.ModelProto:

@@ -1,9 +1,12 @@
 """Models of cases."""
 
 import onnx
+import pytest
 from sample_rules import Scaled
 from straightline.passes.simplify.library.identities import ExpandToItself
 from straightline.passes.simplify.rules.case_model import CaseModel, model_of
+from straightline.passes.simplify.rules.pattern import RuleError
+from straightline.passes.simplify.rules.rule import Rule
 from straightline.passes.simplify.rules.rule_cases import settings
 
 
@@ -25,3 +28,15 @@ def test_a_case_may_compute_a_value():
     case = first(ExpandToItself())
     assert case.is_valid()
     assert [node.op_type for node in case.nodes] == ["Shape", "Expand", "Identity"]
+
+
+class TwoShapes(Rule):
+    """Drop the first of two Reshapes, by variables that no name explains."""
+
+    before = "(x[*S]) => (y) { t = Reshape (x, @a)  y = Reshape (t, @b) }"
+    after = "(x) => (y) { y = Reshape (x, @b) }"
+
+
+def test_a_variable_without_a_value_is_named():
+    with pytest.raises(RuleError, match="'cases' has no value of '@a'"):
+        first(TwoShapes())
