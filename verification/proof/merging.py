@@ -15,6 +15,7 @@ from .equality.slice_pushdown import SlicePushdown
 from .execution.compile_graph import Program
 from .execution.cut_points import outputs_of
 from .execution.symbolic_execution import Execution, Frame, Value
+from .reals import rounded
 from .reals.real_terms import FLOATS, RealTerms
 from .terms.term import Term, descendants
 
@@ -67,9 +68,9 @@ class MergingExecution(RecordedExecution):
         self._reals = [RealTerms(self.terms, settle) for settle in (self._settled, settled)]
 
     @property
-    def rounds_constants(self) -> bool:
-        """Test whether constants of the rewrite were equal to rounded products."""
-        return any(reals.rounded.is_used for reals in self._reals)
+    def rounded_constants(self) -> set[str]:
+        """Assumptions about constants of the rewrite that count as exact functions of others."""
+        return rounded.assumptions(reals.rounded for reals in self._reals)
 
     def _run_main(self, program: Program, frame: Frame) -> list[Value]:
         values = self._original.values()

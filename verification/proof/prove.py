@@ -54,7 +54,6 @@ from .explanation import needed, places, users
 from .merging import MergingExecution, RecordedExecution
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
-from .reals.rounded import ROUNDED
 from .result import Condition, Proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
@@ -542,8 +541,9 @@ class _Question:
         definedness.require(logs[1])
         if self.notion == "reals":
             self.assumptions |= {DEFINED, SIMPLE_CONSTANTS} | comparison.definitions
-            merged = isinstance(runs[1], MergingExecution) and runs[1].rounds_constants
-            self.assumptions |= {ROUNDED} if merged or comparison.rounds_constants else set()
+            self.assumptions |= comparison.rounded_constants
+            if isinstance(runs[1], MergingExecution):
+                self.assumptions |= runs[1].rounded_constants
         else:
             folded = {head.name for head, _ in runs[0].folded ^ runs[1].folded}
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)

@@ -17,6 +17,7 @@ from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ..definitions.functions import DEFINITIONS
 from ..definitions.opening import Definitions
+from ..reals import rounded
 from ..reals.real_terms import RealTerms, reads_bits
 from ..terms.axis_maps import ELEMENTWISE
 from ..terms.budget import OpenError
@@ -194,9 +195,10 @@ class Comparison:
         return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened}
 
     @property
-    def rounds_constants(self) -> bool:
-        """Test whether constants of the rewrite were equal to rounded products."""
-        return any(r is not None and r.rounded.is_used for r in (self._reals, self._unopened))
+    def rounded_constants(self) -> set[str]:
+        """Assumptions about constants of the rewrite that count as exact functions of others."""
+        both = self._reals, self._unopened
+        return rounded.assumptions(reals.rounded for reals in both if reals is not None)
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.

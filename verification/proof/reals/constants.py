@@ -10,13 +10,13 @@ import numpy as np
 
 from .field import HALF, Field, Real
 
-SIMPLE_CONSTANTS = (
-    "float constants are the simplest numbers, or sums of others, within a unit in the last place"
-)
+SIMPLE_CONSTANTS = "float constants are the simplest numbers within a unit in the last place"
 
 _DIGITS = 6
 _DENOMINATOR = 64
 """Most decimal digits, and largest denominator, of a simple number."""
+_FEW_DIGITS = 4
+"""Most decimal digits of a number that is hardly rounded by chance."""
 _LARGEST_SIZE = 4096
 """Largest size of a head, by whose fourth root queries and keys are divided each."""
 
@@ -47,9 +47,8 @@ def simple_near(field: Field, number: Any, is_constant: bool = False) -> Real:
         is_constant: whether the simple number must be one that is rounded to a float.
     """
     value, near = float(number), _is_rounded if is_constant else _is_near
-    text = np.format_float_scientific(number, trim="-") if hasattr(number, "dtype") else repr(value)
-    mantissa = text.split("e")[0].strip("-").replace(".", "")
-    if value == 0 or len(mantissa) <= _DIGITS:
+    text, digits = _decimal(number)
+    if value == 0 or digits <= _DIGITS:
         return field.number(Fraction(text))
     unit = abs(float(np.spacing(np.abs(number))))
     sign = -1 if value < 0 else 1
@@ -78,6 +77,18 @@ def _is_rounded(size: float, number: Any, unit: float) -> bool:
     is not rounded."""
     is_held = float(type(number)(size)) == size
     return abs(float(number)) == size if is_held else _is_near(size, number, unit)
+
+
+def is_short(number: Any) -> bool:
+    """Test whether a float is a decimal of few digits."""
+    return _decimal(number)[1] <= _FEW_DIGITS
+
+
+def _decimal(number: Any) -> tuple[str, int]:
+    """Shortest decimal that rounds to a float, and its digits."""
+    is_numpy = hasattr(number, "dtype")
+    text = np.format_float_scientific(number, trim="-") if is_numpy else repr(float(number))
+    return text, len(text.split("e")[0].strip("-").replace(".", ""))
 
 
 def pi(field: Field) -> Real:

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from ....facts.fact import Shape
-from ....facts.polynomial import product
+from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..terms.term import Term
 from .constants import pi, simplest
@@ -32,12 +32,12 @@ REDUCTIONS = (
 
 @defined("Add", "Sum")
 def _add(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.merge_constants(reals.field.add(*args))
+    return reals.field.add(*args)
 
 
 @defined("Sub")
 def _sub(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.merge_constants(reals.field.subtract(*args))
+    return reals.field.subtract(*args)
 
 
 @defined("Mean")
@@ -327,17 +327,48 @@ def _matmul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     assert a is not None and b is not None
     if len(a.shape) < 2 or len(b.shape) < 2:
         return None
+    field, size = reals.field, a.shape[-1]
+    first, vectors = _without_constants(reals, args[0], args[1], size)
+    sides = [_split(reals, first, a.shape, 1), _split(reals, args[1], b.shape, 2)]
+    operands = [(*each, a.shape, term.shape) for each in sides[0]]
+    of_vectors = (ONE, size), (*b.shape[:-2], ONE, b.shape[-1])
     parts = []
-    field = reals.field
-    sides = [_split(reals, args[0], a.shape, 1), _split(reals, args[1], b.shape, 2)]
-    for rows, one in sides[0]:
-        one, scales = _contracted(reals, one, a.shape, len(b.shape))
+    for vector in vectors:
+        if all(field.shape_of(monomial) == (size,) for monomial in vector.monomials):
+            operands.append((field.one, vector, *of_vectors))
+            continue
+        total = reals.sum_over(args[1], b.shape, [len(b.shape) - 2])
+        if total is None:
+            return None
+        parts.append(field.multiply(vector, total))
+    for rows, one, shape, of_product in operands:
+        one, scales = _contracted(reals, one, shape, len(b.shape))
         for columns, other in sides[1]:
             other = field.multiply(scales, other)
-            key = term.head, field.identify(one), a.shape, field.identify(other), b.shape
-            product = field.atom(key, term.shape)
+            reals.observe(other)
+            key = term.head, field.identify(one), shape, field.identify(other), b.shape
+            product = field.atom(key, of_product)
             parts.append(field.multiply(field.multiply(rows, columns), product))
     return field.add(*parts) if parts else field.zero
+
+
+def _without_constants(
+    reals: RealTerms, one: Real, other: Real, size: Dimension
+) -> tuple[Real, list[Real]]:
+    """First operand of MatMul without its constant summands, and these summands.
+
+    They are numbers or vectors along the last axis. Where the second operand is constant, their
+    products are constant, too; otherwise they stay."""
+    field, values = reals.field, reals.values
+    if not all(map(values.are_constant, other.monomials)):
+        return one, []
+    rest = dict(field.without_name(one).monomials)
+    vectors = []
+    for monomial, coefficient in list(rest.items()):
+        if field.shape_of(monomial) in ((), (size,)) and values.are_constant(monomial):
+            vectors.append(Real({monomial: coefficient}))
+            del rest[monomial]
+    return (field.add(Real(rest)), vectors) if rest and vectors else (one, [])
 
 
 def _split(reals: RealTerms, real: Real, shape: Shape, back: int) -> list[tuple[Real, Real]]:
@@ -374,20 +405,24 @@ def _contracted(reals: RealTerms, real: Real, shape: Shape, rank: int) -> tuple[
 
     The factors vary along that axis only, and have the shape that the second operand needs."""
     field = reals.field
-    if len(real.monomials) != 1:
-        return real, field.one
-    ((monomial, coefficient),) = real.monomials.items()
+    whole = field.without_name(real)
+    first, *others = whole.monomials
+    common = set(first).intersection(*others)
     scales: list[tuple[int, Exponent]] = []
-    for number, exponent in monomial:
+    for number, exponent in first:
         own = field.atoms[number].shape
         if own and own[-1] == shape[-1] and all(dim.value == 1 for dim in own[:-1]):
-            scales.append((number, exponent))
-    rest = tuple([each for each in monomial if each not in scales])
-    if not scales or not _has_shape(reals, rest, shape):
+            scales += [(number, exponent)] if (number, exponent) in common else []
+    rest = {
+        tuple([each for each in monomial if each not in scales]): coefficient
+        for monomial, coefficient in whole.monomials.items()
+    }
+    own = broadcast_shape([field.shape_of(monomial) for monomial in rest])
+    if not scales or own is None or strip(own) != strip(shape):
         return real, field.one
     target = (*[ONE] * (rank - 2), shape[-1], ONE)
     factor = reals.reshaped(Real({tuple(scales): Fraction(1)}), shape[-1:], target)
-    return Real({rest: coefficient}), factor
+    return field.add(Real(rest)), factor
 
 
 def _common_number(reals: RealTerms, real: Real) -> Real:

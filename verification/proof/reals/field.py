@@ -53,7 +53,7 @@ class TooLongError(Exception):
 class Real:
     """Real function: rational coefficients by monomial. Immutable."""
 
-    __slots__ = ("_value", "monomials")
+    __slots__ = ("_size", "_value", "monomials")
 
     def __init__(self, monomials: Mapping[Monomial, Fraction]) -> None:
         self.monomials = monomials
@@ -230,6 +230,16 @@ class Field:
         shapes = [self.shape_of(m) for m in self.functions[number].monomials]
         return self.atom(("log", number), broadcast_shape(shapes))
 
+    def without_name(self, real: Real) -> Real:
+        """Function that an abbreviation of a long sum stands for; otherwise the function itself."""
+        if len(real.monomials) != 1:
+            return real
+        ((monomial, coefficient),) = real.monomials.items()
+        if len(monomial) != 1 or monomial[0][1] != 1:
+            return real
+        atom = self.atoms[monomial[0][0]]
+        return self.scale(atom.root, coefficient) if atom.is_name and atom.root else real
+
     def _key_of_atom(self, monomial: Monomial) -> tuple[Any, ...] | None:
         """Key of the atom that is a monomial by itself."""
         if len(monomial) != 1 or monomial[0][1] != 1:
@@ -254,6 +264,9 @@ class Field:
         a, b = self.value(one), self.value(other)
         if abs(a.number - b.number) > _NEAR * max(a.size, b.size):
             return False
+        one, other = self.without_name(one), self.without_name(other)
+        if one.monomials == other.monomials:
+            return True
         try:
             return self.is_zero(self._sum([one, self.scale(other, Fraction(-1))]))
         except TooLongError:

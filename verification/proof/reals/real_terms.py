@@ -6,9 +6,8 @@ equal where their functions are. Data movement applies to each atom of a sum by 
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -24,9 +23,10 @@ from ..definitions.opening import Definitions
 from ..terms.exact_operators import READS_BITS
 from ..terms.term import Head, Term
 from ..terms.term_manager import Terms
+from .constant_values import MOST_ELEMENTS, WHOLE, ConstantValues, Permutation
 from .constants import simplest
 from .field import Field, Monomial, Real, TooLongError, broadcast_shape
-from .rounded import RoundedConstants
+from .rounded import Product, RoundedConstants
 
 FLOATS = frozenset(
     [
@@ -39,18 +39,10 @@ FLOATS = frozenset(
 _ROUNDED = frozenset([onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16])
 """Types whose products doubles hold with room for a bound of their rounding."""
 _MAY_BE_FLOAT = FLOATS | {onnx.TensorProto.UNDEFINED}
-_MOST_ELEMENTS = 1 << 20
-"""Limit of elements of a constant that is read."""
-_MOST_BROADCAST = 1 << 14
-"""Limit of elements of a sum of constants that is larger than each of them."""
-_ELEMENTS_OF_STEP = 256
-"""Elements of constants that are added in a step."""
 
 _ODD = frozenset(["Erf", "Sin", "Tan", "Asin", "Atan", "Asinh", "Atanh"])
 _EVEN = frozenset(["Abs", "Cos"])
 
-_WHOLE = "view of a whole"
-"""Kind of the key of an atom that is a view of a function, not of each atom of it."""
 
 _STRUCTURE = "structure"
 """Kind of the key of a term that is no float tensor: a number, since nested keys are as long as a
@@ -110,25 +102,28 @@ class RealTerms:
     def __init__(self, terms: Terms, settle: Callable[[Term], Term] = lambda term: term) -> None:
         self.terms = terms
         self.field = Field(terms.budget)
-        self.rounded = RoundedConstants(self.field)
+        self.values = ConstantValues(self.field, self._array)
+        self.rounded = RoundedConstants(self.field, self.values)
         self._definitions = Definitions(terms, over_reals=True)
         self._settle = settle
         self._forms: dict[Term, Term] = {}
         self._normals: dict[Term, Term] = {}
         self._reals: dict[Term, Real] = {}
         self._keys: dict[Term, Hashable] = {}
-        self._constants: dict[int, Array] = {}
-        self._sums: set[int] = set()
         self._structures: dict[Hashable, int] = {}
+        self._is_original = False
 
     def equal(self, one: Term, other: Term) -> bool:
-        """Test whether two terms are equal over the reals."""
+        """Test whether two terms, the first one of the original, are equal over the reals."""
         shape = one.fact.shape
         if shape is None or shape != other.fact.shape:
             return False
+        self._is_original = True  # whose constants are exact
+        self._visit(one)
+        self._is_original = False
         if one.fact.elem_type in FLOATS and other.fact.elem_type in FLOATS:
-            return self.field.equal(self.of(one), self.of(other))
-        return self.key(one) == self.key(other)
+            return self.field.equal(self._reals[one], self.of(other))
+        return self._keys[one] == self.key(other)
 
     def of(self, term: Term) -> Real:
         """Real function of a float tensor."""
@@ -248,102 +243,67 @@ class RealTerms:
             except TooLongError:
                 real = None
             if real is not None:
+                self.observe(real)
                 return real
         return self.opaque(term)
 
+    def observe(self, real: Real) -> None:
+        """Register functions of constants in a function of the original."""
+        if self._is_original:
+            self.rounded.observe(real)
+
+    def _array(self, term: Term) -> Array | None:
+        """Elements of a constant; None for any other term, and for a large constant."""
+        tensor = self.terms.tensor(term)
+        if tensor is None or not 0 < tensor.size <= MOST_ELEMENTS or not tensor.is_readable:
+            return None
+        return tensor.numpy()
+
     def _constant(self, term: Term) -> Real | None:
-        """Function of a constant: a number, a product of constants, or a view of a vector.
+        """Function of a constant: a number, a function of constants, or a view of a vector.
 
         None for any other term, and for a large constant.
         """
-        tensor = self.terms.tensor(term)
-        if tensor is None or not 0 < tensor.size <= _MOST_ELEMENTS or not tensor.is_readable:
+        array = self._array(term)
+        if array is None:
             return None
-        array = tensor.numpy()
         if not np.isfinite(array.astype(np.float64)).all():
             return self._view_of_vector(array, term)
+        may_round = term.fact.elem_type in _ROUNDED
+        is_exact = self._is_original or term in self.terms.of_original
+        is_of_rewrite = may_round and not is_exact
         first = array.reshape(-1)[0]
         if (array == first).all():
-            real = simplest(self.field, first)
-            self.rounded.add_number(float(first), real)
+            number = self.rounded.number(first) if is_of_rewrite else None
+            real = simplest(self.field, first) if number is None else number
+            self.rounded.numbers.add(float(first), real)
             return real
-        may_round = tensor.elem_type in _ROUNDED
-        if may_round and term not in self.terms.of_original:
-            product = self._rounded_product(array, term)
-            if product is not None:
-                return product
+        product = self.rounded.product(array) if is_of_rewrite else None
+        if product is not None:
+            return self._of_product(product, term)
         scaled, factor = _scaled(array.reshape(-1))
         scaled = np.where(scaled == 0, np.zeros_like(scaled), scaled)  # -0.0 is 0
         real = self.field.scale(self._view_of_vector(scaled, term), factor)
         if may_round:
-            flat = (Dimension.constant(array.size),)
-            self.rounded.add(array, self.reshaped(real, term.shape, flat))
+            self.rounded.add(array, real)
         return real
 
     def _view_of_vector(self, array: Array, term: Term) -> Real:
         """Atom of the elements of a constant in the shape of a term."""
         vector = self.terms.constant(array.reshape(-1))
-        real = self.field.atom(vector, vector.fact.shape)
-        real = self.reshaped(real, vector.shape, term.shape)
-        ((((number, _),), _),) = real.monomials.items()
-        shape = tuple([dim.value or 0 for dim in term.shape])
-        self._constants.setdefault(number, array.reshape(shape))
-        return real
+        return self.reshaped(self.field.atom(vector, vector.fact.shape), vector.shape, term.shape)
 
-    def _rounded_product(self, array: Array, term: Term) -> Real | None:
-        """Product of other constants of which a constant is the rounded value."""
-        product, shape = self.rounded.product(array), term.shape
-        if product is None:
-            return None
-        flat = (Dimension.constant(array.size),)
-        real = self.field.multiply(product.number, self.reshaped(product.base, flat, shape))
-        if product.vector is not None:
-            own = shape[product.axis : product.axis + 1]
-            along = tuple([own[0] if a == product.axis else ONE for a in range(len(shape))])
-            real = self.field.multiply(real, self.reshaped(product.vector, own, along))
+    def _of_product(self, product: Product, term: Term) -> Real:
+        """Product of functions of constants in the shape of a term."""
+        base, vector, shape = product.base, product.vector, term.shape
+        real = self.reshaped(base.real, _dimensions(base.shape), shape)
+        real = self.field.multiply(product.number, real)
+        if vector is not None:
+            size = shape[product.axis]
+            along = tuple([size if a == product.axis else ONE for a in range(len(shape))])
+            factor = self.reshaped(vector.real, _dimensions(vector.shape), along)
+            real = self.field.multiply(real, factor)
         return real
-
-    def merge_constants(self, real: Real) -> Real:
-        """Function with the sum of its constants, rounded once, in their place."""
-        constants: dict[Hashable, dict[int, Fraction]] = {}
-        for monomial, coefficient in real.monomials.items():
-            number, exponent = monomial[0] if len(monomial) == 1 else (-1, 0)
-            array = self._constants.get(number) if exponent == 1 else None
-            if array is not None:
-                constants.setdefault(array.dtype, {})[number] = coefficient
-        for factors in constants.values():
-            total = self._sum_of_constants(factors) if len(factors) > 1 else None
-            if total is not None:
-                parts = Real({((number, Fraction(1)),): -c for number, c in factors.items()})
-                real = self.field.add(self.field.add(real, parts), total)
-        return real
-
-    def _sum_of_constants(self, factors: Mapping[int, Fraction]) -> Real | None:
-        """Sum of constants times factors, as a constant. None if its rounding may matter: in a
-        uniform sum, one that the original holds, too, or one that cancels what was rounded."""
-        arrays = [self._constants[number] for number in factors]
-        shape = np.broadcast_shapes(*[array.shape for array in arrays])
-        size, largest = math.prod(shape), max(array.size for array in arrays)
-        if size > max(largest, _MOST_BROADCAST):
-            return None
-        self.terms.budget.step(1 + size * len(arrays) // _ELEMENTS_OF_STEP)
-        parts = [
-            float(f) * a.astype(np.float64) for a, f in zip(arrays, factors.values(), strict=True)
-        ]
-        with np.errstate(all="ignore"):
-            total = functools.reduce(np.add, parts)
-            rounded = total.astype(arrays[0].dtype)
-        if any(number in self._sums for number in factors) and _cancels(parts, total):
-            return None
-        if len(parts) == 2 and _is_exact(parts[0], parts[1], rounded):
-            return self._constant(self.terms.constant(rounded))
-        term = self.terms.constant(rounded)
-        if term in self.terms.of_original or (rounded == rounded.reshape(-1)[:1]).all():
-            return None
-        result = self._constant(term)
-        if result is not None:
-            self._sums.update(number for monomial in result.monomials for number, _ in monomial)
-        return result
 
     def opaque(self, term: Term) -> Real:
         """Atom of an operator that is not defined here, or not for such operands."""
@@ -483,7 +443,7 @@ class RealTerms:
 
         result = self.moved(real, move)
         if result is None:
-            key = _WHOLE, self.field.identify(real), strip(source)
+            key = WHOLE, self.field.identify(real), strip(source)
             result = self.field.atom(key, strip(target))
         return result
 
@@ -495,7 +455,7 @@ class RealTerms:
         if coefficient != 1 or len(monomial) != 1 or monomial[0][1] != 1:
             return None
         key = self.field.atoms[monomial[0][0]].key
-        if not isinstance(key, tuple) or key[0] != _WHOLE:
+        if not isinstance(key, tuple) or key[0] != WHOLE:
             return None
         return self.field.functions[key[1]], key[2]
 
@@ -507,7 +467,7 @@ class RealTerms:
             whole = (*[ONE] * (len(source) - len(own)), *own)
             order = [axis for axis in perm if whole[axis].value != 1]
             target = tuple([whole[axis] for axis in perm])
-            kind = "view" if order == sorted(order) else _Perm.of(perm)
+            kind = "view" if order == sorted(order) else Permutation.of(perm)
             return kind, target
 
         return self.moved(real, move)
@@ -566,31 +526,11 @@ class RealTerms:
                 number = below[1]
             if strip(field.atoms[number].shape or ()) == strip(target):
                 return _alone(number)
-        if isinstance(kind, _Perm) and isinstance(below[0], _Perm):
+        if isinstance(kind, Permutation) and isinstance(below[0], Permutation):
             kind, number = kind.after(below[0]), below[1]
             if not kind:
                 return _alone(number)
         return field.atom((kind, number), strip(target), atom.is_positive)
-
-
-class _Perm(tuple[int, ...]):
-    """Movement of an atom: a permutation of the last axes of the tensor that it broadcasts to."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, perm: Sequence[int]) -> _Perm:
-        """Permutation of all axes, without the first ones that stay; empty if all stay."""
-        start = next((axis for axis, other in enumerate(perm) if axis != other), len(perm))
-        return cls([axis - start for axis in perm[start:]])
-
-    def after(self, other: _Perm) -> _Perm:
-        """Permutation after another one."""
-        rank = max(len(self), len(other))
-        one, two = (
-            [*range(rank - len(p)), *(axis + rank - len(p) for axis in p)] for p in (self, other)
-        )
-        return _Perm.of([two[axis] for axis in one])
 
 
 def reads_bits(term: Term) -> bool:
@@ -630,6 +570,10 @@ def _is_exact(one: Array, other: Array, rounded: Array) -> bool:
 
 def _alone(number: int) -> Real:
     return Real({((number, Fraction(1)),): Fraction(1)})
+
+
+def _dimensions(sizes: Sequence[int]) -> Shape:
+    return tuple([Dimension.constant(size) for size in sizes])
 
 
 def strip(shape: Shape) -> Shape:

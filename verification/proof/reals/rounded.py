@@ -1,66 +1,90 @@
-"""Constants of a rewrite as products of constants of the original, up to their rounding.
+"""Constants of a rewrite as functions of the original's constants, up to their rounding.
 
-A rewrite that folds a factor into weights holds `w * s`, rounded to its type. Such a constant is
-the exact product if each element is within some units in the last place of it: that of `w * s`, of
-`s`, and of a reciprocal in between. A quotient of constants is not one number then, but an
-interval, and the factor must lie in it.
+A rewrite that folds constants holds `w * s`, or `b @ w + c`, rounded to its type. Such a constant
+counts as the exact function if each element is within the error of computing it in this type
+(`constant_values`). The original may have the function but for a factor, a number or a vector along
+an axis. A quotient of constants is an interval then, and the factor must lie in it.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....ir import Array
-from .constants import simple_near
+from .constant_values import ELEMENTS_OF_STEP, ConstantValues, Value
+from .constants import is_short, simple_near
 from .field import Field, Real
+from .numbers import Numbers, is_power_of_two
 
 ROUNDED = (
-    "a constant that the rewrite holds is rounded from the product of constants that the original"
-    " computes, by at most two units in the last place"
+    "a constant that the rewrite holds is rounded from a function of constants that the original"
+    " computes, within the error of computing it in the constant's type"
 )
 
 _UNITS = 2
-"""Largest distance of a constant from the product: each of four roundings is half a unit."""
-_LEAST = 2.0**-100
-"""Least factor, and inverse of the largest one."""
+"""Largest distance of a constant from a product in units in the last place: each of four roundings
+is half a unit."""
 _BUCKETS = 1 << 12
-"""Buckets of quotients that differ by the factor e."""
+"""Buckets of quotients of products that differ by the factor e."""
+_ROUNDOFFS = 16
+"""Width of a bucket of norms, in units of the roundoff."""
+_LARGEST_RELATIVE = 2.0**-4
+"""Largest relative error of an element whose quotient counts."""
+_MINUS = Fraction(-1)
 _MOST_CANDIDATES = 8
 """Limit of constants with which one is compared."""
-_ELEMENTS_OF_STEP = 256
-"""Elements of constants that are compared in a step."""
-
 
 _Key = tuple[str, int, int]
 """Kind, number of elements, and logarithm of a quotient."""
+
+
+class Base(NamedTuple):
+    """Constant, or function of constants.
+
+    Attributes:
+        real: its function.
+        shape: the shape of this function.
+        array: its elements; None if they are computed anew.
+    """
+
+    real: Real
+    shape: tuple[int, ...]
+    array: Array | None = None
 
 
 class Product(NamedTuple):
     """Constant as a product.
 
     Attributes:
-        base: the constant that is multiplied, as a function of its flat elements.
+        base: the constant that is multiplied.
         number: a number that is a factor.
+        distance: the largest distance of an element, relative to the largest element.
         vector: a factor that varies along an axis; None for none.
         axis: this axis.
     """
 
-    base: Real
+    base: Base
     number: Real
-    vector: Real | None = None
+    distance: float
+    vector: Base | None = None
     axis: int = 0
 
 
-class _Base(NamedTuple):
-    array: Array
-    real: Real
+def assumptions(all_constants: Iterable[RoundedConstants]) -> set[str]:
+    """Assumptions about constants of a rewrite that count as functions of others."""
+    accepted = [constants.accepted for constants in all_constants if constants.accepted]
+    distances = {
+        f"{name} of the rewrite is within {distance:.1e} of such a function"
+        for each in accepted
+        for name, distance in each.items()
+    }
+    return {ROUNDED, *distances} if accepted else distances
 
 
 class RoundedConstants:
@@ -68,71 +92,179 @@ class RoundedConstants:
 
     Args:
         field: the field of functions.
+        values: the values of functions of constants.
     """
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: Field, values: ConstantValues) -> None:
         self.field = field
-        self.is_used = False
-        self._values: list[float] = []
-        self._numbers: dict[float, Real] = {}
-        self._bases: dict[_Key, list[_Base]] = defaultdict(list)
-        self.add_number(1.0, field.one)
-
-    def add_number(self, value: float, real: Real) -> None:
-        """Register a number that a model may multiply or divide by."""
-        size, sign = abs(value), math.copysign(1.0, value)
-        if _LEAST < size < 1 / _LEAST and size not in self._numbers:
-            real = self.field.scale(real, Fraction(sign))
-            for each, function in ((size, real), (1 / size, self.field.power(real, -1))):
-                if each not in self._numbers:
-                    self._numbers[each] = function
-                    insort(self._values, each)
+        self.accepted: dict[str, float] = {}
+        self._floats: dict[Hashable, bytes] = {}
+        self._of_functions = values
+        self.numbers = Numbers(field)
+        self._bases: dict[_Key, list[Base]] = defaultdict(list)
+        self._roundoffs: set[float] = set()
+        self._pending: list[Real] = []
+        self._observed: set[Hashable] = set()
 
     def add(self, array: Array, real: Real) -> None:
-        """Register a finite constant, and its function as a vector of all elements."""
-        for key in _keys(array):
+        """Register a finite constant, and its function."""
+        roundoff = _roundoff(array)
+        self._roundoffs.add(roundoff)
+        self._register(Base(real, array.shape, array), array, [roundoff])
+
+    def observe(self, real: Real) -> None:
+        """Register functions of constants in a function of the original."""
+        for part in self._of_functions.parts(real):
+            key = _key_of_real(part)
+            if key not in self._observed:
+                self._observed.add(key)
+                self._pending.append(part)
+
+    def _register_observed(self) -> None:
+        """Compute the functions that were observed, once a constant may be one of them."""
+        pending, self._pending = self._pending, []
+        for real in pending:
+            value = self._of_functions.of(real)
+            if value is None:
+                continue
+            if value.array.size == 1:
+                self.numbers.add(float(value.array.reshape(())), real, is_computed=True)
+            elif value.error.any():  # otherwise nothing rounds it
+                base = Base(real, value.array.shape)
+                self._register(base, value.array, sorted(self._roundoffs))
+
+    def _register(self, base: Base, array: Array, roundoffs: Sequence[float]) -> None:
+        keys = [_key_of_norms(array, roundoff) for roundoff in roundoffs]
+        for key in (*keys, _key_of_corners(array)):
             if key is not None:
-                self._bases[key].append(_Base(array, real))
+                self._bases[key].append(base)
+
+    def number(self, number: Any) -> Real | None:
+        """Find numbers of the original whose product is a number, up to its rounding.
+
+        Args:
+            number: a finite numpy float.
+        """
+        self._register_observed()
+        value, sign = abs(float(number)), Fraction(-1 if number < 0 else 1)
+        real = self.numbers.exact(value)
+        if real is None and not is_short(number):
+            distance = _UNITS * float(np.spacing(np.abs(number)))
+            ends = value - distance, value + distance
+            real = self.numbers.computed(*ends) or self.numbers.product(*ends)
+            exact = None if real is None else self._float(real)
+            if real is None or exact is None or float(type(number)(exact)) == exact:
+                return None  # which nothing rounds
+            if not self._is_only(_key_of_real(real), np.abs(number)):
+                return None
+            self._accept("number", abs(1 - exact / value))
+        return None if real is None else self.field.scale(real, sign)
 
     def product(self, array: Array) -> Product | None:
-        """Find constants of which a finite constant is the product, rounded to its type.
+        """Find a function of constants of which a finite constant is the rounded value.
 
-        The constant is another one times a number, or times a vector along its first or last axis
+        The constant is the value, times a number, or times a vector along its first or last axis
         and a number.
         """
-        result = self._times_number(array) or self._times_vector(array)
-        self.is_used |= result is not None
-        return result
+        self._register_observed()
+        product = self._times_number(array) or self._times_vector(array)
+        if product is None or not self._is_only(_key_of_product(product), array):
+            return None
+        self._accept(_name_of(array), product.distance)
+        return product
+
+    def _is_only(self, key: Hashable, number: Array) -> bool:
+        """Test whether no other float counts as a function: different floats are different."""
+        content = number.tobytes()
+        return self._floats.setdefault((key, number.dtype), content) == content
 
     def _times_number(self, array: Array) -> Product | None:
-        """A constant times a number."""
-        flat = array.reshape(-1)
-        for base in self._near(_keys(array)[0]):
-            number = self._number_in(*_quotients(flat, base.array.reshape(-1), (0,)))
-            if number is not None and number.number != 1:  # a factor of 1 rounds nothing
-                return Product(base.real, number)
+        """A function of constants times a number."""
+        flat, one = array.reshape(-1), self.field.one
+        for base in self._near(_key_of_norms(array, _roundoff(array))):
+            value = self._value_of(base, flat.shape)
+            if value is None:
+                continue
+            rounds = bool(value.error.any())
+            for number in (one, self.field.scale(one, _MINUS)) if rounds else ():
+                distance = self._distance_of(array, [value], number)
+                if distance is not None:
+                    return Product(base, number, distance)
+            factor = self._number_in(*_quotients(flat, value, (0,)))
+            if factor is None or (not rounds and is_power_of_two(factor)):  # which rounds nothing
+                continue
+            distance = self._distance_of(array, [value], factor)
+            if distance is not None:
+                return Product(base, factor, distance)
         return None
 
     def _times_vector(self, array: Array) -> Product | None:
-        """A constant times a vector and a number."""
-        for base in self._near(_keys(array)[1]):
-            if base.array.shape != array.shape:
+        """A function of constants times a vector and a number."""
+        for base in self._near(_key_of_corners(array)):
+            if [size for size in base.shape if size != 1] != [n for n in array.shape if n != 1]:
+                continue
+            value = self._value_of(base, array.shape)
+            if value is None:
                 continue
             for axis in (0, array.ndim - 1):
                 others = tuple([a for a in range(array.ndim) if a != axis])
-                factors = self._vector_in(*_quotients(array, base.array, others))
-                if factors is not None:
-                    return Product(base.real, *factors, axis)
+                along = tuple([-1 if a == axis else 1 for a in range(array.ndim)])
+                ends = _quotients(array, value, others)
+                for number, vector in self._vectors_in(*ends, _roundoff(array)):
+                    factor = self._value_of(vector, along)
+                    if factor is None:
+                        continue
+                    distance = self._distance_of(array, [value, factor], number)
+                    if distance is not None:
+                        return Product(base, number, distance, vector, axis)
         return None
 
-    def _near(self, key: _Key | None) -> Iterator[_Base]:
+    def _distance_of(self, array: Array, factors: Sequence[Value], number: Real) -> float | None:
+        """Largest distance of a constant from a product, relative to the largest element.
+
+        None if an element is farther away than the error of computing it.
+        """
+        scale = self._float(number)
+        if scale is None:
+            return None
+        exact, error = np.array(scale), np.zeros(())
+        for value in factors:
+            whole = value.array.reshape(-1) if len(factors) == 1 else value.array
+            bound = value.error.reshape(whole.shape)
+            error = np.abs(exact) * bound + error * np.abs(whole)
+            exact = exact * whole
+        difference = np.abs(array.astype(np.float64).reshape(exact.shape) - exact)
+        if (exact.astype(array.dtype) == exact).all():  # which nothing rounds
+            return None if difference.any() else 0.0
+        bound = _distance(array).reshape(exact.shape) + _roundoff(array) * error
+        if not (difference <= bound).all():
+            return None
+        return float(difference.max() / np.abs(exact).max())
+
+    def _float(self, real: Real) -> float | None:
+        """Value of a number."""
+        value = self._of_functions.of(real)
+        return float(value.array.reshape(())) if value and value.array.size == 1 else None
+
+    def _accept(self, name: str, distance: float) -> None:
+        """Record a constant that counts as a function, and its largest relative distance."""
+        self.accepted[name] = max(self.accepted.get(name, 0.0), distance)
+
+    def _value_of(self, base: Base, shape: tuple[int, ...]) -> Value | None:
+        if base.array is not None:
+            array = base.array.reshape(shape).astype(np.float64)
+            return Value(array, np.zeros(array.shape))
+        value = self._of_functions.of(base.real)
+        return value and Value(value.array.reshape(shape), value.error.reshape(shape))
+
+    def _near(self, key: _Key | None) -> Iterator[Base]:
         """Constants whose quotients are near."""
         if key is None:
             return
         kind, size, bucket = key
         for near in (bucket, bucket - 1, bucket + 1):
             for base in self._bases.get((kind, size, near), ())[:_MOST_CANDIDATES]:
-                self.field.budget.step(1 + size // _ELEMENTS_OF_STEP)
+                self.field.budget.step(1 + size // ELEMENTS_OF_STEP)
                 yield base
 
     def _number_in(self, low: Array, high: Array) -> Real | None:
@@ -142,85 +274,101 @@ class RoundedConstants:
             return None
         sign = Fraction(1 if least > 0 else -1)
         least, largest = sorted((abs(least), abs(largest)))
-        index = bisect_left(self._values, least)
-        if index < len(self._values) and self._values[index] <= largest:
-            return self.field.scale(self._numbers[self._values[index]], sign)
+        number = self.numbers.near(least, largest)
+        if number is not None:
+            return self.field.scale(number, sign)
         middle = np.float32((least + largest) / 2)
         real = simple_near(self.field, middle)
-        value = _value(self.field, real)
+        value = self._float(real)
         if real.number == Fraction(float(middle)) or value is None:
             return None
         return self.field.scale(real, sign) if least <= value <= largest else None
 
-    def _vector_in(self, low: Array, high: Array) -> tuple[Real, Real] | None:
-        """A number and a vector of the models whose product is in intervals."""
+    def _vectors_in(self, low: Array, high: Array, roundoff: float) -> Iterator[tuple[Real, Base]]:
+        """Numbers and vectors of the models whose products are in intervals."""
         if not (np.isfinite(low) & np.isfinite(high) & (low <= high)).all():
-            return None
-        of_number, _ = _keys((low + high) / 2)
-        for base in self._near(of_number):
-            vector = base.array.reshape(-1).astype(np.float64)
+            return
+        for base in self._near(_key_of_norms((low + high) / 2, roundoff)):
+            vector = self._value_of(base, low.shape)
+            if vector is None:
+                continue
             with np.errstate(all="ignore"):
-                ends = low / vector, high / vector
-            number = self._number_in(np.minimum(*ends).max(), np.maximum(*ends).min())
+                ends = np.array([low / vector.array, high / vector.array])
+                width = np.abs(ends).max(axis=0) * _relative(vector, roundoff)
+            low_ends, high_ends = ends.min(axis=0) - width, ends.max(axis=0) + width
+            number = self._number_in(low_ends.max(), high_ends.min())
             if number is not None:
-                return number, base.real
-        return None
+                yield number, base
 
 
-def _quotients(array: Array, base: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
-    """Intervals of the factors, equal along axes, by which a constant becomes another one.
+def _key_of_real(real: Real) -> Hashable:
+    items = real.monomials.items()
+    return frozenset([(m, c.numerator, c.denominator) for m, c in items])
 
-    They are empty where one of the constants is 0 and the other is not.
+
+def _key_of_product(product: Product) -> Hashable:
+    factors = product.base.real, product.number, product.vector and product.vector.real
+    return product.axis, *[each and _key_of_real(each) for each in factors]
+
+
+def _roundoff(array: Array) -> float:
+    """Largest relative rounding of one operation in the type of an array."""
+    return float(np.finfo(array.dtype).eps) / 2
+
+
+def _name_of(array: Array) -> str:
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def _distance(array: Array) -> Array:
+    """Distance within which a constant is a product."""
+    return _UNITS * np.spacing(np.abs(array)).astype(np.float64)
+
+
+def _relative(value: Value, roundoff: float) -> Array:
+    """Relative error of a value, with room for that of quotients."""
+    return (1 + _LARGEST_RELATIVE) * roundoff * value.error / np.abs(value.array)
+
+
+def _quotients(array: Array, base: Value, axes: tuple[int, ...]) -> tuple[Array, Array]:
+    """Intervals of the factors, equal along axes, by which a value becomes a constant.
+
+    They are empty where the constant or the value is 0 and the other is not.
     """
-    value, divisor = array.astype(np.float64), base.astype(np.float64)
-    distance = _UNITS * np.spacing(np.abs(array)).astype(np.float64)
+    number, divisor = array.astype(np.float64), base.array
     with np.errstate(all="ignore"):
-        ends = (value - distance) / divisor, (value + distance) / divisor
+        relative = _relative(base, _roundoff(array))
+        distance = _distance(array) + np.abs(number) * relative
+        ends = (number - distance) / divisor, (number + distance) / divisor
     low, high = np.minimum(*ends), np.maximum(*ends)
+    is_unsure = relative > _LARGEST_RELATIVE
+    low[is_unsure], high[is_unsure] = -np.inf, np.inf
     is_zero = divisor == 0
     low[is_zero], high[is_zero] = -np.inf, np.inf
-    is_wrong = is_zero != (value == 0)
+    is_wrong = is_zero != (number == 0)
     low[is_wrong], high[is_wrong] = np.inf, -np.inf
     return low.max(axis=axes), high.min(axis=axes)
 
 
-def _keys(array: Array) -> tuple[_Key | None, _Key | None]:
-    """Keys that a constant nearly shares with products of it.
+def _key_of_norms(array: Array, roundoff: float) -> _Key | None:
+    """Key that a constant nearly shares with products with numbers: the quotient of its norms."""
+    sizes = np.abs(array.reshape(-1).astype(np.float64))
+    largest = float(sizes.max())
+    if not largest or not math.isfinite(largest):
+        return None
+    sizes /= largest
+    quotient = math.log(float(sizes.sum()) / math.sqrt(float(sizes @ sizes)))
+    return "norms", array.size, round(quotient / (_ROUNDOFFS * roundoff))
 
-    The first is for products with a number, the second for those with a vector along the first or
-    the last axis.
-    """
-    flat = array.reshape(-1)
-    (places,) = np.nonzero(flat)
-    if not places.size:
-        return None, None
-    of_number = _key("number", array.size, [flat[places[-1]]], [flat[places[0]]])
+
+def _key_of_corners(array: Array) -> _Key | None:
+    """Key that a constant nearly shares with its products with vectors."""
     if array.ndim < 2 or 1 in (array.shape[0], array.shape[-1]):
-        return of_number, None
+        return None
     first, last = (array[end].reshape(-1, array.shape[-1])[0] for end in (0, -1))
-    return of_number, _key("vector", array.size, [first[0], last[-1]], [first[-1], last[0]])
-
-
-def _key(kind: str, size: int, above: Sequence[Any], below: Sequence[Any]) -> _Key | None:
-    """Key of a quotient of products of elements."""
-    elements = [abs(float(each)) for each in (*above, *below)]
+    elements = [abs(float(each)) for each in (first[0], last[-1], first[-1], last[0])]
     if not all(elements):
         return None
     logarithms = [math.log(each) for each in elements]
-    quotient = sum(logarithms[: len(above)]) - sum(logarithms[len(above) :])
-    return kind, size, round(quotient * _BUCKETS)
-
-
-def _value(field: Field, real: Real) -> float | None:
-    """Value of a function of numbers, their roots and powers of pi only."""
-    total = 0.0
-    for monomial, coefficient in real.monomials.items():
-        part = float(coefficient)
-        for number, exponent in monomial:
-            atom = field.atoms[number]
-            constant = None if atom.root is None else atom.root.number
-            if constant is None and atom.key != "pi":
-                return None
-            part *= (math.pi if constant is None else float(constant)) ** float(exponent)
-        total += part
-    return total
+    quotient = sum(logarithms[:2]) - sum(logarithms[2:])
+    return "corners", array.size, round(quotient * _BUCKETS)
