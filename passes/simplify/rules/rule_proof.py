@@ -18,6 +18,8 @@ from .rule import Rule, sample
 from .rule_cases import Setting, settings
 from .worklist import Driver
 
+_MOST_DRAWN = 2000
+"""The number of cases above which all are taken."""
 _BATCH = 48
 """The number of cases that are proved at once."""
 
@@ -64,7 +66,8 @@ def prove_rule(rule: Rule, most: int | None = None) -> RuleProof:
 
     Args:
         rule: the rule.
-        most: the limit of cases, drawn from all; None for all.
+        most: the limit of cases, drawn from all; None for all. More are drawn while the rule
+            applies to none.
 
     Raises:
         RuleError: the rule contradicts itself.
@@ -78,6 +81,8 @@ def prove_rule(rule: Rule, most: int | None = None) -> RuleProof:
         if failure is not None:
             spent = time.perf_counter() - started
             return RuleProof(rule, count, tuple(sorted(opsets)), *failure, seconds=spent)
+    if not count and most is not None:
+        return prove_rule(rule, 8 * most if 8 * most < _MOST_DRAWN else None)
     return RuleProof(rule, count, tuple(sorted(opsets)), seconds=time.perf_counter() - started)
 
 
