@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .tensor import Array, Tensor, TensorMessage
+from .tensor import BLOCK, Array, Tensor, TensorMessage
 
 Compute = Callable[[Sequence[Tensor | None]], list[Tensor] | None]
 """Computes results from operands; None where it does not."""
@@ -74,9 +74,9 @@ class OpaqueTensor(Tensor):
         """Note the read, and return the elements."""
         return self.read().numpy()
 
-    def content(self) -> Iterator[memoryview]:
+    def content(self, block: int = BLOCK) -> Iterator[memoryview]:
         """Note the read, and return the blocks."""
-        return self.read().content()
+        return self.read().content(block)
 
 
 def transparent(tensor: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ Place = tuple[tuple[int, int], int]
 """A file by its device and inode, and an offset in it."""
 
 _LARGEST_DENSE = 1 << 31
-_BLOCK = 1 << 22
+BLOCK = 1 << 22
 _RAW: dict[int, np.dtype[Any]] = {
     elem_type: onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     for elem_type in (
@@ -146,9 +146,12 @@ class Tensor:
             self._array = array
         return self._array
 
-    def content(self) -> Iterator[memoryview]:
+    def content(self, block: int = BLOCK) -> Iterator[memoryview]:
         """The bytes of the elements in little-endian order, block by block; nothing is cached. Not
         for strings.
+
+        Args:
+            block: the most bytes that are read from a file at once.
 
         Raises:
             LoadError: as `numpy`.
@@ -156,7 +159,7 @@ class Tensor:
         message = self._message
         if self._array is None and isinstance(message, onnx.TensorProto) and _is_flat(message):
             if self.is_external:
-                yield from _external_blocks(message, self.base_dir)
+                yield from _external_blocks(message, self.base_dir, block)
                 return
             raw = message.raw_data
             if len(raw) == byte_size(message):
@@ -220,14 +223,16 @@ def _is_flat(message: onnx.TensorProto) -> bool:
     return element_bits(message.data_type) == 8 * dtype.itemsize
 
 
-def _external_blocks(message: onnx.TensorProto, base_dir: Path | None) -> Iterator[memoryview]:
+def _external_blocks(
+    message: onnx.TensorProto, base_dir: Path | None, most: int
+) -> Iterator[memoryview]:
     path, offset, _ = external_extent(message, base_dir)
     rest = byte_size(message)
     try:
         with open_regular(path) as stream:
             stream.seek(offset)
             while rest:
-                block = stream.read(min(rest, _BLOCK))
+                block = stream.read(min(rest, most))
                 if not block:
                     raise LoadError(f"'{path}' became shorter while it was read")
                 rest -= len(block)

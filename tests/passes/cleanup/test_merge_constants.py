@@ -3,7 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from harness import assert_rewrites, run_passes
+import straightline as sl
+from harness import assert_equal_outputs, assert_rewrites, run_passes
 from straightline.passes import MergeConstants
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -100,3 +101,24 @@ def test_constant_nodes_of_functions_and_old_files_stay():
     old = """<ir_version: 3, opset_import: ["" : 9]> g (float[2] x) => (float[2] y) {
         k = Constant <value = float {3.0}> () y = Add (x, k) }"""
     assert not run_passes(old, MergeConstants()).changed
+
+
+@pytest.mark.parametrize("count", [4, 3000])
+def test_constants_in_files(tmp_path, count):
+    """Two of one content; two that differ at their ends, two at their starts."""
+    names = [f"k{place}" for place in range(6)]
+    arrays = [np.zeros(count, np.float32) for _ in names]
+    arrays[2][-1] = arrays[3][-1] = 1
+    arrays[4][0], arrays[5][0] = 1, 2
+    text = "y = Sum (x, " + ", ".join(names) + ")"
+    model = onnx.parser.parse_model(
+        f"{HEAD} g (float[{count}] x) => (float[{count}] y) {{ {text} }}"
+    )
+    model.graph.initializer.extend(map(onnx.numpy_helper.from_array, arrays, names))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="data", size_threshold=0)
+    sl.transform(path, "merge-constants", verify=False).save(tmp_path / "after.onnx")
+    after = onnx.load(tmp_path / "after.onnx")
+    assert list(after.graph.node[0].input) == ["x", "k0", "k0", "k2", "k2", "k4", "k5"]
+    assert [tensor.name for tensor in after.graph.initializer] == ["k0", "k2", "k4", "k5"]
+    assert_equal_outputs(onnx.load(path), after, {"x": np.ones(count, np.float32)})
