@@ -338,6 +338,8 @@ class Matcher:
                 return
             if parameter.is_constant and not scope.is_constant(value):
                 return
+            if not _may_have_shape(scope, parameter.shape, value):
+                return
             yield (
                 state
                 if name in state.values
@@ -399,6 +401,14 @@ class Matcher:
             elif match.sizes.setdefault(name, size) != size:
                 return False
         return True
+
+
+def _may_have_shape(scope: Scope, pattern: ShapePattern | None, value: Value) -> bool:
+    """Test the rank of an operand, before the rest of a pattern is matched."""
+    if pattern is None or pattern.broadcasts or pattern.star is not None:
+        return True
+    shape = scope.inference.fact(value).shape
+    return shape is not None and len(shape) == len(pattern.dims)
 
 
 def _has_type(match: Match, names: Sequence[str], allowed: frozenset[int]) -> bool:
