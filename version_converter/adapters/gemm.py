@@ -19,4 +19,5 @@ def add_bias(draft: NodeDraft) -> None:
     """Before opset 11: a bias is required."""
     if draft.input(2) is None:
         dtype = draft.required_dtype(0, "a bias of zeros")
-        draft.set_input(2, draft.const(np.zeros(1, dtype), "bias"))
+        # 0.0 would turn a result of -0.0 into 0.0
+        draft.set_input(2, draft.const(np.full(1, -0.0, dtype), "bias"))
