@@ -303,6 +303,8 @@ def scan_row(
 
 def one_element(value: Any, rank: int, name: str) -> Array:
     """``value``, which must hold one element, in the given rank; ``name`` is for the error."""
+    if isinstance(value, list):
+        raise EvaluationError(f"{name} must hold one element, it is a sequence")
     array = np.asarray(value)
     if array.size != 1:
         raise EvaluationError(f"{name} must hold one element, its shape is {list(array.shape)}")

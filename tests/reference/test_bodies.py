@@ -130,7 +130,9 @@ def test_one_element_in_any_rank():
         found = one_element(np.array([[7]]), rank, "M")
         assert found.shape == (1,) * rank and found.item() == 7
     with pytest.raises(EvaluationError, match=r"M must hold one element, its shape is \[2\]"):
-        one_element([1, 2], 0, "M")
+        one_element(np.array([1, 2]), 0, "M")
+    with pytest.raises(EvaluationError, match="M must hold one element, it is a sequence"):
+        one_element([np.zeros(2), np.zeros(1)], 0, "M")
 
 
 def test_elements_of_a_scan_output():
