@@ -483,18 +483,23 @@ class Definedness:
                 for form in _forms(self.terms, each):
                     self._by_head.setdefault(form.head, []).append(form)
                     self._by_shapes.setdefault(_shapes_of(form), []).append(form)
+        pairs = list(itertools.islice(self._twins(obligation), _MOST_TWINS))
+        # Most candidates are no twins, which only a comparison row by row takes long to find out.
+        return any(
+            self._is_twin(twin, form, around, by_row=by_row)
+            for by_row in (False, True)
+            for twin, form in pairs
+        )
+
+    def _twins(self, obligation: Obligation) -> Iterator[tuple[Obligation, Obligation]]:
+        """Candidates for a twin, each with the form of the node that is compared with it."""
         tried: set[Hashable] = set()
         for form in _forms(self.terms, obligation):
             for twin in self._candidates(form):
                 key = form.args, twin.args, tuple([guard.key for guard in twin.guards])
-                if key in tried or len(twin.args) != len(form.args):
-                    continue
-                tried.add(key)
-                if len(tried) > _MOST_TWINS:
-                    return False
-                if self._is_twin(twin, form, around):
-                    return True
-        return False
+                if key not in tried and len(twin.args) == len(form.args):
+                    tried.add(key)
+                    yield twin, form
 
     def _inside_definitions(self) -> Iterator[Obligation]:
         """Nodes of definitions that fail only where operators of the original do."""
@@ -514,24 +519,30 @@ class Definedness:
         yield from alike[:start]
         yield from self._by_head.get(form.head, ())
 
-    def _is_twin(self, twin: Obligation, obligation: Obligation, around: set[Hashable]) -> bool:
+    def _is_twin(
+        self, twin: Obligation, obligation: Obligation, around: set[Hashable], *, by_row: bool
+    ) -> bool:
         """Test whether a node of the original has equal operands and runs as often. Its guards are
         the same, or correspond to those of the rewrite."""
         positive = self._assumptions_of(twin.guards, around, twin.args)
-        if positive is not None and self._is_equal(twin, obligation, ((), ())):
+        if positive is not None and self._is_equal(twin, obligation, ((), ()), by_row):
             self.positive |= positive
             return True
         guards = twin.guards, obligation.guards
         kinds = [[(guard.is_loop, guard.holds) for guard in each] for each in guards]
         alike = bool(guards[0]) and kinds[0] == kinds[1]
-        return alike and self._is_equal(twin, obligation, guards)
+        return alike and self._is_equal(twin, obligation, guards, by_row)
 
     def _is_equal(
-        self, twin: Obligation, obligation: Obligation, guards: tuple[Guards, Guards]
+        self,
+        twin: Obligation,
+        obligation: Obligation,
+        guards: tuple[Guards, Guards],
+        by_row: bool,
     ) -> bool:
         """Test whether two nodes have equal operands whenever their guards hold."""
         one, other = self._wrap(twin, guards[0]), self._wrap(obligation, guards[1])
-        return self.comparison.holds(one, other)
+        return self.comparison.holds(one, other, by_row=by_row)
 
     def _wrap(self, obligation: Obligation, guards: Guards) -> Term:
         """Term that is equal for nodes with equal operands under their guards."""

@@ -7,6 +7,8 @@ import straightline as sl
 from operand_ranks import cases
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove
+from straightline.verification.proof.equality.row_by_row import RowByRow
+from straightline.verification.proof.prove import _Question
 
 GIVEN = """g (float[3] x, float[n] v, int64 i, int64[k] p, bool c, int64 M) => (float[3] y)
     <int64 far = {7}, int64[1] none = {0}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
@@ -446,3 +448,18 @@ def test_top_k_of_as_many_numbers():
     assert_proved(before, text.format(more.format("(z, k)")))
     assert_open(before, text.format(more.format("(z, l)")))
     assert_open(before, text.format(more.format("<axis = 0> (z, k)")))
+
+
+def test_candidates_for_a_twin_are_first_compared_as_they_stand(monkeypatch):
+    """The rewrite has its nodes in another order, so that the first candidates are no twins."""
+    pairs = []
+    original = RowByRow.pair
+    monkeypatch.setattr(RowByRow, "pair", lambda *args: pairs.append(1) or original(*args))
+    monkeypatch.setattr(_Question, "_by_cut_points", lambda *args: None)
+    head = "g (float[N, 4] x, float[N, 4] y, float[4] w, int64[2] s) => (float[M, K] z)"
+    one, other = "c = Add (%s) a = Reshape (c, s)", "d = Add (%s) b = Reshape (d, s)"
+    before = [one % "x, w", other % "y, w"]
+    after = [other % "w, y", one % "w, x"]
+    models = [f"{head} {{ {' '.join(each)} z = Add (a, b) }}" for each in (before, after)]
+    assert prove(*[model(text, 18) for text in models]).proved
+    assert not pairs
