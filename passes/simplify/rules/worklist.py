@@ -16,6 +16,7 @@ from ....analysis.constants.folding import Folder
 from ....analysis.shapes.inference import ShapeInference
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import Builder
+from .integer_steps import is_rounded
 from .matcher import Matcher, Scope
 from .normal_form import NormalForms
 from .pattern import Pattern
@@ -162,7 +163,13 @@ class Driver:
         return None
 
     def _keeps_values(self, plan: Replacement) -> bool:
-        """Test that no reader tells apart zeros whose signs the rule changes."""
+        """Test that no reader tells the values of a rule from those before.
+
+        It tells signs of zeros apart, or makes a step of another rounding.
+        """
+        if plan.matcher.rule.exactness == "reals":
+            graph, inference = plan.scope.graph, self.inference
+            return not any(is_rounded(old, graph, inference) for old, _ in plan.outputs)
         if self.rounds or plan.matcher.rule.exactness != "values":
             return True
         if self._ignored is None:
