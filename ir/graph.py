@@ -473,6 +473,8 @@ class Graph(GraphQueries):
                 if isinstance(user, Node):
                     readers.setdefault(user, {})[old] = new
         for user, replacements in readers.items():
+            if len(replacements) == 1 and self._replace_input(user, replacements):
+                continue
             for graph in user.graphs() if user.bodies else ():
                 graph._replace_captured(replacements)
             inputs = user._inputs if len(user._inputs) <= FEW else self._positions(user)
@@ -482,6 +484,19 @@ class Graph(GraphQueries):
             for new in read:
                 self._topology.connect(self._source(new), user)
             self._release_all(replacements, user)
+
+    def _replace_input(self, user: Node, values: Mapping[Value | None, Value]) -> bool:
+        """Replace one value in the inputs of a node; return false where more is to be done."""
+        ((old, new),) = values.items()
+        assert old is not None
+        source = self.vertex(old)
+        if user.bodies or (source is not old and len(source._outputs) > 1):  # type: ignore[union-attr]
+            return False
+        user._inputs = tuple([new if value is old else value for value in user._inputs])
+        self._topology.connect(self._source(new), user)
+        self._topology.disconnect(source, user)
+        self._drop_captures([source])
+        return True
 
     def _release_all(self, values: Iterable[Value | None], user: Node) -> None:
         """Release replaced values, which are no input of the user any more."""

@@ -185,12 +185,13 @@ def _candidates(node: Node, by_operand: ByOperand) -> Sequence[Matcher]:
     kinds: dict[str, None] = {}
     for value in node.inputs:
         if value is not None:
-            if value.producer is not None:
+            if value.producer is not None and value.producer.op.qualname in by_operand:
                 kinds[value.producer.op.qualname] = None
-            if value.constant is not None:
+            if value.constant is not None and "constant" in by_operand:
                 kinds["constant"] = None
-    lists = [by_operand[kind] for kind in kinds if kind in by_operand]
-    return [*matchers, *chain.from_iterable(lists)] if lists else matchers
+    if not kinds:
+        return matchers
+    return [*matchers, *chain.from_iterable([by_operand[kind] for kind in kinds])]
 
 
 def _around(graph: Graph, nodes: Sequence[Node]) -> list[Node]:
