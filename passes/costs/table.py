@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ...ir.lazy import lazy_property
 from ..base import PassOptionError
 
 if sys.version_info >= (3, 11):
@@ -71,7 +72,7 @@ class CostTable:
         most = self.most_numbers.get(f"{op_type} {activations[0]}", 0)
         return numbers is not None and numbers <= most
 
-    @functools.cached_property
+    @lazy_property
     def least_scanned(self) -> int:
         """The trip count from which a Scan of one state runs faster than the Loop.
 
