@@ -19,6 +19,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.MergeSubexpressions,
     registry.SimplifySizes,
     registry.MergeSlices,
+    registry.FlattenStacks,
     registry.CancelMovement,
     registry.RaiseNormalizations,
     registry.RaiseActivations,

@@ -55,6 +55,7 @@ def test_the_default_pipeline():
         "hoist-before-splits",
         "merge-products",
         "merge-slices",
+        "flatten-stacks",
         "merge-subexpressions",
         "simplify-sizes",
         "apply-rules",

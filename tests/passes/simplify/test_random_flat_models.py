@@ -13,7 +13,7 @@ import sessions
 import straightline as sl
 
 PASSES = (
-    "fold-constants,merge-constants,merge-subexpressions,simplify-sizes,merge-slices,"
+    "fold-constants,merge-constants,merge-subexpressions,simplify-sizes,merge-slices,flatten-stacks,"
     "hoist-before-splits"
 )
 SHAPES = ((2, 3), (1, 1), (0, 3), (3, 0), (4, 2), (1, 2))
