@@ -146,3 +146,16 @@ def test_operators_forget_the_sign_of_a_zero_bit_for_bit():
 def test_other_values_are_not(name):
     before, after = (model(nodes) for nodes in MISSES[name])
     assert prove(before, after, equality="values", search=False).status == "open"
+
+
+@pytest.mark.parametrize(("number", "status"), [(0.0, "proved"), (1.0, "open")])
+def test_a_loop_that_a_rewrite_writes_out(number, status):
+    count = 40
+    head = '<ir_version: 10, opset_import: ["" : 19]> g (float[2] x) => (float[2] y)'
+    loop = f"""{head} <int64 n = {{{count}}}, float c = {{{number}}}> {{
+        y = Loop (n, , x) <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] t) {{
+            k2 = Identity (k) u = Sin (s) v = Add (u, c) t = Cos (v) }}> }}"""
+    steps = [f"u{k} = Sin (v{k}) v{k + 1} = Cos (u{k})" for k in range(count)]
+    written = f"{head} {{ v0 = Identity (x) {' '.join(steps)} y = Identity (v{count}) }}"
+    before, after = onnx.parser.parse_model(loop), onnx.parser.parse_model(written)
+    assert prove(before, after, equality="values", search=False).status == status
