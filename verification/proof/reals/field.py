@@ -13,7 +13,7 @@ from __future__ import annotations
 import cmath
 import math
 import random
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
@@ -32,6 +32,8 @@ MOST_MONOMIALS = 2_000
 LONG = 12
 """A sum of more monomials becomes an atom, so that a power of it stays short."""
 
+_MOST_CONSTANTS = 4
+"""Limit of constant monomials beside the abbreviation of a long sum."""
 _LARGEST_PRIME = 1_000
 _NEAR = 1e-7
 """Relative difference of values at one point up to which an identity is tested exactly."""
@@ -118,6 +120,7 @@ class Field:
 
     Attributes:
         floats: float constant that each number stands for, by type.
+        is_constant: test for an atom that is a function of constants.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -126,6 +129,7 @@ class Field:
         self._numbers: dict[Hashable, int] = {}
         self.functions: list[Real] = []
         self.floats: dict[Hashable, float] = {}
+        self.is_constant: Callable[[int], bool] = lambda number: False
         self._identified: dict[Hashable, int] = {}
         self._near: dict[Hashable, list[int]] = {}
         self._random = random.Random(0)
@@ -395,12 +399,22 @@ class Field:
         return self._product(result, Real({tuple(sorted(rest)): Fraction(1)})) if rest else result
 
     def _short(self, real: Real) -> Real:
-        """Abbreviate a long sum by an atom."""
+        """Abbreviate a long sum by an atom. A few constants stay beside it, since others may be
+        added to them."""
         if len(real.monomials) <= LONG:
             return real
-        coefficient = real.monomials[min(real.monomials)]
-        number = self._root(self.scale(real, 1 / coefficient), is_name=True)
-        return Real({((number, 1),): coefficient})
+        kept = {
+            monomial: coefficient
+            for monomial, coefficient in real.monomials.items()
+            if all(self.is_constant(number) for number, _ in monomial)
+        }
+        kept = kept if len(kept) <= _MOST_CONSTANTS else {}
+        rest = {m: c for m, c in real.monomials.items() if m not in kept}
+        if len(rest) <= LONG:
+            return real
+        coefficient = rest[min(rest)]
+        number = self._root(self.scale(Real(rest), 1 / coefficient), is_name=True)
+        return Real({((number, 1),): coefficient, **kept})
 
     def _root(self, real: Real, is_name: bool = False) -> int:
         """Number of the atom that stands for a sum."""

@@ -103,7 +103,8 @@ class RealTerms:
         self.terms = terms
         self.field = Field(terms.budget)
         self.values = ConstantValues(self.field, self._array)
-        self.rounded = RoundedConstants(self.field, self.values)
+        self.field.is_constant = self.values.is_constant
+        self.rounded = RoundedConstants(self.field, self.values, terms.rounded)
         self._definitions = Definitions(terms, over_reals=True)
         self._settle = settle
         self._forms: dict[Term, Term] = {}
@@ -268,7 +269,7 @@ class RealTerms:
         if array is None:
             return None
         if not np.isfinite(array.astype(np.float64)).all():
-            return self._view_of_vector(array, term)
+            return self._view_of_vector(array, term.shape)
         may_round = term.fact.elem_type in _ROUNDED
         is_exact = self._is_original or term in self.terms.of_original
         is_of_rewrite = may_round and not is_exact
@@ -278,24 +279,26 @@ class RealTerms:
             real = simplest(self.field, first) if number is None else number
             self.rounded.numbers.add(float(first), real)
             return real
+        array = _without_repetition(array)
+        shape = _dimensions(array.shape)
         product = self.rounded.product(array) if is_of_rewrite else None
         if product is not None:
-            return self._of_product(product, term)
+            return self._of_product(product, shape)
         scaled, factor = _scaled(array.reshape(-1))
         scaled = np.where(scaled == 0, np.zeros_like(scaled), scaled)  # -0.0 is 0
-        real = self.field.scale(self._view_of_vector(scaled, term), factor)
+        real = self.field.scale(self._view_of_vector(scaled, shape), factor)
         if may_round:
             self.rounded.add(array, real)
         return real
 
-    def _view_of_vector(self, array: Array, term: Term) -> Real:
-        """Atom of the elements of a constant in the shape of a term."""
+    def _view_of_vector(self, array: Array, shape: Shape) -> Real:
+        """Atom of the elements of a constant in a shape."""
         vector = self.terms.constant(array.reshape(-1))
-        return self.reshaped(self.field.atom(vector, vector.fact.shape), vector.shape, term.shape)
+        return self.reshaped(self.field.atom(vector, vector.fact.shape), vector.shape, shape)
 
-    def _of_product(self, product: Product, term: Term) -> Real:
-        """Product of functions of constants in the shape of a term."""
-        base, vector, shape = product.base, product.vector, term.shape
+    def _of_product(self, product: Product, shape: Shape) -> Real:
+        """Product of functions of constants in a shape."""
+        base, vector = product.base, product.vector
         real = self.reshaped(base.real, _dimensions(base.shape), shape)
         real = self.field.multiply(product.number, real)
         if vector is not None:
@@ -537,6 +540,15 @@ def reads_bits(term: Term) -> bool:
     """Test for a result that is no function of real numbers: bits, or digits of a text."""
     name, is_text = term.head.name, term.fact.elem_type == onnx.TensorProto.STRING
     return name == READS_BITS or (name in ("Cast", "CastLike") and is_text)
+
+
+def _without_repetition(array: Array) -> Array:
+    """Array that broadcasts to another one, of size 1 along axes whose slices are all equal."""
+    for axis, size in enumerate(array.shape):
+        first = array.take([0], axis)
+        if size > 1 and (array.take([1], axis) == first).all() and (array == first).all():
+            array = first
+    return array
 
 
 def _scaled(array: Array) -> tuple[Array, Fraction]:

@@ -8,6 +8,7 @@ an axis. A quotient of constants is an interval then, and the factor must lie in
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -64,14 +65,12 @@ class Product(NamedTuple):
     Attributes:
         base: the constant that is multiplied.
         number: a number that is a factor.
-        distance: the largest distance of an element, relative to the largest element.
         vector: a factor that varies along an axis; None for none.
         axis: this axis.
     """
 
     base: Base
     number: Real
-    distance: float
     vector: Base | None = None
     axis: int = 0
 
@@ -93,12 +92,13 @@ class RoundedConstants:
     Args:
         field: the field of functions.
         values: the values of functions of constants.
+        floats: constants that count as functions, by the values of these.
     """
 
-    def __init__(self, field: Field, values: ConstantValues) -> None:
+    def __init__(self, field: Field, values: ConstantValues, floats: dict[Hashable, bytes]) -> None:
         self.field = field
         self.accepted: dict[str, float] = {}
-        self._floats: dict[Hashable, bytes] = {}
+        self._floats = floats
         self._of_functions = values
         self.numbers = Numbers(field)
         self._bases: dict[_Key, list[Base]] = defaultdict(list)
@@ -155,7 +155,7 @@ class RoundedConstants:
             exact = None if real is None else self._float(real)
             if real is None or exact is None or float(type(number)(exact)) == exact:
                 return None  # which nothing rounds
-            if not self._is_only(_key_of_real(real), np.abs(number)):
+            if not self._is_only(np.abs(number), np.array(exact)):
                 return None
             self._accept("number", abs(1 - exact / value))
         return None if real is None else self.field.scale(real, sign)
@@ -167,16 +167,16 @@ class RoundedConstants:
         and a number.
         """
         self._register_observed()
-        product = self._times_number(array) or self._times_vector(array)
-        if product is None or not self._is_only(_key_of_product(product), array):
-            return None
-        self._accept(_name_of(array), product.distance)
-        return product
+        return self._times_number(array) or self._times_vector(array)
 
-    def _is_only(self, key: Hashable, number: Array) -> bool:
-        """Test whether no other float counts as a function: different floats are different."""
-        content = number.tobytes()
-        return self._floats.setdefault((key, number.dtype), content) == content
+    def _is_only(self, constant: Array, exact: Array) -> bool:
+        """Test whether no other constant counts as a value: different floats are different."""
+        digests = [
+            hashlib.blake2b(np.ascontiguousarray(each).tobytes(), digest_size=20).digest()
+            for each in (exact.astype(constant.dtype), constant)
+        ]
+        key = constant.dtype, constant.size, digests[0]
+        return self._floats.setdefault(key, digests[1]) == digests[1]
 
     def _times_number(self, array: Array) -> Product | None:
         """A function of constants times a number."""
@@ -187,15 +187,13 @@ class RoundedConstants:
                 continue
             rounds = bool(value.error.any())
             for number in (one, self.field.scale(one, _MINUS)) if rounds else ():
-                distance = self._distance_of(array, [value], number)
-                if distance is not None:
-                    return Product(base, number, distance)
+                if self._counts_as(array, [value], number):
+                    return Product(base, number)
             factor = self._number_in(*_quotients(flat, value, (0,)))
             if factor is None or (not rounds and is_power_of_two(factor)):  # which rounds nothing
                 continue
-            distance = self._distance_of(array, [value], factor)
-            if distance is not None:
-                return Product(base, factor, distance)
+            if self._counts_as(array, [value], factor):
+                return Product(base, factor)
         return None
 
     def _times_vector(self, array: Array) -> Product | None:
@@ -212,21 +210,15 @@ class RoundedConstants:
                 ends = _quotients(array, value, others)
                 for number, vector in self._vectors_in(*ends, _roundoff(array)):
                     factor = self._value_of(vector, along)
-                    if factor is None:
-                        continue
-                    distance = self._distance_of(array, [value, factor], number)
-                    if distance is not None:
-                        return Product(base, number, distance, vector, axis)
+                    if factor is not None and self._counts_as(array, [value, factor], number):
+                        return Product(base, number, vector, axis)
         return None
 
-    def _distance_of(self, array: Array, factors: Sequence[Value], number: Real) -> float | None:
-        """Largest distance of a constant from a product, relative to the largest element.
-
-        None if an element is farther away than the error of computing it.
-        """
+    def _counts_as(self, array: Array, factors: Sequence[Value], number: Real) -> bool:
+        """Test whether a constant is a product within the error of computing it."""
         scale = self._float(number)
         if scale is None:
-            return None
+            return False
         exact, error = np.array(scale), np.zeros(())
         for value in factors:
             whole = value.array.reshape(-1) if len(factors) == 1 else value.array
@@ -234,12 +226,13 @@ class RoundedConstants:
             error = np.abs(exact) * bound + error * np.abs(whole)
             exact = exact * whole
         difference = np.abs(array.astype(np.float64).reshape(exact.shape) - exact)
-        if (exact.astype(array.dtype) == exact).all():  # which nothing rounds
-            return None if difference.any() else 0.0
         bound = _distance(array).reshape(exact.shape) + _roundoff(array) * error
-        if not (difference <= bound).all():
-            return None
-        return float(difference.max() / np.abs(exact).max())
+        if (exact.astype(array.dtype) == exact).all():
+            bound = np.zeros(())  # since nothing rounds it
+        if not (difference <= bound).all() or not self._is_only(array, exact):
+            return False
+        self._accept(_name_of(array), float(difference.max() / np.abs(exact).max()))
+        return True
 
     def _float(self, real: Real) -> float | None:
         """Value of a number."""
@@ -304,11 +297,6 @@ class RoundedConstants:
 def _key_of_real(real: Real) -> Hashable:
     items = real.monomials.items()
     return frozenset([(m, c.numerator, c.denominator) for m, c in items])
-
-
-def _key_of_product(product: Product) -> Hashable:
-    factors = product.base.real, product.number, product.vector and product.vector.real
-    return product.axis, *[each and _key_of_real(each) for each in factors]
 
 
 def _roundoff(array: Array) -> float:

@@ -71,6 +71,7 @@ class Terms:
             definition; over it a loop is a recurrence although its trip count is known.
         generalized: whether a loop was over that limit.
         inexact_constants: constants folded by an operator whose bits depend on the kernel.
+        rounded: constants that count as functions over the reals, by the values of these.
         late_folds: names of such operators that were folded during the comparison.
         evaluations: operators on constants that leave room for a mistake.
         comparing: whether the comparison has begun.
@@ -100,6 +101,7 @@ class Terms:
         self.trace: Trace | None = None
         self.key_of: Callable[[Tensor], Hashable] = key_of
         self.inexact_constants: set[Term | None] = set()
+        self.rounded: dict[Hashable, bytes] = {}
         self.late_folds: set[str] = set()
         self.evaluations: list[Evaluation] = []
         self.comparing = False

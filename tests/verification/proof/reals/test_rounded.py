@@ -14,6 +14,7 @@ T = RANDOM.normal(size=6).astype(np.float32)
 KERNEL = RANDOM.normal(size=(6, 3, 2, 2)).astype(np.float32)
 C = np.float32(0.1234567)
 D = np.float32(2.7725887)
+HALF, THREE = np.float32(0.5), np.float32(3)
 BEFORE = RANDOM.normal(size=4).astype(np.float32)
 AFTER = RANDOM.normal(size=6).astype(np.float32)
 VARIANCE = np.abs(RANDOM.normal(size=6)).astype(np.float32)
@@ -203,6 +204,44 @@ def test_long_sums_are_told_from_near_ones(seed):
         assert proof(before, model(after, {"w": w, "c": bias})).proved
     for wrong in (b @ w * np.float32(1.00001), np.roll(b, 1) @ w, b[1:] @ w[1:]):
         assert not proof(before, model(after, {"w": w, "c": wrong})).proved
+
+
+def test_biases_beside_a_long_sum_fold():
+    names = [f"x{number}" for number in range(14)]
+    sums = " ".join(f"t{n + 1} = Add (t{n}, {name})" for n, name in enumerate(names))
+    inputs = ", ".join(f"float[n, 6] {name}" for name in names)
+    header = f"g (float[n, 6] t0, {inputs}) => (float[n, 6] y)"
+    first, last = "u = Add (t0, t)", "y = Add (t14, w)"
+    separate = f"{header} {{ {first} {sums.replace('(t0,', '(u,')} {last} }}"
+    together = f"{header} {{ {sums} {last} }}"
+    before = model(separate, {"t": T, "w": AFTER})
+    after, wrong = (model(together, {"w": bias}) for bias in (T + AFTER, T))
+    assert proof(before, after).proved
+    assert not proof(before, wrong).proved
+
+
+def test_a_constant_that_repeats_another_is_equal():
+    text = "g (float[2, 6] x) => (float[2, 6] y) { a = Add (x, t) y = Add (a, x) }"
+    before, after = model(text, {"t": T}), model(text, {"t": np.stack([T, T])})
+    assert proof(before, after).proved
+    assert not proof(before, model(text, {"t": np.stack([T, -T])})).proved
+
+
+def test_a_number_beside_a_computed_one_that_floats_hold_is_open():
+    before = product("a = MatMul (x, w) b = Mul (a, c) y = Mul (b, d)", w=W, c=HALF, d=THREE)
+    after = product("a = MatMul (x, w) y = Mul (a, c)", w=W, c=HALF * THREE)
+    near = product("a = MatMul (x, w) y = Mul (a, c)", w=W, c=np.nextafter(HALF * THREE, THREE))
+    assert proof(before, after).proved
+    assert not proof(before, near).proved
+    scaled = product("y = MatMul (x, w)", w=np.nextafter(2 * W, THREE))
+    assert not proof(product("a = MatMul (x, w) y = Add (a, a)", w=W), scaled).proved
+
+
+def test_two_constants_are_not_one_function():
+    before = product("a = MatMul (x, w) b = Mul (a, c) y = Sub (b, b)", c=C, w=W)
+    near = np.nextafter(W * C, np.float32(9))
+    nodes = "a = MatMul (x, w) b = MatMul (x, v) y = Sub (a, b)"
+    assert not proof(before, product(nodes, w=W * C, v=near)).proved
 
 
 def test_a_constant_within_the_bound_of_another_model_is_open():
