@@ -7,6 +7,7 @@ less than 2^30, which whoever relies on it has to say.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 
 import numpy as np
@@ -53,19 +54,19 @@ class Magnitudes:
 
     def hold(self, element: Dimension, elem_type: int) -> bool:
         """Test whether an integer type holds a polynomial of sizes for all sizes."""
-        info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+        least, greatest, bits = _range_of(elem_type)
         if element.value is not None:
-            return bool(info.min <= element.value <= info.max)
-        if info.bits < 32:
+            return least <= element.value <= greatest
+        if bits < 32:
             return False
-        most = MOST_ELEMENTS if info.bits == 64 else MOST_IN_32_BITS
+        most = MOST_ELEMENTS if bits == 64 else MOST_IN_32_BITS
         low = high = element.terms.get((), 0)
         for monomial, factor in element.terms.items():
             if monomial:
                 largest = self._largest(monomial, most) * factor
                 low, high = min(low, low + largest), max(high, high + largest)
-        fits = bool(info.min <= low and high <= info.max)
-        self.narrow |= fits and info.bits == 32
+        fits = least <= low and high <= greatest
+        self.narrow |= fits and bits == 32
         return fits
 
     def _largest(self, monomial: Monomial, most: int) -> int:
@@ -82,6 +83,13 @@ class Magnitudes:
 
 
 _UNBOUNDED = 1 << 300
+
+
+@functools.cache
+def _range_of(elem_type: int) -> tuple[int, int, int]:
+    """The least and the greatest number of an integer type, and its bits."""
+    info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    return int(info.min), int(info.max), int(info.bits)
 
 
 def _divides(monomial: Monomial, other: Monomial) -> bool:

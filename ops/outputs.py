@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import onnx
 
 from ..facts.bounds import Known, known
-from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Symbols, content_from
+from ..facts.fact import FOLLOWED, MAX_CONTENT, Content, Fact, Symbols
 from ..facts.magnitudes import Magnitudes
 from ..facts.polynomial import Dimension, product
 from ..ir import Node
@@ -56,17 +57,23 @@ def content_of(
     magnitudes = magnitudes or Magnitudes()
     certain = functools.cache(lambda: _certain(node, inputs, elem_type))
 
-    def held(element: Any) -> Any:
-        """An element that the type holds for all sizes; None for others, which may have wrapped."""
+    def holds(element: Any) -> bool:
+        """Test for an element that the type holds for all sizes; others may have wrapped."""
         if elem_type == onnx.TensorProto.BOOL:
-            return element if isinstance(element, bool) else None
+            return isinstance(element, bool)
         if not isinstance(element, Dimension):
-            return None
+            return element is None
         if element.value is None and element in certain():
-            return element
-        return element if magnitudes.hold(element, elem_type) else None
+            return True
+        return magnitudes.hold(element, elem_type)
 
-    return content_from(np.frompyfunc(held, 1, 1)(content))
+    elements = content.reshape(-1).tolist()
+    sure = [element if holds(element) else None for element in elements]
+    if all(map(operator.is_, elements, sure)):
+        return content
+    result = np.empty(content.shape, object)
+    result.reshape(-1)[:] = sure
+    return result
 
 
 def _certain(node: Node, inputs: Sequence[Fact], elem_type: int) -> Collection[Any]:

@@ -142,9 +142,10 @@ def _content_key(fact: Fact) -> Hashable | None:
     """The key of content that is the same for all sizes; None where an element is open."""
     if fact.content is None or not fact.elem_type:
         return None
-    elements = tuple(fact.content.flat)
-    if None in elements:
-        return None
+    elements = tuple(fact.content.reshape(-1).tolist())
+    for element in elements:
+        if element is None:
+            return None
     return fact.elem_type, fact.content.shape, elements
 
 
