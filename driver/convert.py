@@ -24,6 +24,8 @@ from ..version_converter.unblock import PIPELINES, unblock
 from .rewrite import Rewrite, RewriteResult
 
 if TYPE_CHECKING:
+    import onnx
+
     from ..runtimes.workers import Workers
     from ..verification.runs.options import VerifyOptions
     from ..verification.runs.verdict import Verdict
@@ -209,8 +211,9 @@ class ConversionResult:
         workers: Workers | None = None,
         on_progress: OnProgress = silent,
         loaded: bool = False,
+        message: onnx.ModelProto | None = None,
     ) -> Verdict:
-        """Compare with the original.
+        """Compare with the original; declarations may change, which no `message` shows.
 
         Raises:
             MismatchError: the outputs differ.

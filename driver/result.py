@@ -21,6 +21,8 @@ from .rewrite import Rewrite, RewriteResult, count_all_nodes
 from .suggestions import Hint, hint_blocks
 
 if TYPE_CHECKING:
+    import onnx
+
     from ..runtimes.workers import Workers
     from ..targets import Target
     from ..verification.runs.verdict import Verdict
@@ -54,6 +56,7 @@ class Outcome:
         bound: the values of the inputs that the result no longer has.
         seconds: the time for all of it, but for the comparison.
         verdict: whether the outputs are the original's; None where that was not asked.
+        message: the message of the result, where that was made to compare it.
     """
 
     source: ModelSource = dataclasses.field(repr=False)
@@ -70,6 +73,7 @@ class Outcome:
     verdict: Verdict | None
     rewritten: RewriteResult = dataclasses.field(repr=False)
     converted: ConversionResult | None = dataclasses.field(repr=False)
+    message: onnx.ModelProto | None = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -121,7 +125,7 @@ class Outcome:
             LoadError: the original was a path, and its external data does not fit into a message;
                 `save` writes it all the same.
         """
-        return in_kind(self.ir, self.source)
+        return in_kind(self.ir, self.source, self.message)
 
     @lazy_property
     def memory(self) -> tuple[PeakMemory | None, PeakMemory | None]:
@@ -196,7 +200,8 @@ class Outcome:
         `loaded`: this call has loaded the original; a proof need not check it again.
         """
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
-        verdict = (self.converted or self.rewritten).verify(options, loaded=loaded, **shared)
+        shared |= {"loaded": loaded, "message": self.message}
+        verdict = (self.converted or self.rewritten).verify(options, **shared)
         return dataclasses.replace(self, verdict=verdict)
 
     def save(

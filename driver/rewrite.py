@@ -18,6 +18,8 @@ from .specialize import bind_inputs
 from .trip_bounds import assume_maxima
 
 if TYPE_CHECKING:
+    import onnx
+
     from ..runtimes.workers import Workers
     from ..verification.runs.options import VerifyOptions
     from ..verification.runs.verdict import Verdict
@@ -190,8 +192,12 @@ class RewriteResult:
         workers: Workers | None = None,
         on_progress: OnProgress = silent,
         loaded: bool = False,
+        message: onnx.ModelProto | None = None,
     ) -> Verdict:
         """Compare with the original.
+
+        Args:
+            message: the message of the result, if the caller has it.
 
         Raises:
             MismatchError: the outputs differ; it names the pass that is at fault.
@@ -203,6 +209,7 @@ class RewriteResult:
             feeds = read_feeds(options.feeds, proto, self.bound)
             options = dataclasses.replace(options, feeds=feeds)
         settings: dict[str, Any] = {"on_progress": on_progress, "loaded": loaded}
+        settings["message"] = message
         verdict = self.compare(self.model, options, workers=workers, **settings)
         verdict = self.rewriting.check_trust(verdict, options, workers)
         if verdict.differs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
-from ..ir import BaseDir, ModelSource
+from ..ir import BaseDir, Model, ModelSource, to_proto
 from ..ir.gc_pause import collector_pause, paused_collector
 from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
@@ -33,12 +33,14 @@ def transform_model(
     verification: VerifyOptions | None = None,
     *,
     what: str = "the result",
+    is_short: bool = False,
     on_progress: OnProgress = silent,
 ) -> Outcome:
     """Rewrite a model, convert it and compare, as the options say.
 
     Args:
         what: the name of the result in messages.
+        is_short: whether the caller returns the model alone, at once.
 
     Raises:
         Error: as `transform`.
@@ -73,6 +75,9 @@ def transform_model(
         outcome = Outcome.of(rewritten, converted, residual, advice.hints)
         if verification is None:
             return outcome
+        if is_short and converted is None and not isinstance(model, Model):
+            # Both the comparison and the caller want it.
+            outcome = dataclasses.replace(outcome, message=to_proto(outcome.ir))
         outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)
         assert outcome.verdict is not None
         require_compared(outcome.verdict, what, options.strict or verification.prove is True)
@@ -205,7 +210,8 @@ def rewrite(
     """
     request = RewriteOptions.of_call(locals(), hints=False)
     with collector_pause():  # until the IR is gone, so that nothing of it is scanned twice
-        return transform_model(model, request, VerifyOptions.of(verify), what="the rewrite").model
+        short: dict[str, Any] = {"what": "the rewrite", "is_short": True}
+        return transform_model(model, request, VerifyOptions.of(verify), **short).model
 
 
 def convert_version(

@@ -33,6 +33,7 @@ class Source:
     Args:
         model: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         base_dir: the folder of the external data of a model in memory.
+        message: the message of the model, if the caller has it.
 
     Attributes:
         proto: its message, external data not loaded.
@@ -41,11 +42,14 @@ class Source:
     """
 
     def __init__(
-        self, model: ir.ModelSource, base_dir: str | os.PathLike[str] | None = None
+        self,
+        model: ir.ModelSource,
+        base_dir: str | os.PathLike[str] | None = None,
+        message: onnx.ModelProto | None = None,
     ) -> None:
         self.key = next(_keys)
         model = ir.read(model)
-        self.proto = ir.to_proto(model)
+        self.proto = ir.to_proto(model) if message is None else message
         self._from_outside = not isinstance(model, ir.Model)
         self._path = None
         if isinstance(model, ir.ModelFile) and model.base_dir is not None:

@@ -215,6 +215,7 @@ def compare(
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
     loaded: bool = False,
+    message: onnx.ModelProto | None = None,
     exactness: Equality = "bits",
     minimized: bool = False,
 ) -> Verdict:
@@ -223,6 +224,7 @@ def compare(
     Args:
         loaded: whether the caller has just loaded the original, so that a proof need not check it
             again.
+        message: the message of the rewrite, if the caller has it.
         exactness: notion of equality that the rewrite claims; it is proved unless the options name
             another one.
         minimized: whether to shrink an input on which outputs differ.
@@ -237,7 +239,7 @@ def compare(
             from ..runtimes.source import Source
             from .proof import prove as decide
 
-            sources = [Source(model, base_dir) for model in (before, after)]
+            sources = [Source(before, base_dir), Source(after, base_dir, message)]
             protos = [source.proto for source in sources]
             is_brief = options.prove == "only"
             proof = _same(after, protos) if not (options.asks_for_runs or bound) else None

@@ -243,16 +243,23 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
 
 
 @takes(model=Model)
-def in_kind(model: Model, source: ModelSource) -> ModelSource:
+def in_kind(
+    model: Model, source: ModelSource, message: onnx.ModelProto | None = None
+) -> ModelSource:
     """Convert a result to the kind of its source: a message for a path, bytes or a script, and a
     model of onnx_ir for torch's ONNXProgram.
+
+    Args:
+        model: the result.
+        source: its source.
+        message: the message of the result, if the caller has it.
 
     Raises:
         LoadError: external data of a source in a file does not fit into a message.
     """
     if isinstance(source, Model):
         return model
-    proto = serialize(model)
+    proto = serialize(model) if message is None else message
     if _is_onnx_ir(source if _is_scripted(source) else _unwrap(source)):
         from . import onnx_ir_model
 

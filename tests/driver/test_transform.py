@@ -14,6 +14,7 @@ import onnx
 import onnx_ir
 import pytest
 import straightline as sl
+from straightline.ir.io import model_source
 from straightline.passes import InlineIfs, UnrollLoops
 from straightline.passes.manager.pipeline_parser import KEYWORDS
 from texts import LOOP_AND_IF
@@ -545,3 +546,18 @@ def test_what_is_tried_is_logged_in_detail(loop_and_if, caplog):
 def test_silence_by_default(loop_and_if, capfd):
     sl.transform(loop_and_if, values={"n": 2})
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_message_that_is_compared_is_returned(model, monkeypatch):
+    """It is made once, and the same as that of a rewrite without a proof."""
+    messages = []
+    original = model_source.serialize
+
+    def recorded(*args):
+        messages.append(original(*args))
+        return messages[-1]
+
+    monkeypatch.setattr(model_source, "serialize", recorded)
+    result = sl.rewrite(model, values=VALUES)
+    assert [message is result for message in messages] == [True]
+    assert result == sl.rewrite(model, values=VALUES, verify=False)

@@ -492,7 +492,7 @@ class Definedness:
         )
 
     def _twins(self, obligation: Obligation) -> Iterator[tuple[Obligation, Obligation]]:
-        """Candidates for a twin, each with the form of the node that is compared with it."""
+        """Candidates for a twin, each with a form of the node."""
         tried: set[Hashable] = set()
         for form in _forms(self.terms, obligation):
             for twin in self._candidates(form):
