@@ -15,7 +15,7 @@ import onnx.defs
 from .terms import Attributes, Head
 
 _POOLING = ("AveragePool", "LpPool", "MaxPool")
-"""Operators whose versions differ with ceil_mode only."""
+"""Operators whose versions differ only where ceil_mode adds a window that starts in the padding."""
 _CHANGED = {
     *(("Attention", 24), ("AveragePool", 19), ("AveragePool", 22), ("BatchNormalization", 9)),
     *(("BatchNormalization", 14), ("ConvTranspose", 11), ("Gather", 11), ("LpPool", 18)),
@@ -53,13 +53,33 @@ def _newest(head: Head, version: int) -> Head:
     for later in _versions(head.name):
         if later <= head.version:
             continue
-        same = head.name in _POOLING and not head.integer("ceil_mode")
+        same = head.name in _POOLING and not _may_start_in_padding(head)
         same |= (head.name, later) not in _CHANGED
         if version < _FIRST <= later or not (same and _extends(head.name, head.version, later)):
             break
         attributes = _with_defaults(head.name, later, "", head.attributes)
         head = head._replace(version=later, attributes=attributes)
     return head
+
+
+def _may_start_in_padding(head: Head) -> bool:
+    """Test for a pooling with ceil_mode whose last window may have no element."""
+    if not head.integer("ceil_mode"):
+        return False
+    sizes = head.integers("kernel_shape") or ()
+    pads = head.integers("pads") or [0] * 2 * len(sizes)
+    strides = head.integers("strides") or [1] * len(sizes)
+    gaps = head.integers("dilations") or [1] * len(sizes)
+    reach = [
+        (size - 1) * gap - end
+        for size, gap, end in zip(sizes, gaps, pads[len(sizes) :], strict=True)
+    ]
+    is_plain = head.attribute("auto_pad") in (None, b"NOTSET") and not head.integer(
+        "count_include_pad"
+    )
+    return not is_plain or any(
+        last < stride - 1 for last, stride in zip(reach, strides, strict=True)
+    )
 
 
 @functools.cache

@@ -587,6 +587,8 @@ def _of_type_of(values: Iterable[Term | None]) -> list[Term]:
 def _forms(terms: Terms, obligation: Obligation) -> list[Obligation]:
     """A node as it stands, and in the canonical form of its operator."""
     head, args, result = obligation.head, obligation.args, obligation.result
+    if head.name == "Reshape" and not _may_hold_zero(args[1]):
+        return [obligation, obligation._replace(head=terms.heads.own("reshape"))]
     if head.name == "SequenceAt" and result is not None and result.is_op("Gather"):
         same = result.args[1] is args[1] and not result.head.attribute("axis", 0)
         rows = obligation._replace(head=result.head, args=result.args)
@@ -622,6 +624,8 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         one_number = terms.view(args[1], ()) if _is_one(args[1]) else _without_views(args[1])
         demands.append((head, (args[0], one_number)))
     demands += _along_axis(terms, head, args)
+    if head.name == "Reshape" and not _may_hold_zero(args[1]):
+        demands.append((terms.heads.own("reshape"), (_without_views(args[0]), args[1])))
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in _OF_AN_AXIS and head.opset >= 13 and args[0].fact.shape:
@@ -638,6 +642,12 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         if part is not None and part[0].name == IS_PART:
             demands.append(part)
     return demands
+
+
+def _may_hold_zero(shape: Term | None) -> bool:
+    """Test for a target shape with an element that may be 0."""
+    content = None if shape is None else shape.fact.content
+    return content is None or any(size.equals(0) is not False for size in content.flat)
 
 
 def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:

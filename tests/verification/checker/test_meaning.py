@@ -41,7 +41,7 @@ def test_versions_that_mean_the_same(name, one, other):
         ("RoiAlign", 15, 16, {}),
         ("GroupNormalization", 20, 21, {"num_groups": 2}),
         ("BatchNormalization", 13, 14, {}),
-        ("AveragePool", 18, 19, {"ceil_mode": 1, "kernel_shape": [2]}),
+        ("AveragePool", 18, 19, {"ceil_mode": 1, "kernel_shape": [2], "strides": [3]}),
         ("Concat", 10, 11, {"axis": -1}),
     ],
 )

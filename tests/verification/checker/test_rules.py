@@ -156,7 +156,7 @@ MISSES = {
     "swapped operands": ("float[n] x, float[n] w", "{ y = Sub (x, w) }", "{ y = Sub (w, x) }"),
     "zeros of two signs": ("float[n] x, float[n] w", "{ y = Max (x, w) }", "{ y = Max (w, x) }"),
 }
-_POOL = "{ y = AveragePool <kernel_shape = [3], strides = [2], pads = [1, 1], ceil_mode = 1> (x) }"
+_POOL = "{ y = AveragePool <kernel_shape = [3], strides = [3], pads = [1, 1], ceil_mode = 1> (x) }"
 MISSES_OF_TWO_OPSETS = {
     "a matrix of several axes": (
         "float[2, 3, 4] x",

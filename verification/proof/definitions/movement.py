@@ -74,6 +74,58 @@ def space_to_depth(application: Application) -> str | None:
     }}"""
 
 
+_ONE_INDEX = """
+    Column{axis} = Constant <value_int = {axis}> ()
+    Length{axis} = Gather <axis = 0> (Sizes, Column{axis})
+    Part{axis} = Gather <axis = -1> (Indices, Column{axis})
+    Behind{axis} = Less (Part{axis}, Zero)
+    Around{axis} = Add (Part{axis}, Length{axis})
+    Index{axis} = Where (Behind{axis}, Around{axis}, Part{axis})
+"""
+_FLAT = """
+    Rows{axis} = Mul ({before}, Length{axis})
+    Flat{axis} = Add (Rows{axis}, Index{axis})
+"""
+
+
+@defined("GatherND", types=None, attributes=("batch_dims",), is_exact=True, fails_alike=True)
+def gather_nd(application: Application) -> str | None:
+    """Gather along the first axes as one. An index tuple counts elements of these axes."""
+    rank, depth = application.rank(), _depth(application)
+    row = [] if rank is None or not depth else _numbers(application)[depth:rank]
+    if rank is None or not depth or depth > rank or application.attribute("batch_dims", 0):
+        return None
+    if not all(row):
+        return None
+    flat, nodes = "Index0", ""
+    for axis in range(depth):
+        nodes += _ONE_INDEX.format(axis=axis)
+        if axis:
+            nodes += _FLAT.format(axis=axis, before=flat)
+            flat = f"Flat{axis}"
+    shape = ", ".join(map(str, [-1, *row]))
+    return f"""(X, Indices) => (Y) {{
+        Sizes = Shape (X)
+        Zero = Constant <value_int = 0> ()
+        {nodes}
+        Merged = Constant <value_ints = [{shape}]> ()
+        Rows = Reshape (X, Merged)
+        Y = Gather <axis = 0> (Rows, {flat})
+    }}"""
+
+
+def _depth(application: Application) -> int | None:
+    """Number of indices for an element; None if unknown."""
+    sizes = _numbers(application, 1)
+    return sizes[-1] if sizes else None
+
+
+def _numbers(application: Application, index: int = 0) -> list[int | None]:
+    """Sizes of an input, None for unknown ones; none for an unknown rank."""
+    arg = application.args[index] if application.has(index) else None
+    return [] if arg is None else [size.value for size in arg.fact.shape or ()]
+
+
 @defined(
     "Trilu",
     types=FLOATS | INTEGER_BITS.keys() | {_BOOL},

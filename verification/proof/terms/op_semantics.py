@@ -176,8 +176,20 @@ def with_changes(op: Operator, **attributes: Any) -> Operator:
 @step(19, "AveragePool")
 @step(18, "LpPool")
 def windows(op: Operator, outputs: int) -> Operator | None:
-    """Refuse ceil_mode: versions differ on a last window that starts in the padding."""
-    return None if op.attribute("ceil_mode", 0) else op
+    """Refuse a last window that may start in the padding, on which versions differ."""
+    return None if op.attribute("ceil_mode", 0) and not _starts_inside(op) else op
+
+
+def _starts_inside(op: Operator) -> bool:
+    """Test whether each window of a pooling starts before the padding at the end."""
+    sizes = op.attribute("kernel_shape", ())
+    if op.attribute("auto_pad", b"NOTSET") != b"NOTSET" or op.attribute("count_include_pad", 0):
+        return False
+    ones = [1] * len(sizes)
+    strides, dilations = op.attribute("strides", ones), op.attribute("dilations", ones)
+    ends = op.attribute("pads", [0] * 2 * len(sizes))[len(sizes) :]
+    axes = zip(sizes, strides, dilations, ends, strict=True)
+    return all(stride + end <= (size - 1) * gap + 1 for size, stride, gap, end in axes)
 
 
 @step(9, "BatchNormalization")

@@ -140,6 +140,15 @@ CASES = [
     ),
     Case("CenterCropPad", 18, ((3, 5, 4), np.array([7, 2])), {"axes": [-1, 1]}),
     *(
+        Case("GatherND", 13, (shape, np.array(indices)), types=TYPES[:2] + INTEGERS[:2])
+        for shape, indices in (
+            ((3, 4), [[0, 3], [-1, -4]]),
+            ((3, 4, 2), [[[2, 1]], [[-3, -1]]]),
+            ((3, 4), [[2], [-1]]),
+            ((3, 0), np.zeros((0, 2), np.int64)),
+        )
+    ),
+    *(
         Case("NegativeLogLikelihoodLoss", 13, inputs, {"reduction": reduction})
         for reduction in ("mean", "sum", "none")
         for inputs in (((2, 5, 4), LABELS), ((2, 5), LABELS[:, 0], (5,)))
@@ -419,6 +428,10 @@ FAILING = [
         Case("GatherElements", 13, (MATRIX, np.array([[0, 1, n]])), {"axis": axis})
         for axis in (0, 1)
         for n in (1, 2, 3, -1, -2, -3, -4, 6, -6)
+    ),
+    *(
+        Case("GatherND", 13, (MATRIX, np.array(index)))
+        for index in ([[0, 2]], [[-2, -3]], [[2, 0]], [[0, 3]], [[-3, 0]], [[1, 9]], [[5]])
     ),
     *(
         Case("TopK", 13, (MATRIX, np.array([count])), {"axis": axis}, unread=1)

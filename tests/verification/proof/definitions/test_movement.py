@@ -106,3 +106,20 @@ def test_the_last_place_of_an_extreme(name):
     assert_open(before, PLACES.format(f"y = {name} <{axis}> (x)"))
     floats = [text.replace("int32", "float") for text in (before, after)]
     assert assert_open(*floats).equality == "reals"  # kernels differ on NaN
+
+
+TUPLES = """g (float[n, m, 2] x, int64[k, 2] i) => (float[k, 2] y)
+    <int64 u = {0}, int64 v = {1}, int64[2] s = {-1, 2}>"""
+FLAT = """{
+    h = Shape (x) l = Gather (h, v) f = Gather (h, u)
+    a = Gather <axis = 1> (i, u) p = Less (a, u) q = Add (a, f) c = Where (p, q, a)
+    b = Gather <axis = 1> (i, v) r = Less (b, u) t = Add (b, l) d = Where (r, t, b)
+    w = Mul (c, %s) z = Add (w, d) j = Reshape (x, s) y = Gather (j, z)
+}"""
+
+
+def test_index_tuples_count_elements():
+    before = TUPLES + "{ y = GatherND (x, i) }"
+    assert assert_proved(before, TUPLES + FLAT % "l").assumptions == ()
+    assert_open(before, TUPLES + FLAT % "f")
+    assert_open(TUPLES + FLAT % "l", before)  # an index past a row is no failure there

@@ -65,3 +65,12 @@ def test_a_branch_that_may_not_run_needs_no_elements():
         "q = Transpose (x)", "z = Sub (v, v) r = ReduceSum (z) o = Transpose (x) q = Add (o, r)"
     )
     assert_open(before, after)
+
+
+def test_without_a_zero_allowzero_says_nothing():
+    text = """g (float[N, T] x) => (float[2, A, 3] y)
+    <int64[3] s = {2, -1, 3}, int64[3] z = {2, -1, 0}> {
+        y = Reshape <allowzero = %d> (x, %s)
+    }"""
+    assert_proved(text % (1, "s"), text % (0, "s"))
+    assert_open(text % (1, "z"), text % (0, "z"))

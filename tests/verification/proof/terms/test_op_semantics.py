@@ -70,11 +70,29 @@ def test_defaults_are_written_out():
 
 def test_a_step_may_depend_on_attributes():
     assert named("MaxPool", 12, ceil_mode=0)[1] == 22
-    assert named("MaxPool", 12, ceil_mode=1)[1] == 12
-    assert named("AveragePool", 12, ceil_mode=1)[1] == 11
+    assert named("MaxPool", 12, ceil_mode=1, kernel_shape=[2], strides=[3])[1] == 12
+    assert named("AveragePool", 12, ceil_mode=1, kernel_shape=[2], strides=[3])[1] == 11
     assert named("BatchNormalization", 8, spatial=0)[1] == 7
     assert named("BatchNormalization", 9, 1)[1] == 15
     assert named("BatchNormalization", 9, 5)[1] == 9
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_same"),
+    [
+        ({"strides": [2], "pads": [0, 0]}, True),
+        ({"strides": [1], "pads": [1, 1]}, True),
+        ({}, True),
+        ({"strides": [3]}, False),
+        ({"strides": [2], "pads": [0, 1]}, False),
+        ({"strides": [2], "count_include_pad": 1}, False),
+        ({"strides": [2], "auto_pad": "SAME_UPPER"}, False),
+    ],
+)
+def test_a_last_window_with_an_element_is_the_same_in_all_versions(attributes, is_same):
+    """`ceil_mode` may add a window that starts in the padding."""
+    op = {"kernel_shape": [2], "ceil_mode": 1, **attributes}
+    assert (named("AveragePool", 11, **op)[1] == 22) is is_same
 
 
 def test_values_of_attributes_may_have_other_names():
