@@ -156,6 +156,7 @@ class Comparison:
             accumulation.reduced,
             accumulation.prefix,
             prefixes.summed,
+            prefixes.turned,
             self.induction.variables,
             self.induction.across,
             self._views,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ....facts.fact import Shape, element
 from ....facts.polynomial import Dimension
+from ....facts.types import INTEGER_BITS
 from ....ops.axes import ONE
 from ..terms.free_variables import binding
-from ..terms.term import Pair, Term
+from ..terms.term import Pair, Term, rank_of
 from .induction import Induction, State
 from .substitution import instantiate_iteration
 
@@ -61,6 +64,27 @@ class PrefixSums:
             if pairs is not None:
                 return pairs if term is one else [(b, a) for a, b in pairs]
         return None
+
+    def turned(self, one: Term, other: Term) -> list[Pair] | None:
+        """CumSum of integers along any axis, and a Transpose: the sums of the transposed values."""
+        for total, transposed in ((one, other), (other, one)):
+            sums = self._turned(total, transposed) if transposed.is_op("Transpose") else None
+            if sums is not None:
+                pair = sums, transposed.args[0]
+                return [pair if total is one else pair[::-1]]
+        return None
+
+    def _turned(self, total: Term, transposed: Term) -> Term | None:
+        """CumSum that a Transpose turns into another one; None for other terms."""
+        terms, rank = self._terms, rank_of(total)
+        axes = terms.numbers(total.args[1]) if total.is_op("CumSum") else None
+        if rank is None or axes is None or total.fact.elem_type not in INTEGER_BITS:
+            return None
+        perm = list(transposed.head.attribute("perm", range(rank)[::-1]))
+        back, values = [perm.index(axis) for axis in range(rank)], total.args[0]
+        turned = terms.op("Transpose", transposed.head, values, perm=back)
+        axis = terms.constant(np.array(perm[axes[0] % rank]))
+        return terms.with_attributes(total.head, turned, axis)
 
     def place(self, read: Term, inclusive: bool | None = True) -> Place | None:
         """Element of a forward CumSum along the first axis; None for any other term.

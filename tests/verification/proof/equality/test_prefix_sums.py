@@ -125,3 +125,19 @@ def test_what_is_added_one_after_the_other_is_a_place_of_a_cumsum(last):
 )
 def test_what_is_added_in_another_order_is_not(nodes):
     assert_open(UNROLLED % nodes, SUMMED)
+
+
+TURNED = """g (int64[n, m, k] x) => (int64[n, m, k] y) <int64 a = {%d}> {
+    t = Transpose <perm = [2, 0, 1]> (x)
+    s = CumSum %s (t, a)
+    y = Transpose <perm = [1, 2, 0]> (s) }"""
+STRAIGHT = "g (int64[n, m, k] x) => (int64[n, m, k] y) <int64 a = {%d}> { y = CumSum %s (x, a) }"
+
+
+@pytest.mark.parametrize("flags", ["", "<exclusive = 1>", "<reverse = 1>"])
+@pytest.mark.parametrize(("axis", "turned"), [(0, 1), (1, 2), (2, 0), (-1, -3)])
+def test_sums_along_any_axis_are_those_of_the_transposed_values(axis, turned, flags):
+    before = STRAIGHT % (axis, flags)
+    assert_proved(before, TURNED % (turned, flags))
+    assert_open(before, TURNED % ((turned + 1) % 3, flags))
+    assert_open(before, TURNED.replace("perm = [1, 2, 0]", "perm = [0, 2, 1]") % (turned, flags))
