@@ -68,10 +68,10 @@ class PrefixSums:
     def turned(self, one: Term, other: Term) -> list[Pair] | None:
         """CumSum of integers along any axis, and a Transpose: the sums of the transposed values."""
         for total, transposed in ((one, other), (other, one)):
-            sums = self._turned(total, transposed) if transposed.is_op("Transpose") else None
-            if sums is not None:
-                pair = sums, transposed.args[0]
-                return [pair if total is one else pair[::-1]]
+            values = transposed.args[0] if transposed.is_op("Transpose") else None
+            sums = None if values is None else self._turned(total, transposed)
+            if sums is not None and values is not None:
+                return [(sums, values) if total is one else (values, sums)]
         return None
 
     def _turned(self, total: Term, transposed: Term) -> Term | None:
