@@ -403,18 +403,18 @@ class Field:
         added to them."""
         if len(real.monomials) <= LONG:
             return real
-        kept = {
+        constants = {
             monomial: coefficient
             for monomial, coefficient in real.monomials.items()
             if all(self.is_constant(number) for number, _ in monomial)
         }
-        kept = kept if len(kept) <= _MOST_CONSTANTS else {}
-        rest = {m: c for m, c in real.monomials.items() if m not in kept}
+        constants = constants if len(constants) <= _MOST_CONSTANTS else {}
+        rest = {m: c for m, c in real.monomials.items() if m not in constants}
         if len(rest) <= LONG:
             return real
         coefficient = rest[min(rest)]
         number = self._root(self.scale(Real(rest), 1 / coefficient), is_name=True)
-        return Real({((number, 1),): coefficient, **kept})
+        return Real({((number, 1),): coefficient, **constants})
 
     def _root(self, real: Real, is_name: bool = False) -> int:
         """Number of the atom that stands for a sum."""

@@ -543,7 +543,7 @@ def reads_bits(term: Term) -> bool:
 
 
 def _without_repetition(array: Array) -> Array:
-    """Array that broadcasts to another one, of size 1 along axes whose slices are all equal."""
+    """Smaller array that broadcasts to an array: one slice along axes of equal slices."""
     for axis, size in enumerate(array.shape):
         first = array.take([0], axis)
         if size > 1 and (array.take([1], axis) == first).all() and (array == first).all():
