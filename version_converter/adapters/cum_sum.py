@@ -15,7 +15,10 @@ from ..registry import Outcome, longer_form
 
 @longer_form(11, "CumSum")
 def add_in_a_scan(draft: NodeDraft) -> Outcome:
-    """Below opset 11: a Scan along the axis, which adds in the same order."""
+    """Below opset 11: a Scan along the first axis, which adds in the same order.
+
+    Along another axis of a tensor without elements, onnxruntime's Scan ends the process.
+    """
     data, elem_type = draft.data, draft.required_elem_type(0, "a Scan")
     rank, axis = draft.required_rank("a Scan"), draft.required_constant(1, "the axis")
     if not rank:
@@ -24,8 +27,9 @@ def add_in_a_scan(draft: NodeDraft) -> Outcome:
     if draft.length(place) == 0:  # along which onnxruntime runs no Scan
         return [draft.emit("Identity", [data], "nothing")]
     around = draft.emit("Shape", [data], "shape")
+    order = [place, *[a for a in range(rank) if a != place]]
     if rank > 1:
-        others = draft.ints([a for a in range(rank) if a != place], "others")
+        others = draft.ints(order[1:], "others")
         sizes = draft.emit("Gather", [around, others], "sizes", axis=0)
     else:
         sizes = draft.ints([], "sizes")
@@ -35,17 +39,20 @@ def add_in_a_scan(draft: NodeDraft) -> Outcome:
     scan_of = Operator.make(
         "Scan",
         num_scan_inputs=1,
-        scan_input_axes=[place],
-        scan_output_axes=[place],
         scan_input_directions=backward,
         scan_output_directions=backward,
     )
+    if place:
+        data = draft.emit("Transpose", [data], "rows", perm=order)
     labels = [draft.label("last"), draft.label("sums")]
     scan = draft.graph.add_node(scan_of, [start, data], labels)
     type_ = onnx.helper.make_tensor_type_proto(elem_type, [None] * (rank - 1))
     _add_body(draft, scan, type_)
     draft.note(scan)
-    return [scan.output(1)]
+    if not place:
+        return [scan.output(1)]
+    back = [order.index(axis) for axis in range(rank)]
+    return [draft.emit("Transpose", [scan.output(1)], "turned", perm=back)]
 
 
 def _add_body(draft: NodeDraft, scan: Node, type_: onnx.TypeProto) -> None:

@@ -50,3 +50,13 @@ def test_an_axis_without_elements_is_left():
     """onnxruntime runs no Scan along such an axis."""
     body = "a = Constant <value = int64 {0}> () y = CumSum (x, a)"
     assert converted(body, 11, 10, "float[0, 3] x") == ["Identity (x)"]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_an_empty_batch_has_sums_along_another_axis(axis):
+    """A Scan of onnxruntime along another axis than the first ends the process there."""
+    body = f"a = Constant <value_int = {axis}> () y = CumSum (x, a)"
+    after = convert_version(model(body, 12, "float[A, B, C] x"), 10)
+    shape = (2, 3, 0) if axis == 0 else (0, 3, 3)
+    (sums,) = open_session(after).run(None, {"x": np.zeros(shape, np.float32)})
+    assert sums.shape == shape
