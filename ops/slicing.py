@@ -171,6 +171,8 @@ def _clamped(bound: Dimension, size: Dimension) -> Dimension | None:
     """The clamped bound of a forward slice, if it is the same for all sizes."""
     if bound.value is not None and bound.value >= _PAST_ANY_SIZE - 1:
         return size
+    if (size + bound).value == 0:
+        return size + bound  # the first element of a size that may be zero
     if bound.less(0):
         position = size + bound
         return position if position.less(0) is False else None

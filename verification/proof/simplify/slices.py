@@ -363,7 +363,7 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
     """Bound of a Slice counted from the front, clamped to the axis."""
     negative = at.less(0)
     if negative is None:
-        return None
+        return Dimension.constant(0) if (at + size).value == 0 else None
     if negative:
         at = at + size
         if at.less(0) is True:

@@ -182,3 +182,15 @@ def test_a_constant_without_rows_has_no_row_at_an_unknown_place():
     empty = terms.constant(np.zeros((0, 2), np.float32))
     row = terms.narrow(empty, 0, Dimension.symbol("n") - 1, Dimension.constant(1))
     assert row.head.name == "narrow"
+
+
+def test_as_many_of_the_last_elements_as_there_are_is_all():
+    text = """g (float[N, M] x) => (float[A, B] y) <int64[1] end = {9223372036854775807}> {
+        n = Shape <start = %d, end = %d> (x)
+        k = Neg (n)
+        a = Constant <value_ints = [1]> ()
+        y = Slice (x, k, end, a)
+    }"""
+    whole = "g (float[N, M] x) => (float[A, B] y) { y = Identity (x) }"
+    assert_proved(text % (1, 2), whole)
+    assert_open(text % (0, 1), whole)
