@@ -266,6 +266,8 @@ class _Question:
         self.trace = None
         for self.notion in NOTIONS[1:]:
             demanded = NOTIONS.index(self.notion) <= NOTIONS.index(equality)
+            if self.is_brief and not demanded:
+                break
             self.is_limited = self.is_brief or not demanded
             second = self._weaker_attempt(1 if demanded else GENERAL_SHARE)
             if not isinstance(second, Proof) or not second.proved:
