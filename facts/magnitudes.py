@@ -22,6 +22,9 @@ MOST_ELEMENTS = (1 << 47) - 1
 MOST_IN_32_BITS = (1 << 30) - 1
 """Larger sizes are not expected where a model computes sizes in 32 bits."""
 
+LAST_OF_32_BITS = (1 << 31) - 1
+"""The bound of a Slice that exporters write for the end of an axis."""
+
 MOST_AXES = 32
 """The product of more open sizes than these is not made: a tensor has fewer axes."""
 
@@ -34,12 +37,19 @@ class Magnitudes:
 
     Attributes:
         narrow: whether a size was taken to be small since it is computed in 32 bits.
+        ends: whether an axis was taken to end before the bound of a Slice of 32 bits.
     """
 
     def __init__(self) -> None:
         self.narrow = False
+        self.ends = False
         self._together: set[Monomial] = set()
         self._shapes: set[tuple[Dimension, ...]] = set()
+
+    def is_end(self, bound: int) -> bool:
+        """Test whether a Slice up to a bound reaches the end of any axis; note an assumption."""
+        self.ends |= LAST_OF_32_BITS <= bound <= MOST_ELEMENTS
+        return bound >= LAST_OF_32_BITS
 
     def exists(self, shape: tuple[Dimension, ...] | None) -> None:
         """Record that a tensor of a shape, or a loop of so many iterations, exists."""

@@ -12,6 +12,7 @@ import numpy as np
 from ..facts.attribute_or_input import listed, listed_numbers
 from ..facts.bounds import Bounds, Known, join
 from ..facts.fact import Content, Fact, Symbols, integers
+from ..facts.magnitudes import LAST_OF_32_BITS
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import (
     Premises,
@@ -141,14 +142,14 @@ class _Cut(NamedTuple):
         # takes for nothing; a large negative end means "up to and including the first".
         return slice(max(start, -size), None if end < -size else end, self.step)
 
-    def length(self, size: Dimension) -> Dimension | None:
+    def length(self, size: Dimension, symbols: Symbols) -> Dimension | None:
         """The number of elements; None where it depends on unknown sizes."""
         section = self.section(size.value) if size.value is not None else None
         if section is not None:
             return Dimension.constant(len(range(size.value or 0)[section]))
         if self.start is None or self.end is None or self.step != 1:
             return None
-        first, last = _clamped(self.start, size), _clamped(self.end, size)
+        first, last = (_clamped(bound, size, symbols) for bound in (self.start, self.end))
         if first is None or last is None:
             return None
         return last - first if (last - first).less(0) is False else None
@@ -164,12 +165,9 @@ def _number(dim: Dimension | None) -> int | None:
     return None if dim is None else dim.value
 
 
-_PAST_ANY_SIZE = 1 << 31
-
-
-def _clamped(bound: Dimension, size: Dimension) -> Dimension | None:
+def _clamped(bound: Dimension, size: Dimension, symbols: Symbols) -> Dimension | None:
     """The clamped bound of a forward slice, if it is the same for all sizes."""
-    if bound.value is not None and bound.value >= _PAST_ANY_SIZE - 1:
+    if bound.value is not None and symbols.magnitudes.is_end(bound.value):
         return size
     if (size + bound).value == 0:
         return size + bound  # the first element of a size that may be zero
@@ -199,7 +197,9 @@ class Slice(PassesAxes, Moving):
         dims = list(shape)
         for cut in cuts:
             size = dims[cut.axis]
-            dims[cut.axis] = cut.length(size) or cut.prefix(size, symbols) or symbols.fresh()
+            dims[cut.axis] = (
+                cut.length(size, symbols) or cut.prefix(size, symbols) or symbols.fresh()
+            )
         return [tuple(dims)]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -224,7 +224,7 @@ class Slice(PassesAxes, Moving):
         if len(arrays) < 5 or arrays[4] is None:
             return True
         ends, steps = arrays[2], arrays[4]
-        return not bool(((steps < 0) & (ends >= _PAST_ANY_SIZE - 1)).any())
+        return not bool(((steps < 0) & (ends >= LAST_OF_32_BITS)).any())
 
     def prove_safe(self, premises: Premises) -> None:
         rank = len(premises.shape(0))

@@ -153,13 +153,16 @@ class ConditionReader:
         return skip_identities(one), number if node.is_op("Add") else -number
 
     def _bound(self, value: Value) -> Value | None:
-        """The outside value of a loop-invariant bound."""
+        """The outside value of a loop-invariant bound: integers, or a small float constant.
+
+        tf2onnx casts both sides to float32 in old opsets, and folds the cast of a constant.
+        """
         result, initial = self.states.get(value, (None, None))
         if initial is not None and result is value:
             value = initial
         elif value.graph is self.body and value.constant is None:
             return None
-        return value if self._is_whole(value) else None
+        return value if self._is_whole(value) or _is_small(value) else None
 
     def _is_whole(self, value: Value) -> bool:
         fact = self.inference.fact(value)

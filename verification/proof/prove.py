@@ -76,6 +76,8 @@ provenance."""
 
 NARROW = "no size that is computed in 32 bits is 2^30 or more"
 """Assumption about models with sizes in 32 bits."""
+ENDS = "no axis that a Slice cuts at 2147483647 or further is longer"
+"""Assumption about exporters' bound for the end of an axis."""
 
 BRIEF_TERMS, BRIEF_TERMS_PER_NODE = 50_000, 20
 BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
@@ -552,6 +554,8 @@ class _Question:
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)
         if terms.symbols.magnitudes.narrow:
             self.assumptions.add(NARROW)
+        if terms.symbols.magnitudes.ends:
+            self.assumptions.add(ENDS)
         return comparison.positive | terms.positive | definedness.positive
 
     def _executions(self, inputs: Mapping[str, Term]) -> list[tuple[Execution, Program]]:

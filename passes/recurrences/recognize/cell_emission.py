@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
-from ....facts.polynomial import product
 from ....ir import Operator, Value
 from ...costs.table import cost_table
 from ..functions import attributes_of, loses_nan
@@ -294,6 +294,10 @@ def raise_cell(recurrence: Recurrence) -> Replacement | str:
     return f"it {reasons[0]}"
 
 
+_USUAL_BATCH = 8
+"""The assumed batch where only run time tells it."""
+
+
 def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
     """Require an operator that is not slower, for a pass with costs.
 
@@ -307,7 +311,8 @@ def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
     if table is None or one_step:
         return
     shape = recurrence.fact(cell.hidden.argument).shape
-    size = None if shape is None else product(shape).value
+    sizes = [_USUAL_BATCH if dim.value is None else dim.value for dim in shape or ()]
+    size = None if shape is None else math.prod(sizes)
     if not table.operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
         numbers = "so many as only run time tells" if size is None else str(size)
         raise Unfit(

@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable
 
+from ....facts.magnitudes import LAST_OF_32_BITS
 from ....ir import Node, Value
 from ..functions import PARAMETERS
 from ..layers import required_input
@@ -172,13 +173,23 @@ def _slice(of: Interpretation, node: Node) -> list[Row]:
     else:
         operands = [node.input(index) for index in (1, 2, 3, 4)]
         bounds = [None if v is None else of.numbers(v) for v in operands]
-    starts, ends, axes, *steps = bounds
-    if len(starts) != 1 or (steps and steps[0] not in (None, [1])):
+    starts, ends, axes, *more = bounds
+    steps = (more[0] if more else None) or [1] * len(starts)
+    cuts = zip(axes or range(len(starts)), starts, ends, steps, strict=True)
+    partial = [each for each in cuts if not _is_whole(*each[1:])]
+    if len(partial) > 1 or any(step != 1 for *_, step in partial):
         raise Unfit(f"is cut by {node} along several axes or in steps")
-    _require_elements_axis(of, node, axes[0] if axes else 0, value)
-    width = of.width(value)
-    start, stop, _ = slice(starts[0], ends[0]).indices(width)
-    return [cut(of.atoms, of.row(value), start, stop)]
+    row, width = of.row(value), of.width(value)
+    for axis, first, last, _ in partial:
+        _require_elements_axis(of, node, axis, value)
+        start, stop, _ = slice(first, last).indices(width)
+        row = cut(of.atoms, row, start, stop)
+    return [row]
+
+
+def _is_whole(start: int, end: int, step: int) -> bool:
+    """Test for bounds that keep an axis, whatever its size."""
+    return start == 0 and end >= LAST_OF_32_BITS and step == 1
 
 
 def _concat(of: Interpretation, node: Node) -> list[Row]:

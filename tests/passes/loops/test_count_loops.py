@@ -196,6 +196,20 @@ def test_what_stays(text):
     assert_stays(text)
 
 
+@pytest.mark.parametrize(
+    ("bound", "counts"), [("3", True), ("0", True), ("3.5", False), ("16777216", False)]
+)
+def test_a_bound_that_was_cast_before(bound, counts):
+    """tf2onnx casts both sides to float32, and a constant at once."""
+    text = loop("f = Cast <to = 1> (J) d = Less (f, far)", before="yes", start="zero", kind="int32")
+    assert "zero = {0}" in text
+    text = text.replace("zero = {0}", f"zero = {{0}}, float far = {{{bound}}}", 1)
+    if counts:
+        assert_counts(text, starts=(0,), bounds=(0,))
+    else:
+        assert_stays(text)
+
+
 def test_pure_recurrences_stay():
     """Nothing in them could be computed for all trips at once."""
     text = loop("d = Less (J, END)").replace(", float q)", ")").replace(", float[END] p)", ")")

@@ -241,6 +241,17 @@ def test_sizes_in_32_bits_are_assumed_to_be_small():
     assert proof.assumptions == ("no size that is computed in 32 bits is 2^30 or more",)
 
 
+@pytest.mark.parametrize("text", ["y = Shape (t)", "u = Not (t) y = Shape (u)"])
+def test_the_end_of_an_axis_in_32_bits_is_assumed_to_be_its_end(text):
+    """bool[2147483648] takes 2 GB: such a Slice cuts its last element off."""
+    signature = "g (bool[N] x) => (int64[1] y) <int64[1] zero = {0}, int64[1] end = {%d}> { %s }"
+    whole = signature % (1, "y = Shape (x)")
+    for end, assumed in ((1 << 31) - 1, True), ((1 << 47) - 1, True), (1 << 47, False):
+        proof = assert_proved(signature % (end, f"t = Slice (x, zero, end) {text}"), whole)
+        assert bool(proof.assumptions) == assumed
+    assert_open(signature % ((1 << 31) - 2, f"t = Slice (x, zero, end) {text}"), whole)
+
+
 def test_a_long_loop_that_differs_on_each_iteration_is_not_run_to_its_end():
     text = """g (float[3] x) => (float[3] y) <int64 n = {400000}, bool yes = {1}> {
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[3] v) => (bool d, float[3] w) {

@@ -49,8 +49,6 @@ def _never_negative(terms: Terms, number: Dimension) -> bool:
     return number.less(0) is False
 
 
-_TO_THE_END = (1 << 31) - 1
-"""Bound that models write for the end of an axis, which would make a minimum of each size."""
 _COUNTING = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _FAR = 1 << 62
 """Limit of integers whose differences do not wrap."""
@@ -371,13 +369,13 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
         if at.less(0) is False:
             return at
         return nonnegative_part(terms, linear_sum(terms, terms.size(at)))
-    if at.value is not None and at.value >= BEYOND:
-        return size
     if (size - at).less(0) is False or is_part(terms, at, Dimension.constant(0), size):
         return at
     if (at - size).less(0) is False:
         return size
-    return None if at.value is not None and at.value >= _TO_THE_END else least(terms, [at, size])
+    if at.value is not None and terms.symbols.magnitudes.is_end(at.value):
+        return size
+    return least(terms, [at, size])
 
 
 @rule("Gather")

@@ -413,7 +413,7 @@ def test_what_is_fed_is_multiplied_twice(case, before):
         assert difference(model, after, feed) <= TESTED_ULPS, (trips, batch)
 
 
-@pytest.mark.parametrize(("rows", "pays"), [("2", True), ("200", False), ("B", False)])
+@pytest.mark.parametrize(("rows", "pays"), [("2", True), ("200", False), ("B", True)])
 def test_an_operator_of_a_large_state_is_not_made_where_costs_count(rows, pays):
     text = f"""{HEAD}g (float[6, {rows}, 3] x, float[{rows}, 4] h) => (float[6, {rows}, 4] y)
         <float[3, 4] w = {{1,2,3,4,5,6,7,8,9,1,2,3}},
