@@ -25,6 +25,7 @@ from ...ops.schema_queries import formal_inputs
 from ..base import Pass
 from ..context import PassContext
 from ..utils.replace_all_uses import replace_value
+from .elementwise_regions import Regions
 from .eliminate_identities import can_be_output
 
 _SHAPING = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
@@ -61,6 +62,8 @@ class _Cancelling:
         value = node.outputs[0]
         if value is None or value.pinned or not self._keeps_order(node):
             return False
+        if self._bypass(graph, node):
+            return True
         before = self._lift(graph, node)
         source = self._source(graph, node)
         if source is None:
@@ -111,6 +114,22 @@ class _Cancelling:
                 break
             value = value.producer.inputs[0]
         return value
+
+    def _bypass(self, graph: Graph, node: Node) -> bool:
+        """Compute operators in the shape before a reshape that this node undoes."""
+
+        def source_of(value: Value) -> Value | None:
+            first = value.producer
+            own = first is not None and first.graph is graph and self._keeps_order(first)
+            return self._source(graph, first) if first is not None and own else None
+
+        region = Regions(graph, self.inference, source_of).before(node)
+        if region is None:
+            return False
+        replace_value(graph, node.output(), region.move(graph))
+        for one in (node, *reversed(region.nodes)):
+            graph.remove(one)
+        return True
 
     def _lift(self, graph: Graph, node: Node) -> bool:
         """Move elementwise operators before an earlier reshape, so that the two reshapes meet."""

@@ -1,0 +1,68 @@
+"""Elementwise operators between reshapes that cancel."""
+
+import numpy as np
+import pytest
+from harness import assert_rewrites, run_passes
+from straightline.passes import CancelMovement, EliminateDeadNodes
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+PASSES = (CancelMovement(), EliminateDeadNodes())
+SIGNATURE = "g (float[n, 4] x, float[1, n, 4] z) => (float[n, 4] y, float[1, n, 4] w)"
+CONSTANTS = "<int64[1] k = {0}, float h = {0.5}, float[4] b = {1, 2, 3, 4}, float[1, 1] o = {3}>"
+
+
+def text(nodes):
+    return f"{HEAD}{SIGNATURE} {CONSTANTS} {{ w = Neg (z) {nodes} }}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) v = Mul (h, u) y = Squeeze (v, k)",
+            "t = Tanh (x) u = Mul (x, t) y = Mul (h, u)",
+        ),
+        (
+            "r = Unsqueeze (x, k) t = Add (b, r) u = Pow (t, o) y = Squeeze (u, k)",
+            "t = Add (b, x) y = Pow (t, o)",
+        ),
+        (
+            "r = Unsqueeze (x, k) s = Unsqueeze (x, k) t = Less (r, b) u = Where (t, r, s)"
+            " y = Squeeze (u, k)",
+            "t = Less (x, b) y = Where (t, x, x)",
+        ),
+    ],
+)
+def test_operators_between_reshapes(before, after):
+    feeds = [
+        {"x": np.arange(4 * n, dtype=np.float32).reshape(n, 4), "z": np.ones((1, n, 4), np.float32)}
+        for n in (0, 1, 3)
+    ]
+    wanted = run_passes(text(after), EliminateDeadNodes()).model
+    assert_rewrites(PASSES, text(before), wanted, feeds)
+
+
+def test_a_long_chain_is_left_alone():
+    chain = " ".join(f"t{n + 1} = Sin (t{n})" for n in range(2000))
+    nodes = f"t0 = Unsqueeze (x, k) {chain} u = Mul (t0, t2000) y = Squeeze (u, k)"
+    assert not run_passes(text(nodes), CancelMovement()).changed
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, z) y = Squeeze (u, k)",
+        "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) y = Squeeze (u, k) q = Neg (t)",
+        "r = Reshape (x, l) t = Exp (r) u = Mul (r, t) q = Shape (x) y = Reshape (u, q)",
+        "r = Unsqueeze (x, k) c = CumSum (r, k1) u = Mul (r, c) y = Squeeze (u, k)",
+        "n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
+    ],
+)
+def test_what_else_is_read_stays(nodes):
+    nodes = nodes.replace("q = Neg (t)", "w2 = Neg (t)")
+    model = text(nodes).replace(
+        "int64[1] k = {0}", "int64[1] k = {0}, int64 k1 = {1}, int64[2] l = {3, 4}"
+    )
+    if "w2" in nodes:
+        model = model.replace("4] w)", "4] w, float[1, n, 4] w2)")
+    assert not run_passes(model, CancelMovement()).changed
