@@ -8,7 +8,7 @@ import onnx
 
 from ...facts.bounds import known
 from ...facts.fact import Shape
-from ...ir import Model, Node, Value
+from ...ir import Graph, Model, Node, Value
 from ...ir.lazy import lazy_property
 from ...reference.signature import is_static
 from ..shapes.inference import ShapeInference
@@ -94,15 +94,21 @@ def _agrees(inferred: tuple[int, ...], shape: Shape | None) -> bool:
     )
 
 
-def declare_elements(loop: Node, model: Model) -> str:
+def declare_elements(loop: Node, model: Model, inference: ShapeInference | None = None) -> str:
     """Declare the sizes of a Loop's scan outputs at zero trips.
 
-    A rewrite that changes the inputs of the body calls it first, as these determine the sizes.
+    A rewrite that changes the inputs or constants of the body calls it first, as these determine
+    the sizes.
+
+    Args:
+        loop: the node.
+        model: the model of the node.
+        inference: facts about its values; new ones by default.
 
     Returns:
         The obstacle, without any declaration; empty on success.
     """
-    body, elements = loop.body("body"), ScanElements(loop, model)
+    body, elements = loop.body("body"), ScanElements(loop, model, inference)
     infos = list(body.output_infos)
     for index in range(len(loop.inputs) - 1, len(infos)):
         read = index - 1 < len(loop.outputs) and loop.outputs[index - 1] is not None
@@ -120,6 +126,39 @@ def declare_elements(loop: Node, model: Model) -> str:
             infos[index].type.CopyFrom(type_)
     body.set_outputs(body.outputs, infos)
     return ""
+
+
+class ElementsOfBodies:
+    """Guard of the sizes of scan outputs, while nodes in bodies are replaced.
+
+    A runtime infers these sizes from the constants of the body, where a Loop makes no trip.
+
+    Args:
+        model: the model.
+        inference: facts about its values.
+
+    Attributes:
+        doubts: the obstacle of each Loop that was asked about; empty if there is none.
+    """
+
+    def __init__(self, model: Model, inference: ShapeInference) -> None:
+        self.doubts: dict[Node, str] = {}
+        self._model = model
+        self._inference = inference
+
+    def stay(self, graph: Graph) -> bool:
+        """Test whether scan outputs of the Loops around a graph keep their sizes.
+
+        They do whatever its nodes are replaced by: the bodies declare these sizes then.
+        """
+        loop = graph.holder
+        while loop is not None and loop.graph is not None:
+            if loop.is_op("Loop") and loop not in self.doubts:
+                self.doubts[loop] = declare_elements(loop, self._model, self._inference)
+            if self.doubts.get(loop):
+                return False
+            loop = loop.graph.holder
+        return True
 
 
 def in_doubt(result: Value) -> str:

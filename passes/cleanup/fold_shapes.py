@@ -23,6 +23,7 @@ import networkx as nx
 from ...analysis.constants.evaluation import is_call
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.onnx_inference_cache import Memory
+from ...analysis.trips.zero_trips import ElementsOfBodies
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value, downstream
 from ...ops import OperatorRules, rules_of
@@ -45,15 +46,19 @@ class FoldShapes(Pass):
         """Fold in every graph; inference runs only for the values in question."""
         inference = context.analyses.new_inference(model)  # declares no facts of other passes
         asking = _asking_sizes(model, context.analyses.memory)
-        followed: set[Value] = set()
+        fold = _Folding(model, inference)
+        followed = fold.followed
         changed = False
         for graph in model.graphs():
             for node in graph.nodes() if followed or not asking.isdisjoint(graph.kinds()) else ():
                 if is_call(node, model):
                     if node.op.qualname in asking or not followed.isdisjoint(node.inputs):
-                        changed |= _fold_call(graph, node, inference, followed)
+                        changed |= fold.call(graph, node)
                 elif _is_followed(node, followed):
-                    changed |= _fold(graph, node, inference, followed)
+                    changed |= fold.node(graph, node)
+        for loop, doubt in fold.elements.doubts.items():
+            if doubt:
+                context.noted(self, loop, doubt)
         declare_facts(inference)
         context.analyses.share(inference)
         return changed
@@ -83,37 +88,53 @@ def _search_asking(model: Model) -> set[str]:
     return downstream(users, _STARTS)
 
 
-def _fold_call(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:
-    """Fold outputs of a call; the call stays for readers of the others."""
-    outputs = [v for v in node.outputs if v is not None and not v.pinned and graph.users(v)]
-    changes = [_fold_value(graph, value, inference, followed) for value in outputs]
-    return any(changes)
-
-
 def _is_followed(node: Node, followed: set[Value]) -> bool:
     if followed.isdisjoint(node.inputs) and not node.is_op(*_STARTS):
         return False
     return rules_of(node.op).defines(OperatorRules.content)
 
 
-def _fold(graph: Graph, node: Node, inference: ShapeInference, followed: set[Value]) -> bool:
-    value = node.outputs[0]
-    if value is None or value.pinned or not _fold_value(graph, value, inference, followed):
-        return False
-    graph.remove(node)
-    return True
+class _Folding:
+    """Folding under way.
 
+    Args:
+        model: the model.
+        inference: facts about its values.
 
-def _fold_value(
-    graph: Graph, value: Value, inference: ShapeInference, followed: set[Value]
-) -> bool:
-    """Replace the uses of a decided value by a constant; follow one with symbolic elements."""
-    fact = inference.fact(value)
-    array = decided(fact)
-    if array is not None:
-        constant = graph.add_initializer(value.name, Tensor(array=array))
-        followed.add(constant)
-        graph.replace_uses(value, constant)
-    elif fact.content is not None:
-        followed.add(value)
-    return array is not None
+    Attributes:
+        followed: values with symbolic elements, and constants.
+        elements: guard of the scan outputs of Loops in which values are decided.
+    """
+
+    def __init__(self, model: Model, inference: ShapeInference) -> None:
+        self._inference = inference
+        self.followed: set[Value] = set()
+        self.elements = ElementsOfBodies(model, inference)
+
+    def call(self, graph: Graph, node: Node) -> bool:
+        """Fold outputs of a call; the call stays for readers of the others."""
+        outputs = [v for v in node.outputs if v is not None and not v.pinned and graph.users(v)]
+        changes = [self._value(graph, value) for value in outputs]
+        return any(changes)
+
+    def node(self, graph: Graph, node: Node) -> bool:
+        """Fold a node."""
+        value = node.outputs[0]
+        if value is None or value.pinned or not self._value(graph, value):
+            return False
+        graph.remove(node)
+        return True
+
+    def _value(self, graph: Graph, value: Value) -> bool:
+        """Replace the uses of a decided value by a constant; follow one with symbolic elements."""
+        fact = self._inference.fact(value)
+        array = decided(fact)
+        if array is not None and not self.elements.stay(graph):
+            return False
+        if array is not None:
+            constant = graph.add_initializer(value.name, Tensor(array=array))
+            self.followed.add(constant)
+            graph.replace_uses(value, constant)
+        elif fact.content is not None:
+            self.followed.add(value)
+        return array is not None

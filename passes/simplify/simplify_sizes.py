@@ -20,6 +20,7 @@ from typing import ClassVar, NamedTuple
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.zero_trips import ElementsOfBodies
 from ...facts.fact import Fact, Shape, decided, vector
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Tensor, Value, normal_domain
@@ -46,7 +47,8 @@ class SimplifySizes(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Visit all nodes that compute or read sizes, outer graphs before the bodies in them."""
-        sizes = _Sizes(context.inference(model))
+        inference = context.inference(model)
+        sizes = _Sizes(inference, ElementsOfBodies(model, inference))
         sizes.visit(model.graph, {})
         nodes = sizes.apply()
         if sizes.constants or nodes:
@@ -60,13 +62,15 @@ class _Sizes:
 
     Args:
         inference: the facts.
+        elements: guard of the scan outputs of Loops.
 
     Attributes:
         constants: the number of operands that became constants.
     """
 
-    def __init__(self, inference: ShapeInference) -> None:
+    def __init__(self, inference: ShapeInference, elements: ElementsOfBodies) -> None:
         self.constants = 0
+        self._elements = elements
         self._inference = inference
         self._followed: set[Value] = set()
         self._same: dict[Graph, dict[Value, Value]] = {}
@@ -84,7 +88,8 @@ class _Sizes:
         followed = self._followed
         for node in graph.nodes():
             for body in node.graphs() if node.bodies else ():
-                self.visit(body, ChainMap({}, first))
+                if self._elements.stay(body):
+                    self.visit(body, ChainMap({}, first))
             reads = not followed.isdisjoint(node.inputs)
             if reads and node.is_op("Reshape", "Expand", "Slice"):
                 self.constants += set_constant_sizes(graph, node, self._inference)

@@ -1,9 +1,12 @@
 """The elements of scan outputs of which there are none."""
 
+import numpy as np
+import onnx
 import pytest
-from harness import as_model
-from straightline import ir
+from harness import as_model, run_passes
+from straightline import ir, reference
 from straightline.analysis.trips.zero_trips import ScanElement, ScanElements
+from straightline.passes import FoldShapes, SimplifySizes
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 
@@ -52,3 +55,28 @@ def test_all_outputs_of_a_loop_are_asked_of_one():
     for index in (1, 2):
         assert elements.of(index) == ScanElements(loop, model).of(index)
     assert elements.of(1) == ScanElement(1, (2, 1))
+
+
+SHAPED = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[4] x, {}) => (float[m, k] y) <bool yes = {{1}}, int64 two = {{2}}> {{
+    _, y = Loop ({}, yes, x) <body = b (int64 i, bool c, float[s] v) =>
+        (bool d, float[t] w, float[{}] e) {{
+        d = Identity (c) w = Relu (v) sizes = Shape (v) e = {} }}> }}"""
+ELEMENTS = ("ConstantOfShape (sizes)", "Reshape (w, sizes)", "Tile (w, sizes)")
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("rewriting", [FoldShapes(), SimplifySizes()])
+def test_constants_in_a_body_keep_sizes_without_a_trip(rewriting, element):
+    """Of a state runtimes infer no shape, but of what a constant in the place of its shape sizes.
+    Where the sizes are declared, or there is a trip, the constant does no harm."""
+    stays = as_model(SHAPED.format("int64 n", "n", "u", element))
+    result = run_passes(stays, rewriting)
+    for trips in (0, 2):
+        feeds = {"x": np.ones(4, np.float32), "n": np.array(trips)}
+        runs = [reference.run(each, feeds) for each in (stays, result.model)]
+        assert [np.shape(each) for each in runs[0]] == [np.shape(each) for each in runs[1]]
+    certain = SHAPED.format("int64 n", "two", "u", element)
+    declared = SHAPED.format("int64 n", "n", 16 if "Tile" in element else 4, element)
+    for text in (certain, declared):
+        assert "sizes = Shape" not in onnx.printer.to_text(run_passes(text, rewriting).model)
