@@ -105,8 +105,23 @@ def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
     fits = all(reader.is_exact(end.comparison, end.before) for end in ends)
     opset = body.root.opset()
     sayable = all(takes(op, 0, _INT64, opset) for op in ("Min", "Max"))
+    sayable = sayable or _constant_trips(ends, loop.input(0)) is not None
     pays = fits and sayable and _pays(loop, reader)
     return (ends, None if complete else start) if pays else None
+
+
+def _constant_trips(ends: Sequence[_Exit], most: Value | None) -> int | None:
+    """The trip count where each number is a constant that float32 holds; None otherwise."""
+    counts = [] if most is None else [integer(most)]
+    for end in ends:
+        counter, bound = end.comparison.counter, integer(end.comparison.bound)
+        start = 0 if counter.start is None else integer(counter.start)
+        if start is None or bound is None or max(abs(start), abs(bound)) >= EXACT:
+            return None
+        count = (bound - start - end.comparison.shift()) * counter.step
+        counts.append(max(count, 0 if end.before else 1))
+    constant = [count for count in counts if count is not None]
+    return min(constant) if len(constant) == len(counts) else None
 
 
 def _pays(loop: Node, reader: ConditionReader) -> bool:
@@ -150,14 +165,8 @@ class _Counting:
 
     def write(self, ends: Sequence[_Exit], start: Value | None) -> None:
         """Make the trip count the only exit of the Loop."""
-        body, trips = self.loop.body("body"), [self._trips(end) for end in ends]
-        most = self.loop.input(0)
-        narrow = any(not end.wide for end in ends)
-        if most is not None and not (narrow and (integer(most) or 0) >= _ENDLESS):
-            trips.insert(0, most)
-        trips = list(dict.fromkeys(trips))
-        least = trips[0] if len(trips) == 1 else self.emit.add("Min", trips, "trips")
-        self.graph.set_input(self.loop, 0, least)
+        body = self.loop.body("body")
+        self.graph.set_input(self.loop, 0, self._least(ends))
         if start is None:
             holds = self.graph.add_initializer("holds", condition_tensor(body, True))
             self.graph.set_input(self.loop, 1, holds)
@@ -166,6 +175,19 @@ class _Counting:
             infos[0] = onnx.ValueInfoProto()
             infos[0].CopyFrom(body.inputs[1].info)
         body.set_outputs([body.inputs[1], *body.outputs[1:]], infos)
+
+    def _least(self, ends: Sequence[_Exit]) -> Value:
+        """Emit the trip count of the exit that comes first."""
+        most = self.loop.input(0)
+        number = _constant_trips(ends, most)
+        if number is not None:
+            return self.emit.constant(np.array(number, np.int64), "trips")
+        trips = [self._trips(end) for end in ends]
+        narrow = any(not end.wide for end in ends)
+        if most is not None and not (narrow and (integer(most) or 0) >= _ENDLESS):
+            trips.insert(0, most)
+        trips = list(dict.fromkeys(trips))
+        return trips[0] if len(trips) == 1 else self.emit.add("Min", trips, "trips")
 
     def _trips(self, end: _Exit) -> Value:
         """Emit the trip count of one exit.

@@ -4,6 +4,7 @@ import itertools
 import re
 
 import numpy as np
+import onnx
 import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import transform
@@ -208,6 +209,25 @@ def test_a_bound_that_was_cast_before(bound, counts):
         assert_counts(text, starts=(0,), bounds=(0,))
     else:
         assert_stays(text)
+
+
+@pytest.mark.parametrize(
+    ("condition", "most", "trips"),
+    [
+        ("d = Less (J, END)", "", 3),
+        ("d = LessOrEqual (J, END)", "", 4),
+        ("d = Less (J, END) f = And (d, yes)", "two", 2),
+    ],
+)
+def test_constants_need_no_operator_of_a_newer_opset(condition, most, trips):
+    text = loop(condition, before="yes", start="zero", bound="three", kind="int64", most=most)
+    text = text.replace("none = {0}>", "none = {0}, int64 two = {2}>", 1)
+    opset = 12 if "OrEqual" in condition else 11
+    made = counted(text.replace('"" : 17', f'"" : {opset}').replace("f = And", "f0 = And"))
+    node = next(node for node in made.graph.node if node.op_type == "Loop")
+    (number,) = [t for t in made.graph.initializer if t.name == node.input[0]]
+    assert onnx.numpy_helper.to_array(number) == trips
+    assert_counts(text, starts=(0,), bounds=(0,), kind="int64")
 
 
 def test_pure_recurrences_stay():
