@@ -38,6 +38,14 @@ def simplest(field: Field, number: Any) -> Real:
     return real
 
 
+def last_place(numbers: Any) -> Any:
+    """Units in the last place of finite floats, of the largest float, too."""
+    sizes = np.abs(numbers)
+    with np.errstate(over="ignore"):
+        units = np.spacing(sizes)
+    return np.where(np.isfinite(units), units, 2 * np.spacing(sizes / 2))
+
+
 def simple_near(field: Field, number: Any, is_constant: bool = False) -> Real:
     """Simple number within a unit in the last place of a float; otherwise the float.
 
@@ -50,7 +58,7 @@ def simple_near(field: Field, number: Any, is_constant: bool = False) -> Real:
     text, digits = _decimal(number)
     if value == 0 or digits <= _DIGITS:
         return field.number(Fraction(text))
-    unit = abs(float(np.spacing(np.abs(number))))
+    unit = float(last_place(number))
     sign = -1 if value < 0 else 1
     for pi_power in (0, -1, 1):
         scaled = value * value * math.pi**-pi_power

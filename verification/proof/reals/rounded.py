@@ -19,7 +19,7 @@ import numpy as np
 
 from ....ir import Array
 from .constant_values import ELEMENTS_OF_STEP, ConstantValues, Value
-from .constants import is_short, simple_near
+from .constants import is_short, last_place, simple_near
 from .field import Field, Real
 from .numbers import Numbers, is_power_of_two
 
@@ -149,7 +149,7 @@ class RoundedConstants:
         value, sign = abs(float(number)), Fraction(-1 if number < 0 else 1)
         real = self.numbers.exact(value)
         if real is None and not is_short(number):
-            distance = _UNITS * float(np.spacing(np.abs(number)))
+            distance = _UNITS * float(last_place(number))
             ends = value - distance, value + distance
             real = self.numbers.computed(*ends) or self.numbers.product(*ends)
             exact = None if real is None else self._float(real)
@@ -310,7 +310,7 @@ def _name_of(array: Array) -> str:
 
 def _distance(array: Array) -> Array:
     """Distance within which a constant is a product."""
-    return _UNITS * np.spacing(np.abs(array)).astype(np.float64)
+    return np.asarray(_UNITS * last_place(array).astype(np.float64))
 
 
 def _relative(value: Value, roundoff: float) -> Array:

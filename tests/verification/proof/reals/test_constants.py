@@ -1,10 +1,11 @@
 """Float constants: each is the number that was meant, or the float itself."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
-from straightline.verification.proof.reals.constants import simplest
+from straightline.verification.proof.reals.constants import last_place, simplest
 from straightline.verification.proof.reals.field import Field
 from straightline.verification.proof.terms.budget import Budget
 
@@ -43,3 +44,14 @@ def test_different_floats_are_different_numbers(number):
 def test_a_number_that_floats_hold_is_not_rounded(number):
     field = Field(Budget())
     assert simplest(field, np.float32(number)).number == float(np.float32(number))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_largest_float_has_a_last_place(dtype):
+    largest = np.finfo(dtype).max
+    below = np.nextafter(largest, dtype(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        units = last_place(np.array([-largest, below, 1, 0], dtype))
+    np.testing.assert_array_equal(units[:2], [largest - below] * 2)
+    np.testing.assert_array_equal(units[2:], np.spacing(np.array([1, 0], dtype)))
