@@ -131,6 +131,15 @@ def _all_are(number: float, name: str, kinds: frozenset[int]) -> Condition:
     return holds
 
 
+def _of_scalars(condition: Condition) -> Condition:
+    """Condition on scalars, such as trip counts, from which sizes are named early."""
+
+    def holds(terms: Terms, bound: Bindings) -> bool:
+        return all(term.fact.shape == () for term in bound.values()) and condition(terms, bound)
+
+    return holds
+
+
 def _float_constant(terms: Terms, bound: Bindings) -> bool:
     return bound["k"].fact.elem_type in _FLOATS and _array(terms, bound["k"]) is not None
 
@@ -187,6 +196,8 @@ _HIGH, _LOW = "Cast(Div({0}, u), to=11)", "Cast(Sub({0}, Mul(Div({0}, u), u)), t
 _PARTS = [half.format(number) for number in "xz" for half in (_HIGH, _LOW)]
 
 _TABLE = [
+    ("Div(x, k)", "x", _of_scalars(_all_are(1, "k", _FLOATS))),
+    ("Mul(x, k)", "x", _of_scalars(_all_are(1, "k", _FLOATS))),
     ("Greater(x, z)", "Less(z, x)", _anything),
     ("GreaterOrEqual(x, z)", "LessOrEqual(z, x)", _anything),
     ("Or(Less(x, z), Equal(x, z))", "LessOrEqual(x, z)", _anything),

@@ -328,3 +328,15 @@ def test_loops_make_as_many_trips_as_are_counted(case):
         (made, *_), expected = evaluated(given, feed), reference.run(given, feed)
         values = [*expected.values()] if isinstance(expected, dict) else expected
         assert made == values[0], (s, n, ask)
+
+
+COUNTED = """g (float[n] x, float s) => (float y) {{
+    t = Constant <value = bool {{1}}> () one = Constant <value_float = {}> ()
+    w = Shape (x) a = Squeeze (w) f = Cast <to = 1> (a) q = {} c = Ceil (q) m = Cast <to = 7> (c)
+    y = Loop <body = b (int64 i, bool g, float h) => (bool g2, float h2) {{
+        g2 = Identity (g) h2 = Sin (h) }}> (m, t, s) }}"""
+
+
+def test_a_trip_count_divided_by_one_is_itself():
+    assert_proved(COUNTED.format("1.0", "Div (f, one)"), COUNTED.format("1.0", "Identity (f)"))
+    assert_open(COUNTED.format("2.0", "Div (f, one)"), COUNTED.format("2.0", "Identity (f)"))

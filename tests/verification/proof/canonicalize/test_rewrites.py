@@ -142,7 +142,8 @@ def checked(row):
             {n: np.resize(columns[n][1:], s) for n, s in zip(inputs, shape, strict=True)}
             for shape in shapes
         ]
-        for feeds in [every, *broadcast]:
+        scalars = [{n: number.reshape(()) for n in inputs} for number in numbers[:3]]
+        for feeds in [every, *broadcast, *(scalars if len(inputs) == 1 else ())]:
             for one, other in sides(row, feeds, dtype):
                 assert bits([one]) == bits([other]), (ast.unparse(row.before), dtype, feeds)
                 count += 1
