@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ....facts.fact import PRIVATE, element
+from ....facts.fact import PRIVATE, Shape, element, is_private
 from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..arithmetic.trip_counts import not_negative
@@ -77,7 +77,7 @@ class Induction:
 
     def states(self, one: Term, other: Term) -> list[Pair] | None:
         """States of two recurrences before the same iteration, or after the last one."""
-        if one.fact.shape != other.fact.shape:
+        if not _have_one_shape(one, other):
             return None
         one, other = _bare(one), _bare(other)
         if one.head.name not in ("state", "final") or one.head.name != other.head.name:
@@ -123,7 +123,7 @@ class Induction:
     def _in_one_shape(self, one: Term, other: Term) -> Pair | None:
         """Two terms, the second one in the shape of the first; None if they have other sizes."""
         a, b = one.fact.shape, other.fact.shape
-        if a is None or b is None or a == b:
+        if a is None or b is None or _may_be_equal(a, b):
             return one, other
         return (one, self.terms.view(other, a)) if product(a) == product(b) else None
 
@@ -146,7 +146,7 @@ class Induction:
     def variables(self, one: Term, other: Term) -> list[Pair] | None:
         """Induction step: two variables are equal initially, and if equal before then after an
         iteration."""
-        if one.fact.shape != other.fact.shape:
+        if not _have_one_shape(one, other):
             return None
         x, y = _bare(one), _bare(other)
         if x.head.name != "fresh" or y.head.name != "fresh":
@@ -377,6 +377,24 @@ class Induction:
         if limit is not None:
             self.terms.limits[name] = limit
         return self.terms.symbols.trip(name)
+
+
+def _have_one_shape(one: Term, other: Term) -> bool:
+    """Test for two states of one shape. Only a view is in another shape than its state."""
+    a, b = one.fact.shape, other.fact.shape
+    if a is None or b is None or a == b:
+        return a == b
+    return "view" not in (one.head.name, other.head.name) and _may_be_equal(a, b)
+
+
+def _may_be_equal(one: Shape, other: Shape) -> bool:
+    """Test for shapes that differ at most in sizes without a name.
+
+    Each model has its own sizes of a state that grows until a condition ends the loop."""
+    return len(one) == len(other) and all(
+        a == b or (any(map(is_private, a.symbols)) and any(map(is_private, b.symbols)))
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def _states_in(term: Term) -> list[Term]:

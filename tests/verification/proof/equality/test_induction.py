@@ -63,6 +63,47 @@ STACKED = """g (float[n, 2] x, float[2] y) => (float[n, 2] z) {
         { t = Identity (s) %s }> (y, x) }"""
 
 
+GROWING = """g (float[b, 1] x, float limit) => (float[p, q] y) <bool yes = {1}> {
+    w, y0 = Loop (, yes, x, x) <body = step
+        (int64 i, bool c, float[b, 1] s, float[b, k] o) => (bool go, float[b, 1] t, float[b, j] u)
+        { n = Neg (s) t = Add (n, x) u = Concat <axis = 1> (o, t)
+          m = ReduceMax <keepdims = 0> (t) go = Less (m, limit) }>
+    y = Identity (y0) }"""
+
+
+def test_states_that_grow_until_a_condition_ends_the_loop():
+    other = GROWING.replace("n = Neg (s) t = Add (n, x)", "t = Sub (x, s)")
+    assert_proved(GROWING, other)
+    for old, new in [
+        ("(o, t)", "(t, o)"),
+        ("(o, t)", "(o, s)"),
+        ("Less (m, limit)", "Less (limit, m)"),
+        ("yes, x, x", "yes, limit_, x"),
+        ("y = Identity (y0)", "y = Transpose (y0)"),
+        ("y = Identity (y0)", "z = Shape (y0) r = Gather <axis = 0> (z, at) y = Reshape (y0, r)"),
+        ("y = Identity (y0)", "y = Reshape (y0, flat)"),
+    ]:
+        wrong = (
+            other.replace(old, new)
+            .replace("limit_,", "n0,")
+            .replace(
+                "w, y0 =",
+                "n0 = Neg (x) at = Constant <value = int64[2] {1, 0}> () flat = "
+                "Constant <value = int64[2] {1, -1}> () w, y0 =",
+            )
+        )
+        assert wrong != other
+        assert_open(GROWING, wrong)
+    # A view in a shape of the same number of elements is another tensor.
+    view = "z = Shape (y0) r = Gather <axis = 0> (z, at) y = Reshape (y0, r)"
+    start = "at = Constant <value = int64[2] {1, 0}> () w, y0 ="
+    viewed, turned = (
+        model.replace("w, y0 =", start).replace("y = Identity (y0)", form)
+        for model, form in ((GROWING, view), (other, "y = Transpose (y0)"))
+    )
+    assert_open(viewed, turned)
+
+
 def test_rows_are_what_has_the_same_elements_on_every_trip():
     rows = STACKED % "o = Mul (e, s)"
     require_same(
