@@ -111,7 +111,7 @@ def prove(
     if proof.status == "open" and search:
         from .refutation import Search
 
-        inquiry = Search(before, after, options, bound or {}, base_dir, on_progress)
+        inquiry = Search(before, after, options, bound or {}, base_dir, on_progress, equality)
         proof = inquiry.refuted(proof)
         if proof.status == "open":
             proof = inquiry.with_conditions(proof)

@@ -6,9 +6,14 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from .. import reference
 from ..display import OnProgress
-from ..facts.notions import EQUAL
+from ..facts.notions import EQUAL, Equality
 from ..ir import BaseDir, ModelSource, to_proto
+from ..ops.agreement import is_float
+from ..reference.errors import EvaluationError
 from ..reference.signature import Signature
 from .conditions import Sizes, declared_shapes, sufficient
 from .correspondence import with_names_of
@@ -38,6 +43,7 @@ class Search:
         bound: values of inputs.
         base_dir: the folder of the external data of models given in memory.
         on_progress: progress callback.
+        equality: the notion that is to be refuted.
     """
 
     before: ModelSource
@@ -46,6 +52,7 @@ class Search:
     bound: Mapping[str, Any]
     base_dir: BaseDir
     on_progress: OnProgress
+    equality: Equality = "bits"
 
     def refuted(self, proof: Proof) -> Proof:
         """Refute an open proof by an input, or show one on which bits differ."""
@@ -60,8 +67,26 @@ class Search:
         if over_reals:
             reason = f"{EQUAL['reals']}, not bit for bit: {reason}"
             return dataclasses.replace(proof, reason=reason, feeds=feeds)
+        if self.equality == "reals" and not self._are_numbers(feeds):
+            reason = f"{proof.reason}; what overflows differs: {reason}"
+            return dataclasses.replace(proof, reason=reason, feeds=feeds)
         other: dict[str, Any] = {"needed": "", "conditions": (), "feeds": feeds}
         return dataclasses.replace(proof, status="refuted", reason=reason, **other)
+
+    def _are_numbers(self, feeds: Mapping[str, Any]) -> bool:
+        """Test whether all outputs are finite: others stand for no real numbers.
+
+        A model that fails has no outputs, over the reals either.
+        """
+        feeds = {**self.bound, **feeds}
+        models = to_proto(self.before), to_proto(self.after)
+        try:
+            with np.errstate(all="ignore"):
+                results = [reference.run(m, feeds, base_dir=self.base_dir) for m in models]
+        except EvaluationError:
+            return True
+        arrays = [v for values in results for v in values if isinstance(v, np.ndarray)]
+        return all(np.isfinite(a.astype(np.float64)).all() for a in arrays if is_float(a))
 
     def _on_empty_inputs(self, verdict: Verdict) -> Verdict:
         """Run both models with all open sizes 0; return the other verdict if nothing differs. A

@@ -88,3 +88,22 @@ def test_a_rewrite_that_fails_shows_a_small_input():
     proof = prove(text.format("y = Identity (x)"), after)
     assert proof.status == "refuted" and "does not run on the minimized input" in proof.reason
     assert proof.feeds["x"].tolist() == [0]
+
+
+def test_what_overflows_does_not_refute_over_the_reals():
+    """The axis may be empty, where Softmax fails; Exp (1500) is infinite."""
+    head = "g (float[n, m] x) => (float[n, m] y) "
+    long = head + "<int64[1] a = {1}> { e = Exp (x) s = ReduceSum (e, a) y = Div (e, s) }"
+    softmax = head + "{ y = Softmax <axis = 1> (x) }"
+    assert prove(long, softmax).status == "refuted"
+    proof = prove(long, softmax, equality="reals")
+    assert proof.status == "open" and "; what overflows differs: y: different" in proof.reason
+    assert prove(long, head + "{ y = Exp (x) }", equality="reals").status == "refuted"
+
+
+def test_a_failure_refutes_over_the_reals():
+    head = "g (float[n] x, int64[1] s) => (float[n] y) "
+    proof = prove(
+        head + "{ y = Neg (x) }", head + "{ e = Expand (x, s) y = Neg (e) }", equality="reals"
+    )
+    assert proof.status == "refuted"
