@@ -22,7 +22,7 @@ BROUGHT = {"google"}
 """onnx brings protobuf, whose messages are its own."""
 OTHERS = {
     "tests": {"torch"},
-    "dev": {"onnxoptimizer", "onnxsim", "onnxslim", "polygraphy", "torch"},
+    "dev": {"onnxoptimizer", "onnxsim", "onnxslim", "polygraphy", "torch", "transformers"},
 }
 """What is compared with where it happens to be installed."""
 

@@ -88,9 +88,10 @@ BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 8, 3_072
 """Limit of such a proof for loops by their definition, after a mismatch on a symbolic iteration: a
 multiple of the steps of that one, and at least so many steps."""
 
-MERGED_SHARE, MERGED_STEPS = 1, 4_096
+MERGED_SHARE, MERGED_STEPS, MERGED_LOOP_STEPS = 1, 4_096, 65_536
 """Limit of a comparison of what remains after values have been merged, unless the notion is asked
-for by name: a multiple of the steps up to then, and at least so many steps."""
+for by name: a multiple of the steps up to then, and at least so many steps; more with a loop, whose
+iterations become one operator (GRU, LSTM, RNN)."""
 
 MOST_CASES = 16
 """Limit of cases in which loops have no iteration."""
@@ -520,7 +521,8 @@ class _Question:
             one, other = _forms(signs, one, other)
             logs = [_without_signs(signs, log) for log in logs]
         if self.notion == "reals" and self.is_limited:
-            most = max(MERGED_SHARE * (self.begin - self.budget.steps), MERGED_STEPS)
+            least = MERGED_LOOP_STEPS if self.iterates else MERGED_STEPS
+            most = max(MERGED_SHARE * (self.begin - self.budget.steps), least)
             self.budget.steps = min(self.budget.steps, most)
         names = [info.name for info in self.protos[0].graph.output]
         pairs = list(zip(names, one, other, strict=True))
