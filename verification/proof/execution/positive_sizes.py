@@ -44,6 +44,8 @@ def _beside_the_rest(head: Head, args: Args, positive: Set[str]) -> Dimension | 
     copies, dims = not head.attribute("allowzero", 0), []
     for place, size in enumerate(content):
         own = source[place] if place < len(source) else None
+        if size is None:
+            return None
         if size == -1:
             continue
         if copies and size == 0:
