@@ -647,7 +647,9 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
 def _may_hold_zero(shape: Term | None) -> bool:
     """Test for a target shape with an element that may be 0."""
     content = None if shape is None else shape.fact.content
-    return content is None or any(size.equals(0) is not False for size in content.flat)
+    return content is None or any(
+        size is None or size.equals(0) is not False for size in content.flat
+    )
 
 
 def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:

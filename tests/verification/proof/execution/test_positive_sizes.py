@@ -77,7 +77,10 @@ def test_without_a_zero_allowzero_says_nothing():
 
 
 def test_a_target_shape_with_unknown_elements():
-    text = """g (float[N, M] x, int64[1] k) => (float[A, B] y) <int64[1] rest = {-1}> {
-        s = Concat <axis = 0> (k, rest) %s }"""
-    before = "v = Reshape (x, s) y = Exp (v)"
-    assert_open(text % before, text % "e = Exp (x) y = Reshape <allowzero = 1> (e, s)")
+    text = """g (float[N, M] x) => (float[A, B, C] y)
+        <int64[1] three = {3}, int64[1] one = {1}, int64[1] rest = {-1}> {
+        n = Shape <end = 1> (x) m = Shape <start = 1> (x) k = Mod (m, three)
+        s = Concat <axis = 0> (n, k, %s) %s }"""
+    for last in ("one", "rest"):
+        before = text % (last, "v = Reshape (x, s) y = Exp (v)")
+        assert_open(before, text % (last, "e = Exp (x) y = Reshape (e, s)"))
