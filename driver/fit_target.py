@@ -27,6 +27,7 @@ from ..passes import (
 )
 from ..passes.base import MAY_BE_CONTROL_FLOW, Part
 from ..passes.context import Meter
+from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.trial import try_passes
@@ -306,6 +307,7 @@ def _ways(target: Target, options: Mapping[str, Any]) -> Iterator[Stages]:
     """
     if target.passes is not None:
         yield _stages(parse_pipeline(target.passes, **options))
+        options = of_straighten(options)  # those of other passes are for the target's own
     standard = straighten(**options)
     yield _stages(standard)
     young = VectorizeLoops | RaiseRecurrences

@@ -172,7 +172,7 @@ class _Cost:
         return (*(reversed(times) if goal.load_first else times), self.nodes)
 
     def __str__(self) -> str:
-        return f"a run takes {self.running:.1f} us besides arithmetic, a load {self.loading:.0f} us"
+        return f"a run takes {self.running:.1f} us, a load {self.loading:.0f} us"
 
 
 def _loops(model: Model) -> list[Node]:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import re
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...ir import instead, nearest
@@ -27,6 +27,11 @@ _DEFAULT_OPTIONS = {name for pass_ in registry.default_passes() for name, _ in p
 _SIMPLIFY_OPTIONS = {name for kind in SIMPLIFIERS for name, _ in kind().options()}
 _COSTS = {"costs": "onnxruntime"}
 _ACCELERATE_OPTIONS = {name for name, _ in Accelerate().options()}
+
+
+def of_straighten(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that passes of `straighten` have."""
+    return {name: value for name, value in options.items() if name in _DEFAULT_OPTIONS}
 
 
 def straighten(**options: Any) -> Pipeline:
@@ -124,7 +129,7 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
             passes.append(_PIPELINES[kind]({**defaults, **own}))
             valid |= allowed
             continue
-        valid |= {field.name for field in dataclasses.fields(kind)}
+        valid |= {field.name for field in dataclasses.fields(kind)} - _code_only(kind)
         passes.append(make_pass(kind, {**_options_of(kind, shared), **own}))
     _require_known(shared, valid)
     return passes
@@ -183,7 +188,7 @@ def _shared_simplify(*options: tuple[str, type, Any]) -> Simplify:
 
 def _new_simplify(options: dict[str, Any]) -> Simplify:
     _require_known(options, _allowed(Simplify))
-    own = {name: value for name, value in options.items() if name in _DEFAULT_OPTIONS}
+    own = of_straighten(options)
     options = {"exactness": "values", "large": True, **options}
     return Simplify((_repeat(own), *_simplifiers(options)))
 

@@ -239,3 +239,16 @@ def test_a_rewrite_goes_on_with_the_remarks_on_a_copy():
     take_over(context, other, before)
     assert [r.reason for r in context.remarks] == ["before", "why"]
     assert context.meter.seconds == {"unroll-loops": 3.0}
+
+
+def test_options_of_the_target_s_own_passes():
+    """Only `accelerate` has a goal and a class of exactness; the other ways have none."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 2] x) => (float[N, 2] y)
+        <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {
+        t = MatMul (x, w) y = Add (t, b) }"""
+    for exactness, nodes in (("bits", ["MatMul", "Add"]), ("reals", ["Gemm"])):
+        options = {"exactness": exactness, "optimize_for": "load"}
+        result = sl.rewrite(onnx.parser.parse_model(text), target="onnxruntime", **options)
+        assert [node.op_type for node in result.graph.node] == nodes
+    with pytest.raises(sl.Error, match="an option 'exactnes'"):
+        sl.rewrite(onnx.parser.parse_model(text), target="onnxruntime", exactnes="bits")
