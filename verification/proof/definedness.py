@@ -84,6 +84,8 @@ _RENAMED = ("Scatter", "Upsample")
 
 _TAKING_PARTS = ("Gather", "Split")
 
+_CONVOLUTIONS = ("Conv", "ConvTranspose")
+
 _FAULTS = {
     ENDS: "it may never end",
     ONE_ELEMENT: "its condition or trip count may not hold exactly one element",
@@ -623,7 +625,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     if head.name == "Gather" and args[1] is not None:
         one_number = terms.view(args[1], ()) if _is_one(args[1]) else _without_views(args[1])
         demands.append((head, (args[0], one_number)))
-    demands += _along_axis(terms, head, args)
+    demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
     if head.name == "Reshape" and not _may_hold_zero(args[1]):
         demands.append((terms.heads.own("reshape"), (_without_views(args[0]), args[1])))
     if head.name in _DIVIDING:
@@ -723,6 +725,28 @@ def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
     if head.opset < _ALONG_ONE_AXIS:
         return []
     return [(terms.heads.own("along", (head.name, size, product(shape))), ())]
+
+
+def _of_convolution(terms: Terms, head: Head, args: Args) -> list[Demand]:
+    """Demand that the sizes of image and weights fit, if those of a bias fit the weights.
+
+    A convolution of numbers of one type fails for its sizes only.
+    """
+    facts = [arg.fact for arg in args if arg is not None]
+    if head.name not in _CONVOLUTIONS or len(facts) < len(args) or len(facts) not in (2, 3):
+        return []
+    shapes = [fact.shape or () for fact in facts]
+    if not all(shapes) or len({fact.elem_type for fact in facts}) > 1 or not facts[0].elem_type:
+        return []
+    weights = shapes[1]
+    channels = weights[0]
+    if head.name == "ConvTranspose" and len(weights) > 1:
+        channels = weights[1] * head.attribute("group", 1)
+    if len(shapes) > 2 and shapes[2] != (channels,):
+        return []
+    sizes = [terms.size(dim) for shape in shapes[:2] for dim in shape]
+    kind = terms.heads.own("convolution", (head, facts[0].elem_type, len(shapes[0])))
+    return [(kind, tuple(sizes))]
 
 
 def _bare(terms: Terms, term: Term) -> Term:

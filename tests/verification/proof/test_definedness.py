@@ -463,3 +463,51 @@ def test_candidates_for_a_twin_are_first_compared_as_they_stand(monkeypatch):
     models = [f"{head} {{ {' '.join(each)} z = Add (a, b) }}" for each in (before, after)]
     assert prove(*[model(text, 18) for text in models]).proved
     assert not pairs
+
+
+CONVOLUTIONS = """(float[n, 5, s] x, float[4, 5, 3] w, float[4, 5, 3] v, float[5, 4, 3] t,
+    float[4] b, float[k] o, float[4, 1] r) => (float[n, 4, s] y)"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_proved"),
+    [
+        (
+            "p = Conv <pads = [1, 1]> (x, w) y = Add (p, r)",
+            "q = Squeeze (r, one) y = Conv <pads = [1, 1]> (x, w, q)",
+            True,
+        ),
+        (
+            "p = Conv <pads = [1, 1]> (x, w) q = Conv <pads = [1, 1]> (x, v) y = Add (p, q)",
+            "a = Add (w, v) y = Conv <pads = [1, 1]> (x, a)",
+            True,
+        ),
+        (
+            "p = ConvTranspose <pads = [1, 1]> (x, t) y = Add (p, r)",
+            "q = Squeeze (r, one) y = ConvTranspose <pads = [1, 1]> (x, t, q)",
+            True,
+        ),
+        (
+            "p = Conv <pads = [1, 1]> (x, w, b) y = Identity (p)",
+            "p = Conv <pads = [1, 1]> (x, w, o) y = Conv <pads = [1, 1]> (x, w, b)",
+            False,
+        ),
+        (
+            "y = Conv <pads = [1, 1]> (x, w)",
+            "p = Conv <pads = [0, 1]> (x, w) y = Conv <pads = [1, 1]> (x, w)",
+            False,
+        ),
+        (
+            "y = Conv <pads = [1, 1]> (x, w)",
+            "p = Conv <pads = [1, 1]> (x, t) y = Conv <pads = [1, 1]> (x, w)",
+            False,
+        ),
+    ],
+)
+def test_a_convolution_of_numbers_fails_for_its_sizes_only(before, after, is_proved):
+    """The sizes may be unknown, and the image shorter than the kernel."""
+    after = after.replace("p = ", "p_2 = ").replace("(p,", "(p_2,")
+    one, other = (
+        model(f"g {CONVOLUTIONS} <int64[1] one = {{1}}> {{ {nodes} }}") for nodes in (before, after)
+    )
+    assert (prove(one, other, equality="reals").status == "proved") is is_proved

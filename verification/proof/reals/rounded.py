@@ -135,7 +135,7 @@ class RoundedConstants:
 
     def _register(self, base: Base, array: Array, roundoffs: Sequence[float]) -> None:
         keys = [_key_of_norms(array, roundoff) for roundoff in roundoffs]
-        for key in (*keys, _key_of_corners(array)):
+        for key in (*keys, *[_key_of_corners(array, axis) for axis in range(array.ndim)]):
             if key is not None:
                 self._bases[key].append(base)
 
@@ -163,8 +163,7 @@ class RoundedConstants:
     def product(self, array: Array) -> Product | None:
         """Find a function of constants of which a finite constant is the rounded value.
 
-        The constant is the value, times a number, or times a vector along its first or last axis
-        and a number.
+        The constant is the value, times a number, or times a vector along an axis and a number.
         """
         self._register_observed()
         return self._times_number(array) or self._times_vector(array)
@@ -198,15 +197,15 @@ class RoundedConstants:
 
     def _times_vector(self, array: Array) -> Product | None:
         """A function of constants times a vector and a number."""
-        for base in self._near(_key_of_corners(array)):
-            if [size for size in base.shape if size != 1] != [n for n in array.shape if n != 1]:
-                continue
-            value = self._value_of(base, array.shape)
-            if value is None:
-                continue
-            for axis in (0, array.ndim - 1):
-                others = tuple([a for a in range(array.ndim) if a != axis])
-                along = tuple([-1 if a == axis else 1 for a in range(array.ndim)])
+        for axis in range(array.ndim):
+            others = tuple([a for a in range(array.ndim) if a != axis])
+            along = tuple([-1 if a == axis else 1 for a in range(array.ndim)])
+            for base in self._near(_key_of_corners(array, axis)):
+                if [size for size in base.shape if size != 1] != [n for n in array.shape if n != 1]:
+                    continue
+                value = self._value_of(base, array.shape)
+                if value is None:
+                    continue
                 ends = _quotients(array, value, others)
                 for number, vector in self._vectors_in(*ends, _roundoff(array)):
                     factor = self._value_of(vector, along)
@@ -349,14 +348,15 @@ def _key_of_norms(array: Array, roundoff: float) -> _Key | None:
     return "norms", array.size, round(quotient / (_ROUNDOFFS * roundoff))
 
 
-def _key_of_corners(array: Array) -> _Key | None:
-    """Key that a constant nearly shares with its products with vectors."""
-    if array.ndim < 2 or 1 in (array.shape[0], array.shape[-1]):
+def _key_of_corners(array: Array, axis: int) -> _Key | None:
+    """Key that a constant nearly shares with its products with vectors along an axis."""
+    if array.shape[axis] in (1, array.size):
         return None
-    first, last = (array[end].reshape(-1, array.shape[-1])[0] for end in (0, -1))
-    elements = [abs(float(each)) for each in (first[0], last[-1], first[-1], last[0])]
-    if not all(elements):
+    rows = np.moveaxis(array, axis, 0)
+    corners = [abs(float(rows[a].flat[b])) for a, b in ((0, 0), (-1, -1), (0, -1), (-1, 0))]
+    if not all(corners):
         return None
-    logarithms = [math.log(each) for each in elements]
+    logarithms = [math.log(each) for each in corners]
     quotient = sum(logarithms[:2]) - sum(logarithms[2:])
-    return "corners", array.size, round(quotient * _BUCKETS)
+    place = sum(size != 1 for size in array.shape[:axis])
+    return f"corners {place}", array.size, round(quotient * _BUCKETS)

@@ -12,6 +12,7 @@ W = RANDOM.normal(size=(4, 6)).astype(np.float32)
 S = RANDOM.normal(size=4).astype(np.float32)
 T = RANDOM.normal(size=6).astype(np.float32)
 KERNEL = RANDOM.normal(size=(6, 3, 2, 2)).astype(np.float32)
+PIXEL, TURNED = KERNEL[..., :1, :1], np.ascontiguousarray(KERNEL.swapaxes(0, 1))
 C = np.float32(0.1234567)
 D = np.float32(2.7725887)
 HALF, THREE = np.float32(0.5), np.float32(3)
@@ -26,8 +27,8 @@ def product(nodes, **constants):
     return model(text, constants)
 
 
-def convolution(nodes, **constants):
-    text = f"g (float[n, 3, 5, 5] x) => (float[n, 6, 4, 4] y) {{ {nodes} }}"
+def convolution(nodes, side=4, **constants):
+    text = f"g (float[n, 3, 5, 5] x) => (float[n, 6, {side}, {side}] y) {{ {nodes} }}"
     return model(text, constants)
 
 
@@ -71,6 +72,14 @@ FOLDS = {
     "output channels": (
         convolution("a = Conv (x, k) y = Mul (a, t)", k=KERNEL, t=T.reshape(6, 1, 1)),
         convolution("y = Conv (x, k)", k=KERNEL * T.reshape(6, 1, 1, 1)),
+    ),
+    "output channels of a kernel of one pixel": (
+        convolution("a = Conv (x, k) y = Mul (a, t)", 5, k=PIXEL, t=T.reshape(6, 1, 1)),
+        convolution("y = Conv (x, k)", 5, k=PIXEL * T.reshape(6, 1, 1, 1)),
+    ),
+    "output channels of a transposed convolution": (
+        convolution("a = ConvTranspose (x, k) y = Mul (a, t)", 6, k=TURNED, t=T.reshape(6, 1, 1)),
+        convolution("y = ConvTranspose (x, k)", 6, k=TURNED * T.reshape(6, 1, 1)),
     ),
     "factors along both axes": (
         product("a = Mul (x, s) b = MatMul (a, w) y = Mul (b, t)", s=S, w=W, t=T),
@@ -119,6 +128,19 @@ SUMS = {
             "y = Conv (x, k, b)",
             k=KERNEL * SCALE.reshape(6, 1, 1, 1),
             b=(T + T) * SCALE + AFTER,
+        ),
+    ),
+    "a batch normalization after a transposed convolution": (
+        convolution(
+            f"a = ConvTranspose (x, k) {_BATCH_NORM}",
+            6,
+            **{"k": TURNED, "f": T, "o": AFTER, "m": -T, "v": VARIANCE},
+        ),
+        convolution(
+            "y = ConvTranspose (x, k, b)",
+            6,
+            k=TURNED * SCALE.reshape(6, 1, 1),
+            b=T * SCALE + AFTER,
         ),
     ),
     "two biases": (
@@ -290,6 +312,19 @@ def test_a_factor_along_another_axis_is_open():
     wrong = model(text.format("y = MatMul (x, w)"), {"w": S * square})
     assert proof(before, right).proved
     assert not proof(before, wrong).proved
+
+
+@pytest.mark.parametrize(("node", "right"), [("Conv", 0), ("ConvTranspose", 1)])
+def test_a_factor_along_another_axis_of_a_kernel_is_open(node, right):
+    kernel, factors = RANDOM.normal(size=(3, 3, 3, 3)).astype(np.float32), T[:3]
+    text = "g (float[n, 3, 5, 5] x) => (float[n, 3, 5, 5] y) {{ {} }}"
+    node += " <pads = [1, 1, 1, 1]>"
+    nodes = f"a = {node} (x, k) y = Mul (a, t)"
+    before = model(text.format(nodes), {"k": kernel, "t": factors.reshape(3, 1, 1)})
+    for axis in range(4):
+        along = [3 if axis == other else 1 for other in range(4)]
+        after = model(text.format(f"y = {node} (x, k)"), {"k": kernel * factors.reshape(along)})
+        assert proof(before, after).proved is (axis == right)
 
 
 def test_a_constant_that_nothing_rounds_is_exact():
