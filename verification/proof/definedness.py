@@ -728,7 +728,7 @@ def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
 
 
 def _of_convolution(terms: Terms, head: Head, args: Args) -> list[Demand]:
-    """Demand that the sizes of image and weights fit, if those of a bias fit the weights.
+    """Demand that image and weights fit, if the bias fits the weights.
 
     A convolution of numbers of one type fails for its sizes only.
     """
