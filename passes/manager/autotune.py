@@ -26,6 +26,8 @@ from . import registry
 Stages = tuple[Pass, ...]
 
 _log = logging.getLogger(__name__)
+_MOST_CHOICES = 4
+"""The limit of choices, each after passes that made the model smaller."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,9 +56,16 @@ class Accelerate(Pass):
         )
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Choose a pipeline and run it, then the last passes."""
-        changed = self._accelerate(model, context)
-        return run_passes(self.last, model, context, repeat=True) or changed
+        """Choose a pipeline and run it, then the last passes, until these change nothing."""
+        changed = False
+        for _ in range(_MOST_CHOICES):
+            changed = self._accelerate(model, context) or changed
+            if not run_passes(self.last, model, context, repeat=True):
+                break
+            changed = True
+            if not _loops(model):
+                break
+        return changed
 
     def _accelerate(self, model: Model, context: PassContext) -> bool:
         if not any(graph.holders() for graph in model.graphs()):

@@ -1,12 +1,14 @@
 """The pipeline that looks for the fastest form."""
 
 import dataclasses
+import random
 
 import numpy as np
 import onnx
 import pytest
 import straightline as sl
 from harness import as_model, assert_equal_outputs
+from random_loops import random_loop
 from straightline import ir
 from straightline.passes import LowerSequences, Pipeline, accelerate, parse_pipeline
 from straightline.passes.costs.table import cost_table
@@ -204,3 +206,10 @@ def test_the_goal_is_an_option_of_accelerate_alone():
         sl.rewrite(model, optimize_for="run")
     with pytest.raises(sl.Error, match="optimize_for cannot be 'fast'"):
         sl.rewrite(model, "accelerate", optimize_for="fast")
+
+
+@pytest.mark.parametrize("seed", [70030, 1, 2])
+def test_what_a_smaller_body_allows_is_done_at_once(seed):
+    """States that are one only after rules have made the body smaller."""
+    once = sl.rewrite(random_loop(random.Random(seed)), "accelerate")
+    assert sl.rewrite(once, "accelerate").SerializeToString() == once.SerializeToString()
