@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx.reference.op_run import OpRun
@@ -32,6 +33,21 @@ class Div(_Dividing, _Div):
 
 class Mod(_Dividing, _Mod):  # type: ignore[misc]
     """Mod."""
+
+
+class Clip(OpRun):
+    """Clip, any version: an absent bound is the last finite number, as the specification says."""
+
+    def _run(
+        self, data: Array, low: Any = None, high: Any = None, **attributes: float
+    ) -> tuple[Array, ...]:
+        kind: Any = np.iinfo if data.dtype.kind in "iu" else ml_dtypes.finfo
+        limits = kind(data.dtype)
+        low, high = attributes.get("min", low), attributes.get("max", high)
+        with np.errstate(over="ignore"):
+            least = np.array(limits.min if low is None else low).astype(data.dtype)
+            most = np.array(limits.max if high is None else high).astype(data.dtype)
+        return (np.clip(data, least, most),)
 
 
 class Expand(OpRun):
@@ -205,6 +221,7 @@ class GatherElements(OpRun):
 CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Div,
     Mod,
+    Clip,
     Expand,
     Unsqueeze,
     Squeeze,

@@ -38,12 +38,12 @@ def test_a_list_that_stands_for_one_number_is_refused():
 
 
 def test_numbers_that_an_attribute_cannot_hold_stay_inputs_of_others():
-    body = "v = Constant <value = double {0.1}> () y = Clip (x, v)"
-    assert converted(body, 12, 7, "double[2] x")[-1] == "Max (y_Tile, y_Tile_1)"
-    assert converted(body, 12, 8, "double[2] x")[-1] == "Max (x, y_bound)"
-    exact = "v = Constant <value = double {0.5}> () y = Clip (x, v)"
+    body = "v = Constant <value = double {0.1}> () y = Clip (x, v, v)"
+    assert converted(body, 12, 7, "double[2] x")[-1] == "Min (y_Tile, y_Tile_1)"
+    assert converted(body, 12, 8, "double[2] x")[-1] == "Min (y_Max, y_bound_1)"
+    exact = "v = Constant <value = double {0.5}> () y = Clip (x, v, v)"
     found = converted(exact, 12, 7, "double[2] x")
-    assert found[-1] == "Clip <max = inf, min = 0.5> (x)"
+    assert found[-1] == "Clip <max = 0.5, min = 0.5> (x)"
 
 
 def test_why_a_number_cannot_be_an_attribute():
@@ -66,8 +66,8 @@ def bounded(constant: str, body: str, opset: int) -> onnx.ModelProto:
 
 
 MOVED_FLOATS = {
-    "min": ("y = Clip (x, c)", 13, 10),
-    "max": ("y = Clip (x, , c)", 11, 7),
+    "min": ("y = Clip (x, c, c)", 13, 10),
+    "max": ("y = Clip (x, c, c)", 11, 7),
     "value": ("y = Pad (x, p, c)", 13, 10),
 }
 

@@ -1,7 +1,7 @@
 """Clip: bounds that were attributes and are inputs.
 
 - 6: `min` and `max` are attributes, by default the lowest and the largest 32-bit float.
-- 11: they are inputs of the type of the data; one that is absent is no bound.
+- 11: they are inputs of the type of the data; one that is absent is the last finite number.
 - 12: integers.
 - 13: bfloat16.
 """
@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
+from ...ir import Array
 from ..attribute_to_input import Move, move_attributes, single
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
@@ -40,24 +42,51 @@ def clip_to_crossed_bounds(draft: NodeDraft) -> Outcome:
     return [draft.emit("Clip", [raised], min=-np.inf, max=most)]
 
 
+_BOUNDS = ((1, "min", "Max"), (2, "max", "Min"))
+"""Inputs, attributes, and the operators that apply them."""
+
+
+@downgrade(11, "Clip")
+def clip_to_the_last_finite_numbers(draft: NodeDraft) -> Outcome:
+    """Absent bounds are the last finite numbers: attributes, or Max and Min in 64 bits."""
+    for index, name, _ in _BOUNDS:
+        if draft.input(index) is None and draft.elem_type(0) != onnx.TensorProto.FLOAT:
+            last = _last_finite(draft, index)
+            # Without a type, only infinity is above all that the data may hold.
+            draft.set(
+                name, (-np.inf, np.inf)[index - 1] if last is None else single(draft, name, last)
+            )
+    return None
+
+
+def _last_finite(draft: NodeDraft, index: int) -> Array | None:
+    """Lowest or largest number of the type of the data; None for types without one."""
+    elem_type = draft.elem_type(0)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type) if elem_type else None
+    if dtype is None or dtype.kind != "f":
+        return None
+    limits = np.finfo(dtype)
+    return np.array((limits.min, limits.max)[index - 1], dtype)
+
+
 @longer_form(11, "Clip")
 def clip_at_run_time(draft: NodeDraft) -> Outcome:
     """Below opset 11: run-time bounds by Max and Min."""
     value = draft.input(0)
-    for index, op_type in ((1, "Max"), (2, "Min")):
+    for index, name, op_type in _BOUNDS:
         bound = draft.input(index)
         if bound is not None:
             number = draft.emit("Reshape", [bound, draft.ints([], "rank_0")], "bound")
             value = draft.emit(op_type, [value, number])
+            continue
+        last = _last_finite(draft, index)
+        if last is not None:
+            value = draft.emit(op_type, [value, draft.const(last, name)])
     return [value]
 
 
 move_attributes(
     11,
     "Clip",
-    # Infinities pass an absent bound, and not the older version's default, the largest float.
-    moves=[
-        Move("min", 1, "like data", absent=-np.inf),
-        Move("max", 2, "like data", absent=np.inf),
-    ],
+    moves=[Move("min", 1, "like data"), Move("max", 2, "like data")],
 )

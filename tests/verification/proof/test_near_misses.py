@@ -80,6 +80,9 @@ float[n] x
 y = Equal (x, x) => h = Shape (x) y = ConstantOfShape <value = bool[1] {1}> (h)
 
 float[n] x
+y = Clip (x) => y = Identity (x)
+
+float[2] x | float[n] x
 a = Clip (x, float{0}, float{6}) y = Clip (a, float{1}, float{8})
 => y = Clip (x, float{1}, float{8})
 

@@ -142,7 +142,7 @@ float[n] x | float[] x
 a = Clip (x, float{0.0}, float{6}) y = Clip (a, float{0.0}, float{6})
 => y = Clip (x, float{0.0}, float{6})
 
-float[] x | float[3] x | float[n, m] x
+int32[] x | int32[3] x | int32[n, m] x
 y = Clip (x) => y = Identity (x)
 
 bool[n] x, bool[n] z

@@ -160,12 +160,27 @@ def number_like(terms: Terms, x: Term, number: float) -> Term | None:
 
 @canonical_form("Clip")
 def clip(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Clip: bounds as inputs of the type of the data (11)."""
+    """Clip: bounds as inputs of the type of the data (11), which are all present."""
     x = args[0]
-    if head.opset >= 11 or x is None or not x.fact.elem_type:
+    if x is None or not x.fact.elem_type:
         return None
+    if head.opset >= 11:
+        return _bounded(terms, x, *args[1:3])
     bounds = [number_like(terms, x, head.attribute(name)) for name in ("min", "max")]
     return [terms.op("Clip", 11, x, *bounds)]
+
+
+def _bounded(
+    terms: Terms, x: Term, low: Term | None = None, high: Term | None = None
+) -> Sequence[Term | None] | None:
+    """Clip with the lowest and the largest float in the place of absent bounds."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(x.fact.elem_type)
+    if dtype.kind != "f" or (low is not None and high is not None):
+        return None
+    limits = np.finfo(dtype)
+    low = terms.constant(np.array(limits.min, dtype)) if low is None else low
+    high = terms.constant(np.array(limits.max, dtype)) if high is None else high
+    return [terms.op("Clip", 11, x, low, high)]
 
 
 @canonical_form("Dropout")

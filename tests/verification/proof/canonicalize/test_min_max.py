@@ -115,7 +115,11 @@ def test_an_absent_attribute_is_the_largest_float():
     require_same(old, model(new, 11))
 
 
-def test_an_absent_bound_lets_infinities_pass_in_the_reference_only():
+def test_an_absent_bound_is_the_last_finite_number():
     old = model("y = Clip <min = -1.5> (x)", 8)
     new = "<float low = {-1.5}> { y = Clip (x, low) }"
-    require_open(old, model(new, 11))
+    require_same(old, model(new, 11))
+    require_same(old, model(new, 13))
+    require_open(old, model("<float low = {-1.5}> { y = Max (x, low) }", 13))
+    infinite = "<float low = {-1.5}, float high = {inf}> { y = Clip (x, low, high) }"
+    require_open(old, model(infinite, 13))
