@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
-from ...facts.fact import Fact
+from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension, product
 from ...facts.types import INTEGER_BITS
 from ...ir import normal_domain
@@ -44,6 +44,7 @@ from .terms.axis_maps import ELEMENTWISE, broadcast_from, has_shape_of, sized_as
 from .terms.budget import OpenError
 from .terms.op_semantics import versions_of
 from .terms.term import Args, Head, Term, speaks_of_no_axis
+from .terms.term_manager import CANONICAL_FORMS
 
 if TYPE_CHECKING:
     from .equality.equality import Comparison
@@ -78,9 +79,9 @@ _MOST_ALIKE = 16
 """Limit of the operands that are searched for one of known type."""
 
 _OF_AN_AXIS = ("ArgMax", "ArgMin", "LogSoftmax", "Softmax")
-"""Operators that fail only where an axis has no element, from opset 13 on."""
+"""Operators that fail only where an axis has no element, or one behind it before opset 13."""
 
-_RENAMED = ("Scatter", "Upsample")
+_NEWER_NAMES = {"Scatter": "ScatterElements", "Upsample": "Resize"}
 
 _TAKING_PARTS = ("Gather", "Split")
 
@@ -595,11 +596,26 @@ def _forms(terms: Terms, obligation: Obligation) -> list[Obligation]:
         same = result.args[1] is args[1] and not result.head.attribute("axis", 0)
         rows = obligation._replace(head=result.head, args=result.args)
         return [obligation, rows] if same else [obligation]
-    if head.op is None or result is None or result.head.name != head.name:
-        return [obligation]
-    if result.args[:1] != args[:1] or (result.head, result.args) == (head, args):
-        return [obligation]
-    return [obligation, obligation._replace(head=result.head, args=result.args)]
+    form = _canonical(terms, obligation)
+    return [obligation] if form is None else [obligation, form]
+
+
+def _canonical(terms: Terms, obligation: Obligation) -> Obligation | None:
+    """Node in the canonical form of its operator; None if that works on other data. An operator
+    on a constant is taken as one on a variable, which is not folded."""
+    head, args, result = obligation.head, obligation.args, obligation.result
+    if head.op is None or result is None or not args or args[0] is None:
+        return None
+    first, data = args[0], args[0]
+    if terms.tensor(result) is not None and head.name in CANONICAL_FORMS:
+        fact = Fact(first.fact.elem_type, first.fact.shape)
+        data = terms.leaf("operand", first.number, fact)
+        result = terms.apply(head, (data, *args[1:]))[0]
+    if result is None or result.head.name not in (head.name, _NEWER_NAMES.get(head.name)):
+        return None
+    if result.args[:1] != (data,) or (result.head, result.args[1:]) == (head, args[1:]):
+        return None
+    return obligation._replace(head=result.head, args=(first, *result.args[1:]))
 
 
 def _axis_of_gather(obligation: Obligation) -> tuple[Term, int] | None:
@@ -630,13 +646,13 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         demands.append((terms.heads.own("reshape"), (_without_views(args[0]), args[1])))
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
-    if head.name in _OF_AN_AXIS and head.opset >= 13 and args[0].fact.shape:
+    if head.name in _OF_AN_AXIS and args[0].fact.shape:
         shape, axis = args[0].fact.shape, head.attribute("axis", 0)
-        if -len(shape) <= axis < len(shape):
+        if -len(shape) <= axis < len(shape) and _is_of_one_axis(head, axis % len(shape), shape):
             demands.append((terms.heads.own("axis", head.name), (terms.size(shape[axis]),)))
     if head.name in ("Squeeze", "Split"):
         demands.append((terms.heads.own(head.name, _axes_or_sizes(terms, obligation)), args[:1]))
-    renamed = head.name in _RENAMED and result.head.op is not None
+    renamed = head.name in _NEWER_NAMES and result.head.op is not None
     if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
         demands.append((result.head, result.args))  # in the form of another opset
     if head.name in _TAKING_PARTS:
@@ -644,6 +660,12 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         if part is not None and part[0].name == IS_PART:
             demands.append(part)
     return demands
+
+
+def _is_of_one_axis(head: Head, axis: int, shape: Shape) -> bool:
+    """Test whether an operator needs elements along one axis only. An older Softmax needs them
+    along all from that one on."""
+    return head.opset >= _ALONG_ONE_AXIS or axis == len(shape) - 1
 
 
 def _may_hold_zero(shape: Term | None) -> bool:
