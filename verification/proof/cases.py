@@ -39,7 +39,9 @@ def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
         with_trips: whether a trip count makes cases that no operator compares with 0.
     """
     trips = _trip_counts(terms) if with_trips else ()
-    names = list(dict.fromkeys([*trips, *_compared(terms)]))[:_MOST_SIZES]
+    names = list(dict.fromkeys([*trips, *_compared(terms)]))
+    # Most other sizes have a formula once those of inputs are decided.
+    names = ([name for name in names if name in terms.facts.declared] or names)[:_MOST_SIZES]
     if not names:
         return []
     none = [{name: Dimension.constant(0)} for name in names]

@@ -1,6 +1,7 @@
 """Cases of sizes: all together are every case, and the same size stands in each."""
 
 import pytest
+import straightline as sl
 from proofs import assert_open, assert_proved, model
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof import prove
@@ -62,3 +63,30 @@ def test_signs_of_zeros_are_alike_in_each_case(number, status):
     padded = (PADDED % "Equal (rows, zero)").replace("e = Exp (p)", nodes)
     before, after = model(PLAIN.replace("Exp", "Sin")), model(padded)
     assert prove(before, after, equality="values").status == status
+
+
+def test_sizes_of_inputs_make_cases_before_others():
+    terms = Terms(Budget())
+    zero = terms.size(0)
+    for name in ("?least0:s:", "N"):
+        terms.op("Equal", 13, terms.size(Dimension.symbol(name)), zero)
+    assert [set(case) for case in cases_by_sizes(terms, with_trips=False)] == [{"?least0:s:"}] * 2
+    terms.facts.declared.add("N")
+    assert [set(case) for case in cases_by_sizes(terms, with_trips=False)] == [{"N"}] * 2
+
+
+SPLIT = """g (float[b, s, 4] x, float[b, s, 2] u) => (float[p, q, r] y) <int64[1] c = {4}> {
+    all = Constant <value_ints = [-1, 4]> () rows = Reshape (x, all)
+    sizes = Shape <start = 0, end = 2> (u) shape = Concat <axis = 0> (sizes, c)
+    y = Reshape <allowzero = 1> (rows, shape) }"""
+
+
+def test_a_shape_with_zeros_in_an_older_opset():
+    before = model(SPLIT)
+    after = sl.convert_version(before, 9, verify=False)
+    assert prove(before, after).proved
+    other = model(SPLIT.replace("(sizes, c)", "(swapped, c)").replace("shape =", SWAP + "shape ="))
+    assert not prove(other, after).proved
+
+
+SWAP = "back = Constant <value_ints = [1, 0]> () swapped = Gather (sizes, back) "
