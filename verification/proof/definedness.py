@@ -40,11 +40,11 @@ from .execution.obligations import (
 )
 from .execution.positive_sizes import fits_with, positive_sizes
 from .execution.safety import Safety
+from .node_forms import NEWER_NAMES, forms_of, may_hold_zero
 from .terms.axis_maps import ELEMENTWISE, broadcast_from, has_shape_of, sized_as
 from .terms.budget import OpenError
 from .terms.op_semantics import versions_of
 from .terms.term import Args, Head, Term, speaks_of_no_axis
-from .terms.term_manager import CANONICAL_FORMS
 
 if TYPE_CHECKING:
     from .equality.equality import Comparison
@@ -80,8 +80,6 @@ _MOST_ALIKE = 16
 
 _OF_AN_AXIS = ("ArgMax", "ArgMin", "LogSoftmax", "Softmax")
 """Operators that fail only where an axis has no element, or one behind it before opset 13."""
-
-_NEWER_NAMES = {"Scatter": "ScatterElements", "Upsample": "Resize"}
 
 _TAKING_PARTS = ("Gather", "Split")
 
@@ -483,7 +481,7 @@ class Definedness:
         if self._by_head is None:
             self._by_head = {}
             for each in itertools.chain(self._before, self._inside_definitions()):
-                for form in _forms(self.terms, each):
+                for form in forms_of(self.terms, each):
                     self._by_head.setdefault(form.head, []).append(form)
                     self._by_shapes.setdefault(_shapes_of(form), []).append(form)
         pairs = list(itertools.islice(self._twins(obligation), _MOST_TWINS))
@@ -497,7 +495,7 @@ class Definedness:
     def _twins(self, obligation: Obligation) -> Iterator[tuple[Obligation, Obligation]]:
         """Candidates for a twin, each with a form of the node."""
         tried: set[Hashable] = set()
-        for form in _forms(self.terms, obligation):
+        for form in forms_of(self.terms, obligation):
             for twin in self._candidates(form):
                 key = form.args, twin.args, tuple([guard.key for guard in twin.guards])
                 if key not in tried and len(twin.args) == len(form.args):
@@ -587,37 +585,6 @@ def _of_type_of(values: Iterable[Term | None]) -> list[Term]:
     return alike
 
 
-def _forms(terms: Terms, obligation: Obligation) -> list[Obligation]:
-    """A node as it stands, and in the canonical form of its operator."""
-    head, args, result = obligation.head, obligation.args, obligation.result
-    if head.name == "Reshape" and not _may_hold_zero(args[1]):
-        return [obligation, obligation._replace(head=terms.heads.own("reshape"))]
-    if head.name == "SequenceAt" and result is not None and result.is_op("Gather"):
-        same = result.args[1] is args[1] and not result.head.attribute("axis", 0)
-        rows = obligation._replace(head=result.head, args=result.args)
-        return [obligation, rows] if same else [obligation]
-    form = _canonical(terms, obligation)
-    return [obligation] if form is None else [obligation, form]
-
-
-def _canonical(terms: Terms, obligation: Obligation) -> Obligation | None:
-    """Node in the canonical form of its operator; None if that works on other data. An operator
-    on a constant is taken as one on a variable, which is not folded."""
-    head, args, result = obligation.head, obligation.args, obligation.result
-    if head.op is None or result is None or not args or args[0] is None:
-        return None
-    first, data = args[0], args[0]
-    if terms.tensor(result) is not None and head.name in CANONICAL_FORMS:
-        fact = Fact(first.fact.elem_type, first.fact.shape)
-        data = terms.leaf("operand", first.number, fact)
-        result = terms.apply(head, (data, *args[1:]))[0]
-    if result is None or result.head.name not in (head.name, _NEWER_NAMES.get(head.name)):
-        return None
-    if result.args[:1] != (data,) or (result.head, result.args[1:]) == (head, args[1:]):
-        return None
-    return obligation._replace(head=result.head, args=(first, *result.args[1:]))
-
-
 def _axis_of_gather(obligation: Obligation) -> tuple[Term, int] | None:
     """Operand and axis of a Gather; None for other operators."""
     head, args = obligation.head, obligation.args
@@ -642,7 +609,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         one_number = terms.view(args[1], ()) if _is_one(args[1]) else _without_views(args[1])
         demands.append((head, (args[0], one_number)))
     demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
-    if head.name == "Reshape" and not _may_hold_zero(args[1]):
+    if head.name == "Reshape" and not may_hold_zero(args[1]):
         demands.append((terms.heads.own("reshape"), (_without_views(args[0]), args[1])))
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
@@ -652,7 +619,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
             demands.append((terms.heads.own("axis", head.name), (terms.size(shape[axis]),)))
     if head.name in ("Squeeze", "Split"):
         demands.append((terms.heads.own(head.name, _axes_or_sizes(terms, obligation)), args[:1]))
-    renamed = head.name in _NEWER_NAMES and result.head.op is not None
+    renamed = head.name in NEWER_NAMES and result.head.op is not None
     if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
         demands.append((result.head, result.args))  # in the form of another opset
     if head.name in _TAKING_PARTS:
@@ -666,14 +633,6 @@ def _is_of_one_axis(head: Head, axis: int, shape: Shape) -> bool:
     """Test whether an operator needs elements along one axis only. An older Softmax needs them
     along all from that one on."""
     return head.opset >= _ALONG_ONE_AXIS or axis == len(shape) - 1
-
-
-def _may_hold_zero(shape: Term | None) -> bool:
-    """Test for a target shape with an element that may be 0."""
-    content = None if shape is None else shape.fact.content
-    return content is None or any(
-        size is None or size.equals(0) is not False for size in content.flat
-    )
 
 
 def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:
