@@ -28,6 +28,10 @@ _MOST_PRODUCTS = 1 << 28
 """Limit of products of elements in one product of matrices."""
 _MOST_SUMMANDS = 5
 """Limit of constant summands of which each choice may be folded."""
+_FEWEST_PARTIAL_SUMS = 3
+"""Fewest summands of which a sum of some precedes the last addition."""
+_BITS = 53
+"""Bits of a double."""
 _DEEPEST = 32
 """Limit of functions within each other."""
 
@@ -153,6 +157,23 @@ class ConstantValues:
         for array, bound in values:
             total, sizes, error = total + array, sizes + np.abs(array), error + bound
         return Value(total, error + math.ceil(math.log2(len(values))) * sizes)
+
+    def rounded_sums(self, real: Real, roundoff: float) -> Array | None:
+        """Elements of a sum of constants that some order of the additions may round.
+
+        Partial sums are multiples of the last bits of the summands. They are floats if they are
+        not larger than the sum of the sizes, and this is small enough. None for two summands, which
+        no addition precedes, and for other functions.
+        """
+        items = real.monomials.items()
+        parts = [self._product(monomial, float(c)) for monomial, c in items]
+        exact = [part.array for part in parts if part is not None and not part.error.any()]
+        if len(items) < _FEWEST_PARTIAL_SUMS or len(exact) < len(items):
+            return None
+        sizes, last = np.zeros(()), np.full((), np.inf)
+        for array in exact:
+            sizes, last = sizes + np.abs(array), np.minimum(last, _last_bit(array))
+        return np.asarray(sizes * roundoff > last)
 
     def _product(self, monomial: Monomial, coefficient: float) -> Value | None:
         array, error = np.array(coefficient), np.zeros(())
@@ -291,6 +312,14 @@ def _broadcast(value: Value, shape: Shape) -> Value | None:
         return Value(*[np.broadcast_to(each, sizes) for each in value])
     except ValueError:
         return None
+
+
+def _last_bit(array: Array) -> Array:
+    """Largest powers of two of which doubles are multiples; infinity for 0."""
+    fractions, exponents = np.frexp(array)
+    whole = np.ldexp(fractions, _BITS).astype(np.int64)
+    bits = np.ldexp((whole & -whole).astype(np.float64), exponents - _BITS)
+    return np.where(array == 0, np.inf, bits)
 
 
 def _levels(count: float) -> int:

@@ -35,6 +35,8 @@ _BUCKETS = 1 << 12
 """Buckets of quotients of products that differ by the factor e."""
 _ROUNDOFFS = 16
 """Width of a bucket of norms, in units of the roundoff."""
+_MOST_ROUNDINGS = 4
+"""Largest relative error, in units of the roundoff, of a function whose norms are known."""
 _LARGEST_RELATIVE = 2.0**-4
 """Largest relative error of an element whose quotient counts."""
 _MINUS = Fraction(-1)
@@ -132,6 +134,8 @@ class RoundedConstants:
             elif value.error.any():  # otherwise nothing rounds it
                 base = Base(real, value.array.shape)
                 self._register(base, value.array, sorted(self._roundoffs))
+                if value.error.sum() > _MOST_ROUNDINGS * np.abs(value.array).sum():
+                    self._bases[_key_of_cancelled(value.array)].append(base)
 
     def _register(self, base: Base, array: Array, roundoffs: Sequence[float]) -> None:
         keys = [_key_of_norms(array, roundoff) for roundoff in roundoffs]
@@ -166,7 +170,8 @@ class RoundedConstants:
         The constant is the value, times a number, or times a vector along an axis and a number.
         """
         self._register_observed()
-        return self._times_number(array) or self._times_vector(array)
+        product = self._times_number(array) or self._times_vector(array)
+        return product or self._times_sign(array)
 
     def _is_only(self, constant: Array, exact: Array) -> bool:
         """Test whether no other constant counts as a value: different floats are different."""
@@ -186,13 +191,23 @@ class RoundedConstants:
                 continue
             rounds = bool(value.error.any())
             for number in (one, self.field.scale(one, _MINUS)) if rounds else ():
-                if self._counts_as(array, [value], number):
+                if self._counts_as(array, [value], number, base.real):
                     return Product(base, number)
             factor = self._number_in(*_quotients(flat, value, (0,)))
             if factor is None or (not rounds and is_power_of_two(factor)):  # which rounds nothing
                 continue
             if self._counts_as(array, [value], factor):
                 return Product(base, factor)
+        return None
+
+    def _times_sign(self, array: Array) -> Product | None:
+        """A sum of constants that nearly cancel, or its negative: its norms are hardly known."""
+        one = self.field.one
+        for base in self._near(_key_of_cancelled(array)):
+            value = self._value_of(base, (array.size,))
+            for sign in (one, self.field.scale(one, _MINUS)):
+                if value is not None and self._counts_as(array, [value], sign, base.real):
+                    return Product(base, sign)
         return None
 
     def _times_vector(self, array: Array) -> Product | None:
@@ -213,8 +228,17 @@ class RoundedConstants:
                         return Product(base, number, vector, axis)
         return None
 
-    def _counts_as(self, array: Array, factors: Sequence[Value], number: Real) -> bool:
-        """Test whether a constant is a product within the error of computing it."""
+    def _counts_as(
+        self, array: Array, factors: Sequence[Value], number: Real, total: Real | None = None
+    ) -> bool:
+        """Test whether a constant is a product within the error of computing it.
+
+        Args:
+            array: the constant.
+            factors: values of functions.
+            number: a number that is a factor.
+            total: the only function, whose partial sums may be rounded although it is a float.
+        """
         scale = self._float(number)
         if scale is None:
             return False
@@ -227,7 +251,8 @@ class RoundedConstants:
         difference = np.abs(array.astype(np.float64).reshape(exact.shape) - exact)
         bound = _distance(array).reshape(exact.shape) + _roundoff(array) * error
         if (exact.astype(array.dtype) == exact).all():
-            bound = np.zeros(())  # since nothing rounds it
+            rounds = total and self._of_functions.rounded_sums(total, _roundoff(array))
+            bound = bound * (0 if rounds is None else rounds.reshape(-1))
         if not (difference <= bound).all() or not self._is_only(array, exact):
             return False
         self._accept(_name_of(array), float(difference.max() / np.abs(exact).max()))
@@ -346,6 +371,11 @@ def _key_of_norms(array: Array, roundoff: float) -> _Key | None:
     sizes /= largest
     quotient = math.log(float(sizes.sum()) / math.sqrt(float(sizes @ sizes)))
     return "norms", array.size, round(quotient / (_ROUNDOFFS * roundoff))
+
+
+def _key_of_cancelled(array: Array) -> _Key:
+    """Key of functions whose rounding may change the quotient of their norms."""
+    return "cancelled", array.size, 0
 
 
 def _key_of_corners(array: Array, axis: int) -> _Key | None:

@@ -331,3 +331,49 @@ def test_a_constant_that_nothing_rounds_is_exact():
     before = product("y = MatMul (x, w)", w=W)
     after = product("y = MatMul (x, w)", w=np.nextafter(W, np.float32(9)))
     assert not proof(before, after).proved
+
+
+PARTS = np.array(
+    [[1.1006373, 1.1231107, 4.25], [-0.31779692, -0.29637566, 2], [-0.7310326, -0.6881905, 0.5]],
+    np.float32,
+)
+
+
+def biases(parts):
+    header = "g (float[n, 3] x) => (float[n, 3] y)"
+    nodes = "s = Add (x, a) t = Add (s, b) y = Add (t, c)"
+    return model(f"{header} {{ {nodes} }}", dict(zip("abc", parts, strict=True)))
+
+
+def bias(array):
+    return model("g (float[n, 3] x) => (float[n, 3] y) { y = Add (x, a) }", {"a": array})
+
+
+def test_partial_sums_are_rounded_in_some_orders():
+    one, two, three = PARTS
+    total = one + (two + three)
+    assert (total != (one + two) + three).any()
+    assert proof(biases(PARTS), bias(total)).proved
+    for place, distance in ((0, 1e-5), (1, -1e-5), (2, np.spacing(np.float32(6.75)))):
+        wrong = total.copy()
+        wrong[place] += np.float32(distance)
+        assert not proof(biases(PARTS), bias(wrong)).proved
+
+
+def test_sums_that_nearly_cancel_fold():
+    one, two = PARTS[:2]
+    parts = np.stack([one, two, -(one + two) * np.float32(1.0001)])
+    total = parts[0] + (parts[1] + parts[2])
+    assert proof(biases(parts), bias(total)).proved
+    assert not proof(biases(parts), bias(-total)).proved
+    assert not proof(biases(parts), bias(total * np.float32(1.01))).proved
+
+
+def test_sums_that_no_order_rounds_are_exact():
+    parts = np.array([[3, 1, 7], [0.5, 2, 0.25], [-3.25, 5, 0.125]], np.float32)
+    total = parts.sum(0)
+    assert proof(biases(parts), bias(total)).proved
+    for place in range(3):
+        wrong = total.copy()
+        wrong[place] = np.nextafter(wrong[place], np.float32(9))
+        assert not proof(biases(parts), bias(wrong)).proved
