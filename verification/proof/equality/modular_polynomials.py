@@ -38,8 +38,8 @@ class ModularPolynomials:
         self._summands: dict[tuple[Term, int], Term | None] = {}
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
-        """Integers with equal polynomials. If these differ by one atom each, the atoms must be
-        equal."""
+        """Integers with equal polynomials. If these differ by one atom each, it is enough that the
+        atoms are equal."""
         bits, shape = INTEGER_BITS.get(one.fact.elem_type), one.fact.shape
         if bits is None or other.fact.elem_type != one.fact.elem_type or shape is None:
             return None
@@ -62,9 +62,9 @@ class ModularPolynomials:
             or any(len(m) != 1 for m in remainder)
         ):
             return None
-        ((name,), factor), ((name_of_other,), _) = remainder.items()
+        (name,), (name_of_other,) = remainder
         a, b = self._atoms.get(name), self._atoms.get(name_of_other)
-        if a is None or b is None or factor % 2 == 0 or a.fact.shape != b.fact.shape:
+        if a is None or b is None or a.fact.shape != b.fact.shape:
             return None
         if (name,) not in self._of(one).terms:
             a, b = b, a
@@ -167,9 +167,9 @@ class ModularPolynomials:
         return size if isinstance(size, Dimension) else None
 
     def _atom(self, term: Term) -> Dimension:
-        """Symbol of a term; leading unit axes of a view change no place."""
+        """Symbol of a term; leading unit axes of a view or a constant change no place."""
         shape = term.fact.shape
-        if term.head.name == "view" and shape and shape[0].value == 1:
+        if term.head.name in ("view", "constant") and shape and shape[0].value == 1:
             longer = [axis for axis, dim in enumerate(shape) if dim.value != 1]
             term = self._terms.view(term, shape[longer[0] if longer else len(shape) :])
         name = f"{_ATOM}{term.number}"

@@ -160,3 +160,29 @@ def test_a_view_of_a_product_is_one_of_views():
     assert_proved(before, after)
     assert_open(before, after.replace("Mul (f, b)", "Add (f, b)"))
     assert_open(before, after.replace("Reshape (x, p)", "Reshape (x, q)").replace("[n] x", "[k] x"))
+
+
+def test_leading_axes_of_a_constant_change_no_sum():
+    text = "g (int64[n, 2, 3] x, int64[n, 1, 1] z) => (int64[n, 2, 3] y) <%s> { %s }"
+    before = text % ("int64[1, 2, 1] k = {4, 5}", "a = Add (z, k) y = Add (x, a)")
+    after = text % ("int64[2, 1] k = {4, 5}", "a = Add (x, k) y = Add (a, z)")
+    assert_proved(before, after)
+    assert_open(before, after.replace("{4, 5}", "{5, 4}"))
+    square, by_row = text.replace("[n, 2, 3]", "[n, 2, 2]"), "int64[2] k = {4, 5}"
+    assert_proved(square % (by_row, "y = Add (x, k)"), square % (by_row, "y = Add (k, x)"))
+    by_column = before.replace("[n, 2, 3]", "[n, 2, 2]")
+    assert_open(by_column, square % (by_row, "a = Add (x, k) y = Add (a, z)"))
+
+
+def test_atoms_below_an_even_factor_are_compared():
+    text = "g (int64[n, 2] x, int64[n, 2] z, int64[n, 1] w) => (int64[n, 2] y)"
+    text += "<int64 two = {2}> { %s a = Mul (m, two) %s }"
+    before = text % ("m = Abs (x)", "y = Add (a, w)")
+    after = text % ("m = Max (x, p)", "y = Add (w, a)")
+    negative = "p = Neg (x) "
+    open_ = after.replace("m = Max", negative + "m = Max")
+    assert_open(before, open_)
+    assert_open(before, text % ("m = Abs (z)", "y = Add (w, a)"))
+    less = text % ("b = Less (x, z) m = Where (b, x, z)", "y = Add (a, w)")
+    assert_proved(less, text % ("m = Min (x, z)", "y = Add (w, a)"))
+    assert_open(less, text % ("m = Max (x, z)", "y = Add (w, a)"))
