@@ -12,9 +12,9 @@ _DEFAULTS = {"pads": 0, "strides": 1, "dilations": 1}
 
 @canonical_form("Conv", "AveragePool", "LpPool", "MaxPool")
 def defaults(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Omit pads of 0, strides and dilations of 1, and a kernel shape of Conv."""
+    """Omit attributes of windows that hold their defaults, or change nothing."""
     values = {name: head.attribute(name) for name in _DEFAULTS}
-    changed: dict[str, None] = {
+    changed: dict[str, int | None] = {
         name: None for name, listed in values.items() if listed and set(listed) == {_DEFAULTS[name]}
     }
     if head.text("auto_pad") not in ("", "NOTSET"):
@@ -23,6 +23,30 @@ def defaults(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
         kernel = [dim.value for dim in args[1].fact.shape or ()][2:]
         if kernel and kernel == list(head.attribute("kernel_shape")):
             changed["kernel_shape"] = None
+    if head.attribute("ceil_mode") and _fills_windows(head, args[0]):
+        changed["ceil_mode"] = 0
     if not changed:
         return None
     return terms.apply(terms.heads.with_attributes(head, **changed), args, count)
+
+
+def _fills_windows(head: Head, x: Term | None) -> bool:
+    """Test whether whole windows reach the ends of all axes, and no size is rounded."""
+    kernel, shape = head.attribute("kernel_shape"), None if x is None else x.fact.shape
+    sizes = [dim.value for dim in shape[2:]] if shape is not None else []
+    if head.attribute("count_include_pad"):
+        return False  # Kernels of onnxruntime sum in another way where they round up.
+    if not kernel or len(sizes) != len(kernel) or head.text("auto_pad") not in ("", "NOTSET"):
+        return False
+    pads = head.attribute("pads") or [0] * 2 * len(kernel)
+    strides, dilations = (
+        head.attribute(name) or [1] * len(kernel) for name in ("strides", "dilations")
+    )
+    for axis, size in enumerate(sizes):
+        if size is None or strides[axis] < 1:
+            return False
+        window = (kernel[axis] - 1) * dilations[axis] + 1
+        room = size + pads[axis] + pads[axis + len(kernel)] - window
+        if room < 0 or room % strides[axis]:
+            return False
+    return True
