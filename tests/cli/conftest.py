@@ -25,7 +25,8 @@ def models(folder):
     texts = {
         "relu": SAME_SHAPE + "{ y = Relu (x) }",
         "again": SAME_SHAPE + "{ t = Identity (x) y = Relu (t) }",
-        "clip": SAME_SHAPE + "<float zero = {0}> { y = Clip (x, zero) }",
+        "ceil": SAME_SHAPE + "{ y = Ceil (x) }",
+        "mirrored": SAME_SHAPE + "{ n = Neg (x) f = Floor (n) y = Neg (f) }",
         "abs": SAME_SHAPE + "{ y = Abs (x) }",
         "thirds": third % ("3", "Div"),
         "third": third % ("0.33333333", "Mul"),
