@@ -54,8 +54,8 @@ def test_a_recurrence_inside_a_map(inner, outer):
     for n in (0, 1, 3):
         for m in (0, 1, 4):
             feed = {
-                "x": numbers(3, m, 4) if outer == "Loop" else numbers(n, m, 4),
-                # Small weights: a recurrence makes the rounding of a product larger.
+                # Small factors: a recurrence makes the rounding of a product larger.
+                "x": numbers(3 if outer == "Loop" else n, m, 4) / 4,
                 "w": numbers(4, 3) / 4,
                 "h0": numbers(3) / 4,
             }
