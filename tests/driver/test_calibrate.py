@@ -19,8 +19,8 @@ def test_costs_are_found_again():
 
 
 def test_no_cost_is_negative_and_what_no_model_has_costs_nothing():
-    found = fit([{"a": 1, "b": 1}, {"a": 1, "b": 2}], [3.0, 2.0], ("a", "b", "c"))
-    assert found["b"] == found["c"] == 0 < found["a"]
+    costs = fit([{"a": 1, "b": 1}, {"a": 1, "b": 2}], [3.0, 2.0], ("a", "b", "c"))
+    assert costs["b"] == costs["c"] == 0 < costs["a"]
 
 
 def test_each_item_is_measured(monkeypatch):

@@ -549,7 +549,7 @@ def test_silence_by_default(loop_and_if, capfd):
 
 
 def test_the_message_that_is_compared_is_returned(model, monkeypatch):
-    """It is made once, and the same as that of a rewrite without a proof."""
+    """One message serves the proof and the caller, as in a rewrite without a proof."""
     messages = []
     original = model_source.serialize
 

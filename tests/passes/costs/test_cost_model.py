@@ -1,4 +1,4 @@
-"""What loading and running is reckoned to take."""
+"""Predicted times of loading and running."""
 
 import dataclasses
 
@@ -32,7 +32,7 @@ SCAN = """g (float[{length}, 3] x) => (float[{length}, 3] y) {{
 
 
 def calls(proto):
-    """What a run calls, without arithmetic."""
+    """The items of a run without arithmetic."""
     units = run_units(proto)
     return {item: count for item, count in units.items() if item not in ARITHMETIC}
 

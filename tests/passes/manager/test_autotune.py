@@ -133,7 +133,7 @@ def test_what_would_load_slower_is_told(caplog):
     result = accelerate(optimize_for="load").run(as_model(HEAD + text))
     assert ops(result.model) == ["Scan"]
     (told,) = [remark for remark in result.kept if remark.pass_name == "accelerate"]
-    assert "times as long to load; choose optimize_for=run to have it" in told.reason
+    assert "times as long to load; choose --optimize-for run (" in told.reason
     lines = [record.getMessage() for record in caplog.records]
     assert lines[0].startswith("accelerate: as it is, a run takes ")
     assert any("after lower-sequences; raise-recurrences; lower" in line for line in lines)
@@ -198,6 +198,11 @@ def test_costs_of_a_calibration_decide(tmp_path):
         assert ("Tanh" in ops(result)) == copied
     with pytest.raises(sl.Error, match="there is no table 'other'"):
         sl.rewrite(text, "accelerate", costs="other")
+
+
+def test_forms_are_compared_where_passes_heed_no_costs():
+    result = sl.rewrite(as_model(HEAD + ROWS), "accelerate", costs="none")
+    assert ops(result) == ["Exp"]
 
 
 def test_the_goal_is_an_option_of_accelerate_alone():
