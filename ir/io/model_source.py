@@ -106,6 +106,8 @@ def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
         LoadError: the path cannot be read, is not a model, or holds more than `max_bytes`.
     """
     if isinstance(source, str | os.PathLike):
+        if isinstance(source, str) and "=>" in source and not os.path.exists(source):
+            raise LoadError("a path is wanted, not ONNX text: give onnx.parser.parse_model(text)")
         return read_file(source, max_bytes)
     model: ModelSource = _unwrap(source)
     return model
