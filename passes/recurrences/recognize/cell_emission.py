@@ -150,7 +150,8 @@ class _Emission:
         if self.of.mask is None:
             self.sequence.turn(widths)
         parts = [self.sequence.input(source) for source in widths]
-        whole = self.sequence.pad_steps(self.emit.concat(parts, 2, "fed"))
+        fed = self.emit.concat(parts, 2, "fed")
+        whole = self.sequence.pad_steps(fed, sum(widths.values()), self.weights.dtype)
         return whole, self.weights.concat(rows)
 
     def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:

@@ -146,11 +146,21 @@ class Sequence3:
             self._initial[state] = padded
         return self._initial[state]
 
-    def pad_steps(self, value: Value) -> Value:
-        """Pad an input without elements to one."""
+    def pad_steps(self, value: Value, width: int, dtype: np.dtype[np.generic]) -> Value:
+        """Pad an input of `width` elements, without iterations or rows, to one of them.
+
+        A row of zeros behind it shows its sizes to compilers: OpenVINO loses those of a Pad by
+        computed amounts, and refuses an RNN of unknown input size.
+        """
         if self._none is None and self._empty is None:
             return value
-        return self._pad(value, self._none, self._empty)
+        rows = 1 if self.batch_axis is None else self.shape[self.batch_axis].value
+        if self._none is None or rows is None:
+            return self._pad(value, self._none, self._empty)
+        zeros = self.emit.constant(np.zeros((1, rows, width), dtype), "zeros")
+        bounds = [self.emit.vector((0,), "k"), self._none, self.emit.vector((0,), "k")]
+        row = self.emit.add("Slice", [zeros, *bounds], "zeros")
+        return self.emit.concat([value, row], 0, value.name)
 
     def _pad(self, value: Value, trips: Value | None, batch: Value | None) -> Value:
         zero = self.emit.vector((0,), "k")
@@ -165,14 +175,15 @@ class Sequence3:
         value = self.input([Free(mask.value, 0)])
         if mask.keeps:
             value = self.emit.add("Not", [value], "counted")
-        return self.pad_steps(self.emit.add("Cast", [value], "counted", to=onnx.TensorProto.INT64))
+        number = self.emit.add("Cast", [value], "counted", to=onnx.TensorProto.INT64)
+        return self.pad_steps(number, 1, np.dtype(np.int64))
 
     def nothing(self, dtype: np.dtype[np.generic]) -> Value:
         """Emit an input of zeros, one for each row."""
         zero = self.emit.constant(np.zeros((1, 1, 1), dtype), "zero")
         ends = [self.trips, self.batch, self.emit.vector((1,), "k")]
         shape = self.emit.concat(ends, 0, "shape")
-        return self.pad_steps(self.emit.add("Expand", [zero, shape], "fed"))
+        return self.pad_steps(self.emit.add("Expand", [zero, shape], "fed"), 1, dtype)
 
     # Outputs -------------------------------------------------------------------------------------
 
