@@ -24,9 +24,9 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import formal_inputs
 from ..base import Pass
 from ..context import PassContext
+from ..utils.legality import can_be_output
 from ..utils.replace_all_uses import replace_value
 from .elementwise_regions import Regions
-from .eliminate_identities import can_be_output
 
 _SHAPING = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
 _MOVING = (*_SHAPING, "Transpose")

@@ -13,6 +13,7 @@ from typing import ClassVar
 from ...ir import Graph, Model, Node, Value
 from ..base import Pass
 from ..context import PassContext
+from ..utils.legality import can_be_output
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +47,3 @@ def _eliminate(graph: Graph, node: Node, outputs: set[Value]) -> bool:
     graph.replace_uses(copy, source)
     graph.remove(node)
     return True
-
-
-def can_be_output(graph: Graph, source: Value) -> bool:
-    """Test whether a value may become an output of the graph."""
-    producer = source.producer
-    return producer is not None and producer.graph is graph and not source.pinned

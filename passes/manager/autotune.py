@@ -177,7 +177,9 @@ class _Cost:
 
     @classmethod
     def of(cls, model: Model, table: CostTable) -> _Cost:
-        return cls(running(model, table), loading(model, table), len(model.graph))
+        # Equal costs must not differ by the order of their sums.
+        run_time, load_time = (round(cost(model, table), 6) for cost in (running, loading))
+        return cls(run_time, load_time, len(model.graph))
 
     def key(self, goal: Goal) -> tuple[float, ...]:
         """A key that orders forms, the best one first."""
@@ -242,7 +244,8 @@ def _standard(*chosen: type[Pass]) -> StageKinds:
     """The default pipeline with the chosen optional passes, and cleanup."""
     kinds = [kind for kind in registry.PASSES if kind.by_default]
     passes = (kind for kind in kinds if kind not in _OPTIONAL or kind in chosen)
-    return StageKinds((*passes, registry.CancelMovement, registry.EliminateDeadNodes))
+    tidying = registry.CancelMovement, registry.EliminateDeadNodes
+    return StageKinds((registry.SimplifyBodies, *passes, *tidying))
 
 
 def _title(stages: Stages) -> str:

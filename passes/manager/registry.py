@@ -40,6 +40,7 @@ from ..simplify.hoist_before_splits import HoistBeforeSplits as HoistBeforeSplit
 from ..control.predicate_loops import PredicateLoops as PredicateLoops
 from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops
+from ..functions.simplify_bodies import SimplifyBodies as SimplifyBodies
 from ..control.ifs_to_selects import IfsToSelects as IfsToSelects
 from ..recurrences.expand.expand_recurrences import ExpandRecurrences as ExpandRecurrences
 from ..scans.scan_8_to_9 import Scan8To9 as Scan8To9

@@ -137,3 +137,9 @@ def unstackable_output(
             if reason is not None:
                 return f"its scan output '{old.name}' {reason}"
     return None
+
+
+def can_be_output(graph: Graph, source: Value) -> bool:
+    """Test whether a value may become an output of the graph."""
+    producer = source.producer
+    return producer is not None and producer.graph is graph and not source.pinned

@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable
 
+from ....facts.fact import Shape
 from ....facts.magnitudes import LAST_OF_32_BITS
 from ....ir import Node, Value
 from ..functions import PARAMETERS
@@ -22,6 +23,13 @@ def _rows(of: Interpretation, node: Node) -> list[Row]:
 
 def _identity(of: Interpretation, node: Node) -> list[Row]:
     return [of.row(required_input(node, 0))]
+
+
+def _cast(of: Interpretation, node: Node) -> list[Row]:
+    """Pass on an operand of the type that the Cast gives."""
+    if of.recurrence.fact(required_input(node, 0)).elem_type != node.attribute("to"):
+        raise Unfit(f"is given another type by {node}")
+    return _identity(of, node)
 
 
 def _elementwise(make: Callable[[Sum, Sum], Sum]) -> Rule:
@@ -176,7 +184,8 @@ def _slice(of: Interpretation, node: Node) -> list[Row]:
     starts, ends, axes, *more = bounds
     steps = (more[0] if more else None) or [1] * len(starts)
     cuts = zip(axes or range(len(starts)), starts, ends, steps, strict=True)
-    partial = [each for each in cuts if not _is_whole(*each[1:])]
+    shape = of.recurrence.fact(value).shape or ()
+    partial = [each for each in cuts if not _is_whole(_size(shape, each[0]), *each[1:])]
     if len(partial) > 1 or any(step != 1 for *_, step in partial):
         raise Unfit(f"is cut by {node} along several axes or in steps")
     row, width = of.row(value), of.width(value)
@@ -187,9 +196,15 @@ def _slice(of: Interpretation, node: Node) -> list[Row]:
     return [row]
 
 
-def _is_whole(start: int, end: int, step: int) -> bool:
-    """Test for bounds that keep an axis, whatever its size."""
-    return start == 0 and end >= LAST_OF_32_BITS and step == 1
+def _size(shape: Shape, axis: int) -> int | None:
+    return shape[axis].value if -len(shape) <= axis < len(shape) else None
+
+
+def _is_whole(size: int | None, start: int, end: int, step: int) -> bool:
+    """Test for bounds that keep an axis; its size is None where it is not known."""
+    if size is None:
+        return start == 0 and end >= LAST_OF_32_BITS and step == 1
+    return slice(start, end, step).indices(size) == (0, size, 1)
 
 
 def _concat(of: Interpretation, node: Node) -> list[Row]:
@@ -214,6 +229,7 @@ def _reshape(of: Interpretation, node: Node) -> list[Row]:
 
 RULES: dict[str, Rule] = {
     "Identity": _identity,
+    "Cast": _cast,
     "Add": _elementwise(Sum.__add__),
     "Sub": _elementwise(Sum.__sub__),
     "Mul": _elementwise(Sum.__mul__),

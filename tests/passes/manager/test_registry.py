@@ -68,6 +68,7 @@ def test_the_default_pipeline():
         "predicate-loops",
         "loops-to-scans",
         "scans-to-loops",
+        "simplify-bodies",
         "expand-recurrences",
         "scan-8-to-9",
         "scan-9-to-8",

@@ -21,6 +21,8 @@ SHOWN = {
     "a = MatMul (h, v) h2 = Slice (a, m4, last, axis)": "1 (h @ v[0, 4, 4, 8])",
     "a = MatMul (h, v) h2 = Slice (a, corner, both, axes)": "1 (h @ v[0, 4, 4, 8])",
     "a = MatMul (h, v) h2 = Slice (a, m4, last, last_axis)": "1 (h @ v[0, 4, 4, 8])",
+    "a = MatMul (h, v) h2 = Slice (a, corner, whole, axes)": "1 (h @ v[0, 4, 4, 8])",
+    "a = MatMul (h, w) b = Cast <to = 1> (a) h2 = Tanh (b)": "1 Tanh(1 (h @ w[0, 4, 0, 4]))",
     "a = Concat <axis = 1> (e, h) h2 = MatMul (a, vt)": (
         "1 (e @ vt[0, 4, 0, 4]) + 1 (h @ vt[4, 8, 0, 4])"
     ),
@@ -35,7 +37,8 @@ SHOWN = {
 WEIGHTS = {"w": SQUARE, "v": WIDE, "vt": WIDE.T, "one": 1, "zero": [0]}
 CONSTANTS = """m4 = Constant <value_ints = [-4]> () last = Constant <value_ints = [9999]> ()
     axis = Constant <value_ints = [1]> () corner = Constant <value_ints = [0, 4]> ()
-    both = Constant <value_ints = [2147483647, 8]> () axes = Constant <value_ints = [0, 1]> ()
+    both = Constant <value_ints = [2147483647, 8]> () whole = Constant <value_ints = [2, 8]> ()
+    axes = Constant <value_ints = [0, 1]> ()
     last_axis = Constant <value_ints = [-1]> () """
 
 
@@ -55,12 +58,13 @@ REFUSED = {
     "c' along several axes": "a = Slice (e, zeros, ends, axes)"
     " b = Concat <axis = 1> (a, a) c = Slice (h, zeros, ends, axes)"
     " d = Concat <axis = 1> (c, c) h2 = Add (b, d)",
+    "given another type": "a = Cast <to = 11> (h) b = Neg (a) h2 = Cast <to = 1> (b)",
     "given another shape": "a = Reshape (h, s) h2 = Reshape (a, s2)",
     "takes columns of": "a, b = Split <axis = 1, num_outputs = 2> (h) c = Concat <axis = 1> (b, a)"
     " h2 = Neg (c)",
     "which turns what is no weight": "h2 = Gemm <transA = 1> (e, h)",
 }
-INTEGERS = """zeros = Constant <value_ints = [0, 0]> () ends = Constant <value_ints = [9, 2]> ()
+INTEGERS = """zeros = Constant <value_ints = [0, 0]> () ends = Constant <value_ints = [1, 2]> ()
     zero1 = Constant <value_ints = [0]> () two = Constant <value_ints = [2]> ()
     s = Constant <value_ints = [4, 2]> () s2 = Constant <value_ints = [2, 4]> () """
 
