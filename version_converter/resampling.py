@@ -163,6 +163,8 @@ def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:
         places = np.clip(places, 0, axis.before - 1)
         low = np.floor(places)
         part = (places - low).astype(np.float64)
+        # Runtimes weigh the last pixel twice by a half. By 0, it would make NaN of infinity.
+        part = np.where(low + 1 < axis.before, part, 0.5)
         return _clipped(axis, low, [0, 1], [1 - part, part])
     low = np.floor(places)
     weights = _cubic(draft, (places - low).astype(np.float64))

@@ -67,6 +67,17 @@ def test_numbers(places, mode):
     assert ran > 4
 
 
+@pytest.mark.parametrize("places", PLACES[:4])
+def test_an_infinity_in_the_last_pixel(places):
+    places = f'mode = "linear", coordinate_transformation_mode = "{places}"'
+    before = resize(places, (1, 1, 1.5, 2), False)
+    after = convert_version(before, 10)
+    for place in ((1, 4, 5), (0, 4, 2), (0, 0, 5)):
+        x = np.random.default_rng(0).normal(size=(1, 2, 5, 6)).astype(np.float32)
+        x[0][place] = np.inf
+        np.testing.assert_allclose(run(after, x), run(before, x), 1e-4, 1e-5)
+
+
 @pytest.mark.parametrize("element", ["float16", "double", "uint8"])
 def test_types(element):
     dtype = np.dtype(element)
@@ -96,8 +107,8 @@ def test_pixels_are_gathered_and_weighed_along_the_axes_that_change():
         """
         low = Gather <axis = 1> (x, [0, 0, 0, 1])
         high = Gather <axis = 1> (x, [1, 1, 1, 1])
-        part = Mul (low, [1.0, 0.75, 0.25, 1.0])
-        rest = Mul (high, [0.0, 0.25, 0.75, 0.0])
+        part = Mul (low, [1.0, 0.75, 0.25, 0.5])
+        rest = Mul (high, [0.0, 0.25, 0.75, 0.5])
         y = Add (part, rest)
         """,
         "float[N, 2] x",
