@@ -6,3 +6,4 @@ from . import indexing as indexing
 from . import movement as movement
 from . import normalization as normalization
 from . import quantization as quantization
+from . import resampling as resampling

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import onnx
 
-from ....ir import OnnxError, ask_onnx
+from ....ir import OnnxError, Tensor, ask_onnx
 from ....reference.functions import specialize
 from ..terms.op_semantics import schema_of
-from ..terms.term import Args, Head
+from ..terms.term import Args, Head, Term
 
 _T = onnx.TensorProto
 FLOAT, DOUBLE = _T.FLOAT, _T.DOUBLE
@@ -34,12 +34,19 @@ class Application(NamedTuple):
         args: its arguments.
         output: the output that is read.
         over_reals: whether only real numbers count, not how they round.
+        constant: function that returns the value of a constant, or None for any other term.
     """
 
     head: Head
     args: Args
     output: int = 0
     over_reals: bool = False
+    constant: Callable[[Term | None], Tensor | None] = lambda term: None
+
+    def tensor(self, index: int) -> Tensor | None:
+        """Value of an input that is a constant; None for any other."""
+        tensor = self.constant(self.args[index]) if self.has(index) else None
+        return tensor if tensor is not None and tensor.is_readable else None
 
     def has(self, index: int) -> bool:
         """Test whether an input is present."""

@@ -71,7 +71,7 @@ class Definitions:
             definition = DEFINITIONS.get(outer.name)
             if definition is None or not definition.fails_alike:
                 continue
-            function = function_of(Application(outer, operands, over_reals=True))
+            function = function_of(Application(outer, operands, 0, True, self._terms.tensor))
             if function is not None and not any(map(holds_graphs, function.node)):
                 inside: list[Demand] = []
                 instantiated(self._terms, function, operands, inside)
@@ -88,7 +88,9 @@ class Definitions:
         return self._opened[term]
 
     def _open(self, term: Term) -> Term | None:
-        application = Application(term.head, term.args, term.index, self._over_reals)
+        application = Application(
+            term.head, term.args, term.index, self._over_reals, self._terms.tensor
+        )
         function = function_of(application)
         if function is None or any(map(holds_graphs, function.node)):
             return None

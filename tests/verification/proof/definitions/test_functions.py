@@ -496,5 +496,9 @@ def test_a_formula_reads_all_attributes():
             assert set(onnx.defs.get_schema(name, "").attributes) <= definition.attributes, name
 
 
+OTHER_TESTS = {"Resize"}
+"""Operators whose definitions read constants: `test_resampling.py`."""
+
+
 def test_each_definition_has_a_case():
-    assert {case.op_type for case in CASES} == set(DEFINITIONS)
+    assert {case.op_type for case in CASES} | OTHER_TESTS == set(DEFINITIONS)
