@@ -40,6 +40,9 @@ RUN_ITEMS = (
 )
 """A run of a model, a node, an If, a loop, a trip, an input or output of a trip, and arithmetic."""
 
+BLOCK_BYTES = 1 << 20
+"""The size of values that a level-2 cache holds, where a table has none."""
+
 _SHIPPED = Path(__file__).with_name("shipped")
 
 

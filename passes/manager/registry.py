@@ -14,6 +14,7 @@ from ..loops.hoist_invariants import HoistInvariants as HoistInvariants
 from ..functions.inline_functions import InlineFunctions as InlineFunctions
 from ..recurrences.recognize.raise_recurrences import RaiseRecurrences as RaiseRecurrences
 from ..vectorize.vectorize_loops import VectorizeLoops as VectorizeLoops
+from ..loops.block_loops import BlockLoops as BlockLoops
 from ..control.unroll_loops import UnrollLoops as UnrollLoops
 from ..scans.unroll_scans import UnrollScans as UnrollScans
 from ..control.inline_ifs import InlineIfs as InlineIfs

@@ -39,7 +39,8 @@ class Feeding:
 
     Attributes:
         memory: the limits of batched values.
-        emit: the builder of the graph.
+        graph: the scratch graph.
+        emit: the builder of its nodes.
         trips: the trip count, int64 of shape [1].
         number: the symbol of the iteration number.
         reversals: the values with a reversed first axis, both ways.
@@ -66,7 +67,8 @@ class Feeding:
         scratch.opset_imports = dict(graph.root.opset_imports)
         room = Room(0)
         room.admit(100 + sum(len(graph) for graph in loop_view.body.walk()))
-        self.emit = Builder(scratch.graph, room=room)
+        self.graph = scratch.graph
+        self.emit = Builder(self.graph, room=room)
         if self.emit.opset < OLDEST_OPSET:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
         self.outside: dict[Value, Value] = {}
@@ -85,7 +87,7 @@ class Feeding:
         return self._same[value]
 
     def _enter(self, value: Value) -> Operand:
-        graph = self.emit.graph
+        graph = self.graph
         if value.constant is not None and not self.loop_view.around.sees(value):
             copy = graph.add_initializer(value.name, value.constant)
             return Operand(copy, False, constant_fact(value.constant))

@@ -12,9 +12,11 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ..scans.layout import read_scan, unreadable
 from ..utils.legality import caller_attribute
+from .block_places import computes_blocks
 
 _OUTPUT_NAMED = Message("loop-output-named", "an output of it is named from outside the data flow")
 _ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")
+_BLOCKS = Message("computes-blocks", "it computes a block of iterations at once, within memory")
 _NO_MAXIMUM = Message("no-maximum", "it has no maximum")
 _STATE_ABSENT = Message("initial-state-absent", "an initial state is absent")
 _OLD_SCAN = Message("scan-of-opset-eight", "it is a Scan of opset 8; convert to opset 9 first")
@@ -125,6 +127,8 @@ def _read_loop(node: Node) -> LoopView | str:
     body = node.body("body")
     if not always_holds(body):
         return _ENDS_ITSELF()
+    if computes_blocks(body):
+        return _BLOCKS()
     maximum = node.input(0)
     if maximum is None:
         return _NO_MAXIMUM()

@@ -41,7 +41,7 @@ def drop_dead_nodes(scratch: Graph) -> None:
 
 def splice(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> list[Value | None]:
     """Splice results of a scratch graph into the graph around the loop."""
-    keep_results(feeding.emit.graph, results)
+    keep_results(feeding.graph, results)
     return copy_results(feeding, results, graph)
 
 
@@ -58,7 +58,7 @@ def copy_results(
     feeding: Feeding, results: Sequence[Value | None], graph: Graph
 ) -> list[Value | None]:
     """Copy a scratch graph that holds only the results to the graph around the loop."""
-    scratch = feeding.emit.graph
+    scratch = feeding.graph
     template = Template(scratch, graph, fold=Folder(feeding.inference.model).fold)
     copies = iter(template.instantiate(list(feeding.outside)))
     return [None if value is None else next(copies) for value in results]

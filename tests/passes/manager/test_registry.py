@@ -66,6 +66,7 @@ def test_the_default_pipeline():
         "raise-reductions",
         "raise-movement",
         "predicate-loops",
+        "block-loops",
         "loops-to-scans",
         "scans-to-loops",
         "simplify-bodies",

@@ -1,0 +1,73 @@
+"""Compute a block of a loop's iterations at once, in a Loop over the blocks.
+
+y = Scan <body = b (e) => (r) {            ys = Loop (blocks) <body = (i) => (rs) {
+   d = Sub (w, e)                    ->        es = Gather (x, i * k .. i * k + k - 1)
+   r = ReduceSum (d)                           rs = ReduceSum (Sub (w, es)) }>
+}> (x)                                     y = the first n of ys
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.reason import Message
+from ...ir import Graph, Model, Node
+from ...ops.batching import Unbatchable
+from ...ops.builder import RewriteError
+from ..base import Pass
+from ..context import PassContext
+from ..costs.table import BLOCK_BYTES
+from ..scans.layout import replace_outputs
+from ..utils.traversal import inside_out
+from ..vectorize.loop_view import read
+from ..vectorize.splice import propagate_facts, splice
+
+_NOT_BLOCKED = Message("not-blocked", "it {cause}")
+_BLOCKS = Message("blocked", "computes a block of trips at once, of at most {size} bytes a value")
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockLoops(Pass):
+    """Compute blocks of the iterations of Loops and Scans at once, for bounded memory.
+
+    Options:
+        block_bytes: the size of the largest value of a block, which should fit a cache.
+    """
+
+    block_bytes: int = BLOCK_BYTES
+
+    name: ClassVar[str] = "block-loops"
+    works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
+    adds: ClassVar[tuple[str, ...]] = ("Loop",)
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Rewrite inner loops before outer ones."""
+        inference = context.inference(model)
+        changed = False
+        for graph, node in inside_out(model.graphs(), *self.works_on):
+            changed |= self._visit(graph, node, inference, context)
+        return changed
+
+    def _visit(
+        self, graph: Graph, node: Node, inference: ShapeInference, context: PassContext
+    ) -> bool:
+        from .blocks import BlockLoop  # imported on the first loop
+
+        path, loop_view = node.path, read(node)
+        if isinstance(loop_view, str):
+            context.kept(self, node, loop_view)
+            return False
+        try:
+            block_loop = BlockLoop(loop_view, inference, self.block_bytes)
+        except (Unbatchable, RewriteError) as reason:
+            context.kept(self, node, _NOT_BLOCKED(cause=str(reason)))
+            return False
+        copies = splice(block_loop.feeding, block_loop.results, graph)
+        facts = propagate_facts(block_loop.feeding, copies)
+        replace_outputs(graph, node, copies)
+        if graph.holder is None:
+            context.analyses.facts |= facts
+        context.rewritten(self, node, path, _BLOCKS(size=self.block_bytes))
+        return True

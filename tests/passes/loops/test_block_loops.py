@@ -1,0 +1,79 @@
+"""Loops over blocks of trips: before and after, other passes, what stays."""
+
+import pytest
+from harness import assert_keeps, assert_rewrites, run_passes
+from loops import HEAD
+from straightline.passes import BlockLoops, LoopsToScans, RaiseRecurrences, VectorizeLoops
+from vectorized import numbers
+
+PAIRS = """g (float[N, D] x, float[M, D] w) => (float[N] y) <bool yes = {1}, int64 zero = {0}> {
+    s = Shape (x) n = Gather (s, zero)
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
+        c2 = Identity (c) e = Gather (x, i) d = Sub (w, e) r = ReduceMax <keepdims = 0> (d) }> }"""
+MANY = BlockLoops(block_bytes=4 * 24)
+"""Four trips of two rows of three floats."""
+
+
+def pairs(length, width=3, rows=2):
+    return {"x": numbers(length, width), "w": numbers(rows, width)}
+
+
+def test_rows_of_fixed_size():
+    before = PAIRS.replace("float[N, D] x, float[M, D] w", "float[9, 3] x, float[2, 3] w")
+    assert_rewrites(
+        MANY,
+        HEAD + before.replace("float[N] y", "float[9] y"),
+        HEAD
+        + """g (float[9, 3] x, float[2, 3] w) => (float[9] y) <bool yes = {1}, int64 zero = {0},
+            int64[1] axes = {0}, int64[1] k = {4}, int64[1] k_1 = {1}, bool holds = {1},
+            int64 k_2 = {0}, int64 k_3 = {1}, int64[1] k_4 = {-1}, int64[1] more = {3}> {
+            s = Shape (x) n = Gather (s, zero) vector = Unsqueeze (n, axes)
+            padded = Add (vector, more) blocks = Div (padded, k)
+            more_1 = Sub (blocks, k_1) padded_1 = Add (vector, more_1)
+            some = Max (blocks, k_1) block = Div (padded_1, some)
+            blocks_1 = Squeeze (blocks, axes) limit = Squeeze (block, axes)
+            numbers = Range (k_2, limit, k_3) last = Sub (vector, k_1)
+            y_blocks = Loop (blocks_1, holds) <body = b (int64 block_number, bool holds_1)
+                => (bool holds_2, float[?] r) <int64[1] axes_1 = {1}> {
+                start = Mul (block_number, block) places = Add (start, numbers)
+                places_1 = Min (places, last) e = Gather <axis = 0> (x, places_1)
+                e_lifted = Unsqueeze (e, axes_1) d = Sub (w, e_lifted)
+                r = ReduceMax <keepdims = 0, axes = [1, 2]> (d) holds_2 = Identity (holds_1) }>
+            y_blocks_1 = Reshape (y_blocks, k_4) y = Slice (y_blocks_1, axes, vector, axes)
+        }""",
+        [pairs(9)],
+    )
+
+
+def test_no_other_pass_vectorizes_blocks():
+    model = run_passes(HEAD + PAIRS, MANY).model
+    result = run_passes(model, VectorizeLoops(), RaiseRecurrences(), LoopsToScans(), MANY)
+    assert not result.changed
+    assert "it computes a block of iterations at once, within memory" in {
+        remark.reason for remark in result.kept
+    }
+
+
+STATE = """g (float[9, 3] x, float[2, 3] w) => (float[2, 3] y) {
+    y = Scan <num_scan_inputs = 1, body = b (float[2, 3] s, float[3] e) => (float[2, 3] r) {
+        f = Tanh (s) r = Add (f, e) }> (w, x) }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "block", "reason"),
+    [
+        (HEAD + STATE, 96, "it carries 's' from block to block"),
+        (HEAD + PAIRS.replace("N, D", "9, 3").replace("M, D", "2, 3"), 24, "of 24 bytes on each"),
+        (HEAD + PAIRS.replace("N, D", "4, 3").replace("M, D", "2, 3"), 96, "of 24 bytes on each"),
+        (HEAD.replace("17", "11") + PAIRS, 96, "is of opset 11; convert to 12 first"),
+        (HEAD + PAIRS.replace("Identity (c)", "Not (c)"), 96, "its body decides when it ends"),
+        (
+            HEAD + PAIRS.replace("d = Sub (w, e)", "f = Sub (w, e) d = RandomNormalLike (f)"),
+            96,
+            "draws random numbers",
+        ),
+    ],
+    ids=["state", "large rows", "few trips", "opset", "condition", "random"],
+)
+def test_what_stays(text, block, reason):
+    assert_keeps(BlockLoops(block_bytes=block), text, reason)
