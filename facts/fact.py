@@ -89,6 +89,14 @@ class Fact:
             return True
         return any(map(_is_better, self.content.flat, other.content.flat))
 
+    def has_sizes_of(self, other: Fact) -> bool:
+        """Test for the same sizes and elements."""
+        if self.shape != other.shape or self.content is other.content:
+            return self.shape == other.shape
+        if self.content is None or other.content is None:
+            return False
+        return bool(self.content.tolist() == other.content.tolist())
+
     def type_proto(self, private: bool = True) -> onnx.TypeProto | None:
         """The type as ONNX writes it; None if nothing is known. Shared: not to be changed.
 

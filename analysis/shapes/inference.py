@@ -135,7 +135,8 @@ class ShapeInference:
     def refresh(self) -> None:
         """Update the facts after replacements by equal values.
 
-        Facts stay where a node reads what it read, and where new ones tell no more.
+        Facts stay where a node reads what it read, and where new ones tell no more. Open sizes
+        become those of the values that are read now, so that equal sizes have one symbol.
         """
         improved: set[Value] = set()
         read = self._read.get
@@ -171,11 +172,14 @@ class ShapeInference:
 
     def _refresh(self, node: Node, improved: set[Value]) -> None:
         """Infer the outputs of a node again."""
-        facts = self._facts
+        facts, count = self._facts, self.symbols.made
         before = {v: facts.pop(v) for v in node.outputs if v is not None and v in facts}
         self._require(list(before))
+        is_new = self.symbols.made > count  # then no symbol replaces another one
         for value, fact in before.items():
-            if facts[value].tells_more(fact):
+            now = facts[value]
+            keeps = is_new or now is fact or now.has_sizes_of(fact) or fact.tells_more(now)
+            if now.tells_more(fact) or not keeps:
                 improved.add(value)
             else:
                 facts[value] = fact

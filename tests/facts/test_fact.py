@@ -150,3 +150,10 @@ N = Dimension.symbol("N")
 )
 def test_facts_that_tell_more(new, old, more):
     assert new.tells_more(old) is more
+
+
+def test_facts_of_the_same_sizes():
+    one, other = content_from(N), content_from(Dimension.symbol("?1"))
+    facts = [Fact(7, (), one), Fact(7, (), content_from(N)), Fact(7, (), other), Fact(7, (), None)]
+    assert [facts[0].has_sizes_of(fact) for fact in facts] == [True, True, False, False]
+    assert not Fact(1, (N,)).has_sizes_of(Fact(1, (N, N)))

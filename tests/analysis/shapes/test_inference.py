@@ -45,6 +45,23 @@ def test_facts_after_replacements():
     assert [str(inference.fact(value).shape) for value in (b, c)] == ["(2, 8)"] * 2
 
 
+def test_open_sizes_of_merged_values_are_one_size():
+    model = ir.parse(
+        """<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (int64[A, B] y) {
+            a = NonZero (x) b = Neg (a) c = NonZero (x) d = Neg (c)
+            e = Shape (d) y = Add (b, d) }"""
+    )
+    graph, inference = model.graph, ShapeInference(model)
+    a, b, c, d, e, y = (node.output() for node in graph.nodes())
+    shape = inference.fact(a).shape
+    assert {inference.fact(value).shape for value in (b, d, y)} != {shape}
+    assert inference.fact(e).elements.tolist() != list(shape)
+    graph.replace_uses(c, a)
+    inference.refresh()
+    assert {inference.fact(value).shape for value in (b, d, y)} == {shape}
+    assert inference.fact(e).elements.tolist() == list(shape)
+
+
 def test_facts_inside_bodies_are_inferred_again():
     model = ir.parse(
         """<ir_version: 8, opset_import: ["" : 17]>
