@@ -97,21 +97,48 @@ def gather_nd(application: Application) -> str | None:
         return None
     if not all(row):
         return None
+    shape = ", ".join(map(str, [-1, *row]))
+    return f"""(X, Indices) => (Y) {{
+        Sizes = Shape (X)
+        Zero = Constant <value_int = 0> ()
+        {_flat_index(depth)}
+        Merged = Constant <value_ints = [{shape}]> ()
+        Rows = Reshape (X, Merged)
+        Y = Gather <axis = 0> (Rows, Flat)
+    }}"""
+
+
+@defined("ScatterND", types=None, attributes=("reduction",), is_exact=True, fails_alike=True)
+def scatter_nd(application: Application) -> str | None:
+    """ScatterElements along the first axes as one: updates are rows of a table."""
+    rank, depth, places = application.rank(), _depth(application), application.rank(1)
+    replaces = application.attribute("reduction") in (None, b"none", "none")
+    if rank is None or places is None or not depth or depth > rank or not replaces:
+        return None
+    return f"""(X, Indices, Updates) => (Y) {{
+        Sizes = Shape (X)
+        Zero = Constant <value_int = 0> ()
+        {_flat_index(depth)}
+        Table = Flatten <axis = {depth}> (X)
+        Rows = Flatten <axis = {places - 1}> (Updates)
+        Column = Constant <value_ints = [-1, 1]> ()
+        Single = Reshape (Flat, Column)
+        Spread = Shape (Rows)
+        Targets = Expand (Single, Spread)
+        Changed = ScatterElements <axis = 0> (Table, Targets, Rows)
+        Y = Reshape <allowzero = 1> (Changed, Sizes)
+    }}"""
+
+
+def _flat_index(depth: int) -> str:
+    """Nodes that count the elements of the first axes by an index tuple."""
     flat, nodes = "Index0", ""
     for axis in range(depth):
         nodes += _ONE_INDEX.format(axis=axis)
         if axis:
             nodes += _FLAT.format(axis=axis, before=flat)
             flat = f"Flat{axis}"
-    shape = ", ".join(map(str, [-1, *row]))
-    return f"""(X, Indices) => (Y) {{
-        Sizes = Shape (X)
-        Zero = Constant <value_int = 0> ()
-        {nodes}
-        Merged = Constant <value_ints = [{shape}]> ()
-        Rows = Reshape (X, Merged)
-        Y = Gather <axis = 0> (Rows, {flat})
-    }}"""
+    return f"{nodes} Flat = Identity ({flat})"
 
 
 def _depth(application: Application) -> int | None:

@@ -149,6 +149,16 @@ CASES = [
         )
     ),
     *(
+        Case("ScatterND", 13, (shape, np.array(indices), rows), types=TYPES[:2] + INTEGERS[:2])
+        for shape, indices, rows in (
+            ((3, 4), [[0, 3], [-1, -4]], (2,)),
+            ((3, 4, 2), [[[2, 1]], [[-3, -1]]], (2, 1, 2)),
+            ((3, 4), [[2], [-2]], (2, 4)),
+            ((3, 0), [[2], [-1]], (2, 0)),
+            ((3, 4), np.zeros((0, 2), np.int64), (0,)),
+        )
+    ),
+    *(
         Case("NegativeLogLikelihoodLoss", 13, inputs, {"reduction": reduction})
         for reduction in ("mean", "sum", "none")
         for inputs in (((2, 5, 4), LABELS), ((2, 5), LABELS[:, 0], (5,)))
@@ -432,6 +442,15 @@ FAILING = [
     *(
         Case("GatherND", 13, (MATRIX, np.array(index)))
         for index in ([[0, 2]], [[-2, -3]], [[2, 0]], [[0, 3]], [[-3, 0]], [[1, 9]], [[5]])
+    ),
+    *(
+        Case("ScatterND", 13, (MATRIX, np.array(index), MATRIX[0, :1]))
+        for index in ([[0, 2]], [[-2, -3]], [[2, 0]], [[0, 3]], [[-3, 0]], [[1, 9]])
+    ),
+    *(
+        Case("ScatterND", 13, (MATRIX[:, :size], np.array([[n]]), MATRIX[:1, :size]))
+        for n in (0, 1, 2, -2, -3)
+        for size in (0, 3)
     ),
     *(
         Case("TopK", 13, (MATRIX, np.array([count])), {"axis": axis}, unread=1)

@@ -123,3 +123,21 @@ def test_index_tuples_count_elements():
     assert assert_proved(before, TUPLES + FLAT % "l").assumptions == ()
     assert_open(before, TUPLES + FLAT % "f")
     assert_open(TUPLES + FLAT % "l", before)  # an index past a row is no failure there
+
+
+ROWS = """g (float[n, 4, c] x, int64[k, 2] i, float[k, c] u) => (float[n, 4, c] y)
+    <int64 zero = {0}, int64 one = {1}, int64[2] column = {-1, 1}> """
+IN_ONE_ROW = """{ s = Shape (x) h = Gather (s, zero) w = Gather (s, one)
+    a = Gather <axis = 1> (i, zero) d = Less (a, zero) e = Add (a, h) f = Where (d, e, a)
+    b = Gather <axis = 1> (i, one) g = Less (b, zero) j = Add (b, w) k = Where (g, j, b)
+    m = Mul (f, %s) o = Add (m, k) p = Reshape (o, column) q = Shape (u) r = Expand (p, q)
+    t = Flatten <axis = 2> (x) v = ScatterElements (t, r, u) y = Reshape <allowzero = 1> (v, s) }"""
+
+
+def test_rows_at_index_tuples():
+    before = ROWS + "{ y = ScatterND (x, i, u) }"
+    assert assert_proved(before, ROWS + IN_ONE_ROW % "w").assumptions == ()
+    assert_open(before, ROWS + IN_ONE_ROW % "h")
+    assert_open(ROWS + IN_ONE_ROW % "w", before)  # an index past a row is no failure there
+    added = before.replace("ScatterND", 'ScatterND <reduction = "add">')
+    assert_open(added, ROWS + IN_ONE_ROW % "w")
