@@ -30,11 +30,12 @@ from ..passes.context import Meter
 from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
+from ..passes.utils.loop_conditions import isolate_conditions
 from ..passes.utils.trial import try_passes
 from ..targets.legality import Legality
 from ..targets.legalize import Replacement, legalize
 from ..targets.node_names import name_nodes
-from ..targets.outputs import forwarded_inputs, isolate_conditions, shared_outputs
+from ..targets.outputs import forwarded_inputs, shared_outputs
 from ..targets.target import Target, TargetError
 from ..version_converter import ConversionError
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version

@@ -13,6 +13,7 @@ from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, Pipeline, Progress, Result
 from ..passes.simplify.apply_rules import uses_trusted_rules
+from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
 from ..verification.mismatch import MismatchError
 from .specialize import bind_inputs
 from .trip_bounds import assume_maxima
@@ -69,7 +70,10 @@ class Rewrite:
         shapes = self.fixed_shapes(model)
         nodes, opset = count_all_nodes(model), model.opset()
         assume_maxima(model, self.options.assume_max)
+        is_taken = not forwarded_conditions(model)
         result = self.pipeline.apply(model, progress)
+        if is_taken:  # OpenVINO refuses such a body: what it took before it takes after
+            isolate_conditions(model)
         return RewriteResult(
             self, result, bound, shapes, nodes, opset, time.perf_counter() - started
         )

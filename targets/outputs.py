@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import Model, Node, Operator, Value
+from ..ir import Model, Operator, Value
 
 
 def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
@@ -33,22 +33,3 @@ def isolate_outputs(model: Model, constants: bool = True) -> list[Value]:
         }
         graph.set_outputs([own[v].output() if v in own else v for v in graph.outputs])
     return shared
-
-
-def isolate_conditions(model: Model) -> list[Node]:
-    """Insert an Identity between input and output of a Loop body's condition.
-
-    Returns:
-        the Loops whose body returned its condition unchanged.
-    """
-    changed = []
-    for graph in list(model.graphs()):
-        for node in graph.nodes_of("Loop"):
-            body = node.body("body") if "body" in node.bodies else None
-            if body is None or len(body.inputs) < 2 or body.outputs[0] is not body.inputs[1]:
-                continue
-            condition = body.inputs[1]
-            own = body.add_node(Operator("Identity"), [condition], [condition.name]).output()
-            body.set_outputs([own, *body.outputs[1:]])
-            changed.append(node)
-    return changed

@@ -95,9 +95,9 @@ def test_a_constant_that_identity_does_not_take_ends_nevertheless():
 
 LOOPS = """<ir_version: 8, opset_import: ["" : 17]> g (float[3] x, int64 n) => (float[3] y)
     <bool yes = {1}> { y = Loop (n, yes, x) <body = b (int64 i, bool c, float[3] a)
-        => (bool d, float[3] e) { d = Identity (c) k = Tanh (a)
-            e = Loop (i, c, k) <body = b2 (int64 j, bool c2, float[3] p) => (bool d2, float[3] q) {
-                d2 = Identity (c2) q = Mul (p, a) }> }> }"""
+        => (bool c, float[3] e) { k = Tanh (a)
+            e = Loop (i, c, k) <body = b2 (int64 j, bool c2, float[3] p) => (bool c2, float[3] q) {
+                q = Mul (p, a) }> }> }"""
 
 
 @pytest.mark.parametrize("wanted", [True, False])

@@ -150,9 +150,9 @@ class _Emission:
         if self.of.mask is None:
             self.sequence.turn(widths)
         parts = [self.sequence.input(source) for source in widths]
-        fed = self.emit.concat(parts, 2, "fed")
-        whole = self.sequence.pad_steps(fed, sum(widths.values()), self.weights.dtype)
-        return whole, self.weights.concat(rows)
+        whole = self.emit.concat(parts, 2, "fed")
+        width = sum(widths.values())
+        return self.sequence.pad_steps(whole, width, self.weights.dtype), self.weights.concat(rows)
 
     def _contributions(self, gate: Affine) -> Iterable[tuple[tuple[Free, ...], Block, int]]:
         """Yield the inputs of a gate: sources, their weights, their widths."""

@@ -1,0 +1,36 @@
+"""Conditions that the body of a Loop returns unchanged.
+
+They keep the Loop running, and passes write them so; OpenVINO refuses such a body.
+"""
+
+from __future__ import annotations
+
+from ...ir import Graph, Model, Node, Operator
+
+
+def forwarded_conditions(model: Model) -> list[Node]:
+    """The Loops whose body returns its condition unchanged."""
+    return [
+        node
+        for graph in model.graphs()
+        for node in graph.nodes_of("Loop")
+        if "body" in node.bodies and _forwards_condition(node.body("body"))
+    ]
+
+
+def _forwards_condition(body: Graph) -> bool:
+    return len(body.inputs) > 1 and body.outputs[0] is body.inputs[1]
+
+
+def isolate_conditions(model: Model) -> list[Node]:
+    """Insert an Identity between input and output of a Loop body's condition.
+
+    Returns:
+        the Loops whose body returned its condition unchanged.
+    """
+    loops = forwarded_conditions(model)
+    for body in (loop.body("body") for loop in loops):
+        condition = body.inputs[1]
+        own = body.add_node(Operator("Identity"), [condition], [condition.name]).output()
+        body.set_outputs([own, *body.outputs[1:]])
+    return loops
