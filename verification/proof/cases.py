@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import onnx
 
 from ...facts.polynomial import Dimension
+from .execution.obligations import Log
+from .execution.positive_sizes import positive_sizes
 from .terms.budget import OpenError
 from .terms.term import Args, Head
 from .terms.term_manager import STEADY, Terms
@@ -28,6 +30,24 @@ def with_sizes(case: Mapping[str, Dimension], more: Mapping[str, Dimension]) -> 
     return {name: size.replaced(more) for name, size in case.items()} | dict(more)
 
 
+def case_by_demands(terms: Terms, before: Log) -> Case:
+    """Case of the sizes of inputs that are 1 or more wherever the original runs; empty without any.
+
+    No other case is left, since the original fails where one of them is 0.
+
+    Args:
+        terms: the terms of both models.
+        before: obligations of the original.
+    """
+    names = {name for each in before if not each.guards for name in positive_sizes(*each[:2])}
+    return _positive(sorted(names & terms.facts.declared))
+
+
+def _positive(names: Iterable[str]) -> Case:
+    """Case in which sizes are 1 or more."""
+    return {name: Dimension.symbol(name + _LESS_ONE) + 1 for name in names}
+
+
 def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
     """Cases of the sizes that are trip counts or compared with 0; empty without such sizes.
 
@@ -45,7 +65,7 @@ def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
     if not names:
         return []
     none = [{name: Dimension.constant(0)} for name in names]
-    return [{name: Dimension.symbol(name + _LESS_ONE) + 1 for name in names}, *none]
+    return [_positive(names), *none]
 
 
 def _trip_counts(terms: Terms) -> Iterator[str]:

@@ -33,7 +33,7 @@ from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
-from .cases import cases_by_sizes, size_without_iteration, with_sizes
+from .cases import Case, case_by_demands, cases_by_sizes, size_without_iteration, with_sizes
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
@@ -169,8 +169,7 @@ def prove(
             answer = question.answer()
             if answer.status == "open" and (equality != "bits" or not brief):
                 answer = question.weaker(answer, equality)
-            if isinstance(answer, _Failure):
-                answer = answer.explanation()
+            answer = _explained(answer)
             if answer.proved and recompute is not None:
                 answer = question.confirmed(answer, recompute)
         finally:
@@ -237,6 +236,8 @@ class _Question:
         self.failed: Terms | None = None
         self.iterates = self.is_limited = False
         self.ran: _Ran | None = None
+        self.log: Log = []
+        self.demanded: Case = {}
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
 
@@ -266,23 +267,28 @@ class _Question:
         """Answer by a weaker notion of equality to an open question."""
         if not self.is_comparable:
             return answer
-        self.trace = None
+        self.trace, last = None, ""
         for self.notion in NOTIONS[1:]:
             demanded = NOTIONS.index(self.notion) <= NOTIONS.index(equality)
             if self.is_brief and not demanded:
                 break
             self.is_limited = self.is_brief or not demanded
             second = self._weaker_attempt(1 if demanded else GENERAL_SHARE)
-            if not isinstance(second, Proof) or not second.proved:
+            if not isinstance(second, Proof):
+                last = f"; {EQUAL[self.notion].removeprefix('equal ')}: {second}"
+                continue
+            if not second.proved:
                 continue
             notion, words = self.notion, EQUAL[self.notion]
             if demanded:
                 return dataclasses.replace(second, equality=notion, reason=words)
-            if isinstance(answer, _Failure):
-                answer = answer.explanation()
+            answer = _explained(answer)
             reason = f"{words}, not proved bit for bit: {answer.reason}"
             return dataclasses.replace(answer, equality=notion, reason=reason)
-        return answer
+        answer = _explained(answer)
+        if last.endswith(f": {answer.reason}"):
+            return answer
+        return dataclasses.replace(answer, reason=answer.reason + last)
 
     def _weaker_attempt(self, share: int) -> Proof | Mismatch | UndefinedError:
         """Comparison by the current notion. Over the reals loops are compared over a symbolic
@@ -430,7 +436,7 @@ class _Question:
         it fails, the sizes that a model compares with 0 are 0 or more in cases of their own."""
         first: dict[str, int] | None = None
         failure: Mismatch | UndefinedError | None = None
-        waiting: list[dict[str, Dimension]] = [{}]
+        waiting: list[dict[str, Dimension]] = [self.demanded]
         self.iterating = frozenset[Dimension]()
         for _ in range(MOST_CASES):
             sizes = waiting.pop()
@@ -445,13 +451,20 @@ class _Question:
             except (Mismatch, UndefinedError) as error:
                 if failure is None:
                     failure, self.failed = error, self.terms
-                cases = cases_by_sizes(self.terms, with_trips=not self.is_brief)
+                demanded = case_by_demands(self.terms, self.log)
+                if demanded and not sizes:
+                    self.demanded = demanded  # a weaker notion begins with it
+                cases = [demanded] if demanded else self._cases_by_sizes()
                 if not cases:
                     raise failure from None
             waiting += [with_sizes(sizes, case) for case in reversed(cases)]
             if not waiting and first is not None:
                 return first
         raise OpenError("too many loops may have no iteration, each of which is a case of its own")
+
+    def _cases_by_sizes(self) -> list[Case]:
+        """Cases of sizes where the current case fails."""
+        return cases_by_sizes(self.terms, with_trips=not self.is_brief)
 
     def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison where some sizes are known.
@@ -513,6 +526,7 @@ class _Question:
         """Comparison of the outputs of both models."""
         one, other = ran.outputs
         executions = [execution for execution, _ in ran.runs]
+        self.log = executions[0].log
         if certainly_fails(executions[0].log):
             return {}, set()
         logs = [execution.log for execution in executions]
@@ -672,6 +686,11 @@ class _Failure:
     def explanation(self) -> Proof:
         """Answer with the nodes that differ."""
         return self.question.explained(self.error)
+
+
+def _explained(answer: Proof | _Failure) -> Proof:
+    """Answer, with the nodes that differ."""
+    return answer.explanation() if isinstance(answer, _Failure) else answer
 
 
 def _invalid(fault: str, side: int) -> Proof:

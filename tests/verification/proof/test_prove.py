@@ -326,3 +326,12 @@ def test_what_fails_without_an_iteration_only_has_that_condition():
 def test_what_differs_in_every_case_has_no_condition():
     answer = assert_open(HOISTED % ("", ROW), HOISTED % ("", "row = Gather (x, i)"))
     assert not answer.conditions
+
+
+def test_an_open_answer_tells_what_fails_in_a_weaker_notion():
+    text = """g (float[N, 4] x, int64[2] s) => (float[N, 4] y) {{ {} }}"""
+    before = text.format("a = Add (x, x) y = Sub (a, x)")
+    after = text.format("r = Reshape (x, s) y = Identity (x)")
+    reason = "not proved equal; over the reals: Reshape 'r' of the rewrite may fail"
+    assert_open(before, after, reason)
+    assert assert_open(before, text.format("y = Neg (x)")).reason.endswith("proved equal")

@@ -1,4 +1,5 @@
-"""Sizes that are certainly not zero where an operator runs: those beside -1 in a target shape."""
+"""Sizes that are certainly not zero where an operator runs: those beside -1 in a target shape, and
+the number of keys of an Attention."""
 
 from __future__ import annotations
 
@@ -13,10 +14,18 @@ _NONE: Set[str] = frozenset()
 def positive_sizes(head: Head, args: Args) -> Set[str]:
     """Symbols of sizes that are at least 1 wherever an operator runs.
 
-    A Reshape with -1 divides the number of elements by the product of the other sizes.
+    A Reshape with -1 divides the number of elements by the product of the other sizes. Attention
+    without keys fails by its function, which reshapes them, and in all runtimes.
     """
-    rest = _beside_the_rest(head, args, _NONE)
-    return _NONE if rest is None else _factors(rest)
+    size = _keys(args) if head.name == "Attention" else _beside_the_rest(head, args, _NONE)
+    return _NONE if size is None else _factors(size)
+
+
+def _keys(args: Args) -> Dimension | None:
+    """Number of keys of an Attention; None with keys of a cache, which may suffice."""
+    shape = args[1].fact.shape if len(args) > 2 and args[1] is not None else None
+    cached = any(arg is not None for arg in args[4:6])
+    return None if shape is None or len(shape) not in (3, 4) or cached else shape[-2]
 
 
 def fits_with(head: Head, args: Args, positive: Set[str]) -> bool:

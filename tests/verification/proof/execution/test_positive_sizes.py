@@ -1,7 +1,11 @@
 """Sizes beside -1 in the target shape of a Reshape: the original needs elements along them."""
 
+import numpy as np
 import pytest
-from proofs import assert_open, assert_proved
+from proofs import assert_open, assert_proved, model
+from sessions import open_session
+from straightline import Error
+from straightline.reference import run
 
 GIVEN = """g (float[N, 4, T, 6] x, float[U, T] u) => (float[A, B, C] y)
     <int64[1] rest = {-1}, int64[1] four = {4}, int64[1] six = {6}, int64[1] one = {1},
@@ -84,3 +88,45 @@ def test_a_target_shape_with_unknown_elements():
     for last in ("one", "rest"):
         before = text % (last, "v = Reshape (x, s) y = Exp (v)")
         assert_open(before, text % (last, "e = Exp (x) y = Reshape (e, s)"))
+
+
+CACHE = ", float[B, 2, P, 4] c, float[B, 2, P, 4] d"
+KEYS = """g (float[B, 2, 4, 4] q, float[B, 2, N, 4] k, float[B, 2, N, 4] v, bool t{}) =>
+    (float[B, 2, 4, 4] a, float[B, 2, N, 4] e)
+    <int64[1] two = {{2}}, int64[1] four = {{4}}> {{ {} {} }}"""
+ATTENTION = "a = Attention ({}, k, v)"
+EXP = "e = Exp (k)"
+RESHAPE = """b = Shape <end = 1> (k) n = Shape <start = 2, end = 3> (k) u = Unsqueeze (k, two)
+    s = Concat <axis = 0> (b, two, n, four) r = Reshape (u, s) e = Exp (r)"""
+BRANCH = """a = If (t) <then_branch = f () => (float[B, 2, 4, 4] p) { p = Attention (q, k, v) },
+    else_branch = h () => (float[B, 2, 4, 4] o) { o = Neg (q) }>"""
+
+
+def test_attention_needs_keys():
+    attention = ATTENTION.format("q")
+    assert_proved(KEYS.format("", attention, EXP), KEYS.format("", attention, RESHAPE), 23)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "attention"),
+    [
+        ("", "a = Neg (q)"),
+        (CACHE, "a, present, other = Attention (q, k, v, , c, d)"),  # the cache may have keys
+        ("", BRANCH),
+    ],
+)
+def test_keys_that_the_original_does_not_need(inputs, attention):
+    before = KEYS.format(inputs, attention, EXP)
+    assert_open(before, KEYS.format(inputs, attention, RESHAPE), opset=23)
+
+
+@pytest.mark.parametrize("opset", [23, 24])
+def test_attention_without_keys_fails_everywhere(opset):
+    text = KEYS.format("", ATTENTION.format("q"), EXP)
+    for batch in (0, 1):
+        q, k = np.ones((batch, 2, 4, 4), np.float32), np.ones((batch, 2, 0, 4), np.float32)
+        feeds = {"q": q, "k": k, "v": k, "t": np.array(True)}
+        with pytest.raises(Error):
+            run(model(text, opset), feeds)
+        with pytest.raises(Exception, match="must be greater than 0"):
+            open_session(model(text, opset)).run(None, feeds)
