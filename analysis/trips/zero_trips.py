@@ -1,4 +1,4 @@
-"""Elements of scan outputs of Loops that make no trips."""
+"""Elements of scan outputs of Loops and Scans that make no trips."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...reference.signature import is_static
 from ..shapes.inference import ShapeInference
 from ..shapes.nonzero_trips import runs_certainly
 from ..shapes.scan_elements import InferredElements, ScanElement
+from .empty_scans import uncertain_output
 
 
 class ScanElements:
@@ -98,16 +99,20 @@ def declare_elements(loop: Node, model: Model, inference: ShapeInference | None 
     """Declare the sizes of a Loop's scan outputs at zero trips.
 
     A rewrite that changes the inputs or constants of the body calls it first, as these determine
-    the sizes.
+    the sizes. Those of a Scan need no declaration if they are certain.
 
     Args:
-        loop: the node.
+        loop: the Loop or Scan.
         model: the model of the node.
         inference: facts about its values; new ones by default.
 
     Returns:
         The obstacle, without any declaration; empty on success.
     """
+    if loop.is_op("Scan"):
+        facts = ShapeInference(model) if inference is None else inference
+        uncertain = uncertain_output(loop, model, facts)
+        return "" if uncertain is None else in_doubt(uncertain)
     body, elements = loop.body("body"), ScanElements(loop, model, inference)
     infos = list(body.output_infos)
     for index in range(len(loop.inputs) - 1, len(infos)):
@@ -147,13 +152,13 @@ class ElementsOfBodies:
         self._inference = inference
 
     def stay(self, graph: Graph) -> bool:
-        """Test whether scan outputs of the Loops around a graph keep their sizes.
+        """Test whether scan outputs of the Loops and Scans around a graph keep their sizes.
 
         They do whatever its nodes are replaced by: the bodies declare these sizes then.
         """
         loop = graph.holder
         while loop is not None and loop.graph is not None:
-            if loop.is_op("Loop") and loop not in self.doubts:
+            if loop.is_op("Loop", "Scan") and loop not in self.doubts:
                 self.doubts[loop] = declare_elements(loop, self._model, self._inference)
             if self.doubts.get(loop):
                 return False
@@ -162,7 +167,7 @@ class ElementsOfBodies:
 
 
 def in_doubt(result: Value) -> str:
-    """The message for a Loop with uncertain sizes of a scan output at zero trips."""
+    """The message for a construct with uncertain sizes of a scan output at zero trips."""
     return (
         f"there may be no trips, and the sizes of its scan output '{result.name}' are not certain"
         " then; declare them in the body"

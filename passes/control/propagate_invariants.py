@@ -76,7 +76,7 @@ def _forward_carried(
             forwarded[final] = initial
             if final in outputs:
                 extra_outputs.add(initial)
-    if read and not (node.is_op("Loop") and declare_elements(node, model)):
+    if read and not declare_elements(node, model):
         body.replace_all_reads(read)
         passed = {result: _passed_on(body, slot) for result, slot in body_results.items()}
         body.set_outputs([passed.get(value, value) for value in body.outputs])

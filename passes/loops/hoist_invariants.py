@@ -77,7 +77,7 @@ class _Hoister:
             self.context.noted(self.options, node, _STAYS(first.why, node=str(first.node)))
         if not moving:
             return False
-        doubt = declare_elements(node, self.model) if node.is_op("Loop") else ""
+        doubt = declare_elements(node, self.model)
         if doubt:
             self.context.noted(self.options, node, doubt)
             return False
@@ -108,7 +108,8 @@ class _Hoister:
 def _move(nodes: Sequence[Node], body: Graph, graph: Graph, certain: bool) -> None:
     """Move loop-invariant nodes to the graph around the body.
 
-    Their declarations hold there only if the body certainly runs.
+    Their declarations hold there only if the body certainly runs. A Constant that other nodes read
+    stays as well, since runtimes infer sizes from constants of the body.
     """
     values: dict[Value, Value] = {}
     for node in nodes:
@@ -122,6 +123,8 @@ def _move(nodes: Sequence[Node], body: Graph, graph: Graph, certain: bool) -> No
             elif value is not None and value.info is not None:
                 graph.value_infos.append(value)
     for node in reversed(nodes):
+        if node.is_op("Constant") and body.is_used(node.output()):
+            continue
         for old in node.outputs:
             if old is not None and body.is_used(old):
                 body.replace_uses(old, values[old])

@@ -45,11 +45,15 @@ class Padding:
         rest = self._zeros(emitter, index, missing, sizes, f"{value.name}_rest")
         return emitter.concat([value, rest], 0, f"{value.name}_padded")
 
-    def only_zeros(self, emitter: Builder, index: int, label: str) -> Value:
-        """The scan output of an empty row."""
-        sizes = self.sizes[index]
+    def only_zeros(
+        self, emitter: Builder, index: int, label: str, batch: Value | None = None
+    ) -> Value:
+        """The scan output of an empty row, or of a batch of them."""
+        sizes, count = self.sizes[index], self.longest
         assert sizes is not None
-        return self._zeros(emitter, index, self.longest, sizes, f"{label}_zeros")
+        if batch is not None:
+            count = emitter.concat([batch, count], 0, f"{label}_extent")
+        return self._zeros(emitter, index, count, sizes, f"{label}_zeros")
 
     def _zeros(self, emitter: Builder, index: int, count: Value, sizes: Value, label: str) -> Value:
         scalar = sizes.constant is not None and sizes.constant.size == 0

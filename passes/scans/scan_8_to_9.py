@@ -38,8 +38,8 @@ from .layout import (
     row_type,
 )
 from .opset import carry_scans
-from .padding import Padding, iota, plan_padding
-from .shapes import ScanShapes
+from .padding import Padding, emit_sizes, iota, plan_padding
+from .shapes import ScanShapes, ValueAxis
 
 _FROM, _TO = 8, 9
 
@@ -100,6 +100,8 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
         ]
     else:
         results = _each_row(graph, scan, rows, lengths, shapes.length())
+        if padding is not None and shapes.length() is None and not shapes.batch():
+            results = _unless_no_rows(graph, scan, padding, results)
     replace_outputs(graph, node, results)
 
 
@@ -119,7 +121,7 @@ def _each_row(
     """Emit a Scan over the batch, whose body runs one row.
 
     An empty batch has the sizes that the body declares, so the body declares the longest row where
-    it is known.
+    it is known. A name of a size declares nothing: names of a body speak of no other graph.
     """
     node = scan.node
     read = [*scan.states, *scan.scan_inputs]
@@ -153,6 +155,37 @@ def _each_row(
     body.set_outputs(results, [declaration(v.name, t) for v, t in zip(results, types, strict=True)])
     outputs = iter(outer.outputs)
     return [None if value is None else next(outputs) for value in node.outputs]
+
+
+def _unless_no_rows(
+    graph: Graph, scan: ScanLayout, padding: Padding, results: Sequence[Value | None]
+) -> list[Value | None]:
+    """Replace padded outputs of an empty batch, of which no row tells the length."""
+    emitter, count, chosen = Builder(graph, opset=_TO), len(scan.states), list(results)
+    padded = {
+        index: value
+        for index, value in enumerate(results)
+        if value is not None and index >= count and padding.sizes[index - count] is not None
+    }
+    if not padded:
+        return chosen
+    batch = emit_sizes(emitter, [ValueAxis(scan.scan_inputs[0], 0)], "batch")
+    condition = emitter.add("Cast", [batch], "has_rows", to=onnx.TensorProto.BOOL)
+    branches, labels = ["then_branch", "else_branch"], [f"{v.name}_rows" for v in padded.values()]
+    choice = add_holder(graph, Operator("If"), {}, branches, [condition], labels)
+    then = graph.add_body(choice, branches[0], empty_header("rows"))
+    inside = Builder(then, opset=_TO)
+    rows = [inside.add("Identity", [value], value.name) for value in padded.values()]
+    _give_out(then, rows)
+    other = graph.add_body(choice, branches[1], empty_header("no_rows"))
+    inside = Builder(other, opset=_TO)
+    _give_out(
+        other,
+        [padding.only_zeros(inside, i - count, v.name, batch) for i, v in padded.items()],
+    )
+    for index, value in zip(padded, choice.outputs, strict=True):
+        chosen[index] = value
+    return chosen
 
 
 @dataclasses.dataclass(frozen=True)

@@ -49,17 +49,18 @@ def _positive(names: Iterable[str]) -> Case:
 
 
 def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
-    """Cases of the sizes that are trip counts or compared with 0; empty without such sizes.
+    """Cases of the sizes that are compared with 0, or of trip counts; empty without such sizes.
 
     Either all of them are 1 or more, or one of them is 0. A rewrite that pads what is empty is
     equal to the original in each case only.
 
     Args:
         terms: the terms of both models.
-        with_trips: whether a trip count makes cases that no operator compares with 0.
+        with_trips: whether trip counts make cases if no operator compares a size with 0.
     """
-    trips = _trip_counts(terms) if with_trips else ()
-    names = list(dict.fromkeys([*trips, *_compared(terms)]))
+    names = list(dict.fromkeys(_compared(terms)))
+    if with_trips and not names:
+        names = list(dict.fromkeys(_trip_counts(terms)))
     # Most other sizes have a formula once those of inputs are decided.
     names = ([name for name in names if name in terms.facts.declared] or names)[:_MOST_SIZES]
     if not names:

@@ -67,6 +67,38 @@ def test_out_of_a_scan():
         assert_equal(one, other)
 
 
+UNCERTAIN = """g (float[4] w, float[{}] s, int64[1] l) => (float[a, b] z) <int64[1] o = {{0}}> {{
+    z = Scan <num_scan_inputs = 1, body = b (float e) => (float[{}] t) {{
+        p = Constant <value_ints = [-1, 2]> () c = Slice (w, o, l) k = Neg (c) r = Reshape (k, p)
+        v = Reshape (w, p) t = {} }}> (s)
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("length", "declared", "element", "moves"),
+    [
+        ("3", "m", "Mul (k, e)", True),
+        ("N", "m", "Mul (k, e)", False),
+        ("N", "b", "Mul (k, e)", False),
+        ("N", "m, 2", "Mul (r, e)", False),
+        ("N", "m, 2", "Mul (v, e)", True),
+    ],
+)
+def test_sizes_of_a_scan_without_an_element_stay(length, declared, element, moves):
+    """The reference infers them from the sizes of captured values and from constants inside."""
+    text = UNCERTAIN.format(length, declared, element)
+    if "," in declared:
+        text = text.replace("float[a, b] z", "float[a, b, d] z")
+    feeds = {"w": FEED["w"].repeat(2), "l": np.array([2])}
+    outside, _, result = hoisted(text)
+    assert (len(outside) > 1) is moves
+    for count in (0, 3):
+        feeds["s"] = np.ones(count, np.float32)
+        if length != "3" or count == 3:
+            runs = [reference.run(m, feeds) for m in (as_model(HEAD + text), result.model)]
+            assert_equal(*[outputs[0] for outputs in runs])
+
+
 def test_out_of_all_loops_around():
     inner = """r = Loop (n, , a) <body = bb (int64 j, bool d, float[2] p) => (bool d2, float[2] q) {
         d2 = Identity (d) e = Exp (w) h = Tanh (a) q0 = Mul (p, e) q = Add (q0, h)

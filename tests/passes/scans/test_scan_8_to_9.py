@@ -334,10 +334,12 @@ def test_an_operator_that_changed_is_named_in_either_spelling(domain):
     assert "is another operator in opset 9 than in opset 8" in result.kept[0].reason
 
 
+@pytest.mark.parametrize("longest", ["2", "t", ""])
 @pytest.mark.parametrize("lengths", ["", "n"])
-def test_where_there_are_no_rows_they_are_still_as_long(lengths):
+def test_where_there_are_no_rows_they_are_still_as_long(lengths, longest):
+    """A name of the length in a body declares nothing."""
     text = f"""
-        g (float[b, 2, 1] x, int64[b] n) => (float[b, l, 1] y) {{
+        g (float[b, {longest or "u"}, 1] x, int64[b] n) => (float[b, l, 1] y) {{
            y = Scan <num_scan_inputs = 1, body = d (float[1] e) => (float[1] r) {{ r = Neg (e) }}>
               ({lengths}, x)
         }}"""

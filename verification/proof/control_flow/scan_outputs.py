@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import onnx
@@ -14,7 +14,7 @@ from ....reference.bodies import Body
 from ....reference.errors import EvaluationError
 from ..execution.compile_graph import Program, Step
 from ..execution.obligations import SAME_SIZES
-from ..execution.symbolic_execution import Execution, Value
+from ..execution.symbolic_execution import Execution, Frame, Value
 from ..simplify.scatter import replaces
 from ..simplify.sequences import elements_of, rows_as_sequence
 from ..terms.budget import OpenError
@@ -36,7 +36,22 @@ def stack(terms: Terms, elements: Sequence[Term | None], like: Head, axis: int =
 def reader_of(body: Program) -> Body:
     """Reader of the declarations of a body."""
     assert isinstance(body.proto, onnx.GraphProto)
-    return Body(SimpleNamespace(proto_=body.proto), body.imports, len(body.inputs))
+    return _reader(body, body.proto)
+
+
+def _reader(body: Program, graph: onnx.GraphProto) -> Body:
+    return Body(SimpleNamespace(proto_=graph), body.imports, len(body.inputs))
+
+
+def _without_names(graph: onnx.GraphProto) -> onnx.GraphProto:
+    """Copy of a body without its names of sizes, which speak of no other graph."""
+    copy = onnx.GraphProto()
+    copy.CopyFrom(graph)
+    for info in (*copy.output, *copy.value_info):
+        for dim in info.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.Clear()
+    return copy
 
 
 def require_same(execution: Execution, step: Step, elements: Sequence[Term | None]) -> None:
@@ -47,43 +62,75 @@ def require_same(execution: Execution, step: Step, elements: Sequence[Term | Non
 
 
 def empty_element(
-    terms: Terms,
-    body: Program,
-    index: int,
-    sample: Sequence[Fact] | None = None,
-    captured: Mapping[str, Fact] | None = None,
+    terms: Terms, body: Program, index: int, sample: Sequence[Fact], frame: Frame
 ) -> Fact:
-    """Element of a scan output of a body that never ran. Shape inference completes the declaration;
-    an unknown size is 0.
+    """Element of a scan output of a Scan's body that never ran.
+
+    Shape inference completes the declaration by the sizes of inputs and captured values. A size
+    that it does not find is 0 if these are all numbers, and unknown otherwise.
 
     Args:
         terms: the terms.
         body: the body.
         index: index of the output.
-        sample: facts of the body's inputs that complete the declaration.
-        captured: facts of captured values.
+        sample: facts of the body's inputs.
+        frame: the frame around the body.
+
+    Raises:
+        OpenError: the type is unknown, or the rank.
     """
-    reader = reader_of(body)
-    types = None if sample is None else [_of(fact) for fact in sample]
-    outer = {name: _of(fact) for name, fact in (captured or {}).items()}
+    assert isinstance(body.proto, onnx.GraphProto)
+    reader, types = _reader(body, _without_names(body.proto)), _Types()
+    outer = zip(body.captured_names, body.captures, strict=True)
+    captured = {name: frame[place] for name, (place, _) in outer}
+    inputs = [types.of(fact) for fact in sample]
+    others = {name: types.of(value.fact) for name, value in captured.items() if value is not None}
     try:
-        elem_type, dims = reader.completed(index, reader.inferred(index, types, outer))
+        inferred = reader.inferred(index, inputs, others)
+        elem_type, dims = reader.completed(index, inferred)
     except EvaluationError as error:
         raise OpenError(str(error)) from error
-    shape = tuple(
-        [
-            terms.symbols.named(d.dim_param) if d.dim_param else Dimension.constant(d.dim_value)
-            for d in dims
-        ]
-    )
+    if types.is_partial and not inferred.HasField("shape"):
+        raise OpenError("without an iteration, elements of a scan output have an unknown rank")
+    sizes = [types.size(dim) for dim in dims]
+    shape = [terms.symbols.fresh() if size is None else size for size in sizes]
     return Fact(elem_type, tuple([dim.replaced(terms.case) for dim in shape]))
 
 
-def _of(fact: Fact) -> onnx.TypeProto:
-    type_ = fact.type_proto()
-    if type_ is None or not fact.elem_type:
-        raise OpenError("an empty scan output depends on an unknown type")
-    return type_
+class _Types:
+    """Types for shape inference, with a name for each size that is no number.
+
+    Attributes:
+        is_partial: whether a size is no number, or a rank is unknown.
+    """
+
+    def __init__(self) -> None:
+        self.is_partial = False
+        self._names: dict[Dimension, str] = {}
+
+    def of(self, fact: Fact) -> onnx.TypeProto:
+        """The type of a fact."""
+        if fact.other is not None:
+            return fact.other
+        if not fact.elem_type:
+            raise OpenError("an empty scan output depends on an unknown type")
+        if fact.shape is None or any(dim.value is None for dim in fact.shape):
+            self.is_partial = True
+        dims = None if fact.shape is None else [self._written(dim) for dim in fact.shape]
+        return onnx.helper.make_tensor_type_proto(fact.elem_type, dims)
+
+    def _written(self, dim: Dimension) -> int | str:
+        number = dim.value
+        return self._names.setdefault(dim, f"?{len(self._names)}") if number is None else number
+
+    def size(self, dim: onnx.TensorShapeProto.Dimension) -> Dimension | None:
+        """Size that inference finds; None if numbers may tell another one than 0."""
+        sizes = {name: size for size, name in self._names.items()}
+        if dim.dim_param in sizes:
+            return sizes[dim.dim_param]
+        if self.is_partial and not dim.HasField("dim_value"):
+            return None
+        return Dimension.constant(dim.dim_value)
 
 
 def empty_stack(terms: Terms, element: Fact, axis: int = 0) -> Term:

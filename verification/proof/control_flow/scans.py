@@ -75,7 +75,7 @@ def _scan_8(
     def empty(output: int) -> Fact:
         if output < len(states):
             return sample[output]
-        inner = empty_element(terms, body, output, sample=sample, captured={})
+        inner = empty_element(terms, body, output, sample, frame)
         return Fact(inner.elem_type, (length, *(inner.shape or ())))
 
     if batch.value == 0:
@@ -115,7 +115,7 @@ def _of_length(
         elif k < len(states):
             outputs.append(choose(terms, holds, result, states[k]))
         else:
-            blank = empty_element(terms, body, k, sample=sample, captured={}).shape or ()
+            blank = empty_element(terms, body, k, sample, frame).shape or ()
             if result.fact.shape is None or result.fact.shape[1:] != blank:
                 raise OpenError(
                     f"{label(step.node)} pads elements of a size that only run time determines"
@@ -258,7 +258,7 @@ class Scan:
         for x, axis in zip(self.scanned, self.axes, strict=True):
             shape = x.fact.shape or ()
             sample.append(Fact(x.fact.elem_type, shape[:axis] + shape[axis + 1 :]))
-        return empty_element(self.terms, self.body, output, sample)
+        return empty_element(self.terms, self.body, output, sample, self.frame)
 
     def _symbolic(self) -> Sequence[Value]:
         results = recur_over(

@@ -116,6 +116,7 @@ class Program:
         constants: its initializers, by slot.
         outputs: slots of its outputs.
         captures: slots of captured values, in the frame around it and in its own.
+        captured_names: the names of these values.
         size: number of slots of a frame.
         declared: sizes that a body declares for its outputs, by output.
         declared_inputs: those of its inputs that its node feeds, by input.
@@ -135,6 +136,7 @@ class Program:
     )
     outputs: list[int] = dataclasses.field(default_factory=list)
     captures: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    captured_names: list[str] = dataclasses.field(default_factory=list)
     declared: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     declared_inputs: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     types: list[tuple[int, Type, str]] = dataclasses.field(default_factory=list)
@@ -180,6 +182,7 @@ class _Scope:
         outer = self.around.find(name)
         place = self.define(name)
         self.program.captures.append((outer, place))
+        self.program.captured_names.append(name)
         return place
 
 

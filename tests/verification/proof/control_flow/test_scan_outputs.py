@@ -56,18 +56,43 @@ def test_what_is_not_declared_follows_from_what_is_given():
     text = """g (float[3, n] x) => (float[a, b] z) { z = Scan <num_scan_inputs = 1,
         body = b (float[k] e) => (float[j] o) { o = Neg (e) }> (x) }"""
     body = body_of(made, text)
-    assert empty_element(made, body, 0, [Fact(1, sizes(5))], {}).shape == sizes(5)
-    assert empty_element(made, body, 0, [Fact(1, sizes(7))], {}).shape == sizes(7)
-    declared = body_of(made, LOOP % ("float[a, b]", "float[4]", "o = Sin (x)"))
-    element = empty_element(made, declared, 1)
+    for size in (5, 7, "n", "k", "j"):
+        assert empty_element(made, body, 0, [Fact(1, sizes(size))], []).shape == sizes(size)
+    twice = body_of(made, text.replace("Neg (e)", "Concat <axis = 0> (e, e)"))
+    assert empty_element(made, twice, 0, [Fact(1, sizes(5))], []).shape == sizes(10)
+    (size,) = empty_element(made, twice, 0, [Fact(1, sizes("n"))], []).shape
+    assert not {"n", "j", "k"} & size.symbols
+    assert size != empty_element(made, twice, 0, [Fact(1, sizes("n"))], []).shape[0]
+    body.proto.output[0].type.tensor_type.ClearField("shape")
+    with pytest.raises(OpenError, match="unknown rank"):
+        empty_element(made, body, 0, [Fact(1)], [])
+    declared = body_of(made, text.replace("float[j] o", "float[4] o"))
+    element = empty_element(made, declared, 0, [Fact(1)], [])
     assert (element.elem_type, element.shape) == (1, sizes(4))
+
+
+UNTOLD = """g (float[n] x, float[k] w, int64[1] l, float[a, b] r) => (float[a, b] z)
+    <int64[1] none = {{0}}> {{ {} z = Scan <num_scan_inputs = 1,
+        body = b (float e) => (float{} o) {{ s = Mul (e, e) {} o = Identity (c) }}> (x) }}"""
+
+
+@pytest.mark.parametrize("declared", ["[j]", "[k]", "[n]"])
+def test_a_size_of_a_captured_value_is_not_a_name_of_the_body(declared):
+    """Without an element the reference takes what it knows of the captured value."""
+    node = "c = Slice (w, none, l)"
+    inside, outside = UNTOLD.format("", declared, node), UNTOLD.format(node, declared, "")
+    assert_open(inside, outside)
 
 
 def test_what_depends_on_an_unknown_type_is_open():
     made = terms()
-    body = body_of(made, LOOP % ("float[a, b]", "float[4]", "o = Sin (x)"))
+    body = body_of(
+        made,
+        """g (float[n] x) => (float[n] z) { z = Scan <num_scan_inputs = 1,
+            body = b (float e) => (float o) { o = Neg (e) }> (x) }""",
+    )
     with pytest.raises(OpenError, match="unknown type"):
-        empty_element(made, body, 1, [Fact(), Fact()], {})
+        empty_element(made, body, 0, [Fact()], [])
 
 
 def test_elements_lie_along_a_new_axis():
