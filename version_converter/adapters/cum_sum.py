@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import onnx
 
+from ...facts.types import INTEGER_BITS
 from ...ir import Node, Operator, Value, empty_header
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
@@ -33,7 +34,9 @@ def add_in_a_scan(draft: NodeDraft) -> Outcome:
         sizes = draft.emit("Gather", [around, others], "sizes", axis=0)
     else:
         sizes = draft.ints([], "sizes")
-    none = onnx.helper.make_tensor("value", elem_type, [1], [0])
+    # -0 + -0 is -0, which a sum from 0 on is not; before the first element runtimes write 0.
+    keeps_zero_sign = elem_type not in INTEGER_BITS and not draft.attribute("exclusive")
+    none = onnx.helper.make_tensor("value", elem_type, [1], [-0.0 if keeps_zero_sign else 0])
     start = draft.emit("ConstantOfShape", [sizes], "start", value=none)
     backward = [draft.attribute("reverse")]
     scan_of = Operator.make(

@@ -28,6 +28,17 @@ def test_numbers(axis, exclusive, reverse, sizes):
     np.testing.assert_array_equal(runs[2], runs[0])
 
 
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_signs_of_zero(exclusive, axis):
+    body = f"a = Constant <value_int = {axis}> () y = CumSum <exclusive = {exclusive}> (x, a)"
+    before = model(body, 12, "float[A, B] x")
+    x = np.array([[-0.0, 0.0], [-0.0, -0.0]], np.float32)
+    models = before, convert_version(before, 10), convert_version(before, 8)
+    runs = [open_session(proto).run(None, {"x": x})[0].tobytes() for proto in models]
+    assert len(set(runs)) == 1
+
+
 def test_integers_in_one_axis():
     body = "a = Constant <value_int = 0> () y = CumSum (x, a)"
     assert_carried(body, 12, (10, 9), {"x": np.arange(5)}, "int64[N] x")

@@ -1,7 +1,8 @@
 """States that accumulate: their last one is a reduction, the others are elements of a CumSum.
 
-Floats round in the order of their sums, so for these the rules hold over the reals. Those of
-integers hold bit for bit.
+Floats round in the order of their sums: a CumSum adds one after the other, from the first one on. A
+reduction of floats, or one more summand, holds over the reals only. Rules of integers hold bit for
+bit.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import onnx
 
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
+from ....ir import Array
 from ....ops.axes import ONE
 from ..terms.free_variables import binding
 from ..terms.term import Pair, Term, descendants
 from .induction import Induction
-from .prefix_sums import Place, PrefixSums
+from .prefix_sums import Place, PrefixSums, start_of
 from .substitution import instantiate_iteration
 
 _REDUCTIONS = {"Add": "ReduceSum", "Mul": "ReduceProd", "Max": "ReduceMax", "Min": "ReduceMin"}
@@ -97,7 +99,7 @@ class Accumulation:
 
     def _prefix(self, term: Term, begin: Term | None, place: Place) -> list[Pair] | None:
         """Pairs that make a term the element of a CumSum."""
-        added = self._state_at(term, place.at)
+        added = self._state_at(term, place.at, in_order=begin is None)
         exclusive = bool(place.total.head.attribute("exclusive", 0))
         if added is None or (added[1] is None) is not exclusive:
             return None
@@ -107,25 +109,30 @@ class Accumulation:
         if place.shape != state.init.fact.shape:
             return None
         index = self._induction.symbol(state.trips)
-        first = self._number(0, state.init) if begin is None else begin
+        start = start_of(state.init.fact.elem_type, not exclusive)
+        first = self._expanded(start, state.init) if begin is None else begin
         pairs = [(state.init, first), self._operands(state, place.values, index)]
         if operand is not None:
             pairs.append((operand, self._row(place.values, place.at, operand)))
         return pairs
 
-    def _state_at(self, term: Term, at: Dimension) -> tuple[_Accumulator, Term | None] | None:
+    def _state_at(
+        self, term: Term, at: Dimension, in_order: bool
+    ) -> tuple[_Accumulator, Term | None] | None:
         """State before an iteration, and what is added to it; None for the state itself."""
         operands = [term, *(term.args if term.is_op("Add") else ())]
         for place, operand in enumerate(operands):
             before = None if operand is None else self._induction.before_trip(operand)
             if before is None or before.trip != at:
                 continue
-            state = self._accumulator(before.recurrence, before.number)
+            state = self._accumulator(before.recurrence, before.number, in_order)
             if state is not None:
                 return state, (operands[3 - place] if place else None)
         return None
 
-    def _accumulator(self, recurrence: Term, number: int) -> _Accumulator | None:
+    def _accumulator(
+        self, recurrence: Term, number: int, in_order: bool = False
+    ) -> _Accumulator | None:
         bound, trips = binding(recurrence), self._induction.trips(recurrence)
         init = recurrence.args[2 + number]
         if bound is None or trips is None or init is None:
@@ -134,7 +141,7 @@ class Accumulation:
         is_exact = update.fact.elem_type in INTEGER_BITS
         if update.head.name not in _REDUCTIONS or len(update.args) != 2:
             return None
-        if not (is_exact or self._over_reals) or update.fact.shape != init.fact.shape:
+        if not (is_exact or in_order or self._over_reals) or update.fact.shape != init.fact.shape:
             return None
         others = [arg for arg in update.args if arg is not variable]
         if len(others) != 1 or others[0] is None or others[0].fact.shape != update.fact.shape:
@@ -163,7 +170,8 @@ class Accumulation:
         if values is None:
             return None
         if values.shape[0] == state.trips and name in _NEUTRAL:
-            return self._number(_NEUTRAL[name], state.init), values
+            kind = onnx.helper.tensor_dtype_to_np_dtype(state.init.fact.elem_type)
+            return self._expanded(np.array(_NEUTRAL[name], kind), state.init), values
         if values.is_op("Concat") and len(values.args) == 2:
             begin, rest = values.operands
             if begin.shape[0].value == 1 and rest.shape[0] == state.trips:
@@ -185,8 +193,7 @@ class Accumulation:
             return None
         return values if fits else None
 
-    def _number(self, number: int, like: Term) -> Term:
+    def _expanded(self, number: Array, like: Term) -> Term:
         """Number expanded to the shape of a term."""
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(like.fact.elem_type)
-        scalar = self._terms.constant(np.array(number, dtype))
+        scalar = self._terms.constant(number)
         return self._terms.op("Expand", 13, scalar, self._terms.sizes(like.shape))

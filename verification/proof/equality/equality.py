@@ -464,7 +464,8 @@ class Comparison:
         starts = itertools.accumulate(sizes, initial=Dimension.constant(0))
         for piece, start, size in zip(joined.args, starts, sizes, strict=False):
             part = self.pushdown.of(whole, axis, start, size)
-            if piece is None or (part.head.name == "narrow" and part.args[0] is whole):
+            stays = part.head.name == "narrow" and part.args[0] is whole
+            if piece is None or (stays and not whole.is_op("CumSum")):  # whose elements have rules
                 return None
             pairs.append((piece, part) if joined is one else (part, piece))
         return pairs

@@ -5,17 +5,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import onnx
 
 from ....facts.fact import Shape, element
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
+from ....ir import Array
 from ....ops.axes import ONE
+from ..simplify.slices import backward
 from ..terms.free_variables import binding
 from ..terms.term import Pair, Term, rank_of
 from .induction import Induction, State
 from .substitution import instantiate_iteration
 
 ZERO = Dimension.constant(0)
+
+
+def start_of(elem_type: int, inclusive: bool) -> Array:
+    """Number that a CumSum begins with: -0 for floats, whose first sum is the first summand. Before
+    that it is 0."""
+    kind = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    return np.array(-0.0 if inclusive and elem_type not in INTEGER_BITS else 0, kind)
 
 
 class Place(NamedTuple):
@@ -53,20 +63,23 @@ class PrefixSums:
             place = self.place(read)
             if place is None:
                 continue
+            whole, inner = term, term.args[0] if term.head.name == "view" else None
+            if inner is not None and inner.fact.shape is not None:
+                term, place = inner, place._replace(shape=inner.fact.shape)
             state = self._induction.before_trip(term)
             pairs = None
             if state is not None and state.trip == place.at:
                 pairs = self._is_sum(state, place.values)
             elif place.at.value == 0:
-                pairs = [(term, self._value(place))]
+                pairs = [(self._first_summand(term), self._value(place))]
             elif term.is_op("Add") and (place.at - 1).less(0) is False:
                 pairs = self._operands_of_add(term, place)
             if pairs is not None:
-                return pairs if term is one else [(b, a) for a, b in pairs]
+                return pairs if whole is one else [(b, a) for a, b in pairs]
         return None
 
     def turned(self, one: Term, other: Term) -> list[Pair] | None:
-        """CumSum of integers along any axis, and a Transpose: the sums of the transposed values."""
+        """CumSum along any axis, and a Transpose: the sums of the transposed values."""
         for total, transposed in ((one, other), (other, one)):
             values = transposed.args[0] if transposed.is_op("Transpose") else None
             sums = None if values is None else self._turned(total, transposed)
@@ -77,14 +90,16 @@ class PrefixSums:
     def _turned(self, total: Term, transposed: Term) -> Term | None:
         """CumSum that a Transpose turns into another one; None for other terms."""
         terms, rank = self._terms, rank_of(total)
+        whole, total = total, total.operands[0] if total.head.name == "reversed" else total
         axes = terms.numbers(total.args[1]) if total.is_op("CumSum") else None
-        if rank is None or axes is None or total.fact.elem_type not in INTEGER_BITS:
+        if rank is None or axes is None:
             return None
         perm = list(transposed.head.attribute("perm", range(rank)[::-1]))
         back, values = [perm.index(axis) for axis in range(rank)], total.args[0]
         turned = terms.op("Transpose", transposed.head, values, perm=back)
         axis = terms.constant(np.array(perm[axes[0] % rank]))
-        return terms.with_attributes(total.head, turned, axis)
+        sums = terms.with_attributes(total.head, turned, axis)
+        return sums if total is whole else backward(terms, sums, perm[whole.head.key])
 
     def place(self, read: Term, inclusive: bool | None = True) -> Place | None:
         """Element of a forward CumSum along the first axis; None for any other term.
@@ -121,6 +136,19 @@ class PrefixSums:
             return None
         before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), place.shape)
         return [(x, before), (y, added)]
+
+    def _first_summand(self, total: Term) -> Term:
+        """Operand that a sum begins with, after a neutral initial state."""
+        for begin, value in (total.args, total.args[::-1]) if total.is_op("Add") else ():
+            if begin is None or value is None or value.fact.shape != total.fact.shape:
+                continue
+            tensor = self._terms.tensor(begin.args[0] if begin.is_op("Expand") else begin)
+            neutral = start_of(total.fact.elem_type, inclusive=True).tobytes()
+            if tensor is None or tensor.size != 1 or not tensor.is_readable:
+                continue
+            if tensor.numpy().tobytes() == neutral:
+                return value
+        return total
 
     def _value(self, place: Place) -> Term:
         """Summand at an index."""

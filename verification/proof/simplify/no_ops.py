@@ -10,6 +10,7 @@ from ....facts.types import INTEGER_BITS
 from ....ops.axes import REDUCTIONS
 from ..terms.term import Args, Head, Operands, Term, rank_of
 from ..terms.term_manager import Terms, canonical_form, rule
+from .slices import backward
 
 _OF_ONE = frozenset(["ReduceMax", "ReduceMin", "ReduceProd"])
 """Reductions of which one number is that number. A sum adds 0, which makes 0 of -0."""
@@ -105,11 +106,17 @@ def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term
 def cumulative_sum(
     terms: Terms, head: Head, args: Args, count: int
 ) -> Sequence[Term | None] | None:
-    """Drop a CumSum of integers along an axis of length 1."""
+    """Drop a CumSum of integers along an axis of length 1; one from behind adds reversed values."""
     (x, axis), numbers = args, terms.numbers(args[1])
     rank = rank_of(x)
     if x is None or axis is None or rank is None or numbers is None or len(numbers) != 1:
         return None
+    if head.attribute("reverse") and -rank <= numbers[0] < rank:
+        place = numbers[0] % rank
+        values = backward(terms, x, place)
+        exclusive = head.attribute("exclusive")
+        total = terms.op("CumSum", 14, values, axis, reverse=0, exclusive=exclusive)
+        return [backward(terms, total, place)]
     if x.fact.elem_type not in INTEGER_BITS or head.attribute("exclusive"):
         return None
     same = -rank <= numbers[0] < rank and x.shape[numbers[0]].value == 1

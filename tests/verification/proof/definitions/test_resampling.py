@@ -9,7 +9,7 @@ from onnx import helper
 from proofs import assert_open, assert_proved
 from proofs import model as parsed
 from sessions import open_session
-from straightline import convert_version
+from straightline import convert_version, reference
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.ir import Operator, Tensor
@@ -135,3 +135,20 @@ def test_other_attributes_have_no_definition(attribute):
     assert prove(onnx.parser.parse_model(text), after).proved
     other = text.replace("axes =", f"{attribute}, axes =")
     assert not prove(onnx.parser.parse_model(other), after).proved
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    ['mode = "linear"', 'mode = "nearest", coordinate_transformation_mode = "align_corners"'],
+)
+def test_scales_of_1(attributes):
+    head = "g (float[1, 2, 3, 4] x) => (float[1, 2, 3, 4] y) <float[4] s = {1, 1, 1, %s}>"
+    nodes = f"{{ y = Resize <{attributes}> (x, , s) }}"
+    same = head % 1 + "{ y = Identity (x) }"
+    assert "Resize" in assert_proved(head % 1 + nodes, same).assumptions[0]
+    x = np.random.default_rng(0).normal(size=(1, 2, 3, 4)).astype(np.float32)
+    x[0, 1, 1, 2], x[0, 0, 2, 3] = np.inf, np.nan
+    for run in (open_session(parsed(head % 1 + nodes)).run, None):
+        ran = run(None, {"x": x}) if run else reference.run(parsed(head % 1 + nodes), {"x": x})
+        np.testing.assert_array_equal(ran[0], x)
+    assert_open(head.replace("%s", "1.25") + nodes, same)

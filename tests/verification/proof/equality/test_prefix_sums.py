@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
+from sessions import open_session
 from spelled import same_bits
 from straightline import reference
 
@@ -127,11 +128,11 @@ def test_what_is_added_in_another_order_is_not(nodes):
     assert_open(UNROLLED % nodes, SUMMED)
 
 
-TURNED = """g (int64[n, m, k] x) => (int64[n, m, k] y) <int64 a = {%d}> {
+TURNED = """g (float[n, m, k] x) => (float[n, m, k] y) <int64 a = {%d}> {
     t = Transpose <perm = [2, 0, 1]> (x)
     s = CumSum %s (t, a)
     y = Transpose <perm = [1, 2, 0]> (s) }"""
-STRAIGHT = "g (int64[n, m, k] x) => (int64[n, m, k] y) <int64 a = {%d}> { y = CumSum %s (x, a) }"
+STRAIGHT = "g (float[n, m, k] x) => (float[n, m, k] y) <int64 a = {%d}> { y = CumSum %s (x, a) }"
 
 
 @pytest.mark.parametrize("flags", ["", "<exclusive = 1>", "<reverse = 1>"])
@@ -141,3 +142,49 @@ def test_sums_along_any_axis_are_those_of_the_transposed_values(axis, turned, fl
     assert_proved(before, TURNED % (turned, flags))
     assert_open(before, TURNED % ((turned + 1) % 3, flags))
     assert_open(before, TURNED.replace("perm = [1, 2, 0]", "perm = [0, 2, 1]") % (turned, flags))
+
+
+SCANNED = """g (float[{sizes}] x) => (float[{sizes}] y) <float start = {{{start}}}> {{
+    s = Shape <start = 1> (x)
+    first = Expand (start, s)
+    f, y = Scan <num_scan_inputs = 1, scan_input_directions = [{back}],
+        scan_output_directions = [{back}], body = b (float[w] s, float[w] e)
+        => (float[w] t, float[w] o) {{ t = Add (s, e) o = Identity ({row}) }}> (first, x) }}"""
+DIRECT = """g (float[{sizes}] x) => (float[{sizes}] y) <int64 axis = {{0}}> {{
+    y = CumSum <exclusive = {exclusive}, reverse = {back}> (x, axis) }}"""
+
+
+@pytest.mark.parametrize("back", [0, 1])
+@pytest.mark.parametrize("sizes", ["n, w", "3, w"])
+def test_a_loop_that_adds_to_a_neutral_number(back, sizes):
+    options = {"sizes": sizes, "back": back}
+    loop = SCANNED.format(start="-0.0", row="t", **options)
+    total = DIRECT.format(exclusive=0, **options)
+    assert assert_proved(total, loop).assumptions == ()
+    assert_open(total, SCANNED.format(start="0.0", row="t", **options))  # -0 + 0 is 0
+    assert_open(total, SCANNED.format(start="-0.0", row="t", sizes=sizes, back=1 - back))
+    assert_open(DIRECT.format(exclusive=1, **options), loop)
+
+
+@pytest.mark.parametrize("back", [0, 1])
+def test_a_loop_that_gives_the_sum_before_each_element(back):
+    options = {"sizes": "n, w", "back": back}
+    loop = SCANNED.format(start="0.0", row="s", **options)
+    assert_proved(DIRECT.format(exclusive=1, **options), loop)
+    assert_open(DIRECT.format(exclusive=1, **options), loop.replace("{0.0}", "{-0.0}"))
+    assert_open(DIRECT.format(exclusive=0, **options), loop)
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("start", ["0.0", "-0.0"])
+def test_runtimes_begin_with_that_number(exclusive, start):
+    options = {"sizes": "3, 2", "back": 0}
+    row = "s" if exclusive else "t"
+    texts = (
+        DIRECT.format(exclusive=exclusive, **options),
+        SCANNED.format(start=start, row=row, **options),
+    )
+    feeds = {"x": np.full((3, 2), -0.0, np.float32)}
+    sums = [open_session(model(text)).run(None, feeds)[0] for text in texts]
+    same = sums[0].tobytes() == sums[1].tobytes()
+    assert same is (start == ("0.0" if exclusive else "-0.0"))

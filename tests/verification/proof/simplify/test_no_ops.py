@@ -39,10 +39,7 @@ SAME = {
     "Pad (x, some)": False,
     'Pad <mode = "reflect"> (x, none)': True,
     'Resize <mode = "nearest"> (x, , scales)': True,
-    'Resize <mode = "linear"> (x, , scales)': False,
     'Resize <mode = "nearest"> (x, , double)': False,
-    'Resize <mode = "nearest", coordinate_transformation_mode = "align_corners"> (x, , scales)':
-        False,
     "Split <axis = 1, num_outputs = 1> (x)": True,
     "ReduceMax <noop_with_empty_axes = 1> (x)": True,
     "ReduceSum <noop_with_empty_axes = 1> (x)": False,
@@ -83,3 +80,14 @@ def test_the_diagonal_0_is_the_default():
     text = "g (float[n, m] x) => (float[n, m] y) <int64 zero = {0}, int64 one = {1}> { y = %s }"
     assert_proved(text % "Trilu (x, zero)", text % "Trilu (x)")
     assert_open(text % "Trilu (x, one)", text % "Trilu (x)")
+
+
+def test_sums_from_behind_are_those_of_reversed_values():
+    text = """g (float[n, m] x) => (float[n, m] y) <int64 one = {1}, int64[1] last = {-1},
+        int64[1] front = {-9223372036854775808}, int64[1] axes = {%d}> { %s }"""
+    before = text % (1, "y = CumSum <reverse = 1> (x, one)")
+    nodes = """r = Slice (x, last, front, axes, last) s = CumSum (r, one)
+        y = Slice (s, last, front, axes, last)"""
+    assert_proved(before, text % (1, nodes))
+    assert_open(before, text % (0, nodes))
+    assert_open(before, text % (1, nodes.replace("CumSum", "CumSum <exclusive = 1>")))
