@@ -60,7 +60,7 @@ def resize(application: Application) -> str | None:
     if any(application.attribute(name, n[0]) not in n for name, n in _PLAIN.items()):
         return None
     axes, mode = _changed_axes(application), application.head.text("mode")
-    if axes is None or (axes and mode != "nearest" and not _interpolates(application, axes)):
+    if axes is None or (mode != "nearest" and not _interpolates(application, axes)):
         return None
     nodes, value = "", "X"
     for axis in axes:
@@ -74,8 +74,8 @@ def resize(application: Application) -> str | None:
 
 def _interpolates(application: Application, axes: Sequence[_Axis]) -> bool:
     """Test for a type with an interpolation. Kernels interpolate images along both axes or none,
-    which makes NaN of infinities along an axis of scale 1 with several pixels, and sums of four
-    pixels have no negative zero."""
+    which makes NaN of infinities along an axis of scale 1 with several pixels. Sums of four pixels
+    have no negative zero."""
     shape = application.args[0].fact.shape if application.args[0] is not None else None
     if shape is None or application.elem_type() not in _TYPES:
         return False

@@ -9,7 +9,7 @@ from onnx import helper
 from proofs import assert_open, assert_proved
 from proofs import model as parsed
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import convert_version
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.ir import Operator, Tensor
@@ -114,15 +114,6 @@ def test_bits_need_both_axes_of_an_image():
     assert not prove(parsed(before), parsed(other), equality="reals").proved
 
 
-def test_the_same_sizes():
-    head = "g (float[n, 2, 3, 4] x) => (float[n, b, c, d] y) <int64[4] s = {0, 2, 3, 4}>"
-    same = 'p = Shape (x) y = Resize <mode = "cubic"> (x, , , p)'
-    assert_proved(f"{head} {{ {same} }}", f"{head} {{ y = Identity (x) }}")
-    assert_open(f"{head} {{ y = Identity (x) }}", f"{head} {{ {same} }}")  # of some ranks only
-    other = same.replace("y = Resize", "o = Add (p, p) y = Resize").replace(", p)", ", o)")
-    assert_open(f"{head} {{ {other} }}", f"{head} {{ y = Identity (x) }}")
-
-
 @pytest.mark.parametrize(
     "attribute", ["antialias = 1", "exclude_outside = 1", 'keep_aspect_ratio_policy = "not_larger"']
 )
@@ -137,18 +128,14 @@ def test_other_attributes_have_no_definition(attribute):
     assert not prove(onnx.parser.parse_model(other), after).proved
 
 
-@pytest.mark.parametrize(
-    "attributes",
-    ['mode = "linear"', 'mode = "nearest", coordinate_transformation_mode = "align_corners"'],
-)
-def test_scales_of_1(attributes):
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_scales_of_1(mode):
     head = "g (float[1, 2, 3, 4] x) => (float[1, 2, 3, 4] y) <float[4] s = {1, 1, 1, %s}>"
-    nodes = f"{{ y = Resize <{attributes}> (x, , s) }}"
+    places = f'mode = "{mode}", coordinate_transformation_mode = "align_corners"'
+    nodes = f"{{ y = Resize <{places}> (x, , s) }}"
     same = head % 1 + "{ y = Identity (x) }"
-    assert "Resize" in assert_proved(head % 1 + nodes, same).assumptions[0]
-    x = np.random.default_rng(0).normal(size=(1, 2, 3, 4)).astype(np.float32)
-    x[0, 1, 1, 2], x[0, 0, 2, 3] = np.inf, np.nan
-    for run in (open_session(parsed(head % 1 + nodes)).run, None):
-        ran = run(None, {"x": x}) if run else reference.run(parsed(head % 1 + nodes), {"x": x})
-        np.testing.assert_array_equal(ran[0], x)
+    if mode == "nearest":
+        assert "Resize" in assert_proved(head % 1 + nodes, same).assumptions[0]
+    else:  # an infinity times 0 is NaN, though onnxruntime copies the image
+        assert assert_open(head % 1 + nodes, same).equality == "reals"
     assert_open(head.replace("%s", "1.25") + nodes, same)
