@@ -27,6 +27,7 @@ REMAINING = {
     "passes/recurrences/recognize/sink_products.py": "operators that a product is moved over",
     "passes/recurrences/recognize/symbolic_cell.py": "operators that move elements of a cell",
     "passes/sequences/lower_sequences.py": "the operators that the pass is about",
+    "passes/simplify/omit_zero_states.py": "operators that move the elements of a state",
     "passes/simplify/raising/raise_activations.py": "the operators that the pass is about",
     "passes/simplify/library/broadcasting.py": "operators that the rules are about",
     "passes/simplify/library/chains.py": "operators that the rules are about",

@@ -36,6 +36,7 @@ from ..simplify.merge_subexpressions import MergeSubexpressions as MergeSubexpre
 from ..simplify.simplify_sizes import SimplifySizes as SimplifySizes
 from ..simplify.merge_slices import MergeSlices as MergeSlices
 from ..simplify.merge_products import MergeProducts as MergeProducts
+from ..simplify.omit_zero_states import OmitZeroStates as OmitZeroStates
 from ..simplify.flatten_stacks import FlattenStacks as FlattenStacks
 from ..simplify.hoist_before_splits import HoistBeforeSplits as HoistBeforeSplits
 from ..control.predicate_loops import PredicateLoops as PredicateLoops

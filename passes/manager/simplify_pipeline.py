@@ -19,6 +19,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.MergeSubexpressions,
     registry.SimplifySizes,
     registry.MergeSlices,
+    registry.OmitZeroStates,
     registry.FlattenStacks,
     registry.CancelMovement,
     registry.RaiseNormalizations,

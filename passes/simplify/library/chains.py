@@ -198,3 +198,85 @@ def _kept(op_type: str, keeps: bool) -> type[Rule]:
 for _op_type in _REDUCTIONS:
     for _keeps in (False, True):
         shipped(_kept(f"Reduce{_op_type}", _keeps))
+
+
+def _reduced_one(op_type: str, exactness: str, keeps: bool) -> type[Rule]:
+    """A rule that removes a reduction of axes of size 1.
+
+    Args:
+        op_type: the reduction.
+        exactness: a sum from 0 on makes 0.0 of -0.0.
+        keeps: true for one that keeps the axes.
+    """
+    result = "y[*S]" if keeps else "y"
+
+    def where(self: Rule, match: Match) -> bool:
+        axes, shape = match.axes("a", match.rank("x")), match.shape("x")
+        return bool(axes) and shape is not None and all(shape[a].value == 1 for a in axes or ())
+
+    def cases(self: Rule, ranks: Any) -> list[dict[str, Any]]:
+        rank = ranks["S"]
+        lists = [(axis,) for axis in range(-min(rank, 1), rank)]
+        return [{"a": axes} for axes in (*lists, *([(1, 0)] if rank > 1 else []))]
+
+    node = f"{op_type} <axes = @a, keepdims = {int(keeps)}> (x)"
+    content = {
+        "before": f"(floats x[*S]) => ({result}) {{ y = {node} }}",
+        "after": "(x) => (x)" if keeps else "(x) => (y) { y = Squeeze <axes = @a> (x) }",
+        "exactness": exactness,
+        "sizes": ("ones",),
+        "where": where,
+        "cases": cases,
+        "ranks": range(1, 5),
+        "__doc__": "Remove a reduction of axes of size 1.",
+    }
+    return type(f"{op_type}OfOne{'' if keeps else 'Dropped'}", (Rule,), content)
+
+
+_OF_ONE = {"Max": "bits", "Min": "bits", "Prod": "bits", "Sum": "values", "Mean": "values"}
+for _op_type, _exactness in _OF_ONE.items():
+    for _keeps in (False, True):
+        shipped(_reduced_one(f"Reduce{_op_type}", _exactness, _keeps))
+
+
+@shipped
+class GlobalPoolOfOne(Rule):
+    """Remove a mean over images of one pixel."""
+
+    before = tuple(
+        f"(floats x[n, c{', 1' * rank}]) => (y) {{ y = GlobalAveragePool (x) }}"
+        for rank in (1, 2, 3)
+    )
+    after = "(x) => (x)"
+    exactness = "reals"
+
+
+def _of_softmax(op_type: str) -> type[Rule]:
+    """A rule that finds the largest element without a Softmax, which grows with each."""
+
+    def where(self: Rule, match: Match) -> bool:
+        rank = match.rank("x")
+        if not rank:
+            return False
+        axis, own = match["a"] % rank, match["A"].get("axis", 0) % rank
+        return axis == own and (match.opset >= 13 or axis == rank - 1)
+
+    def cases(self: Rule, ranks: Any) -> list[dict[str, Any]]:
+        rank = ranks["x"]
+        axes = range(-min(rank, 1), rank)
+        return [{"a": a, "A": {"axis": a, "keepdims": k}} for a in axes for k in (0, 1)]
+
+    content = {
+        "before": f"(floats x) => (y) {{ t = {op_type} <axis = @a> (x)  y = ArgMax <*A> (t) }}",
+        "after": "(x) => (y) { y = ArgMax <*A> (x) }",
+        "exactness": "reals",
+        "where": where,
+        "cases": cases,
+        "ranks": range(1, 5),
+        "__doc__": f"Take the place of the largest element without {op_type}.",
+    }
+    return type(f"ArgMaxOf{op_type}", (Rule,), content)
+
+
+for _op_type in ("Softmax", "LogSoftmax"):
+    shipped(_of_softmax(_op_type))

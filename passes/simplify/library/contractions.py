@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from ....ir import Value
+from ..rules.match import Match
 from ..rules.registry import shipped
 from ..rules.rule import Rule
 
@@ -32,8 +38,8 @@ def _bias(trans: int) -> type[Rule]:
     return type(f"Gemm{trans or ''}Add", (Rule,), content)
 
 
-for _trans in (0, 1):
-    shipped(_bias(_trans))
+for _transposed in (0, 1):
+    shipped(_bias(_transposed))
 
 
 @shipped
@@ -79,3 +85,95 @@ def _scaled(op_type: str, trans: int | None) -> type[Rule]:
 for _op_type in ("Mul", "Div"):
     for _form in (None, 0, 1):
         shipped(_scaled(_op_type, _form))
+
+
+def belongs_to_gelu(match: Match) -> bool:
+    """Test for a factor of x * (1 + erf(..)), or with tanh: runtimes fuse all of a Gelu."""
+    factors = _operands(match.value("x"), "Mul")
+    terms = [term for factor in factors for term in _operands(factor, "Add")]
+    return any(v.producer is not None and v.producer.is_op("Erf", "Tanh") for v in terms)
+
+
+def _operands(value: Value, op_type: str) -> list[Value]:
+    """The operands of the operator that computes a value."""
+    node = value.producer
+    is_other = node is None or not node.is_op(op_type)
+    return [] if is_other or node is None else [v for v in node.inputs if v is not None]
+
+
+def _scaled_before(op_type: str, trans: int | None) -> type[Rule]:
+    """A rule that scales the constant weights instead of the rows of a product.
+
+    Args:
+        op_type: Mul or Div.
+        trans: the attribute transB of a Gemm; None for a MatMul.
+    """
+    right = "n, k" if trans else "k, n"
+    gemm = f"Gemm <alpha = @a, beta = @c, transB = {trans}>"
+    rows, node = ("*S, k", "MatMul ({}, {})") if trans is None else ("m, k", gemm + " ({}, {}, b?)")
+    bias = "" if trans is None else ", b"
+    shape = "[< m, n]" if bias else ""
+
+    def where(self: Rule, match: Match) -> bool:
+        return not belongs_to_gelu(match)
+
+    content = {
+        "before": f"""(floats x[{rows}], const w[{right}], const s[< 1]{bias}{shape})
+            => (y) {{ t = {op_type} (x, s)  y = {node.format("t", "w")} }}""",
+        "after": f"""(x, w, s{bias}) => (y) {{
+            v = {op_type} (w, s)  y = {node.format("x", "v")} }}""",
+        "exactness": "reals",
+        "where": where,
+        "ranks": range(1, 7),
+        "__doc__": f"Apply {op_type} to the weights instead of the rows of a product.",
+    }
+    kind = "MatMul" if trans is None else f"Gemm{trans or ''}"
+    return type(f"{op_type}Before{kind}", (Rule,), content)
+
+
+for _op_type in ("Mul", "Div"):
+    for _form in (None, 0, 1):
+        shipped(_scaled_before(_op_type, _form))
+
+
+def _normalized(trans: int | None, has_bias: bool) -> type[Rule]:
+    """A rule that normalizes a batch in the weights of a product.
+
+    Args:
+        trans: the attribute transB of a Gemm; None for a MatMul.
+        has_bias: true for a Gemm with a bias.
+    """
+    right = "n, k" if trans else "k, n"
+    gemm = f"Gemm <alpha = @a, transB = {trans}>"
+    node = "MatMul ({}{})" if trans is None else gemm + " ({}{})"
+    header = f"float x[m, k], const float w[{right}]{', const float b[n]' if has_bias else ''}"
+    values = "const float f[n], const float o[n], const float mu[n], const float va[n]"
+    shift = "g = Sub (b, mu)" if has_bias else "g = Neg (mu)"
+    columns = "l = Unsqueeze <axes = [1]> (k)" if trans else "l = Identity (k)"
+    after = "Gemm (x, v, u)" if trans is None else f"{gemm} (x, v, u)"
+
+    def where(self: Rule, match: Match) -> bool:
+        return match.bind("z", np.array(match["e"], np.float32))
+
+    def cases(self: Rule, ranks: Any) -> list[dict[str, Any]]:
+        return [{"e": 1e-3, "a": alpha} for alpha in (1.0, 0.5)]
+
+    content = {
+        "before": f"""({header}, {values}) => (y) {{
+            t = {node.format("x, w", ", b" if has_bias else "")}
+            y = BatchNormalization <epsilon = @e> (t, f, o, mu, va) }}""",
+        "after": f"""(x, w, f, o, mu, va{", b" if has_bias else ""}) => (y) {{
+            q = Add (va, @z)  s = Sqrt (q)  k = Div (f, s)  {columns}  v = Mul (w, l)
+            {shift}  i = Mul (g, k)  u = Add (i, o)  y = {after} }}""",
+        "exactness": "reals",
+        "where": where,
+        "cases": cases,
+        "__doc__": "Normalize a batch in the weights of a product.",
+    }
+    kind = "MatMul" if trans is None else f"Gemm{trans or ''}{'Bias' if has_bias else ''}"
+    return type(f"NormalizationOf{kind}", (Rule,), content)
+
+
+for _trans in (None, 0, 1):
+    for _has_bias in (False, True)[: 1 if _trans is None else 2]:
+        shipped(_normalized(_trans, _has_bias))

@@ -1,4 +1,4 @@
-"""Convolutions with the sums, products and normalizations after them."""
+"""Convolutions with the factors before them, and the sums, products and normalizations after."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ....facts.polynomial import product
 from ..rules.match import Match
 from ..rules.registry import shipped
 from ..rules.rule import Rule
+from .contractions import belongs_to_gelu
 
 _IMAGE, _KERNEL = ("h", "i", "j"), ("p", "q", "r")
 _SPATIAL = {"h": 7, "i": 6, "j": 5, "p": 3, "q": 1, "r": 2}
@@ -46,6 +48,9 @@ class _Convolution:
         self.header = f"(floats x[n, c, {image}], const floats w[{channels}, {kernel}]{bias}"
         self.ones = ", ".join("1" * rank)
         self.rank = rank
+        # Weights of groups do not show the number of output channels.
+        shows = op_type == "ConvTranspose" and not has_bias
+        self.result = f"y[n, m, {', '.join('uvz'[:rank])}]" if shows else "y"
         self.bias = ", b" if has_bias else ""
         self.name = f"{op_type}{rank}D{'Bias' if has_bias else ''}"
 
@@ -69,7 +74,8 @@ class _Convolution:
             if transposed and group != 1 and (count is None or count[0].value != group):
                 return False
             first = group if transposed else -1
-            match.bind("filters", (first, *((-1,) if transposed else (1,)), *(1,) * rank))
+            filters = (first, *((-1,) if transposed else (1,)), *(1,) * rank)
+            match.bind("filters", (1,) * (rank + 2) if _is_number(match) else filters)
             return where is None or bool(where(rule, match))
 
         content |= {"exactness": "reals", "where": channels}
@@ -77,18 +83,36 @@ class _Convolution:
         shipped(type(f"{kind}{self.name}", (Rule,), content))
 
 
-def _add(form: _Convolution) -> None:
-    bias = "Add (b, v)" if form.bias else "Identity (v)"
+def _is_number(match: Match) -> bool:
+    """Test for an operand of one element."""
+    shape = match.shape("s") if "s" in match.values else None
+    return shape is not None and product(shape).value == 1
+
+
+def _add(form: _Convolution, op_type: str) -> None:
+    channel = 1 if form.op_type == "ConvTranspose" else 0
+
+    def where(self: Rule, match: Match) -> bool:
+        """Repeat a number for each channel where there is no bias."""
+        weights = match.shape("w")
+        count = None if weights is None else weights[channel].value
+        group = match["A"].get("group", 1) if channel else 1
+        if _is_number(match) and not form.bias and count is None:
+            return False
+        repeats = (count or 0) * group if _is_number(match) and not form.bias else 1
+        return match.bind("channels", (repeats,))
+
+    alone = "u = Neg (r)" if op_type == "Sub" else "u = Identity (r)"
+    bias = f"u = {op_type} (b, r)" if form.bias else alone
     form.rule(
-        "AddOf",
-        __doc__=f"Add a constant in the bias of a {form.op_type}.",
-        before=tuple(
-            f"""{form.header}, const floats s[{axes}]) => (y) {{
-                t = {form.node("w", form.bias)}  y = Add (t, s) }}"""
-            for axes in (f"m, {form.ones}", f"1, m, {form.ones}")
-        ),
+        f"{op_type}Of",
+        where,
+        __doc__=f"Apply {op_type} to the bias of a {form.op_type}.",
+        before=f"""{form.header}, const floats s[< 1, m, {form.ones}]) => ({form.result}) {{
+            t = {form.node("w", form.bias)}  y = {op_type} (t, s) }}""",
         after=f"""(x, w, s{form.bias}) => (y) {{
-            v = Reshape (s, [-1])  u = {bias}  y = {form.node("w", ", u")} }}""",
+            v = Reshape (s, [-1])  r = Expand (v, @channels)
+            {bias}  y = {form.node("w", ", u")} }}""",
     )
 
 
@@ -97,14 +121,81 @@ def _scale(form: _Convolution, op_type: str) -> None:
     form.rule(
         f"{op_type}Of",
         __doc__=f"Apply {op_type} to the weights of a {form.op_type}.",
-        before=tuple(
-            f"""{form.header}, const floats s[{axes}]) => (y) {{
-                t = {form.node("w", form.bias)}  y = {op_type} (t, s) }}"""
-            for axes in (f"m, {form.ones}", f"1, m, {form.ones}")
-        ),
+        before=f"""{form.header}, const floats s[< 1, m, {form.ones}]) => ({form.result}) {{
+            t = {form.node("w", form.bias)}  y = {op_type} (t, s) }}""",
         after=f"""(x, w, s{form.bias}) => (y) {{
             v = Reshape (s, [-1])  k = Reshape (s, @filters)  l = {op_type} (w, k)
             {bias}y = {form.node("l", ", u" if form.bias else "")} }}""",
+    )
+
+
+def _scale_before(form: _Convolution, op_type: str) -> None:
+    def where(self: Rule, match: Match) -> bool:
+        """Require one group, or the same number for all channels."""
+        first = (-1, 1) if form.op_type == "ConvTranspose" else (1, -1)
+        match.bind("inputs", (*first, *(1,) * form.rank))
+        one_group = form.op_type == "ConvTranspose" or match["A"].get("group", 1) == 1
+        return (one_group or _is_number(match)) and not belongs_to_gelu(match)
+
+    form.rule(
+        f"{op_type}Before",
+        where,
+        __doc__=f"Apply {op_type} to the weights of a {form.op_type} instead of its input.",
+        before=f"""{form.header}, const floats s[< 1, c, {form.ones}]) => (y) {{
+            t = {op_type} (x, s)  y = {form.node("w", form.bias).replace("(x,", "(t,")} }}""",
+        after=f"""(x, w, s{form.bias}) => (y) {{
+            k = Reshape (s, @inputs)  l = {op_type} (w, k)  y = {form.node("l", form.bias)} }}""",
+    )
+
+
+def _pad_before(form: _Convolution) -> None:
+    """Add a rule by which a Conv pads its image."""
+
+    def where(self: Rule, match: Match) -> bool:
+        """Require pads of the image alone; the Conv adds them to its own.
+
+        A kernel may refuse an image without pixels, which a Pad fills.
+        """
+        axes, attributes = form.rank + 2, match["A"]
+        image = match.shape("x")
+        if image is None or not all(size.value for size in image[2:]):
+            return False
+        own = attributes.get("pads") or (0,) * 2 * form.rank
+        pads = match["widths"]
+        outside = (*pads[:2], *pads[axes : axes + 2])
+        if len(pads) != 2 * axes or min(pads) < 0 or any(outside):
+            return False
+        value = match.array("z") if "z" in match.values else np.zeros(())
+        if attributes.get("auto_pad", "NOTSET") != "NOTSET" or value is None or value != 0:
+            return False
+        more = (*pads[2:axes], *pads[axes + 2 :])
+        sums = tuple([a + b for a, b in zip(own, more, strict=True)])
+        return match.bind("B", {**attributes, "pads": sums})
+
+    def cases(self: Rule, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Pad one side, and both."""
+        sides = (0, 0, *(0, 1, 0)[: form.rank]), (0, 0, *(2, 1, 1)[: form.rank])
+        return [{**case, "widths": sides[0] + sides[1], "z": 0.0} for case in _cases(self, ranks)]
+
+    header = form.header.replace("const ", "")
+    node = form.node("w", form.bias)
+    shipped(
+        type(
+            f"PadBefore{form.name}",
+            (Rule,),
+            {
+                "__doc__": "Let a Conv pad its image.",
+                "before": tuple(
+                    f"""{header}{", const floats z[]" if zero else ""}) => (y) {{
+                        t = Pad <pads = @widths> (x{zero})  y = {node.replace("(x,", "(t,")} }}"""
+                    for zero in ("", ", z")
+                ),
+                "after": f"(x, w{form.bias}) => (y) {{ y = {node.replace('*A', '*B')} }}",
+                "exactness": "reals",
+                "where": where,
+                "cases": cases,
+            },
+        )
     )
 
 
@@ -133,7 +224,11 @@ for _rank in (1, 2, 3):
     for _has_bias in (False, True):
         for _kind in ("Conv", "ConvTranspose"):
             _form = _Convolution(_kind, _rank, _has_bias)
+            if _kind == "Conv":
+                _pad_before(_form)
             _normalize(_form)
-            _add(_form)
+            for _op_type in ("Add", "Sub"):
+                _add(_form, _op_type)
             for _op_type in ("Mul", "Div"):
                 _scale(_form, _op_type)
+                _scale_before(_form, _op_type)

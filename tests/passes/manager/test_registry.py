@@ -55,6 +55,7 @@ def test_the_default_pipeline():
         "hoist-before-splits",
         "merge-products",
         "merge-slices",
+        "omit-zero-states",
         "flatten-stacks",
         "merge-subexpressions",
         "simplify-sizes",

@@ -10,6 +10,7 @@ from . import attribute_to_input as attribute_to_input
 from . import axes as axes
 from . import bit_casts as bit_casts
 from . import gather as gather
+from . import recurrent_states as recurrent_states
 from . import resize as resize
 from . import rewrites as rewrites
 from . import wide_detours as wide_detours

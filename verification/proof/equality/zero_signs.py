@@ -17,6 +17,7 @@ import onnx
 
 from ....ir import Array, normal_domain
 from ....ops import rules_of
+from ..simplify.no_ops import reduction_of_one
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
@@ -239,3 +240,9 @@ def _without_bias(signs: ZeroSigns, term: Term, args: Sequence[Term | None]) -> 
         return None
     (result,) = signs.terms.apply(term.head, tuple(args[:2]))[:1]
     return result if result is not None and result.fact.shape == term.fact.shape else None
+
+
+@_rule("ReduceSum", "ReduceMean")
+def _sum_of_one(signs: ZeroSigns, term: Term, args: Sequence[Term | None]) -> Term | None:
+    """Return x for 0 + x, in the shape of the result."""
+    return reduction_of_one(signs.terms, term.head, tuple(args))

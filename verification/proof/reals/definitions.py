@@ -442,6 +442,9 @@ def _conv(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     image, shape, field = args[0], term.args[1].shape, reals.field
     if not image.monomials:
         return field.zero
+    image, scales = _of_channels_before(reals, term, image)
+    filters = field.multiply(args[1], scales)
+    reals.observe(filters)
     number = _common_number(reals, image)
     whole = field.identify(field.divide(image, number)), term.args[0].shape
     axes = _channel_axes(term, shape)
@@ -449,11 +452,41 @@ def _conv(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     source = tuple([size if axis in axes else ONE for axis, size in enumerate(shape)])
     target = (count, *[ONE] * (len(shape) - 2))
     parts = []
-    for factor, weights in _of_filters(reals, args[1], shape, axes):
+    for factor, weights in _of_filters(reals, filters, shape, axes):
         filtered = field.atom((term.head, whole, field.identify(weights), shape), term.shape)
         outside = reals.reshaped(factor, source, target)
         parts.append(field.multiply(field.multiply(number, outside), filtered))
     return field.add(*parts) if parts else field.zero
+
+
+def _of_channels_before(reals: RealTerms, term: Term, image: Real) -> tuple[Real, Real]:
+    """Image of a convolution without factors by channel, and these in the shape of weights.
+
+    They are those of all summands that vary along the channels at most."""
+    field, shape = reals.field, _operand_shape(term)
+    one_group = term.head.attribute("group", 1) == 1
+    axes = (1,) if one_group or term.is_op("ConvTranspose") else ()
+    first, *others = field.without_name(image).monomials
+    scales = [
+        (number, exponent)
+        for number, exponent in first
+        if all((number, exponent) in other for other in others)
+        and (own := field.atoms[number].shape) is not None
+        and field.atoms[number].root is None
+        and _varies_along(own, len(shape), axes)
+    ]
+    rest = {
+        tuple([each for each in monomial if each not in scales]): coefficient
+        for monomial, coefficient in field.without_name(image).monomials.items()
+    }
+    own = broadcast_shape([field.shape_of(monomial) for monomial in rest])
+    if not scales or own is None or strip(own) != strip(shape):
+        return image, field.one
+    factor = Real({tuple(scales): Fraction(1)})
+    if term.is_op("ConvTranspose"):
+        channels = (shape[1], *[ONE] * (len(shape) - 2))
+        factor = reals.reshaped(factor, channels, (shape[1], ONE, *channels[1:]))
+    return field.add(Real(rest)), factor
 
 
 def _channel_axes(term: Term, shape: Shape) -> tuple[int, ...]:

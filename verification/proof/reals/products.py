@@ -45,7 +45,10 @@ def _scaled(terms: Terms, gemm_term: Term, x: Term, name: str) -> Term:
 
 @rewriting("Conv", "ConvTranspose")
 def convolution(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a convolution with a bias to a sum."""
+    """Rewrite a bias to a sum, and a Pad before a convolution to its pads."""
+    padding = _padding(terms, term) if term.is_op("Conv") else None
+    if padding is not None:
+        return padding
     if len(term.args) < 3 or term.fact.elem_type not in FLOATS or term.fact.shape is None:
         return None
     x, weights, bias = term.args
@@ -56,6 +59,43 @@ def convolution(terms: Terms, term: Term) -> Term | None:
         return None
     channels = (bias.shape[0], *[ONE] * (len(term.shape) - 2))
     return terms.op("Add", _FIRST_OPSET, product, terms.view(bias, channels))
+
+
+def _padding(terms: Terms, term: Term) -> Term | None:
+    """A Conv that adds the zeros of a Pad before it."""
+    image, rank = term.args[0], len(term.fact.shape or ())
+    if image is None or not image.is_op("Pad") or not 1 < len(image.args) < 4 or rank < 3:
+        return None
+    x, widths, *value = image.args
+    numbers, zero = terms.numbers(widths), terms.tensor(value[0]) if value else None
+    is_zero = not value or value[0] is None or (zero is not None and not zero.numpy().any())
+    if x is None or numbers is None or len(numbers) != 2 * rank or min(numbers) < 0 or not is_zero:
+        return None
+    own = term.head.attribute("pads") or [0] * 2 * (rank - 2)
+    modes = image.head.text("mode"), term.head.text("auto_pad")
+    if modes[0] not in ("", "constant") or modes[1] not in ("", "NOTSET"):
+        return None
+    starts, ends = numbers[:rank], numbers[rank:]
+    if any((*starts[:2], *ends[:2])):
+        return None
+    pads = [a + b for a, b in zip(own, (*starts[2:], *ends[2:]), strict=True)]
+    head = terms.heads.with_attributes(term.head, pads=pads)
+    return terms.apply(head, (x, *term.args[1:]))[0]
+
+
+@rewriting("ArgMax")
+def largest(terms: Terms, term: Term) -> Term | None:
+    """Rewrite ArgMax of Softmax or LogSoftmax, which grow with each element, to that of these."""
+    below = term.args[0]
+    if below is None or not below.is_op("Softmax", "LogSoftmax") or below.head.opset < 13:
+        return None
+    rank = len(below.fact.shape or ())
+    if not rank or term.fact.shape is None:
+        return None
+    axis, own = term.head.attribute("axis", 0), below.head.attribute("axis", -1)
+    if axis % rank != own % rank:
+        return None
+    return terms.apply(term.head, below.args)[0]
 
 
 @rewriting("MatMul")

@@ -85,21 +85,30 @@ def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
 @canonical_form(*REDUCTIONS)
 def reduction(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Drop a reduction of axes of length 1, or of none: each result is one number."""
-    x, shape = args[0], None if args[0] is None else args[0].fact.shape
+    x = args[0]
     is_whole = x is not None and x.fact.elem_type in INTEGER_BITS
-    if head.name not in (_OF_ONE_INTEGER if is_whole else _OF_ONE) or x is None or shape is None:
+    if head.name not in (_OF_ONE_INTEGER if is_whole else _OF_ONE):
+        return None
+    single = reduction_of_one(terms, head, args)
+    return None if single is None else [single]
+
+
+def reduction_of_one(terms: Terms, head: Head, args: Args) -> Term | None:
+    """Operand of a reduction of axes of length 1, reshaped to its result."""
+    x, shape = args[0], None if args[0] is None else args[0].fact.shape
+    if x is None or shape is None:
         return None
     listed = head.attribute("axes")
     axes = listed if listed or len(args) < 2 else terms.numbers(args[1])
     if not axes and head.attribute("noop_with_empty_axes"):
-        return None if axes is None and len(args) > 1 and args[1] is not None else [x]
+        return None if axes is None and len(args) > 1 and args[1] is not None else x
     if axes is None and len(args) > 1 and args[1] is not None:
         return None
     places = axes or range(len(shape))
     if not all(-len(shape) <= axis < len(shape) and shape[axis].value == 1 for axis in places):
         return None
     dropped = set() if head.attribute("keepdims") else {axis % len(shape) for axis in places}
-    return [terms.view(x, tuple([dim for axis, dim in enumerate(shape) if axis not in dropped]))]
+    return terms.view(x, tuple([dim for axis, dim in enumerate(shape) if axis not in dropped]))
 
 
 @canonical_form("CumSum")

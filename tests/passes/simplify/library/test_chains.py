@@ -65,3 +65,34 @@ def test_reductions_keep_or_drop_axes(op_type, opset):
     other = text.replace("= {1}", "= {0}").replace("[1]> (t)", "[0]> (t)")
     if op_type != "ReduceSum":
         assert operators(other % (0, "Unsqueeze"), opset=opset) == [op_type, "Unsqueeze"]
+
+
+@pytest.mark.parametrize("op_type", ["Max", "Min", "Prod", "Sum", "Mean"])
+@pytest.mark.parametrize("keeps", [0, 1])
+def test_reductions_of_one_element(op_type, keeps):
+    node = f"Reduce{op_type} <axes = [1], keepdims = {keeps}> (x)"
+    text = f"{{ t = {node} y = Relu (t) }}"
+    left = [*([] if keeps else ["Squeeze"]), "Relu"]
+    exactness = "bits" if op_type in ("Max", "Min", "Prod") else "values"
+    assert operators(text, "(float[N, 1] x) => (y)", exactness, 11) == left
+    if exactness == "values":  # 0 + -0.0 is 0.0
+        assert len(operators(text, "(float[N, 1] x) => (y)", "bits", 11)) == 2
+    assert operators(text, "(float[N, M] x) => (y)", "reals", 11) == [f"Reduce{op_type}", "Relu"]
+
+
+def test_a_mean_over_one_pixel():
+    text = "{ t = GlobalAveragePool (x) y = Relu (t) }"
+    assert operators(text, "(float[N, M, 1, 1] x) => (y)", "reals") == ["Relu"]
+    assert len(operators(text, "(float[N, M, 1, 2] x) => (y)", "reals")) == 2
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("opset", [11, 17])
+def test_the_largest_element_without_a_softmax(op_type, opset):
+    text = f"{{ t = {op_type} <axis = %d> (x) y = ArgMax <axis = %d, keepdims = 0> (t) }}"
+    signature = "(float[N, 3, 4] x) => (y)"
+    assert operators(text % (2, -1), signature, "reals", opset) == ["ArgMax"]
+    assert operators(text % (2, -1), signature, "values", opset) == [op_type, "ArgMax"]
+    assert operators(text % (2, 1), signature, "reals", opset) == [op_type, "ArgMax"]
+    left = ["ArgMax"] if opset > 12 else [op_type, "ArgMax"]  # below 13 over a matrix
+    assert operators(text % (1, 1), signature, "reals", opset) == left

@@ -45,3 +45,31 @@ def test_a_factor_of_another_axis_stays():
     text = """<float[2, 2] w = {1, 2, 3, 4}, float[3, 1] s = {2, 4, 6}> {
         t = MatMul (x, w) y = Mul (t, s) }"""
     assert operators(text, "(float[3, 2] x) => (y)", "reals") == ["MatMul", "Mul"]
+
+
+NODES = ["MatMul (t, w)", "Gemm (t, w, b)", "Gemm <transB = 1, alpha = 0.5> (t, w)"]
+
+
+@pytest.mark.parametrize("op_type", ["Mul", "Div"])
+@pytest.mark.parametrize("product", NODES)
+def test_a_number_times_rows_goes_into_the_weights(product, op_type):
+    text = """<float[2, 2] w = {1, 2, 3, 4}, float[2] b = {5, 6}, float s = {4}, float one = {1}> {
+        %s y = %s }"""
+    left = operators(text % (f"t = {op_type} (x, s)", product), "(float[N, 2] x) => (y)", "reals")
+    assert left == [product.split()[0]]
+    gelu = "u = Erf (x) v = Add (one, u) h = Mul (v, x) t = Mul (h, s)"
+    left = operators(text % (gelu, product), "(float[N, 2] x) => (y)", "reals")
+    assert left == ["Erf", "Add", "Mul", "Mul", product.split()[0]]
+
+
+@pytest.mark.parametrize("product", [node.replace("(t", "(x") for node in NODES])
+def test_a_normalized_product(product):
+    text = f"""<float[2, 2] w = {{1, 2, 3, 4}}, float[2] b = {{5, 6}}, float[2] f = {{2, 3}},
+        float[2] o = {{20, -40}}, float[2] m = {{3, 5}}, float[2] v = {{4, 1}}> {{
+        t = {product} y = BatchNormalization <epsilon = 0.1> (t, f, o, m, v) }}"""
+    signature = "(float[N, 2] x) => (y)"
+    assert operators(text, signature, "reals") == ["Gemm"]
+    assert operators(text, signature, "values") == [product.split()[0], "BatchNormalization"]
+    scaled = text.replace("Gemm (x", "Gemm <beta = 0.5> (x")
+    if scaled != text:
+        assert operators(scaled, signature, "reals") == ["Gemm", "BatchNormalization"]

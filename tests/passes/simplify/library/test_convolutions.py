@@ -5,6 +5,7 @@ import onnx
 import pytest
 from harness import run_passes
 from sessions import outputs
+from simplified import operators
 from straightline.passes import ApplyRules
 
 RNG = np.random.default_rng(4)
@@ -95,3 +96,74 @@ def test_transposed_convolutions(groups, bias):
 def test_transposed_convolutions_of_groups_with_several_channels_stay():
     source = transposed("y = Mul (t, s)", 2, True, s=RNG.random((8, 1, 1)))
     assert left(source) == ["ConvTranspose", "Mul"]
+
+
+IMAGE = "(float[n, 2, 4, 4] x) => (y)"
+WEIGHTS = "<float[1, 2, 1, 2] w = {1, 2, 3, -4}, float[1] b = {2}, float s = {0.5}, %s> {"
+
+
+@pytest.mark.parametrize("op_type", ["Add", "Sub", "Mul", "Div"])
+@pytest.mark.parametrize("bias", ["", ", b"])
+def test_a_number_for_all_channels(op_type, bias):
+    text = WEIGHTS % "float one = {1}"
+    text += f"t = Conv (x, w{bias}) y = {op_type} (t, s) }}"
+    assert operators(text, IMAGE, "reals") == ["Conv"]
+    assert operators(text, IMAGE) == ["Conv", op_type]
+    other = text.replace("float[1, 2, 1, 2] w = {1, 2, 3, -4}", "float[1, 2, 1, 2] w")
+    swapped = other.replace("(t, s)", "(s, t)") if op_type in ("Sub", "Div") else None
+    if swapped is not None:  # a number less the result, or divided by it
+        signature = "(float[n, 2, 4, 4] x, float[1, 2, 1, 2] w) => (y)"
+        swapped = swapped.replace("float[1, 2, 1, 2] w, ", "")
+        assert operators(swapped, signature, "reals") == ["Conv", op_type]
+
+
+@pytest.mark.parametrize("op_type", ["Mul", "Div"])
+@pytest.mark.parametrize("pads", ["", "<pads = [0, 1, 1, 0]>"])
+def test_factors_of_the_image(op_type, pads):
+    text = WEIGHTS % "float[2, 1, 1] c = {2, 4}"
+    text += f" t = {op_type} (x, %s) y = Conv {pads} (t, w, b) }}"
+    assert operators(text % "s", IMAGE, "reals") == ["Conv"]
+    assert operators(text % "c", IMAGE, "reals") == ["Conv"]
+    assert operators(text % "c", IMAGE, "values") == [op_type, "Conv"]
+    turned = text.replace("[1, 2, 1, 2] w", "[2, 1, 1, 2] w").replace("Conv", "ConvTranspose")
+    assert operators(turned % "c", IMAGE, "reals") == ["ConvTranspose"]
+    rows = text.replace("[2, 1, 1] c", "[2, 1] c").replace("[n, 2, 4, 4]", "[n, 2, 2, 4]")
+    assert operators(rows % "c", "(float[n, 2, 2, 4] x) => (y)", "reals") == [op_type, "Conv"]
+
+
+def test_factors_of_channels_in_groups_stay():
+    text = """<float[2, 1, 1, 2] w = {1, 2, 3, -4}, float s = {0.5}, float[2, 1, 1] c = {2, 4}> {
+        t = Mul (x, %s) y = Conv <group = 2> (t, w) }"""
+    assert operators(text % "s", IMAGE, "reals") == ["Conv"]
+    assert operators(text % "c", IMAGE, "reals") == ["Mul", "Conv"]
+
+
+def test_a_factor_of_a_gelu_stays():
+    text = """<float[1, 2, 1, 2] w = {1, 2, 3, -4}, float one = {1}, float s = {0.5}> {
+        u = Erf (x) v = Add (u, one) h = Mul (x, v) t = Mul (h, s) y = Conv (t, w) }"""
+    assert operators(text, IMAGE, "reals") == ["Erf", "Add", "Mul", "Mul", "Conv"]
+
+
+@pytest.mark.parametrize("opset", [9, 17])
+def test_a_convolution_pads(opset):
+    pad = ("Pad <pads = [%s]> (x)", "Pad (x, p)")[opset > 10]
+    text = f"<float[1, 2, 1, 2] w = {{1, 2, 3, -4}}, int64[8] p = {{%s}}> {{ t = {pad}"
+    text += " y = Conv <strides = [2, 1], pads = [0, 1, 1, 0]> (t, w) }"
+    if opset < 11:
+        text = text.replace(", int64[8] p = {%s}", "")
+    sizes = "0, 0, 1, 0, 0, 0, 2, 1"
+    assert operators(text % sizes, IMAGE, "reals", opset) == ["Conv"]
+    assert operators(text % sizes, IMAGE, "values", opset) == ["Pad", "Conv"]
+    for other in ("0, 0, -1, 0, 0, 0, 2, 1", "1, 0, 1, 0, 0, 0, 2, 1"):
+        assert operators(text % other, IMAGE, "reals", opset) == ["Pad", "Conv"]
+    open_ = "(float[n, 2, h, 4] x) => (y)"
+    assert operators(text % sizes, open_, "reals", opset) == ["Pad", "Conv"]
+
+
+def test_pads_of_other_elements_stay():
+    text = """<float[1, 2, 1, 2] w = {1, 2, 3, -4}, int64[8] p = {0, 0, 1, 0, 0, 0, 1, 0},
+        float v = {%s}> { t = Pad %s (x, p, v) y = Conv %s (t, w) }"""
+    assert operators(text % (0, "", ""), IMAGE, "reals") == ["Conv"]
+    assert operators(text % (1, "", ""), IMAGE, "reals") == ["Pad", "Conv"]
+    for mode, auto in (('<mode = "edge">', ""), ("", '<auto_pad = "SAME_UPPER">')):
+        assert operators(text % (0, mode, auto), IMAGE, "reals") == ["Pad", "Conv"]

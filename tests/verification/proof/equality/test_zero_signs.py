@@ -19,6 +19,10 @@ ZEROS = np.array([[0.0, -0.0, 1.0], [-0.0, 0.0, -2.0]], np.float32)
 PAIRS = {
     "sum": ("y = Add (x, zero)", "y = Identity (x)"),
     "sum with a row": ("y = Add (row, x)", "y = Identity (x)"),
+    "sum of one": (
+        "t = Unsqueeze (x, first) y = ReduceSum <keepdims = 0> (t, first)",
+        "y = Identity (x)",
+    ),
     "difference": ("y = Sub (zero, x)", "y = Neg (x)"),
     "swapped": ("t = Sub (x, z) y = Neg (t)", "y = Sub (z, x)"),
     "below": ("t = Add (x, zero) u = Mul (t, z) y = Tanh (u)", "u = Mul (x, z) y = Tanh (u)"),

@@ -170,7 +170,7 @@ CONV = (
             "p = Squeeze (s, first) u = Conv (x, w) y = Mul (u, p)",
             True,
         ),
-        ("t = Mul (w, i) y = Conv (x, t)", "t = Mul (x, i) y = Conv (t, w)", False),
+        ("t = Mul (w, i) y = Conv (x, t)", "t = Mul (x, i) y = Conv (t, w)", True),
         ("t = Mul (w, k) y = Conv (x, t)", "y = Conv (x, w)", False),
         (
             "t = Add (w, v) y = Conv (x, t)",
@@ -281,3 +281,54 @@ def test_groups_of_transposed_convolutions(channels, is_equal):
     constants = f"<int64[3] k = {{{channels}, {8 // channels}, 1}}>"
     after = model(signature, f"r = Reshape (s, k) v = Mul (w, r) y = {node} (x, v)", constants)
     assert (status(before, after) == "proved") == is_equal
+
+
+IMAGE = "(float[n, 2, 5, 5] x, float[{}, {}, 3, 3] w, float[{}] s) => (float[n, m, p, q] y)"
+
+
+@pytest.mark.parametrize(
+    ("node", "weights", "sizes", "is_equal"),
+    [
+        ("Conv", "[1, 2, 1, 1]", (3, 2), True),
+        ("Conv <group = 2>", "[2, 1, 1, 1]", (2, 1), False),
+        ("ConvTranspose", "[2, 1, 1, 1]", (2, 3), True),
+        ("ConvTranspose <group = 2>", "[2, 1, 1, 1]", (2, 3), True),
+    ],
+)
+def test_factors_of_channels_are_those_of_weights(node, weights, sizes, is_equal):
+    signature = IMAGE.format(*sizes, 2)
+    shapes = f"<int64[3] c = {{2, 1, 1}}, int64[4] f = {{{weights[1:-1]}}}>"
+    before = model(signature, f"t = Reshape (s, c) u = Mul (x, t) y = {node} (u, w)", shapes)
+    after = model(signature, f"t = Reshape (s, f) u = Mul (w, t) y = {node} (x, u)", shapes)
+    assert (status(before, after) == "proved") is is_equal
+    squared = model(
+        signature, f"t = Reshape (s, f) v = Mul (t, t) u = Mul (w, v) y = {node} (x, u)", shapes
+    )
+    assert status(before, squared) != "proved"
+
+
+def test_a_pad_before_a_convolution():
+    signature = "(float[n, 2, 5, 5] x, float[3, 2, 3, 3] w) => (float[n, 3, p, q] y)"
+    constants = (
+        "<int64[8] p = {0, 0, 1, 0, 0, 0, 2, 1}, int64[8] c = {0, 1, 1, 0, 0, -1, 2, 1},"
+        " float zero = {0}, float one = {1}>"
+    )
+    after = model(signature, "y = Conv <pads = [1, 1, 2, 1]> (x, w)")
+    nodes = "t = Pad (x, {}) y = Conv <pads = [0, 1, 0, 0]> (t, w)"
+    for operands in ("p", "p, zero"):
+        before = model(signature, nodes.format(operands), constants)
+        assert status(before, after) == status(after, before) == "proved"
+    for operands in ("p, one", "c, zero"):
+        assert status(model(signature, nodes.format(operands), constants), after) != "proved"
+
+
+def test_the_place_of_the_largest_element():
+    signature = "(float[n, 3, 4] x) => (int64[n, m] y)"
+    after = model(signature, "y = ArgMax <axis = 2, keepdims = 0> (x)")
+    for op_type in ("Softmax", "LogSoftmax"):
+        nodes = f"t = {op_type} <axis = %d> (x) y = %s <axis = 2, keepdims = 0> (t)"
+        before = model(signature, nodes % (-1, "ArgMax"))
+        assert status(before, after) == "proved"
+        assert prove(before, after).status != "proved"
+        assert status(model(signature, nodes % (1, "ArgMax")), after) != "proved"
+        assert status(model(signature, nodes % (-1, "ArgMin")), after) != "proved"

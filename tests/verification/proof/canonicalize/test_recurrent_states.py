@@ -1,0 +1,22 @@
+"""Initial states of zeros are the default."""
+
+import pytest
+from proofs import assert_open, assert_proved
+
+TEXT = """g (float[T, 2, 3] x, float[1, {}, 3] w, float[1, {}, 2] r) => (float[T, 1, 2, 2] y)
+    <float[1, 2, 2] zeros = {{0, 0, 0, 0}}, float[1, 2, 2] minus = {{0, 0, -0.0, 0}},
+    float[1, 2, 2] one = {{0, 0, 1, 0}}> {{ y, h = {} <hidden_size = 2> (x, w, r{}) }}"""
+
+
+@pytest.mark.parametrize(("op_type", "gates"), [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_zeros_and_no_state(op_type, gates):
+    def text(state):
+        return TEXT.format(2 * gates, 2 * gates, op_type, state)
+
+    assert_proved(text(", , , zeros"), text(""))
+    assert_proved(text(""), text(", , , zeros"))
+    for other in ("minus", "one"):
+        assert_open(text(f", , , {other}"), text(""))
+    if op_type == "LSTM":
+        assert_proved(text(", , , zeros, zeros"), text(", , , , zeros"))
+        assert_open(text(", , , zeros, one"), text(""))
