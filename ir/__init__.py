@@ -1,7 +1,7 @@
 """The mutable graph IR: load, change, verify, print and save ONNX models.
 
-Values have identity, so names can neither clash nor be captured by mistake; one networkx graph per
-ONNX graph is the only record of who feeds whom.
+Values have identity, so names can neither clash nor be captured by mistake; one data-flow graph
+per ONNX graph is the only record of who feeds whom.
 """
 
 from .constant import constant_operator, constant_tensor

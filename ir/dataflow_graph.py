@@ -1,16 +1,16 @@
-"""The data-flow graph of a graph: a thin networkx directed graph."""
+"""The data-flow graph of a graph, and reachability in it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .errors import ModelError
 from .kinds import takes
-from .lazy import lazy_property
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 # Shared by all, therefore read-only.
 NO_ATTRIBUTES = cast("dict[str, Any]", MappingProxyType({}))
@@ -22,19 +22,12 @@ _NONE = cast("set[Any]", frozenset())
 _Vertex = TypeVar("_Vertex", bound=Hashable)
 
 
-def _no_attributes() -> dict[str, Any]:
-    return NO_ATTRIBUTES
+class Topology:
+    """Directed graph with an edge from each provider of a value to its user.
 
-
-class Topology(nx.DiGraph):  # type: ignore[type-arg]
-    """A `networkx.DiGraph` with an edge a -> b where b uses a value of a.
-
-    All vertices and edges share one empty attribute dict (the "thin graph" of networkx's own
-    documentation). Most vertices have one or two neighbours: a dict each would take more memory
-    than the nodes and more time than their construction, so few neighbours are a tuple. networkx
-    gets dicts on demand. It cannot change them; `insert`, `connect`, `disconnect` and `discard` do.
-
-    A model may have 100,000 functions, so each part is made on demand.
+    Most vertices have one or two neighbours: a dict each would take more memory than the nodes and
+    more time than their construction, so few neighbours are a tuple. `networkx_view.py` shows it to
+    networkx.
 
     Attributes:
         sink: the vertex of the graph's outputs, if there is one. It feeds nothing.
@@ -47,14 +40,6 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
 
     __slots__ = ("changes", "late", "sink", "sources", "users")
 
-    node_attr_dict_factory = staticmethod(_no_attributes)
-    edge_attr_dict_factory = staticmethod(_no_attributes)
-    graph = NO_ATTRIBUTES
-
-    def __new__(cls, sink: Hashable = None) -> Topology:
-        """Skip networkx's search for other backends."""
-        return object.__new__(cls)
-
     def __init__(self, sink: Hashable = None) -> None:
         self.sink = sink
         self.users: dict[Any, Neighbours] = {}
@@ -63,32 +48,6 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         self.late = _NONE
         if sink is not None:
             self.insert(sink)
-
-    # The attributes of `nx.DiGraph`, made on demand.
-
-    @lazy_property
-    def _node(self) -> Mapping[Any, dict[Any, Any]]:
-        return _Vertices(self.users)
-
-    @lazy_property
-    def _adj(self) -> Mapping[Any, dict[Any, Any]]:
-        return _Adjacency(self.users)
-
-    @lazy_property
-    def _pred(self) -> Mapping[Any, dict[Any, Any]]:
-        return _Adjacency(self.sources)
-
-    @property
-    def _succ(self) -> Mapping[Any, dict[Any, Any]]:
-        return self._adj
-
-    @_succ.setter
-    def _succ(self, adjacency: Mapping[Any, dict[Any, Any]]) -> None:
-        self._adj = adjacency
-
-    @lazy_property
-    def __networkx_cache__(self) -> dict[str, Any]:
-        return {}
 
     def insert(self, vertex: Hashable, sources: Iterable[Hashable] = ()) -> None:
         """Add a new vertex fed by `sources`, all of which must be present already."""
@@ -150,9 +109,9 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
         if self.late:
             self.late.discard(vertex)
 
-    def view(self) -> nx.DiGraph[Any]:
-        """A read-only view for networkx."""
-        return nx.graphviews.generic_graph_view(self, nx.DiGraph)
+    def dependents(self, vertices: Iterable[Hashable]) -> set[Any]:
+        """Some vertices and all vertices that depend on them."""
+        return _reach(self.users.__getitem__, vertices)
 
     def ordered(self) -> list[Any]:
         """The vertices without the sink in topological order, ties in order of insertion.
@@ -200,19 +159,26 @@ class Topology(nx.DiGraph):  # type: ignore[type-arg]
                 order[vertex] = None
 
 
-@takes(graph=nx.DiGraph, vertices=Iterable)
+@takes(graph="networkx.DiGraph", vertices=Iterable)
 def upstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
     """Some vertices and all vertices that they depend on: `networkx.ancestors` of many."""
-    return downstream(graph.reverse(copy=False), vertices)
+    return _reach(graph.predecessors, vertices)
 
 
-@takes(graph=nx.DiGraph, vertices=Iterable)
+@takes(graph="networkx.DiGraph", vertices=Iterable)
 def downstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
     """Some vertices and all vertices that depend on them: `networkx.descendants` of many."""
+    return _reach(graph.successors, vertices)
+
+
+def _reach(
+    next_of: Callable[[_Vertex], Iterable[_Vertex]], vertices: Iterable[_Vertex]
+) -> set[_Vertex]:
+    """Some vertices and all that follow them."""
     reached = set(vertices)
     waiting = list(reached)
     while waiting:
-        for other in graph.successors(waiting.pop()):
+        for other in next_of(waiting.pop()):
             if other not in reached:
                 reached.add(other)
                 waiting.append(other)
@@ -239,33 +205,3 @@ def _without(present: Neighbours, vertex: Any) -> Neighbours:
         return present[:at] + present[at + 1 :]
     del present[vertex]
     return present
-
-
-class _Adjacency(Mapping[Any, dict[Any, Any]]):
-    """The adjacency of networkx: for each vertex a dict from vertices to attributes."""
-
-    __slots__ = ("_neighbours",)
-
-    def __init__(self, vertices: dict[Any, Neighbours]) -> None:
-        self._neighbours = vertices
-
-    def __getitem__(self, vertex: Any) -> dict[Any, Any]:
-        vertices = self._neighbours[vertex]
-        return dict.fromkeys(vertices, NO_ATTRIBUTES) if type(vertices) is tuple else vertices  # type: ignore[return-value]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._neighbours)
-
-    def __len__(self) -> int:
-        return len(self._neighbours)
-
-
-class _Vertices(_Adjacency):
-    """The vertices of networkx: for each its attributes."""
-
-    __slots__ = ()
-
-    def __getitem__(self, vertex: Any) -> dict[Any, Any]:
-        if vertex not in self._neighbours:
-            raise KeyError(vertex)
-        return NO_ATTRIBUTES

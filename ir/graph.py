@@ -1,4 +1,4 @@
-"""A mutable graph: values and nodes on one private networkx graph, changed by guarded mutators."""
+"""A mutable graph: values and nodes on one private data-flow graph, changed by guarded mutators."""
 
 from __future__ import annotations
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import networkx as nx
 import onnx
 
-from .dataflow_graph import Topology, downstream
+from .dataflow_graph import Topology
 from .node import Node
 from .tensor import Tensor
 from .value import Value
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from .graph import Graph
     from .model import Function, Model
     from .operator import Operator
@@ -319,11 +320,17 @@ class GraphQueries:
 
         For many vertices at once see `upstream` and `downstream` in `straightline.ir`.
         """
-        return self._topology.view()
+        from .networkx_view import view_of
+
+        return view_of(self._topology)
+
+    def providers(self, vertex: Node | Value) -> list[Node | Value]:
+        """The vertices of `view` that feed one."""
+        return list(self._topology.sources[vertex])
 
     def dependents(self, vertices: Iterable[Node | Value]) -> set[Any]:
         """Some vertices of `view`, and all vertices that depend on them."""
-        return downstream(self._topology, vertices)
+        return self._topology.dependents(vertices)
 
     def vertex(self, value: Value) -> Node | Value:
         """The vertex of `view` that provides a value: its producer in this graph, or the value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -12,7 +13,8 @@ from .errors import Error
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-Kind = type | tuple[type, ...]
+Kind = type | tuple[type, ...] | str
+"""Class, classes, or the name of a class with its package, which need not be imported."""
 
 PATH: Kind = (str, os.PathLike)
 """The kinds of paths."""
@@ -42,7 +44,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[Parameters, Result]], Callable[Pa
         def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
             for place, name, kind in checks:
                 value: Any = args[place] if place < len(args) else kwargs.get(name, _ABSENT)
-                if not isinstance(value, kind) and value is not _ABSENT:
+                if not isinstance(value, _classes(kind)) and value is not _ABSENT:
                     raise KindError(_text(call.__name__, name, kind, value))
             return call(*args, **kwargs)
 
@@ -51,6 +53,16 @@ def takes(**kinds: Kind) -> Callable[[Callable[Parameters, Result]], Callable[Pa
     return decorate
 
 
+def _classes(kind: Kind) -> type | tuple[type, ...]:
+    """The classes of a kind; none of a package that is not imported, and so without objects."""
+    if not isinstance(kind, str):
+        return kind
+    package, _, name = kind.partition(".")
+    return getattr(sys.modules.get(package), name, ())
+
+
 def _text(function: str, name: str, kind: Kind, value: object) -> str:
-    kinds = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+    classes = _classes(kind)
+    names = [each.__name__ for each in (classes if isinstance(classes, tuple) else (classes,))]
+    kinds = " or ".join(names or [str(kind)])
     return f"{function}: '{name}' is of kind {kinds}, not {type(value).__name__}"

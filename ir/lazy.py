@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-import networkx as nx
 import numpy as np
 
 Result = TypeVar("Result")
@@ -44,13 +44,15 @@ class lazy_property(Generic[Result]):
         return cached
 
 
-_OF_LIBRARIES = (nx.Graph, nx.DiGraph, np.finfo)
-"""Library classes with locked properties that passes use."""
+_OF_NETWORKX = ("Graph", "DiGraph")
+"""Its classes with locked properties that passes use, where it is imported."""
 
 
 def _renew_locks() -> None:
     """Replace locks that threads of the parent process held at the fork."""
-    for kind in _OF_LIBRARIES:
+    networkx = sys.modules.get("networkx")
+    kinds = [getattr(networkx, name) for name in _OF_NETWORKX if hasattr(networkx, name)]
+    for kind in (*kinds, np.finfo):
         for attribute in vars(kind).values():
             if isinstance(attribute, functools.cached_property) and hasattr(attribute, "lock"):
                 attribute.lock = threading.RLock()

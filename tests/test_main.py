@@ -72,6 +72,13 @@ def test_a_rewrite_imports_what_it_needs(model, folder):
     assert for_loops & modules == (for_loops if model == "unrolled" else set())
 
 
+def test_a_flat_model_needs_no_algorithms_on_graphs(folder):
+    flat = "<ir_version: 8, opset_import: ['': 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }"
+    onnx.save(onnx.parser.parse_model(flat.replace("'", '"')), folder / "flat.onnx")
+    for command in ("rewrite", "simplify"):
+        assert "networkx" not in imported(command, "flat.onnx", "out.onnx", folder=folder)
+
+
 def test_inputs_that_are_set_bring_nothing_more(folder):
     options = ("--set", "x=[1.5,2]", "--no-verify")
     modules = imported("rewrite", "unrolled.onnx", "out.onnx", *options, folder=folder)

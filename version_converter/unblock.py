@@ -16,8 +16,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import networkx as nx
-
 from ..analysis.constants.folding import Folder
 from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ..passes import Pass, PassContext, RaiseRecurrences, Remark, ScansToLoops, VectorizeLoops
@@ -140,6 +138,8 @@ class _Unblocker:
 
     def _groups(self, graph: Graph) -> Iterator[set[Node]]:
         """The constructs of a graph, each with all that share sequences or optionals with it."""
+        import networkx as nx
+
         linked: nx.Graph[Node] = nx.Graph()
         linked.add_nodes_from(self.seeds[graph])
         open_ = list(self.seeds[graph])

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import networkx as nx
 import onnx
 
 from ..attributes import ANY, kind_of
@@ -131,6 +130,8 @@ class Calls:
         rest = {key: self._open_calls[key] for key in self._index if key in self._open_calls}
         if not rest:
             return []
+        import networkx as nx
+
         calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
         calls.add_nodes_from(rest)
         calls.add_edges_from(

@@ -62,10 +62,9 @@ def _sweep_nodes(graph: Graph, keep: Set[Node | Value]) -> bool:
     dead = [node for node in graph.unneeded() if node not in keep]
     if not dead:
         return False
-    view = graph.view()
     while dead:
         node = dead.pop()
-        sources = list(view.pred[node])
+        sources = graph.providers(node)
         graph.remove(node)
         nodes = [s for s in sources if isinstance(s, Node) and s not in keep]
         dead += [s for s in nodes if not graph.is_needed(s)]

@@ -18,8 +18,6 @@ import dataclasses
 from collections.abc import Set
 from typing import ClassVar
 
-import networkx as nx
-
 from ...analysis.constants.evaluation import is_call
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.onnx_inference_cache import Memory
@@ -79,6 +77,10 @@ def _asking_sizes(model: Model, memory: Memory) -> Set[str]:
 
 
 def _search_asking(model: Model) -> set[str]:
+    if not model.functions:
+        return set(_STARTS)
+    import networkx as nx
+
     users: nx.DiGraph[str] = nx.DiGraph()
     users.add_nodes_from(_STARTS)
     for (domain, name, _), function in model.functions.items():

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import networkx as nx
 import onnx
 
 from ...ir import (
@@ -20,6 +19,9 @@ from ...ir import (
     upstream,
 )
 from ...ir.lazy import lazy_property
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 SEQUENCES = ("ConcatFromSequence", "SequenceAt", "SequenceLength", "SplitToSequence")
 """The operators that split or join a sequence of tensors."""
@@ -44,6 +46,8 @@ class CallGraph:
     """The call graph of some functions (ONNX IR specification, "Functions")."""
 
     def __init__(self, functions: Mapping[FunctionKey, Function]) -> None:
+        import networkx as nx
+
         self.functions = functions
         # An edge leads from a function to one that it calls.
         self._calls: nx.DiGraph[FunctionKey] = nx.DiGraph()
@@ -134,6 +138,8 @@ class CallGraph:
 
     def callees_first(self) -> list[Function]:
         """The functions, each after its callees, with recursive ones last."""
+        import networkx as nx
+
         ending = self._calls.subgraph(self.functions.keys() - self._recursive)
         order = list(nx.topological_sort(ending.reverse(copy=False)))
         order += [key for key in self.functions if key in self._recursive]
@@ -146,6 +152,8 @@ class CallGraph:
 
 def _cyclic(calls: nx.DiGraph[FunctionKey]) -> set[FunctionKey]:
     """The functions on a cycle of calls."""
+    import networkx as nx
+
     circles = [c for c in nx.strongly_connected_components(calls) if len(c) > 1]
     return set().union(*circles, nx.nodes_with_selfloops(calls))
 

@@ -16,7 +16,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import networkx as nx
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
@@ -301,6 +300,8 @@ def _is_backward(selection: Selection, trips: Dimension | None) -> bool:
 
 def _is_numbered(loop_view: LoopView, reads: Sequence[ElementRead]) -> bool:
     """Test for an output that depends on the iteration number apart from some reads."""
+    import networkx as nx
+
     body, read_nodes = loop_view.body, {read.node for read in reads}
     others = nx.subgraph_view(body.view(), filter_node=lambda vertex: vertex not in read_nodes)
     results = {body.vertex(value) for value in body.outputs[1:]}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import networkx as nx
-
 from ...ir import Node, Value, captured_by
 from .accumulators import Write
 from .loop_view import LoopView, State
@@ -33,6 +31,8 @@ class DependenceGraph:
     def __init__(
         self, loop_view: LoopView, writes: Sequence[Write], independent: Iterable[State]
     ) -> None:
+        import networkx as nx
+
         self._body = loop_view.body
         self.writes = writes
         self._writes = {write.state: write for write in writes}

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import networkx as nx
-
 from ...ir import Node
 from ...ops.batching import DIFFERING, Unbatchable
 from ...ops.builder import RewriteError
@@ -49,6 +47,8 @@ class Distribution:
 
     def _divide(self) -> list[Vertex]:
         """Batch all vertices without an obstacle, and return the topological order."""
+        import networkx as nx
+
         condensed = nx.condensation(self._graph)
         order: list[Vertex] = []
         for number in nx.topological_sort(condensed):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import networkx as nx
 import onnx
 
 from ...ir import Operator, downstream
@@ -40,6 +39,8 @@ class _Reader:
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
+        import networkx as nx
+
         self.comes_from: nx.DiGraph[Place] = nx.DiGraph()
         self.steering: set[Place] = set()
         self._functions = {(f.domain, f.name): n for n, f in enumerate(model.functions, 1)}

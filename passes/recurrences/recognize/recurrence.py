@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
-import networkx as nx
-
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.fact import Fact
 from ....ir import Node, Value, captured_by
@@ -148,6 +146,8 @@ class AllTrips(Batcher):
 
     def _solve_all(self) -> None:
         """Solve the states, in the order of their dependences."""
+        import networkx as nx
+
         graph = DependenceGraph(self.loop_view, (), self._enter_known_states()).graph
         nodes = self.loop_view.body.nodes()
         # Tarjan's algorithm finds a component after those that depend on it.
