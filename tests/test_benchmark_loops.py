@@ -4,12 +4,14 @@ does not is noticed when they are measured."""
 import dataclasses
 
 import numpy as np
+import onnx
 import onnx.checker
 import pytest
 from harness import run_in_onnxruntime
 from straightline.dev.benchmarks.loops.collection import cases
-from straightline.dev.benchmarks.loops.comparison import compare
-from straightline.dev.benchmarks.loops.report import families, head, line, summary
+from straightline.dev.benchmarks.loops import comparison
+from straightline.dev.benchmarks.loops.comparison import RefusedError, compare
+from straightline.dev.benchmarks.loops.report import counts, families, head, line, summary
 from straightline.passes import accelerate, parse_pipeline, straighten
 
 CASES = cases()
@@ -106,6 +108,23 @@ def test_what_is_as_it_was_is_not_slower():
     measured = compare(small("beam_search"), {"clean": parse_pipeline("inline-ifs")}, 0.0)
     for form in measured.forms.values():
         assert (form.run, form.load, form.nodes, form.loops) == (1, 1, 1, 1)
+
+
+def test_what_a_runtime_refuses_is_counted(monkeypatch):
+    def without_loops(message):
+        if count_loops(onnx.load_from_string(message)):
+            raise RuntimeError("Loop is not supported")
+        return comparison.RUNTIMES["onnxruntime"](message)
+
+    monkeypatch.setattr(comparison, "RUNTIMES", {**comparison.RUNTIMES, "strict": without_loops})
+    pipelines = {"vectorize": parse_pipeline("vectorize-loops")}
+    with pytest.raises(RefusedError, match=r"gelu_rows +refused: original$") as refusal:
+        compare(small("gelu_rows"), pipelines, 0.0, "strict")
+    assert list(counts([], [refusal.value])) == [
+        "original: 0 of 1 are taken",
+        "by hand: 1 of 1 are taken",
+        "vectorize: 1 of 1 are taken",
+    ]
 
 
 def test_other_outputs_are_told():

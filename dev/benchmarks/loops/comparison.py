@@ -12,7 +12,8 @@ import onnx
 from straightline.passes import Pipeline
 
 from .case import Case
-from .measuring import Times, count_nodes, load_times, loops_left, ratio, run_times, session
+from .measuring import Times, count_nodes, load_times, loops_left, ratio, run_times
+from .runtimes import RUNTIMES, OpenSession
 
 SLOWER = 0.97
 """What is below this ratio is slower, and is measured again to be sure."""
@@ -57,13 +58,32 @@ class Comparison:
     forms: Mapping[str, Form]
 
 
-def compare(case: Case, pipelines: Mapping[str, Pipeline], seconds: float) -> Comparison:
+class RefusedError(Exception):
+    """A runtime refuses the original, or a form of it.
+
+    Attributes:
+        taken: the forms that it takes, and those that it refuses, the original first.
+    """
+
+    def __init__(self, case: Case, taken: Mapping[str, bool]) -> None:
+        refused = [name for name, is_taken in taken.items() if not is_taken]
+        super().__init__(f"{case.name:41} refused: {', '.join(refused)}")
+        self.taken = taken
+
+
+def compare(
+    case: Case, pipelines: Mapping[str, Pipeline], seconds: float, runtime: str = "onnxruntime"
+) -> Comparison:
     """Measure a case.
 
     Args:
         case: the models.
         pipelines: what rewrites it, by name.
         seconds: how long running is measured for each form, and loading.
+        runtime: one of `RUNTIMES`.
+
+    Raises:
+        RefusedError: the runtime refuses a form.
     """
     original = case.original(case.sizes)
     models, spent = {"by hand": case.by_hand(case.sizes)}, {"by hand": 0.0}
@@ -71,7 +91,9 @@ def compare(case: Case, pipelines: Mapping[str, Pipeline], seconds: float) -> Co
         started = time.perf_counter()
         models[name] = pipeline.run(original).model
         spent[name] = time.perf_counter() - started
-    clock = _Clock(original, case, seconds)
+    if runtime != "onnxruntime":  # which takes all of them, or else a test fails
+        _require_taken(case, {"original": original, **models}, RUNTIMES[runtime])
+    clock = _Clock(original, case, seconds, RUNTIMES[runtime])
     nodes = count_nodes(original)
     forms: dict[str, Form] = {}
     for name, model in models.items():
@@ -98,10 +120,27 @@ def compare(case: Case, pipelines: Mapping[str, Pipeline], seconds: float) -> Co
     )
 
 
+def _require_taken(case: Case, models: Mapping[str, onnx.ModelProto], session: OpenSession) -> None:
+    taken = {name: _takes(session, model, case) for name, model in models.items()}
+    if not all(taken.values()):
+        raise RefusedError(case, taken)
+
+
+def _takes(session: OpenSession, model: onnx.ModelProto, case: Case) -> bool:
+    try:
+        session(_message(model)).run(None, case.inputs(case.sizes))
+    except Exception:  # noqa: BLE001 - whatever a runtime raises, it refuses the model
+        return False
+    return True
+
+
 class _Clock:
     """Measures other forms of a model against it."""
 
-    def __init__(self, original: onnx.ModelProto, case: Case, seconds: float) -> None:
+    def __init__(
+        self, original: onnx.ModelProto, case: Case, seconds: float, session: OpenSession
+    ) -> None:
+        self._open = session
         self._seconds = seconds
         self._case = case
         self._feeds = case.inputs(case.sizes)
@@ -111,7 +150,7 @@ class _Clock:
         self._known: dict[bytes, tuple[float, float, bool]] = {}
         alike = (self._session, self._session, self._feeds)
         self.run_seconds = statistics.median(min(times) for times in run_times(*alike, seconds / 4))
-        loads = load_times(self._message, self._message, seconds / 4)
+        loads = load_times(session, self._message, self._message, seconds / 4)
         self.load_seconds = statistics.median(min(times) for times in loads)
         self._known[self._message] = (1.0, 1.0, True)
 
@@ -126,11 +165,11 @@ class _Clock:
         return self._known[message]
 
     def _measure(self, message: bytes) -> tuple[float, float, bool]:
-        other = session(message)
+        other = self._open(message)
         outputs = other.run(None, self._feeds)
         agrees = self._case.random or _agree(outputs, self._wanted, self._case.tolerance)
         run = self._ratio(lambda s: run_times(self._session, other, self._feeds, s))
-        load = self._ratio(lambda s: load_times(self._message, message, s))
+        load = self._ratio(lambda s: load_times(self._open, self._message, message, s))
         return run, load, agrees
 
     def _ratio(self, measure: Callable[[float], Times]) -> float:

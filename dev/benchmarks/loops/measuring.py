@@ -9,11 +9,10 @@ import time
 from collections.abc import Callable, Sequence
 
 import onnx
-import onnxruntime
 
 from .case import Arrays
+from .runtimes import OpenSession, Session
 
-Session = onnxruntime.InferenceSession
 Times = list[list[float]]
 """Seconds, a row for each round."""
 _MOST_ROUNDS = 60
@@ -21,16 +20,7 @@ _SAMPLE = 0.002
 """Seconds that a sample takes at least: what is shorter is run several times."""
 
 
-def session(model: bytes) -> Session:
-    """A session of one thread, with onnxruntime's own optimizations."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return Session(model, options, providers=["CPUExecutionProvider"])
-
-
-def load_times(one: bytes, other: bytes, seconds: float) -> Times:
+def load_times(session: OpenSession, one: bytes, other: bytes, seconds: float) -> Times:
     """Times in which sessions are made of two models, a pair for each round."""
     session(one)
     return in_turns([lambda: session(one), lambda: session(other)], seconds, [1, 1])

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 
-from .comparison import SLOWER, Comparison, Form
+from .comparison import SLOWER, Comparison, Form, RefusedError
 
 _FIRST = f"{'model':41}{'run ms':>8}{'load ms':>8}{'nodes':>6}"
 _BY_HAND = f"{'run':>8}{'load':>6}{'nodes':>6}"
@@ -84,6 +84,13 @@ def families(measured: Sequence[Comparison]) -> Iterator[str]:
             ]
             cells.append("{:.2f}, {:.2f}, {:.2f}".format(*means))
         yield f"| {family} | {len(members)} | {' | '.join(cells)} |"
+
+
+def counts(measured: Sequence[Comparison], refusals: Sequence[RefusedError]) -> Iterator[str]:
+    """How many models the runtime takes, as they came and in each form, if it refuses any."""
+    for name in refusals[0].taken if refusals else ():
+        number = len(measured) + sum(refusal.taken[name] for refusal in refusals)
+        yield f"{name}: {number} of {len(measured) + len(refusals)} are taken"
 
 
 def _loops(measured: Sequence[Comparison], name: str) -> Iterator[str]:
