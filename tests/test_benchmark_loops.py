@@ -8,8 +8,8 @@ import onnx
 import onnx.checker
 import pytest
 from harness import run_in_onnxruntime
-from straightline.dev.benchmarks.loops.collection import cases
 from straightline.dev.benchmarks.loops import comparison
+from straightline.dev.benchmarks.loops.collection import cases
 from straightline.dev.benchmarks.loops.comparison import RefusedError, compare
 from straightline.dev.benchmarks.loops.report import counts, families, head, line, summary
 from straightline.passes import accelerate, parse_pipeline, straighten
