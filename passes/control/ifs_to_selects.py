@@ -42,15 +42,32 @@ _SELECTED = Message("selected", "both branches run, selects choose")
 
 @dataclasses.dataclass(frozen=True)
 class IfsToSelects(Pass):
-    """Convert Ifs on run-time conditions to selects, where neither branch can fail."""
+    """Convert Ifs on run-time conditions to selects, where neither branch can fail.
+
+    Options:
+        in_loops: convert only Ifs in the bodies of Loops and Scans.
+    """
 
     name: ClassVar[str] = "ifs-to-selects"
+    works_on: ClassVar[tuple[str, ...]] = ("If",)
+    in_loops: bool = False
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Convert inner Ifs before the ones around them."""
         converter = _Converter(self, model, context)
-        changes = [converter.visit(*place) for place in inside_out(model.graphs(), "If")]
+        places = [*inside_out(model.graphs(), "If")]
+        if self.in_loops:
+            places = [place for place in places if _is_in_loop(place[0])]
+        changes = [converter.visit(*place) for place in places]
         return any(changes)
+
+
+def _is_in_loop(graph: Graph) -> bool:
+    holder = graph.holder
+    while holder is not None and not holder.is_op("Loop", "Scan"):
+        assert holder.graph is not None
+        holder = holder.graph.holder
+    return holder is not None
 
 
 class _Converter:

@@ -61,11 +61,10 @@ class Accelerate(Pass):
         """Choose a pipeline and run it, then the last passes, until these change nothing."""
         changed = False
         for _ in range(_MOST_CHOICES):
-            changed = self._accelerate(model, context) or changed
-            if not run_passes(self.last, model, context, repeat=True):
-                break
-            changed = True
-            if not _loops(model):
+            is_other = self._accelerate(model, context)
+            is_smaller = run_passes(self.last, model, context, repeat=True)
+            changed |= is_other or is_smaller
+            if not (is_smaller and _loops(model)) and not (is_other and _has_choices(model)):
                 break
         return changed
 
@@ -194,6 +193,12 @@ def _loops(model: Model) -> list[Node]:
     return [n for g in model.graphs() for n in g.nodes_of("Loop", "Scan")]
 
 
+def _has_choices(model: Model) -> bool:
+    """Test for an If in the body of a loop."""
+    bodies = [node.body("body") for node in _loops(model)]
+    return any(graph.nodes_of("If") for body in bodies for graph in body.walk())
+
+
 @dataclasses.dataclass(frozen=True)
 class StageKinds:
     """The kinds of passes of a repeated stage.
@@ -219,6 +224,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
     )
     plain, lowered = _standard(), _standard(registry.LowerSequences)
     split = _standard(registry.LowerSequences, registry.VectorizeLoops)
+    chosen = StageKinds((registry.IfsToSelects, *split.kinds))
     copied = dataclasses.replace(split, copies=optimize_for)
     longer = [] if optimize_for == "load" else [[], [split], [lowered, raised, lowered]]
     return [
@@ -233,6 +239,8 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
         [split, scans, lowered],
         [split, raised, split, scans, lowered],
         [lowered, raised, lowered, scans, lowered],
+        [chosen, raised, split],
+        [chosen, scans, lowered],
         *([*before, copied] for before in longer),
     ]
 
@@ -260,4 +268,5 @@ def _title(stages: Stages) -> str:
 def _name(pass_: Pass) -> str:
     if isinstance(pass_, registry.UnrollLoops | registry.UnrollScans):
         return "" if pass_.copies == "load" else pass_.name
-    return pass_.name if isinstance(pass_, (*_OPTIONAL, registry.LoopsToScans)) else ""
+    shown = *_OPTIONAL, registry.LoopsToScans, registry.IfsToSelects
+    return pass_.name if isinstance(pass_, shown) else ""

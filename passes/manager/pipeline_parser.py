@@ -212,7 +212,7 @@ def _accelerate(options: dict[str, Any]) -> Accelerate:
         repeats = []
         for stage in stages:
             passes = [make_pass(kind, _options_of(kind, options)) for kind in stage.kinds]
-            repeats.append(Repeated(tuple([_with_copies(p, stage.copies) for p in passes])))
+            repeats.append(Repeated(tuple([_for_loops(p, stage.copies) for p in passes])))
         pipelines.append((*repeats, registry.MergeConstants()))
     last = tuple(_simplifiers(options))
     return dataclasses.replace(pass_, alternatives=tuple(pipelines), last=last)
@@ -224,8 +224,10 @@ def _allowed(kind: type[Pass]) -> set[str]:
     return _DEFAULT_OPTIONS | more | (_ACCELERATE_OPTIONS if kind is Accelerate else set())
 
 
-def _with_copies(pass_: Pass, goal: GoalName) -> Pass:
-    """The pass with the goal by which it copies bodies, if it does."""
+def _for_loops(pass_: Pass, goal: GoalName) -> Pass:
+    """The pass with its goal for copies, or for Ifs in bodies alone."""
+    if isinstance(pass_, registry.IfsToSelects):
+        return dataclasses.replace(pass_, in_loops=True)
     if not isinstance(pass_, registry.UnrollLoops | registry.UnrollScans):
         return pass_
     return dataclasses.replace(pass_, copies=goal)

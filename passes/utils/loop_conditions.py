@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from ...ir import Graph, Model, Node, Operator
 
+_LABEL = "goes_on"
+"""The name of a new condition: a second rewrite chooses the same one."""
+
 
 def forwarded_conditions(model: Model) -> list[Node]:
     """The Loops whose body returns its condition unchanged."""
@@ -31,6 +34,6 @@ def isolate_conditions(model: Model) -> list[Node]:
     loops = forwarded_conditions(model)
     for body in (loop.body("body") for loop in loops):
         condition = body.inputs[1]
-        own = body.add_node(Operator("Identity"), [condition], [condition.name]).output()
+        own = body.add_node(Operator("Identity"), [condition], [_LABEL]).output()
         body.set_outputs([own, *body.outputs[1:]])
     return loops

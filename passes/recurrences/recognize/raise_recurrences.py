@@ -126,10 +126,18 @@ class RaiseRecurrences(RaiseOptions, Pass):
         """
         # Most models have no loop, and need no raiser.
         from .cell_emission import raise_cell
+        from .extremes import raise_extreme
+        from .held_states import raise_held
+        from .linear_recurrences import raise_linear
         from .recurrence import AllTrips
         from .scan_reductions import raise_accumulation
+        from .truth_states import raise_truth
 
-        trips = AllTrips(loop_view, inference, self, certain, [raise_accumulation, raise_cell])
+        raisers = [
+            *(raise_accumulation, raise_extreme, raise_held, raise_truth, raise_linear),
+            raise_cell,
+        ]
+        trips = AllTrips(loop_view, inference, self, certain, raisers)
         if not trips.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
         dropped = ZeroTripSizes(loop_view, inference)

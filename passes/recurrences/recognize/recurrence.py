@@ -153,7 +153,8 @@ class AllTrips(Batcher):
         # Tarjan's algorithm finds a component after those that depend on it.
         for members in reversed(list(nx.strongly_connected_components(graph))):
             states = tuple([state for state in self.loop_view.states if state in members])
-            if not states or states[0].argument in self.operands:
+            solved = self.operands.keys() | {state.argument for state in self._finals}
+            if not states or states[0].argument in solved:
                 continue
             if len(members) > 1 or graph.has_edge(states[0], states[0]):
                 own = tuple([node for node in nodes if node in members])

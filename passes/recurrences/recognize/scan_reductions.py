@@ -22,7 +22,7 @@ from ....ir import Graph, Operator, Value
 from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
-from .parallel_prefix import parallel_prefix
+from .parallel_prefix import monoid_of, parallel_prefix
 from .recurrence import Recurrence, Replacement
 
 _TYPES = onnx.TensorProto
@@ -68,36 +68,58 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     if isinstance(accumulation, str):
         return f"it is no accumulation: {accumulation}"
     kind, terms = accumulation
-    (state,), emit, trips = recurrence.states, recurrence.trips.emit, recurrence.trips
+    (state,) = recurrence.states
     fact = recurrence.fact(state.initial).without_content()
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
-    trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    added = _emit_terms(recurrence, kind, terms, fact)
+    return accumulate(recurrence, kind, added, fact, len(terms) == 1)
+
+
+def accumulate(
+    recurrence: Recurrence, kind: str, added: Value, fact: Fact, one_term: bool
+) -> Replacement | str:
+    """Replace a state by a reduction of rows, in the shape of the state.
+
+    Args:
+        recurrence: the state.
+        kind: the operator on two rows.
+        added: the row of each iteration.
+        fact: the fact of the state.
+        one_term: true if each iteration adds one value, without an addition of its own.
+    """
+    (state,), emit, trips = recurrence.states, recurrence.trips.emit, recurrence.trips
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
     if sums and trips.options.costs != "none" and fact.elem_type in _FLOATS:
-        return _sums(recurrence, _emit_terms(recurrence, kind, terms, fact))
+        return _sums(recurrence, added)
     first = emit.unsqueeze(trips.feeding.same(state.initial).value, 0, "first")
-    added = _emit_terms(recurrence, kind, terms, fact)
     rows = emit.concat([first, added], 0, state.argument.name)
     exact = not (kind in _ROUNDING and fact.elem_type in _FLOATS)
     if sums:
         joined = emit.running_sum(rows, f"{state.argument.name}_sums")
-        exact = exact or (fact.elem_type != _TYPES.FLOAT16 and len(terms) == 1)
-        return _replace_all(recurrence, joined, "CumSum", exact)
+        exact = exact or (fact.elem_type != _TYPES.FLOAT16 and one_term)
+        return replace_all(recurrence, joined, "CumSum", exact)
     reduction, types = _LAST.get(kind, ("", ()))
-    if fact.elem_type not in types or _is_every_read(recurrence):
-        if not _is_small(fact):
+    if fact.elem_type not in types or is_every_read(recurrence):
+        if not is_small(fact):
             return (
                 f"it is a running {kind}, which no operator gives, and steps of doubling distance"
                 f" pay for states of at most {_MOST_BYTES} bytes"
             )
-        most = trips.feeding.most_trips
-        most = None if most is None else most + 1
-        joined = parallel_prefix(emit, Operator(kind), rows, fact, most, trips.options.straight)
-        return _replace_all(recurrence, joined, f"{kind} in steps of doubling distance", exact)
+        most, straight = most_rows(recurrence), trips.options.straight
+        monoid = monoid_of(Operator(kind))
+        (joined,) = parallel_prefix(emit, monoid, [rows], [fact], most, straight)
+        return replace_all(recurrence, joined, f"{kind} in steps of doubling distance", exact)
     last = _last(emit, reduction, rows, fact.elem_type)
-    return Replacement(_describe(reduction, exact), exact, {}, {state: lambda: last})
+    return Replacement(describe(reduction, exact), exact, {}, {state: lambda: last})
+
+
+def most_rows(recurrence: Recurrence) -> int | None:
+    """The maximum number of values of a state, the initial one too; None if known at run time."""
+    most = recurrence.trips.feeding.most_trips
+    return None if most is None else most + 1
 
 
 def _last(emit: Builder, reduction: str, rows: Value, elem_type: int) -> Value:
@@ -132,27 +154,29 @@ def _sums(recurrence: Recurrence, rows: Value) -> Replacement:
     if initial is None or np.any(initial.numpy()):
         before = recurrence.trips.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
-    what = "CumSum" if _is_every_read(recurrence) else "ReduceSum"
-    return Replacement(_describe(what, exact=False), False, {state: sums}, {state: lambda: total})
+    what = "CumSum" if is_every_read(recurrence) else "ReduceSum"
+    return Replacement(describe(what, exact=False), False, {state: sums}, {state: lambda: total})
 
 
-def _is_small(fact: Fact) -> bool:
+def is_small(fact: Fact) -> bool:
+    """Test for a state small enough for a parallel prefix."""
     size = product(fact.shape or ()).value
     if size is None or not fact.elem_type:
         return False
     return size * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize <= _MOST_BYTES
 
 
-def _replace_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Replacement:
+def replace_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Replacement:
     """Replace all values of a state, from rows with the initial one first."""
     (state,), feeding, emit = recurrence.states, recurrence.trips.feeding, recurrence.trips.emit
     every = feeding.cut(joined, [1], [np.iinfo(np.int64).max], [0])
     last = emit.add("Gather", [joined, feeding.trips], "last", axis=0)
     final = emit.squeeze(last, 0, state.result.name)
-    return Replacement(_describe(what, exact), exact, {state: every}, {state: lambda: final})
+    return Replacement(describe(what, exact), exact, {state: every}, {state: lambda: final})
 
 
-def _describe(what: str, exact: bool) -> str:
+def describe(what: str, exact: bool) -> str:
+    """The operator as a remark calls it."""
     return what if exact else f"{what}, up to rounding"
 
 
@@ -183,7 +207,7 @@ def _read(recurrence: Recurrence) -> tuple[str, Terms] | str:
     return kind, terms[::-1]
 
 
-def _is_every_read(recurrence: Recurrence) -> bool:
+def is_every_read(recurrence: Recurrence) -> bool:
     """Test for readers of values before the last iteration."""
     (state,) = recurrence.states
     body, circle = recurrence.trips.loop_view.body, set(recurrence.nodes)
@@ -200,12 +224,12 @@ def _emit_terms(recurrence: Recurrence, kind: str, terms: Terms, fact: Fact) -> 
     """Emit the terms of every iteration, in the shape of the state, iterations first."""
     emit, rows = recurrence.trips.emit, []
     for value, subtracted in terms:
-        row = _broadcast(recurrence, recurrence.trips.operand(value), fact)
+        row = broadcast(recurrence, recurrence.trips.operand(value), fact)
         rows.append(emit.add("Neg", [row], f"{value.name}_less") if subtracted else row)
     return functools.reduce(lambda one, other: emit.add(kind, [one, other], "added"), rows)
 
 
-def _broadcast(recurrence: Recurrence, operand: Operand, fact: Fact) -> Value:
+def broadcast(recurrence: Recurrence, operand: Operand, fact: Fact) -> Value:
     """Broadcast a batched value to the shape of the state."""
     emit, feeding, shape = recurrence.trips.emit, recurrence.trips.feeding, operand.fact.shape
     if shape is None or fact.shape is None:

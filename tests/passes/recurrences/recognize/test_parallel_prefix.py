@@ -11,7 +11,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.fact import Fact
 from straightline.ir import Operator
 from straightline.ops.builder import Builder
-from straightline.passes.recurrences.recognize.parallel_prefix import parallel_prefix
+from straightline.passes.recurrences.recognize.parallel_prefix import monoid_of, parallel_prefix
 
 FIRST_LEFT = "g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Identity (x) }"
 
@@ -23,8 +23,8 @@ def doubled(op_type, most, opset=17):
     (x,) = model.graph.inputs
     fact = ShapeInference(model).fact(x)
     row = Fact(fact.elem_type, fact.shape[1:])
-    made = parallel_prefix(Builder(model.graph), Operator(op_type), x, row, most)
-    model.graph.set_outputs([made])
+    made = parallel_prefix(Builder(model.graph), monoid_of(Operator(op_type)), [x], [row], most)
+    model.graph.set_outputs(made)
     ir.verify(model)
     proto = ir.to_proto(model)
     check_model(proto)

@@ -103,8 +103,8 @@ def test_a_last_maximum():
         + """g (int32[3] s, int32[N, 3] x, int64 n) => (int32[3] y)
             <bool yes = {1}, int64[1] axes = {0}, int64 k = {0}, int64 k_1 = {1}> {
             numbers = Range (k, n, k_1)
-            first = Unsqueeze (s, axes)
             e = Gather <axis = 0> (x, numbers)
+            first = Unsqueeze (s, axes)
             a = Concat <axis = 0> (first, e)
             y = ReduceMax <axes = [0], keepdims = 0> (a)
         }""",
@@ -273,13 +273,13 @@ KEPT = {
         bool yes = {1}> { sh = Shape (x) n = Gather (sh, zero)
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
             c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }""",
-    "makes the next value": scan("h = Add (a, e) k = Mul (h, e) r = Add (k, e)").removeprefix(HEAD),
+    "makes the next value": scan("h = Add (a, e) k = Mul (h, h) r = Add (k, e)").removeprefix(HEAD),
     "steps of doubling distance pay for states of at most 256 bytes": """
         g (float[65] s, float[N, 65] x) => (float[N, 65] z) { y, z = Scan <num_scan_inputs = 1,
             body = b (float[65] a, float[65] e) => (float[65] r, float[65] q) {
                 r = Max (a, e) q = Neg (r) }> (s, x) }""",
-    "takes it another way": scan("r = Add (a, a)").removeprefix(HEAD),
-    "Sub 'y/r' takes it another way": scan("r = Sub (e, a)").removeprefix(HEAD),
+    "takes it another way": scan("r = Mul (a, a)").removeprefix(HEAD),
+    "Sub 'y/r' takes it another way": scan("k = Sub (e, a) r = Sub (k, a)").removeprefix(HEAD),
     "states depend on each other": """g (float[3] s, float[N, 3] x) => (float[3] y) {
         y, t = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] f, float[3] e)
             => (float[3] r, float[3] u) { r = Add (a, f) h = Add (e, a) u = Add (f, h) }>

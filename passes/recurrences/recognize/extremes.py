@@ -1,0 +1,221 @@
+"""Extremes that a comparison keeps, and what belongs to them: the index or row of the best.
+
+better = Greater (q, best)                      rows = Concat (best0, q)
+best = Where (better, q, best)                  at = ArgMax <axis = 0> (rows)
+where = Where (better, i, where)          ->    best = rows[at], where = Concat (where0, i)[at]
+
+A comparison with NaN is false, so a NaN is never the best; the row of a NaN becomes the initial
+value, or the least number where the last of equal ones counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import onnx
+
+from ....analysis.trips.trip_count import skip_identities
+from ....facts.fact import Fact
+from ....ir import Node, Value
+from ....ops.batching import Unbatchable
+from ...vectorize.loop_view import State
+from .recurrence import Recurrence, Replacement
+from .scan_reductions import accumulate, broadcast
+
+_TYPES = onnx.TensorProto
+_FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE)
+_ORDERED = (*_FLOATS, _TYPES.INT32, _TYPES.INT64)
+_INDEXED = (*_FLOATS, _TYPES.INT32)
+"""The types with an ArgMax in onnxruntime."""
+_COMPARISONS = {
+    "Greater": ("Max", False),
+    "GreaterOrEqual": ("Max", True),
+    "Less": ("Min", False),
+    "LessOrEqual": ("Min", True),
+}
+_MIRRORED = {
+    "Greater": "Less",
+    "GreaterOrEqual": "LessOrEqual",
+    "Less": "Greater",
+    "LessOrEqual": "GreaterOrEqual",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Extreme:
+    """A state that a candidate replaces if it compares better.
+
+    Attributes:
+        kind: Max or Min.
+        last: true if the last of equal candidates replaces the state.
+        candidate: the candidate of an iteration.
+        better: the condition.
+    """
+
+    kind: str
+    last: bool
+    candidate: Value
+    better: Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Companion:
+    """A state that takes a value wherever an extreme takes its candidate.
+
+    Attributes:
+        state: the state.
+        node: the Where that makes its next value.
+        value: the value.
+    """
+
+    state: State
+    node: Node
+    value: Value
+
+
+def raise_extreme(recurrence: Recurrence) -> Replacement | str:
+    """Replace a state that keeps the best candidate, with its companions."""
+    extreme = _read(recurrence)
+    if isinstance(extreme, str):
+        return f"it is no extreme: {extreme}"
+    (state,) = recurrence.states
+    fact = recurrence.fact(state.initial).without_content()
+    if fact.elem_type not in _ORDERED or fact.shape is None:
+        return "it is no extreme of numbers"
+    if fact.shape != recurrence.fact(state.result).shape:
+        return "it is no extreme: its shape may change"
+    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    companions = _companions(recurrence, extreme, fact)
+    if companions is not None and _has_order(recurrence, extreme, fact):
+        return _best(recurrence, extreme, companions, fact)
+    rows = _candidates(recurrence, extreme, fact, is_last=False)
+    return accumulate(recurrence, extreme.kind, rows, fact, True)
+
+
+def _read(recurrence: Recurrence) -> Extreme | str:
+    if len(recurrence.states) > 1:
+        return "states depend on each other"
+    (state,) = recurrence.states
+    node = skip_identities(state.result).producer
+    if node is None or not node.is_op("Where") or node not in recurrence.nodes:
+        return "no Where makes the next value"
+    better, candidate, before = node.inputs
+    compare = None if better is None else better.producer
+    if before is None or skip_identities(before) is not state.argument:
+        return f"{node} keeps another value"
+    if candidate is None or better is None or compare is None:
+        return f"{node} has no comparison"
+    kind = compare.op_type if compare.is_op(*_COMPARISONS) else ""
+    sides = [None if value is None else skip_identities(value) for value in compare.inputs]
+    if kind and sides == [state.argument, skip_identities(candidate)]:
+        kind, sides = _MIRRORED[kind], sides[::-1]
+    if not kind or sides != [skip_identities(candidate), state.argument]:
+        return f"{compare} compares other values"
+    if candidate.producer in recurrence.nodes or len(recurrence.nodes) != 2:
+        return "other nodes make the next value"
+    return Extreme(*_COMPARISONS[kind], candidate, better)
+
+
+def _companions(recurrence: Recurrence, extreme: Extreme, fact: Fact) -> list[Companion] | None:
+    """The states that change with an extreme; None if other values before the last are read."""
+    trips, (state,) = recurrence.trips, recurrence.states
+    body = trips.loop_view.body
+    names = [one.result for one in trips.loop_view.scan_outputs]
+    results = [one.result for one in trips.loop_view.states if one is not state]
+    values = {state.argument, *(v for node in recurrence.nodes for v in node.outputs if v)}
+    if any(value in values for value in (*names, *results)):
+        return None
+    dependents = body.dependents([state.argument])
+    companions = []
+    users = {u for v in values for u in body.users(v) if u not in (*recurrence.nodes, body)}
+    for other in trips.loop_view.states:
+        node = other.result.producer
+        if node not in users or not isinstance(node, Node) or not node.is_op("Where"):
+            continue
+        better, value, before = node.inputs
+        own = trips.inference.fact(other.initial).shape
+        fits = own is not None and fact.shape in (own, ())
+        alone = body.users(other.argument) == [node] and other.result not in names
+        if better is not extreme.better or before is not other.argument or not alone:
+            return None
+        if value is None or not fits or own != trips.inference.fact(other.result).shape:
+            return None
+        if value in values or value.producer in dependents:
+            return None
+        companions.append(Companion(other, node, value))
+    own_nodes = {one.node for one in companions}
+    return companions if users <= own_nodes and companions else None
+
+
+def _has_order(recurrence: Recurrence, extreme: Extreme, fact: Fact) -> bool:
+    """Test for an initial value that is comparable, and more than the stand-in for NaN."""
+    if fact.elem_type not in _FLOATS:
+        return fact.elem_type in _INDEXED
+    (state,) = recurrence.states
+    tensor = state.initial.constant
+    if tensor is None or not tensor.is_readable:
+        return not extreme.last
+    numbers = tensor.numpy()
+    return not bool(np.isnan(numbers).any()) and not (extreme.last and np.isinf(numbers).any())
+
+
+def _candidates(recurrence: Recurrence, extreme: Extreme, fact: Fact, is_last: bool) -> Value:
+    """Emit the candidates of all iterations, a stand-in for each NaN."""
+    trips, (state,) = recurrence.trips, recurrence.states
+    rows = broadcast(recurrence, trips.operand(extreme.candidate), fact)
+    if fact.elem_type not in _FLOATS:
+        return rows
+    stand = trips.feeding.same(state.initial).value
+    if is_last:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+        least = np.inf if extreme.kind == "Min" else -np.inf
+        stand = trips.emit.constant(np.array(least, dtype), "least")
+    flags = trips.emit.add("IsNaN", [rows], "nan")
+    return trips.emit.add("Where", [flags, stand, rows], "candidates")
+
+
+def _best(
+    recurrence: Recurrence, extreme: Extreme, companions: list[Companion], fact: Fact
+) -> Replacement:
+    """Emit the index of the best candidate, and the values there."""
+    trips, (state,) = recurrence.trips, recurrence.states
+    emit, feeding = trips.emit, trips.feeding
+    attributes = {"axis": 0, "keepdims": 1}
+    if extreme.last:
+        if emit.opset < 12:
+            raise Unbatchable("keeps the last of equal ones, which ArgMax does from opset 12 on")
+        attributes["select_last_index"] = 1
+    first = emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
+    rows = emit.concat([first, _candidates(recurrence, extreme, fact, extreme.last)], 0, "rows")
+    at = emit.add(f"Arg{extreme.kind}", [rows], "at", **attributes)
+    finals = {state: _take(recurrence, rows, at, fact, state)}
+    for one in companions:
+        own = trips.inference.fact(one.state.initial).without_content()
+        start = emit.unsqueeze(feeding.same(one.state.initial).value, 0, "first")
+        values = _spread(recurrence, one, own)
+        joined = emit.concat([start, values], 0, "rows")
+        finals[one.state] = _take(recurrence, joined, at, fact, one.state)
+    final = {one: functools.partial(_same, value) for one, value in finals.items()}
+    return Replacement(f"Arg{extreme.kind}", True, {}, final)
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:
+    """Emit the values that a companion may take, iterations first."""
+    trips = recurrence.trips
+    operand = trips.operand(one.value)
+    if operand.fact.shape == own.shape:
+        return trips.feeding.every(operand, one.value.name)
+    raise Unbatchable(f"takes '{one.value.name}', which has another shape")
+
+
+def _take(recurrence: Recurrence, rows: Value, at: Value, best: Fact, state: State) -> Value:
+    """Emit the row at an index, or of each element that at its own index."""
+    emit = recurrence.trips.emit
+    row = emit.add("GatherElements" if best.shape else "Gather", [rows, at], "best", axis=0)
+    return emit.squeeze(row, 0, state.result.name)

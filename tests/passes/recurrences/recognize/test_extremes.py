@@ -1,0 +1,97 @@
+"""Comparisons that keep the best candidate, with its index and its row."""
+
+import numpy as np
+import pytest
+from harness import run_passes
+from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from straightline.passes import RaiseRecurrences
+
+NAN, INF = np.nan, np.inf
+SCORE = "at = Constant <value_ints = [1]> () q0 = Gather (e, at) q = Squeeze (q0)"
+
+
+def scalar(compare, keep="Where (g, q, s)", index="Where (g, i, w)", **options):
+    body = f"{SCORE} g = {compare} s2 = {keep} w2 = {index} p2 = Where (g, e, p)"
+    return loop(body, "float s s0; int64 w w0; float[3] p p0", **options)
+
+
+STARTS = {"w0": np.array(-7), "p0": np.array([7, 8, 9], np.float32)}
+
+
+@pytest.mark.parametrize("compare", ["Greater (q, s)", "Less (s, q)", "Less (q, s)"])
+@pytest.mark.parametrize("start", [0.0, -INF, INF, NAN])
+def test_the_best_and_its_index(compare, start):
+    text = scalar(compare)
+    model = raised(text)
+    assert any(node.op_type in ("ArgMax", "ArgMin") for node in model.graph.node)
+    for length in LENGTHS:
+        x = numbers(length, [NAN, INF, -INF, NAN])
+        assert_same(text, model, x, exact=True, s0=np.array(start, np.float32), **STARTS)
+
+
+@pytest.mark.parametrize("compare", ["GreaterOrEqual (q, s)", "LessOrEqual (q, s)"])
+def test_the_last_of_equal_ones(compare):
+    text = (
+        scalar(compare).replace("float s0, ", "").replace("<bool yes", "<float s0 = {1}, bool yes")
+    )
+    model = raised(text)
+    for length in LENGTHS:
+        x = np.round(numbers(length, [NAN, 1.0, 1.0, INF, INF, -INF, -INF, NAN]))
+        assert_same(text, model, x, exact=True, **STARTS)
+
+
+def test_where_the_first_candidate_may_be_nan_the_last_of_equal_ones_stays():
+    text = scalar("GreaterOrEqual (q, s)")
+    result = run_passes(text, RaiseRecurrences())
+    for length in (0, 1, 5):
+        x, start = numbers(length, [NAN, NAN]), np.array(-INF, np.float32)
+        assert_same(text, result.model, x, exact=True, s0=start, **STARTS)
+
+
+def test_elements_of_a_vector():
+    body = "g = Greater (e, s) s2 = Where (g, e, s) k = Expand (i, k3) w2 = Where (g, k, w)"
+    text = loop(body, "float[3] s s0; int64[3] w w0").replace(
+        "<bool yes", "<int64[1] k3 = {3}, bool yes"
+    )
+    model = raised(text)
+    for length in LENGTHS:
+        fed = {"s0": numbers(1)[0], "w0": np.array([5, 6, 7])}
+        assert_same(text, model, numbers(length, [NAN, INF]), exact=True, **fed)
+
+
+def test_running_extremes():
+    text = loop(
+        "g = Greater (e, s) s2 = Where (g, e, s) r = Identity (s2)", "float[3] s s0", "float[3] r"
+    )
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length, [NAN, INF]), exact=True, s0=numbers(1)[0])
+
+
+def test_the_index_of_each_running_extreme():
+    text = scalar("Greater (q, s)", outputs="int64 r").replace("p2 =", "r = Identity (w2) p2 =")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        start = np.array(0, np.float32)
+        assert_same(text, model, numbers(length), exact=True, s0=start, **STARTS)
+
+
+NEAR = [
+    scalar("Greater (q, s)", keep="Where (g, s, q)"),  # a NaN replaces the state
+    scalar("Greater (q, s)", keep="Where (g, half, s)"),  # another value than the one compared
+]
+
+
+@pytest.mark.parametrize("text", NEAR)
+def test_near_misses(text):
+    assert "carries" in reason(text)
+
+
+def test_a_companion_that_reads_the_extreme():
+    text = scalar("Greater (q, s)", index="Where (g, i, w)").replace(
+        "p2 = Where (g, e, p)", "d = Add (e, s) p2 = Where (g, d, p)"
+    )
+    model = run_passes(text, RaiseRecurrences()).model
+    for length in (0, 1, 5):
+        start = np.array(0, np.float32)
+        assert_same(text, model, numbers(length), s0=start, **STARTS)

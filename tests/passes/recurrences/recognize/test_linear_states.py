@@ -1,0 +1,45 @@
+"""States as linear functions of their previous values."""
+
+import numpy as np
+import pytest
+from recurred import LENGTHS, assert_same, loop, numbers, raised
+
+SUMS = [
+    "g = Greater (e, nil) t = Add (s, e) s2 = Where (g, t, s)",
+    "g = Greater (e, nil) t = Sub (s, e) s2 = Where (g, s, t)",
+    "g = Greater (e, nil) h = Less (e, nil) t = Add (s, e) u = Where (g, t, s)"
+    " v = Sub (u, half) s2 = Where (h, v, u)",
+    "t = ReduceSum <keepdims = 0> (e) g = Greater (t, nil) a = Add (s, e) s2 = Where (g, a, s)",
+    "t = Sum (e, s, half) u = Sub (e, t) s2 = Neg (u)",
+    "d = Div (e, half) t = Add (s, d) s2 = Cast <to = 1> (t)",
+]
+
+
+@pytest.mark.parametrize("body", SUMS)
+@pytest.mark.parametrize("is_all", [True, False])
+def test_sums(body, is_all):
+    outputs = "float[3] r" if is_all else ""
+    text = loop(body + (" r = Identity (s2)" if is_all else ""), "float[3] s s0", outputs)
+    model = raised(text)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0])
+    special = numbers(40, [np.inf, np.nan])
+    assert_same(text, model, special, s0=numbers(1)[0])
+
+
+def test_a_count():
+    body = (
+        "t = ReduceSum <keepdims = 0> (e) g = Less (t, nil) a = Add (s, one) s2 = Where (g, a, s)"
+    )
+    text = loop(body, "int64 s s0")
+    model = raised(text)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length, [np.nan]), exact=True, s0=np.array(3))
+
+
+def test_products():
+    body = "g = Greater (e, nil) t = Mul (s, half) u = Div (s, half) s2 = Where (g, t, u)"
+    text = loop(body, "float[3] s s0")
+    model = raised(text)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0])
