@@ -268,5 +268,5 @@ def _title(stages: Stages) -> str:
 def _name(pass_: Pass) -> str:
     if isinstance(pass_, registry.UnrollLoops | registry.UnrollScans):
         return "" if pass_.copies == "load" else pass_.name
-    shown = *_OPTIONAL, registry.LoopsToScans, registry.IfsToSelects
-    return pass_.name if isinstance(pass_, shown) else ""
+    kinds = *_OPTIONAL, registry.LoopsToScans, registry.IfsToSelects
+    return pass_.name if isinstance(pass_, kinds) else ""
