@@ -62,11 +62,19 @@ def bytes_of(fact: Fact) -> Dimension | None:
     return product(fact.shape) * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize
 
 
-def peak_memory(model: Model) -> PeakMemory | None:
-    """The peak memory of the values that a model computes; None for a model with too many nodes."""
+def peak_memory(
+    model: Model, inference: ShapeInference | None = None, *, private: int = 0
+) -> PeakMemory | None:
+    """The peak memory of the values that a model computes; None for a model with too many nodes.
+
+    Args:
+        model: the model.
+        inference: facts about its values; new ones if None.
+        private: count also sizes of this degree or less with symbols that have no name.
+    """
     if sum(len(graph) for graph in model.graphs()) > _MOST_NODES:
         return None
-    walk = _Walk(ShapeInference(model))
+    walk = _Walk(inference or ShapeInference(model), private)
     peak = walk.graph(model.graph)
     return PeakMemory(Dimension(peak), walk.whole)
 
@@ -80,13 +88,15 @@ class _Walk:
 
     Args:
         inference: facts about the model's values.
+        private: count also sizes of this degree or less with symbols that have no name.
 
     Attributes:
         whole: true where the sizes of all values so far are constant or symbolic.
     """
 
-    def __init__(self, inference: ShapeInference) -> None:
+    def __init__(self, inference: ShapeInference, private: int) -> None:
         self._inference = inference
+        self._private = private
         self.whole = True
 
     def graph(self, graph: Graph) -> _Terms:
@@ -116,7 +126,7 @@ class _Walk:
     def _size(self, value: Value) -> _Terms:
         """The size of a value in bytes; zero where unknown."""
         size = bytes_of(self._inference.fact(value))
-        if size is None or not is_named(size):
+        if size is None or not (is_named(size) or max(map(len, size.terms)) <= self._private):
             self.whole = False
             return _Terms()
         return _Terms(size.terms)

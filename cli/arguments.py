@@ -54,6 +54,11 @@ class PipelineArguments:
         "--costs",
         metavar="FILE.toml",
     )
+    max_run_memory: int | None = option(
+        "Of 'accelerate': limit of the predicted memory of a run; 1G by default, 0 for none.",
+        "--max-run-memory",
+        **shared.SIZE,
+    )
     max_trips: int | None = option("Keep loops with more iterations.", **whole())
     max_nodes: int | None = option(
         "Limit of nodes that the whole rewrite may add; 20000 by default.", **whole()
@@ -73,7 +78,8 @@ class PipelineArguments:
         """
         if self.selects and self.passes is not None:
             raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
-        names = ("keep_nan", "exactness", "optimize_for", "costs", "max_trips", "max_nodes")
+        of_accelerate = ("keep_nan", "exactness", "optimize_for", "costs", "max_run_memory")
+        names = (*of_accelerate, "max_trips", "max_nodes")
         numbers = {name: value for name in names if (value := getattr(self, name)) is not None}
         passes = "selects" if self.selects else self.passes
         return {"passes": passes, "assume_max": contents(self.assumed), **numbers}

@@ -16,6 +16,7 @@ KEYWORDS = {
     "--max-input-size": "max_bytes=",
     "--max-memory": "max_memory=",
     "--max-nodes": "max_nodes=",
+    "--max-run-memory": "max_run_memory=",
     "--max-trips": "max_trips=",
     "--passes": "passes=",
     "--sample-shape": "sample_shapes=",

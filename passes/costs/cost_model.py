@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.block_places import computes_blocks
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
 from .goal import GOALS, GoalName
@@ -21,6 +22,8 @@ PACKED = 1 << 15
 """The number of elements of a constant matrix in a unit of "packed": kernels rearrange them."""
 
 _THOUSAND = 1024
+_FAR = 1 << 21
+"""The limit of elements that stay in a cache until the next node reads them."""
 _ACTIVATIONS = {"RNN": 1, "GRU": 3, "LSTM": 5}
 """The activations of a number of the state in a step."""
 _PRODUCTS = ("MatMul", "Gemm", "GRU", "LSTM", "RNN")
@@ -32,15 +35,17 @@ _SLOWER = Message(
     "copies of its body, one for each of {trips} trips, would load slower in onnxruntime",
 )
 
+_BLOCKS = Message("copies-of-blocks", "copies for each of {trips} blocks would run no faster")
+
 
 def loading(model: Model, table: CostTable) -> float:
     """The time of loading a model, in microseconds."""
     return _sum(load_units(model), table.load)
 
 
-def running(model: Model, table: CostTable) -> float:
-    """The time of a run besides arithmetic, in microseconds."""
-    return _sum(run_units(model), table.run)
+def running(units: Units, table: CostTable) -> float:
+    """The time of a run of these items, in microseconds."""
+    return _sum(units, {**table.run, "far": table.memory["far"]})
 
 
 def _sum(units: Mapping[str, float], costs: Mapping[str, float]) -> float:
@@ -70,9 +75,9 @@ def packed_numbers(node: Node) -> int:
     return sum(tensor.size for tensor in constants if len(tensor.dims) > 1)
 
 
-def run_units(model: Model) -> Units:
+def run_units(model: Model, inference: ShapeInference | None = None) -> Units:
     """The number of each item of a run of a model; functions count at their calls."""
-    return _Runs(model).total()
+    return _Runs(model, inference or ShapeInference(model)).total()
 
 
 def _sum_of(parts: Iterable[tuple[Units, int]]) -> Units:
@@ -89,11 +94,12 @@ class _Runs:
 
     Args:
         model: the model.
+        inference: the facts about its values.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, inference: ShapeInference) -> None:
         self._model = model
-        self._trips = TripCounts(model, ShapeInference(model))
+        self._trips = TripCounts(model, inference)
         self._calls: dict[tuple[Function, int], Units] = {}
 
     def total(self) -> Units:
@@ -126,6 +132,9 @@ class _Runs:
         sizes = [self._trips.sizes(value) for value in node.outputs if value is not None]
         elements = sum(map(math.prod, sizes))
         units = {"element": elements / _THOUSAND}
+        far = sum(count for each in sizes if (count := math.prod(each)) > _FAR)
+        if far:
+            units["far"] = far / _THOUSAND
         first, second = (self._trips.sizes(node.input(index)) for index in (0, 1))
         if node.is_op("MatMul", "Gemm", "Conv"):
             inner = first[-1:] if node.is_op("MatMul") else second[1:]
@@ -163,6 +172,8 @@ def refuses_copies(
         table: the costs.
         goal: the goal that says how long they may load.
     """
+    if trips > 1 and computes_blocks(body):
+        return _BLOCKS(trips=trips)
     nodes = [node for node in body.unordered_nodes() if not node.is_op(*FREE)]
     count = len(nodes) + sum(len(graph) for node in nodes for graph in node.graphs())
     reads = sum(node.is_op("Gather") and node.input(1) in body.inputs for node in nodes)

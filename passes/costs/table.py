@@ -41,7 +41,9 @@ RUN_ITEMS = (
 """A run of a model, a node, an If, a loop, a trip, an input or output of a trip, and arithmetic."""
 
 BLOCK_BYTES = 1 << 20
-"""The size of values that a level-2 cache holds, where a table has none."""
+_MEMORY = {"block": float(BLOCK_BYTES), "far": 0.35}
+"""The bytes of values that a level-2 cache holds, and the microseconds that 1,024 elements of large
+values take besides; typical ones, for tables without a column of them."""
 
 _SHIPPED = Path(__file__).with_name("shipped")
 
@@ -57,12 +59,14 @@ class CostTable:
             hidden size) for which the operator is as fast as a Scan: it computes activations one
             number at a time.
         about: the runtime, its version, the machine and the day.
+        memory: the bytes of a block of iterations, and microseconds of "far" elements.
     """
 
     load: Mapping[str, float]
     run: Mapping[str, float]
     most_numbers: Mapping[str, int]
     about: Mapping[str, str]
+    memory: Mapping[str, float] = dataclasses.field(default_factory=_MEMORY.copy)
 
     def operator_pays(self, op_type: str, activations: Sequence[str], numbers: int | None) -> bool:
         """Test whether GRU, LSTM or RNN is as fast as an equivalent Scan.
@@ -74,6 +78,11 @@ class CostTable:
         """
         most = self.most_numbers.get(f"{op_type} {activations[0]}", 0)
         return numbers is not None and numbers <= most
+
+    @property
+    def block(self) -> int:
+        """The bytes of a block of iterations."""
+        return int(self.memory["block"])
 
     @lazy_property
     def least_scanned(self) -> int:
@@ -144,8 +153,11 @@ def _read(path: Path, name: str) -> CostTable:
             )
         columns.append(column)
     about = {str(key): str(value) for key, value in dict(data.get("about", {})).items()}
+    memory = data.get("memory", {})
+    if not isinstance(memory, dict) or not all(map(_is_cost, memory.values())):
+        raise PassOptionError(f"costs: '{name}' has no table 'memory' of numbers")
     load, run, most = columns
-    return CostTable(load, run, most, about)
+    return CostTable(load, run, most, about, {**_MEMORY, **memory})
 
 
 def _is_cost(value: object) -> bool:

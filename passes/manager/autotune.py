@@ -12,12 +12,17 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from ...analysis.shapes.inference import ShapeInference
 from ...facts.notions import Equality, weakest
+from ...facts.reason import Message
 from ...ir import Model, Node, load
+from ...ir.lazy import lazy_property
+from ...ir.option_names import by
 from ..base import Pass
 from ..context import PassContext
-from ..costs.cost_model import loading, running
+from ..costs.cost_model import loading, run_units, running
 from ..costs.goal import GOALS, Goal, GoalName
+from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
 from ..utils.fixpoint import OperatorKinds, Repeated, run_passes
 from ..utils.trial import try_passes
@@ -28,6 +33,10 @@ Stages = tuple[Pass, ...]
 _log = logging.getLogger(__name__)
 _SHIPPED = "onnxruntime"
 """The costs that compare forms where passes heed none."""
+_LARGE = Message(
+    "form-takes-memory",
+    "a form that would run faster on small inputs takes {memory}; allow it with {option}",
+)
 _MOST_CHOICES = 4
 """The limit of choices, each after passes that made the model smaller."""
 
@@ -40,6 +49,9 @@ class Accelerate(Pass):
         optimize_for: "run", the default, lets a form load twice as long or 5 ms longer, whichever
             is more; "balanced" a tenth longer; "load" no longer, and prefers what loads fastest.
         costs: the costs by which forms are compared: a shipped table, or the file of a calibration.
+        max_run_memory: the limit of predicted memory of a run in bytes, where sizes are known; 0
+            for no limit, also where sizes are open.
+        blocked: pipelines with loops over blocks, for models of which other forms take much memory.
         alternatives: the pipelines; of equally good ones, the first one runs.
         last: passes that make the result smaller, run to a fixed point.
     """
@@ -47,6 +59,8 @@ class Accelerate(Pass):
     name: ClassVar[str] = "accelerate"
     optimize_for: GoalName = "run"
     costs: Costs = "onnxruntime"
+    max_run_memory: int = MOST_BYTES
+    blocked: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
     alternatives: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
     last: Stages = dataclasses.field(default=(), metadata={"code_only": True})
 
@@ -54,7 +68,9 @@ class Accelerate(Pass):
     def exactness(self) -> Equality:
         """Weakest notion of the pipelines."""
         return weakest(
-            each.exactness for stages in (*self.alternatives, self.last) for each in stages
+            each.exactness
+            for stages in (*self.alternatives, *self.blocked, self.last)
+            for each in stages
         )
 
     def run(self, model: Model, context: PassContext) -> bool:
@@ -79,45 +95,104 @@ class Accelerate(Pass):
         return changed
 
     def _choose(self, model: Model, context: PassContext) -> tuple[Stages | None, str | None]:
-        """Choose the pipeline with the best result within the limit of load time.
+        """Choose the pipeline with the best result within the limits of load time and memory.
 
         Returns:
             the pipeline, and the reason against one with a faster result.
         """
-        goal = GOALS[self.optimize_for]
         table = cost_table(self.costs) or cost_table(_SHIPPED)
         assert table is not None
-        before = _Cost.of(model, table)
-        most = goal.most_load(before.loading)
-        best, chosen, refused = before, None, None
-        _log.info("accelerate: as it is, %s", before)
-        for stages, form in self._forms(model, context):
-            cost = _Cost.of(form, table)
-            _log.info("accelerate: after %s, %s", _title(stages), cost)
-            if cost.loading > most:
-                refused = cost if refused is None or cost.running < refused.running else refused
-            elif cost.key(goal) < best.key(goal) and cost.running <= before.running:
-                best, chosen = cost, stages
-        _log.info("accelerate: chosen is %s", _title(chosen) if chosen else "what it is")
-        if refused is None or refused.running >= best.running:
-            return chosen, None
-        times = refused.loading / before.loading
-        more = "vectorize-loops, raise-recurrences and loops-to-scans"
-        if goal is not GOALS["run"] and refused.loading <= GOALS["run"].most_load(before.loading):
-            more = "--optimize-for run (optimize_for='run' in Python)"
-        return chosen, (
-            f"a form that would run faster would take {times:.2f} times as long to load; choose"
-            f" {more} to have it"
-        )
+        choice = _Choice(model, table, GOALS[self.optimize_for], self.max_run_memory)
+        trials = _Trials(model, context, (*self.alternatives, *self.blocked))
+        for stages, form in _forms(trials, self.alternatives):
+            choice.consider(stages, form)
+        if choice.needs_blocks:
+            for stages, form in _forms(trials, self.blocked):
+                choice.consider(stages, form)
+        _log.info("accelerate: chosen is %s", choice.title)
+        return choice.stages, choice.obstacle
 
-    def _forms(self, model: Model, context: PassContext) -> Iterator[tuple[Stages, Model]]:
-        """The different results of the pipelines."""
-        trials, models = _Trials(model, context, self.alternatives), set[Model]()
-        for stages in self.alternatives:
-            form = trials.result(stages)
-            if form is not None and form not in models:
-                models.add(form)
-                yield stages, form
+
+class _Choice:
+    """The choice among the forms of a model.
+
+    Args:
+        model: the model.
+        table: the costs.
+        goal: the limit of load time, and the order of the forms.
+        most_bytes: the limit of memory where sizes are known.
+
+    Attributes:
+        stages: the pipeline of the best form so far; None for the model as it is.
+        needs_blocks: true after a form with large values.
+    """
+
+    def __init__(self, model: Model, table: CostTable, goal: Goal, most_bytes: int) -> None:
+        self._table, self._goal = table, goal
+        self._before = self._best = _Cost(model, table)
+        self._most_bytes = most_bytes
+        self._slow: _Cost | None = None
+        self._large: _Cost | None = None
+        self.stages: Stages | None = None
+        self.needs_blocks = False
+        _log.info("accelerate: as it is, %s", self._before)
+
+    def consider(self, stages: Stages, form: Model) -> None:
+        """Choose a form if it is the best one so far."""
+        cost, before = _Cost(form, self._table), self._before
+        _log.info("accelerate: after %s, %s", _title(stages), cost)
+        self.needs_blocks |= cost.far > before.far
+        if cost.loading > self._goal.most_load(before.loading):
+            self._slow = _faster(self._slow, cost)
+        elif cost.key(self._goal) >= self._best.key(self._goal) or cost.running > before.running:
+            return
+        elif self._limit.allows(cost.memory):
+            self._best, self.stages = cost, stages
+        else:
+            self.needs_blocks = True
+            self._large = _faster(self._large, cost)
+
+    @lazy_property
+    def _limit(self) -> MemoryLimit:
+        before, block = self._before, self._table.block
+        return MemoryLimit.of(before.model, before.inference, self._most_bytes, block)
+
+    @property
+    def title(self) -> str:
+        """The passes of the choice."""
+        return _title(self.stages) if self.stages else "what it is"
+
+    @property
+    def obstacle(self) -> str | None:
+        """The reason against a faster form; None without one."""
+        slow, large = self._slow, self._large
+        if slow is not None and slow.running < self._best.running:
+            times = slow.loading / self._before.loading
+            more = "vectorize-loops, raise-recurrences and loops-to-scans"
+            run, before = GOALS["run"], self._before.loading
+            if self._goal is not run and slow.loading <= run.most_load(before):
+                more = "--optimize-for run (optimize_for='run' in Python)"
+            return (
+                f"a form that would run faster would take {times:.2f} times as long to load; choose"
+                f" {more} to have it"
+            )
+        if large is not None and large.running < self._best.running:
+            return _LARGE(memory=str(large.memory), option=by("--max-run-memory 0"))
+        return None
+
+
+def _faster(one: _Cost | None, other: _Cost) -> _Cost:
+    return other if one is None or other.running < one.running else one
+
+
+def _forms(trials: _Trials, pipelines: Sequence[Stages]) -> Iterator[tuple[Stages, Model]]:
+    """The different results of pipelines."""
+    models = set[Model]()
+    for stages in pipelines:
+        form = trials.result(stages)
+        if form is not None and form not in models:
+            models.add(form)
+            yield stages, form
 
 
 class _Trials:
@@ -166,27 +241,36 @@ def _working(stage: Pass, model: Model) -> Stages:
     return tuple([pass_ for pass_ in passes if kinds.include_work_of(pass_)])
 
 
-@dataclasses.dataclass(frozen=True)
 class _Cost:
-    """Predicted cost of a model, in microseconds."""
+    """Predicted cost of a model, in microseconds.
 
-    running: float
-    loading: float
-    nodes: int
+    Args:
+        model: the model.
+        table: the costs.
+    """
 
-    @classmethod
-    def of(cls, model: Model, table: CostTable) -> _Cost:
+    def __init__(self, model: Model, table: CostTable) -> None:
+        self.model, self._table = model, table
+        self.inference = ShapeInference(model)
+        units = run_units(model, self.inference)
         # Equal costs must not differ by the order of their sums.
-        run_time, load_time = (round(cost(model, table), 6) for cost in (running, loading))
-        return cls(run_time, load_time, len(model.graph))
+        self.running = round(running(units, table), 6)
+        self.loading = round(loading(model, table), 6)
+        self.far = units.get("far", 0.0)
+
+    @lazy_property
+    def memory(self) -> FormMemory:
+        """The memory of a run."""
+        return FormMemory.of(self.model, self.inference, self._table.block)
 
     def key(self, goal: Goal) -> tuple[float, ...]:
         """A key that orders forms, the best one first."""
         times = self.running, self.loading
-        return (*(reversed(times) if goal.load_first else times), self.nodes)
+        return (*(reversed(times) if goal.load_first else times), len(self.model.graph))
 
     def __str__(self) -> str:
-        return f"a run takes {self.running:.1f} us, a load {self.loading:.0f} us"
+        times = f"a run takes {self.running:.1f} us, a load {self.loading:.0f} us"
+        return f"{times}, {self.memory}"
 
 
 def _loops(model: Model) -> list[Node]:
@@ -206,10 +290,12 @@ class StageKinds:
     Attributes:
         kinds: in their order.
         copies: the goal by which loops of few iterations are unrolled.
+        blocks: true if large values are left to loops over blocks.
     """
 
     kinds: tuple[type[Pass], ...]
     copies: GoalName = "load"
+    blocks: bool = False
 
 
 def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
@@ -245,12 +331,21 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
     ]
 
 
+def blocked_alternatives() -> list[list[StageKinds]]:
+    """The stages of each pipeline with loops over blocks."""
+    kinds = registry.LowerSequences, registry.VectorizeLoops, registry.BlockLoops
+    blocked = dataclasses.replace(_standard(*kinds), blocks=True)
+    raised, lowered = StageKinds((registry.RaiseRecurrences,)), _standard(registry.LowerSequences)
+    return [[blocked], [lowered, raised, blocked], [blocked, raised, blocked]]
+
+
 _OPTIONAL = (registry.LowerSequences, registry.VectorizeLoops, registry.RaiseRecurrences)
+_NAMED = (*_OPTIONAL, registry.LoopsToScans, registry.IfsToSelects, registry.BlockLoops)
 
 
 def _standard(*chosen: type[Pass]) -> StageKinds:
     """The default pipeline with the chosen optional passes, and cleanup."""
-    kinds = [kind for kind in registry.PASSES if kind.by_default]
+    kinds = [kind for kind in registry.PASSES if kind.by_default or kind in chosen]
     passes = (kind for kind in kinds if kind not in _OPTIONAL or kind in chosen)
     tidying = registry.CancelMovement, registry.EliminateDeadNodes
     return StageKinds((registry.SimplifyBodies, *passes, *tidying))
@@ -268,5 +363,4 @@ def _title(stages: Stages) -> str:
 def _name(pass_: Pass) -> str:
     if isinstance(pass_, registry.UnrollLoops | registry.UnrollScans):
         return "" if pass_.copies == "load" else pass_.name
-    kinds = *_OPTIONAL, registry.LoopsToScans, registry.IfsToSelects
-    return pass_.name if isinstance(pass_, kinds) else ""
+    return pass_.name if isinstance(pass_, _NAMED) else ""

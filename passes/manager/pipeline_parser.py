@@ -13,9 +13,10 @@ from ...ir import instead, nearest
 from ...ir.kinds import takes
 from ..base import Pass, PassOptionError
 from ..costs.goal import GoalName
+from ..costs.table import BLOCK_BYTES, cost_table
 from ..utils.fixpoint import Repeated, Selects
 from . import plugins, registry
-from .autotune import Accelerate, alternatives
+from .autotune import Accelerate, StageKinds, Stages, alternatives, blocked_alternatives
 from .pipeline import Pipeline
 from .simplify_pipeline import SIMPLIFIERS, Simplify
 
@@ -205,17 +206,40 @@ def _simplifiers(options: dict[str, Any]) -> list[Pass]:
 def _accelerate(options: dict[str, Any]) -> Accelerate:
     """The alternatives of autotuning, with these options and onnxruntime's costs."""
     _require_known(options, _allowed(Accelerate))
-    options, pipelines = {**_COSTS, "exactness": "reals", **options}, []
+    options = {**_COSTS, "exactness": "reals", **options}
     pass_ = make_pass(Accelerate, _options_of(Accelerate, options))
     assert isinstance(pass_, Accelerate)
-    for stages in alternatives(pass_.optimize_for):
+    table = cost_table(pass_.costs)
+    block_bytes = BLOCK_BYTES if table is None else table.block
+    return dataclasses.replace(
+        pass_,
+        alternatives=_pipelines(alternatives(pass_.optimize_for), options, block_bytes),
+        blocked=_pipelines(blocked_alternatives(), options, block_bytes),
+        last=tuple(_simplifiers(options)),
+    )
+
+
+def _pipelines(
+    pipelines: Sequence[Sequence[StageKinds]], options: dict[str, Any], block_bytes: int
+) -> tuple[Stages, ...]:
+    """The passes of pipelines, with their options."""
+    results = []
+    for stages in pipelines:
         repeats = []
         for stage in stages:
             passes = [make_pass(kind, _options_of(kind, options)) for kind in stage.kinds]
+            if stage.blocks:
+                passes = [_with_blocks(pass_, block_bytes) for pass_ in passes]
             repeats.append(Repeated(tuple([_for_loops(p, stage.copies) for p in passes])))
-        pipelines.append((*repeats, registry.MergeConstants()))
-    last = tuple(_simplifiers(options))
-    return dataclasses.replace(pass_, alternatives=tuple(pipelines), last=last)
+        results.append((*repeats, registry.MergeConstants()))
+    return tuple(results)
+
+
+def _with_blocks(pass_: Pass, block_bytes: int) -> Pass:
+    """The pass with the size of blocks, if it has one."""
+    if not isinstance(pass_, registry.VectorizeLoops | registry.BlockLoops):
+        return pass_
+    return dataclasses.replace(pass_, block_bytes=block_bytes)
 
 
 def _allowed(kind: type[Pass]) -> set[str]:

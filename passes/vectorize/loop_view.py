@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
+from ...analysis.trips.block_places import computes_blocks
 from ...analysis.trips.trip_count import always_holds
 from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
@@ -12,7 +13,6 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ..scans.layout import read_scan, unreadable
 from ..utils.legality import caller_attribute
-from .block_places import computes_blocks
 
 _OUTPUT_NAMED = Message("loop-output-named", "an output of it is named from outside the data flow")
 _ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")

@@ -17,6 +17,10 @@ from .loop_view import LoopView
 
 ROW_BYTES = limit("row_bytes")
 
+_OPEN_TRIPS = 1 << 12
+"""The trips of which a block holds all values, where only run time tells how many there are."""
+_IN_BLOCKS = "is large for all trips, and is left to blocks of them"
+
 
 @dataclasses.dataclass(frozen=True)
 class MemoryBounds:
@@ -25,10 +29,13 @@ class MemoryBounds:
     Attributes:
         max_bytes: the limit of the whole value, where all sizes are known.
         row_bytes: the limit of one iteration's value, for a trip count known only at run time.
+        block_bytes: the size of a block of iterations that block-loops computes; then values that
+            outgrow it and the loop's inputs and outputs are over the limit, too. 0 for no blocks.
     """
 
     max_bytes: int = 1 << 28
     row_bytes: int = ROW_BYTES
+    block_bytes: int = 0
 
 
 class IterationMemory:
@@ -66,6 +73,8 @@ class IterationMemory:
         row = bytes_of(fact)
         if row is None:
             return
+        if self._bounds.block_bytes and self._outgrows(row, iterations):
+            raise Unbatchable(f"{what}, which {_IN_BLOCKS}")
         if row.value is None:
             self._open.append(row)
         elif iterations is None:
@@ -81,6 +90,17 @@ class IterationMemory:
                 f"{what}, of which all trips take {iterations * row.value} bytes, over"
                 f" max_bytes={self._bounds.max_bytes}"
             )
+
+    def _outgrows(self, row: Dimension, iterations: int | None) -> bool:
+        """Test for rows that outgrow a block, and the inputs and outputs of the loop."""
+        block = self._bounds.block_bytes
+        if row.value is not None:
+            most = block // (_OPEN_TRIPS if iterations is None else max(iterations, 1))
+            return row.value > max(most, self._largest_output)
+        stacked = [one.result for one in self._loop_view.scan_outputs]
+        scanned = [one.argument for one in self._loop_view.scan_inputs]
+        rows = list(self._sizes([*stacked, *scanned]))
+        return not all(any(_grows_as(size, term) for size in rows) for term in row.terms)
 
     @property
     def _largest_output(self) -> int:

@@ -36,10 +36,13 @@ class VectorizeLoops(Pass):
     Attributes:
         max_bytes: the size limit of a batched value of known size.
         row_bytes: the size limit of one iteration of a batched value with an unknown trip count.
+        block_bytes: the size of a block of iterations that block-loops computes, which gets values
+            that outgrow it and the loop's inputs and outputs; 0 for no blocks.
     """
 
     max_bytes: int = 1 << 28
     row_bytes: int = ROW_BYTES
+    block_bytes: int = dataclasses.field(default=0, metadata={"code_only": True})
 
     name: ClassVar[str] = "vectorize-loops"
     by_default: ClassVar[bool] = True
@@ -70,7 +73,7 @@ class VectorizeLoops(Pass):
         if isinstance(loop_view, str):
             context.kept(self, node, loop_view)
             return False
-        bounds = MemoryBounds(self.max_bytes, self.row_bytes)
+        bounds = MemoryBounds(self.max_bytes, self.row_bytes, self.block_bytes)
         memory, offer = IterationMemory(loop_view, inference, bounds), ""
         try:
             vectorization = Vectorization(loop_view, inference, memory)

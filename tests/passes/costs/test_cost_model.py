@@ -58,7 +58,7 @@ def test_times_are_sums_of_their_parts():
     two = model("g (float[3] x) => (float[3] y) { a = Neg (x) y = Abs (a) }")
     assert loading(one, TABLE) == TABLE.load["session"] + TABLE.load["node"]
     assert loading(two, TABLE) - loading(one, TABLE) == TABLE.load["node"]
-    assert running(two, TABLE) == pytest.approx(1 + 2 * 1 + 2 * 3 / 1024)
+    assert running(run_units(two), TABLE) == pytest.approx(1 + 2 * 1 + 2 * 3 / 1024)
 
 
 def test_only_constant_matrices_are_packed():
@@ -194,3 +194,22 @@ def test_a_sequence_map_is_a_loop_over_the_usual_number_of_elements():
     text = """g (seq(float[3]) s) => (t) { t = SequenceMap (s) <
         body = b (float[3] e) => (float[3] r) { r = Neg (e) }> }"""
     assert calls(model(text)) == {"call": 1, "Loop": 1, "loop trip": 64, "node": 64}
+
+
+@pytest.mark.parametrize(("rows", "far"), [(1 << 10, False), (1 << 12, True)])
+def test_values_beyond_a_cache_take_longer(rows, far):
+    units = run_units(model(f"g (float[{rows}, 1024] x) => (float[N, M] y) {{ y = Exp (x) }}"))
+    assert ("far" in units) == far
+    near = dataclasses.replace(TABLE, memory={**TABLE.memory, "far": 0.0})
+    assert (running(units, TABLE) > running(units, near)) == far
+
+
+def test_copies_of_blocks_are_none():
+    text = """g (float[9, 3] x, int64[5] j) => (float[K, 5, 3] y) <bool yes = {1}, int64 two = {2},
+        int64 k = {5}, int64 last = {8}> {
+        y = Loop (two, yes) <body = b (int64 i, bool c) => (bool c, float[5, 3] r) {
+            s = Mul (i, k) p = Add (s, j) q = Min (p, last) r = Gather (x, q) }> }"""
+    (node,) = model(text).graph.nodes_of("Loop")
+    body = node.body("body")
+    assert "2 blocks would run no faster" in refuses_copies(body, 2, 1, TABLE, "run")
+    assert refuses_copies(body, 1, 1, TABLE, "run") is None

@@ -39,6 +39,7 @@ def test_the_shipped_table_is_named_after_the_runtime():
         ("]", "cannot be read"),
         ("[load]\nnode = 'x'", "has no table 'load' of numbers"),
         ("[load]\nnode = -1", "has no table 'load' of numbers"),
+        (TABLE.to_toml().replace("1048576.0", "'x'"), "has no table 'memory' of numbers"),
         ("[load]\nnode = 1", "lacks 'session' in 'load'; run straightline calibrate again"),
     ],
 )
@@ -75,3 +76,9 @@ def test_a_scan_pays_from_the_trip_that_makes_up_for_its_start(scan, least):
 def test_a_scan_that_is_slower_never_pays():
     table = dataclasses.replace(TABLE, run={**TABLE.run, "scan trip": 6})
     assert table.least_scanned > 1 << 30
+
+
+def test_a_table_without_memory_has_typical_blocks(tmp_path):
+    file = tmp_path / "costs.toml"
+    file.write_text(TABLE.to_toml().partition("[memory]")[0])
+    assert cost_table(str(file)).block == 1 << 20

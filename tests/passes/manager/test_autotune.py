@@ -29,6 +29,13 @@ SUM = """g (float[N, 3] x) => (float[3] y) <float[3] zeros = {0, 0, 0}> {
         t = Add (s, e) }> (zeros, x) }"""
 
 
+PAIRS = """g (float[N, D] x, float[M, D] w) => (float[N] y) <bool yes = {1}, int64 zero = {0}> {
+    s = Shape (x) n = Gather (s, zero)
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
+        c2 = Identity (c) e = Gather (x, i) d = Sub (w, e) u = Mul (d, d)
+        r = ReduceMax <keepdims = 0> (u) }> }"""
+
+
 def numbers(*shape):
     return np.random.default_rng(5).standard_normal(shape).astype(np.float32)
 
@@ -218,3 +225,33 @@ def test_what_a_smaller_body_allows_is_done_at_once(seed):
     """States that are one only after rules have made the body smaller."""
     once = sl.rewrite(random_loop(random.Random(seed)), "accelerate")
     assert sl.rewrite(once, "accelerate").SerializeToString() == once.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "has_loop"),
+    [
+        (PAIRS, {}, True),
+        (PAIRS, {"max_run_memory": 0}, False),
+        (PAIRS, {"shapes": {"x": (300, 64), "w": (300, 64)}}, True),
+        (PAIRS, {"shapes": {"x": (30, 64), "w": (300, 64)}}, False),
+        (PAIRS, {"shapes": {"x": (60, 64), "w": (300, 64)}, "max_run_memory": 6 << 20}, True),
+    ],
+    ids=["open", "no limit", "beyond a cache", "small", "limit"],
+)
+def test_memory_decides(text, options, has_loop):
+    model = as_model(HEAD + text)
+    result = sl.rewrite(model, "accelerate", **options)
+    assert ("Loop" in ops(result)) == has_loop
+    shapes = options.get("shapes", {"x": (70, 5), "w": (3, 5)})
+    assert_equal_outputs(model, result, {name: numbers(*shape) for name, shape in shapes.items()})
+    options.pop("shapes", None)
+    again = sl.rewrite(result, "accelerate", **options)
+    assert again.SerializeToString() == result.SerializeToString()
+
+
+def test_what_would_take_memory_is_told(caplog):
+    caplog.set_level("INFO", "straightline.passes.manager.autotune")
+    result = sl.transform(as_model(HEAD + PAIRS), "accelerate", verify=False)
+    (told,) = [remark for remark in result.remarks if remark.code == "form-takes-memory"]
+    assert "D*M*N" in told.reason and "--max-run-memory 0 (max_run_memory= in Py" in told.reason
+    assert " of memory" in caplog.records[0].getMessage()
