@@ -147,8 +147,10 @@ def _parts(terms: Terms, size: Dimension) -> list[Dimension]:
     """Sizes whose minimum a size is; itself if it is none."""
     (name,) = size.symbols if len(size.symbols) == 1 else ("",)
     count = terms.counts.get(name) if size == Dimension.symbol(name) else None
-    (term,) = count.atoms.values() if count is not None and len(count.atoms) == 1 else (None,)
-    if term is None or term.head.name != LEAST:
+    if count is None or len(count.atoms) != 1:
+        return [size]
+    ((atom_name, term),) = count.atoms.items()
+    if term.head.name != LEAST or count.form != Dimension.symbol(atom_name):
         return [size]
     return [element(arg.fact) for arg in term.args if arg is not None]
 
@@ -159,7 +161,17 @@ def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:
         return False
     if size.value is not None and highest(terms, other) <= size.value:
         return True
-    return (size - other).less(0) is False
+    return _at_least_counted(terms, size - other).less(0) is False
+
+
+def _at_least_counted(terms: Terms, size: Dimension) -> Dimension:
+    """Lower bound of a number: each max(n, 0) that it adds is at least n."""
+    bounds = {}
+    for name in size.symbols & terms.counts.keys():
+        own = [monomial for monomial in size.terms if name in monomial]
+        if own == [(name,)] and size.terms[(name,)] > 0 and not terms.counts[name].atoms:
+            bounds[name] = terms.counts[name].form
+    return size.replaced(bounds)
 
 
 _INT32, _INT64 = onnx.TensorProto.INT32, onnx.TensorProto.INT64
