@@ -6,7 +6,6 @@ t = Loop (n, , s) <... u2 = SequenceInsert (u, e)   t = SplitToSequence <keepdim
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 import onnx
@@ -18,25 +17,8 @@ from ..utils.stacked_rows import concat_rows
 from .batched_inputs import Feeding
 from .injective_indices import InjectiveIndices
 from .loop_view import LoopView, State
-
-
-@dataclasses.dataclass(frozen=True)
-class Write:
-    """A state to which every iteration adds an element.
-
-    Attributes:
-        state: the state.
-        node: the node that adds the element: SequenceInsert at the end, Concat with one other
-            value, ScatterND or ScatterElements.
-        element: the element.
-        index: the indices of a Scatter, distinct in every iteration; None for the others.
-    """
-
-    state: State
-    node: Node
-    element: Value
-    index: Value | None = None
-
+from .reduced_writes import find_reduced_write, scatter_reduced
+from .write import Write
 
 _COLLECTING = ("Concat", "SequenceInsert", "ScatterND", "ScatterElements")
 
@@ -54,6 +36,10 @@ def find_writes(loop_view: LoopView, injective: InjectiveIndices) -> Iterator[Wr
             write = _as_write(state, node, injective)
             if write is not None:
                 yield write
+                continue
+        reduced = find_reduced_write(loop_view.body, state, injective.inference)
+        if reduced is not None:
+            yield reduced
 
 
 def _only_link(body: Graph, state: State) -> Node | None:
@@ -112,6 +98,8 @@ def final_value(write: Write, operand: Callable[[Value], Operand], feeding: Feed
         return _as_sequence(write, rows, element.fact.shape, feeding)
     if write.node.is_op("Concat"):
         return _concat_rows(write, rows, element.fact.shape, feeding)
+    if write.reduction != "none":
+        return scatter_reduced(write, rows, operand, feeding)
     return _scatter_rows(write, rows, operand, feeding)
 
 

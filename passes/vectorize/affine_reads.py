@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import element, integers
+from ...facts.magnitudes import LAST_OF_32_BITS
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from .loop_view import LoopView
@@ -14,11 +15,11 @@ from .loop_view import LoopView
 
 @dataclasses.dataclass(frozen=True)
 class Index:
-    """An induction variable of step 1 or -1.
+    """An induction variable.
 
     Attributes:
         start: its value in the first iteration.
-        step: 1 or -1.
+        step: its step, which is not 0.
     """
 
     start: Dimension
@@ -60,9 +61,10 @@ def element_reads(loop_view: LoopView, inference: ShapeInference) -> list[Elemen
 
 
 def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value, Index]:
-    """The induction variables of step 1 or -1 in a body.
+    """The induction variables in a body.
 
-    These are the iteration number, counters, and their sums with invariants.
+    These are the iteration number, counters of step 1 or -1, their sums with invariants, and their
+    products with numbers.
     """
     indices = dict(_counters(loop_view, inference))
     if loop_view.iteration is not None:
@@ -95,9 +97,17 @@ def _transfer(node: Node, indices: dict[Value, Index], inference: ShapeInference
     if node.is_op(*_ONE_ELEMENT, "Neg"):
         index = None if first is None else indices.get(first)
         return Index(-index.start, -index.step) if index and node.is_op("Neg") else index
-    second = node.inputs[1] if node.is_op("Add", "Sub") else None
+    second = node.inputs[1] if node.is_op("Add", "Sub", "Mul") else None
     if first is None or second is None or (first in indices) == (second in indices):
         return None
+    if node.is_op("Mul"):
+        own, other = (first, second) if first in indices else (second, first)
+        factor = element(inference.fact(other))
+        by = factor.value if isinstance(factor, Dimension) else None
+        # Larger products of iteration numbers may wrap.
+        if not by or abs(by) >= LAST_OF_32_BITS:
+            return None
+        return Index(indices[own].start * by, indices[own].step * by)
     sign = 1 if node.is_op("Add") else -1
     number = element(inference.fact(second if first in indices else first))
     if not isinstance(number, Dimension):
@@ -139,6 +149,8 @@ class _Reader:
         if shape is None or len(shape) > 1:
             return None
         index = self.indices[at]
+        if abs(index.step) != 1:
+            return None
         selection = Selection(source, axis % rank, index.start, index.step)
         return ElementRead(node, selection, len(shape) == 1, checked=True)
 
@@ -147,7 +159,9 @@ class _Reader:
         if len(node.inputs) < 3:
             return None
         start, end = (self.indices.get(value) if value else None for value in node.inputs[1:3])
-        if start is None or end is None or start.step != end.step or end.start - start.start != 1:
+        if start is None or end is None or start.step != end.step or abs(start.step) != 1:
+            return None
+        if end.start - start.start != 1:
             return None
         axes, steps = (self._number(node, position) for position in (3, 4))
         axis = 0 if node.input(3) is None else axes

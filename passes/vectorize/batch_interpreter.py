@@ -23,11 +23,12 @@ from ...ops.outputs import content_of
 from ...ops.ragged import padded
 from ...ops.randomness import find_random_in
 from ..scans.layout import move_axis
-from .accumulators import Write, final_value
+from .accumulators import final_value
 from .batched_inputs import Feeding
 from .dependence_graph import Vertex
 from .induction_variables import iteration_like, shift
 from .loop_view import LoopView, ScanOutput, State
+from .write import Write
 
 
 class NodeBatcher(abc.ABC):

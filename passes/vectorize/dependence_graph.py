@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...ir import Node, Value, captured_by
-from .accumulators import Write
 from .loop_view import LoopView, State
 from .splice import is_used
+from .write import Write
 
 Vertex = Node | State | Write
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import decided, integers
 from ...ir import Node, Value
+from ...ir.lazy import lazy_property
 from ...ops.batching import Extent
 from .affine_reads import Index, moving_indices
 from .batched_inputs import Feeding
@@ -17,6 +19,10 @@ from .loop_view import LoopView
 
 _REPEATED = ("Identity", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Tile", "Cast", "Transpose")
 """The operators that keep all elements equal."""
+
+
+_RESHAPED = ("Identity", "Expand", "Reshape", "Unsqueeze", "Cast")
+"""The operators that may keep the last axis."""
 
 
 class InjectiveIndices:
@@ -33,7 +39,15 @@ class InjectiveIndices:
         self._feeding = feeding
         self._extent = Extent(feeding.number, feeding.most_dimension, certain)
         self._states = {state.argument: state for state in loop_view.states}
-        self._moving: dict[Value, Index] | None = None
+
+    @lazy_property
+    def _indices(self) -> dict[Value, Index]:
+        return moving_indices(self._loop_view, self._feeding.inference)
+
+    @property
+    def inference(self) -> ShapeInference:
+        """The facts of the model's values."""
+        return self._feeding.inference
 
     def is_injective(self, value: Value) -> bool:
         """Test for indices that no two iterations share.
@@ -52,7 +66,7 @@ class InjectiveIndices:
                     for v in node.inputs
                 )
             source = node.input(0)
-            if not node.is_op("Identity", "Expand", "Reshape", "Cast") or source is None:
+            if not node.is_op(*_RESHAPED) or source is None:
                 return False
             if not self._keeps_coordinates(source, value):
                 return False
@@ -80,13 +94,48 @@ class InjectiveIndices:
             node = value.producer
             if node is None or node.graph is not body:
                 return False
-            source = self._times_one(node) if node.is_op("Mul") else node.input(0)
-            if not node.is_op(*_REPEATED, "Mul") or source is None:
+            source = self._source(node)
+            if source is None:
                 return False
             if node.is_op("Cast") and not self._keeps_numbers(node):
                 return False
             value = source
         return True
+
+    def _source(self, node: Node) -> Value | None:
+        """The operand that an output repeats; None for other nodes."""
+        if node.is_op("Mul"):
+            return self._times_one(node)
+        if node.is_op("Where"):
+            return self._chosen(node)
+        return node.input(0) if node.is_op(*_REPEATED) else None
+
+    def _chosen(self, node: Node) -> Value | None:
+        """The branch that a test for an index below 0 always takes."""
+        condition, negative, other = node.inputs
+        test = None if condition is None else condition.producer
+        if test is None or not test.is_op("Less", "GreaterOrEqual"):
+            return None
+        index, bound = test.inputs
+        zero = None if bound is None else integers(self._feeding.inference.fact(bound))
+        if index is None or zero is None or bool(np.any(zero != 0)):
+            return None
+        if test.is_op("GreaterOrEqual"):
+            negative, other = other, negative
+        sign = self._sign(index)
+        return None if sign is None else (negative if sign < 0 else other)
+
+    def _sign(self, value: Value) -> int | None:
+        """1 if an induction variable is never negative, -1 if it always is; None if unknown."""
+        index = self._indices.get(value)
+        if value is self._loop_view.iteration:
+            return 1
+        if index is None:
+            return None
+        number = index.start + self._feeding.number * index.step
+        if self._extent.never_negative(number):
+            return 1
+        return -1 if self._extent.never_negative(-1 - number) else None
 
     def _keeps_numbers(self, node: Node) -> bool:
         """Test for a Cast of integers to the type of ScatterND's indices."""
@@ -105,16 +154,12 @@ class InjectiveIndices:
 
     def _is_moving(self, value: Value) -> bool:
         """Test for a value of one element that never repeats."""
-        if self._moving is None:
-            self._moving = moving_indices(self._loop_view, self._feeding.inference)
         if value is self._loop_view.iteration:
             return True
-        index = self._moving.get(value)
-        if index is None:
+        if value not in self._indices:
             return self._counts_up(value)
         # Across 0, negative indices from the end may repeat an element.
-        number = index.start + self._feeding.number * index.step
-        return any(self._extent.never_negative(side) for side in (number, -1 - number))
+        return self._sign(value) is not None
 
     def _counts_up(self, value: Value) -> bool:
         """Test for an induction variable from 0 on, of any positive step."""

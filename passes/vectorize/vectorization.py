@@ -14,7 +14,7 @@ from ...ops.batching import Unbatchable
 from ..scans.layout import replace_outputs
 from ..utils.legality import can_carry
 from ..utils.stacked_rows import read_rows
-from .accumulators import Write, as_sequence, find_writes
+from .accumulators import as_sequence, find_writes
 from .batch_interpreter import Batcher
 from .batched_inputs import Feeding
 from .dependence_graph import DependenceGraph, Vertex
@@ -26,6 +26,7 @@ from .memory import IterationMemory
 from .nested_control_flow import compute_nested
 from .residual_loop import ResidualOutputs, ResidualPlan, rebuild
 from .splice import drop_dead_nodes, is_settled, is_used, propagate_facts, set_results, splice
+from .write import Write
 from .zero_trips import ZeroTripSizes
 
 _FREE = ("Constant", "Identity")
@@ -182,7 +183,10 @@ class Vectorization:
         """Replace the accumulators that stay by their nodes and states."""
         vertices: set[object] = set()
         for vertex in inside:
-            vertices |= {vertex.state, vertex.node} if isinstance(vertex, Write) else {vertex}
+            own = {vertex}
+            if isinstance(vertex, Write):
+                own = {vertex.state, vertex.node, *vertex.reads}
+            vertices |= own
         return vertices
 
     # Splicing ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from vectorized import assert_same, numbers, vectorized
 
 LOOP = """g (float[6, 2] x, float[6, 2] o, int64 n, int64[K] list) => (float[6, 2] y)
         <bool yes = {{1}}, int64 zero = {{0}}, int64 two = {{2}}, int64 five = {{5}},
+        int64 six = {{6}}, int64[1] first = {{0}},
         int64[1] one = {{1}}, int64[2] both = {{1, 2}}, int64[2, 1] down = {{0, 1}},
         int64[2, 1] ones = {{1, 1}}> {{
     sizes = Shape ({counted}) m = Gather (sizes, zero)
@@ -27,7 +28,21 @@ GONE = {
         "q = Mul (ones, i) p = Concat <axis = -1> (q, down) t = ScatterND (s, p, f)",
     ),
 }
+WRAPPED = "g = Less (d, zero) w = Add (d, six) p0 = Where (g, w, d) "
+GONE |= {
+    "every second": ("list", "zero", "i", "p0 = Mul (i, two) " + ROW.format("p0")),
+    "below 0": ("x", "zero", "i", f"d = Sub (i, six) {WRAPPED}" + ROW.format("p0")),
+    "never below 0": ("x", "zero", "i", f"d = Identity (i) {WRAPPED}" + ROW.format("p0")),
+    "with more axes": (
+        "x",
+        "zero",
+        "i",
+        "q = Mul (ones, i) p1 = Concat <axis = -1> (q, down) p = Unsqueeze (p1, first)"
+        " h = Unsqueeze (f, first) t = ScatterND (s, p, h)",
+    ),
+}
 STAYS = {
+    "partly below 0": ("x", "zero", "i", f"d = Sub (i, two) {WRAPPED}" + ROW.format("p0")),
     "through 0": ("x", "zero", "i", "p0 = Sub (two, i) " + ROW.format("p0")),
     "a number of trips that is not known": (
         "list",

@@ -1,0 +1,86 @@
+"""Buffers of which each iteration adds to one place."""
+
+import numpy as np
+import pytest
+from harness import as_model
+from loops import HEAD, op_types
+from vectorized import assert_same, vectorized
+
+LOOP = """g (float[N] x, float[N, 2] r, int64[N] p, float[{size}] h0, int64 n) => (float[{size}] h)
+        <bool yes = {{1}}, int64[1] a = {{0}}, int64[2] b = {{0, 1}}, int64[1] two = {{2}}> {{
+    h = Loop (n, yes, h0) <body = b1 (int64 i, bool c, float[{size}] s)
+            => (bool c2, float[{size}] t) {{
+        c2 = Identity (c) e = Gather (x, i) j = Gather (p, i) row = Gather (r, i) {body} }}> }}"""
+AT = "j1 = Unsqueeze (j, a) at = Unsqueeze (j1, a)"
+BODIES = {
+    "a ScatterND": ("4", f"{AT} o = Gather (s, j) w = Add (o, e) u = Unsqueeze (w, a)"
+        " t = ScatterND (s, at, u)"),
+    "the element first": ("4", f"{AT} o = Gather (s, j) w = Add (e, o) u = Unsqueeze (w, a)"
+        " t = ScatterND (s, at, u)"),
+    "a greatest": ("4", f"{AT} o = Gather (s, j) w = Max (o, e) u = Unsqueeze (w, a)"
+        " t = ScatterND (s, at, u)"),
+    "rows": ("4, 2", f"{AT} o = Gather (s, j) w = Add (o, row) u = Unsqueeze (w, a)"
+        " t = ScatterND (s, at, u)"),
+    "a reduction": ("4", f"{AT} u = Unsqueeze (e, a)"
+        ' t = ScatterND <reduction = "add"> (s, at, u)'),
+    "elements": ("4", "j1 = Unsqueeze (j, a) o = GatherElements (s, j1) u = Unsqueeze (e, a)"
+        " w = Add (o, u) t = ScatterElements (s, j1, w)"),
+    "elements of rows": ("4, 2", "j1 = Unsqueeze (j, b) j2 = Tile (j1, k) u = Unsqueeze (row, a)"
+        ' t = ScatterElements <reduction = "add"> (s, j2, u)'),
+}  # fmt: skip
+PLACES = np.array([1, 1, -1, 3, 1, 0, 2, -4, 1], np.int64)
+
+
+def model_of(size, body, opset=18):
+    head = HEAD.replace('"" : 17', f'"" : {opset}')
+    text = LOOP.format(size=size, body=body.replace("(j1, k)", "(j1, k)"))
+    return as_model(head + text.replace("int64[1] two", "int64[2] k = {1, 2}, int64[1] two"))
+
+
+@pytest.mark.parametrize("case", BODIES)
+def test_one_operator_combines_all_places(case):
+    size, body = BODIES[case]
+    model = model_of(size, body)
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    types = [node.op_type for node in result.model.graph.node]
+    assert "ScatterElements" in types and "ScatterND" not in types
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 2, 9):
+        feed = {
+            "x": rng.normal(size=9).astype(np.float32),
+            "r": rng.normal(size=(9, 2)).astype(np.float32),
+            "p": PLACES,
+            "h0": rng.normal(size=[int(d) for d in size.split(",")]).astype(np.float32),
+            "n": np.array(n),
+        }
+        assert_same(model, result.model, feed, exact=True)
+
+
+KEPT = {
+    "another place": f"{AT} o = Gather (s, i) w = Add (o, e) u = Unsqueeze (w, a)"
+    " t = ScatterND (s, at, u)",
+    "read elsewhere": f"{AT} o = Gather (s, j) w = Add (o, e) v = Mul (w, o) u = Unsqueeze (v, a)"
+    " t = ScatterND (s, at, u)",
+    "twice the place": f"{AT} o = Gather (s, j) w = Add (o, o) u = Unsqueeze (w, a)"
+    " t = ScatterND (s, at, u)",
+    "a difference": f"{AT} o = Gather (s, j) w = Sub (e, o) u = Unsqueeze (w, a)"
+    " t = ScatterND (s, at, u)",
+    "two places": "j1 = Unsqueeze (j, a) at = Concat <axis = 0> (j1, j1)"
+    " o = GatherElements (s, at) u = Expand (e, two) w = Add (o, u)"
+    " t = ScatterElements (s, at, w)",
+    "the buffer": f"{AT} o = Gather (s, j) m = ReduceMax <keepdims = 0> (s) w = Add (o, m)"
+    " u = Unsqueeze (w, a) t = ScatterND (s, at, u)",
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_near_misses(case):
+    assert "Loop" in op_types(vectorized(model_of("4", KEPT[case])).model.graph)
+
+
+def test_an_older_opset_has_no_such_scatter():
+    body = BODIES["a ScatterND"][1]
+    assert "Loop" in op_types(vectorized(model_of("4", body, opset=15)).model.graph)
+    body = BODIES["a greatest"][1]
+    assert "Loop" in op_types(vectorized(model_of("4", body, opset=16)).model.graph)
