@@ -121,7 +121,7 @@ def _reads_place(
 
 
 def _has_one_place(write: Write, inference: ShapeInference) -> bool:
-    """Test for an index of one row, or of one element along the axis of a ScatterElements."""
+    """Test for an index of one place in the buffer."""
     assert write.index is not None
     shape = inference.fact(write.index).shape
     if not shape:
@@ -183,6 +183,6 @@ def _by_row(
 
 
 def _is_row(element: Shape, buffer: Shape) -> bool:
-    """Test for an element of the sizes of a buffer's row, up to axes of size 1."""
+    """Test for the sizes of a row, up to axes of size 1."""
     own, row = ([dim for dim in shape if dim != 1] for shape in (element, buffer[1:]))
     return own == row
