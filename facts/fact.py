@@ -29,7 +29,7 @@ FOLLOWED = (onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOO
 """The element types of which content is followed."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, init=False)
 class Fact:
     """Facts of one value.
 
@@ -46,6 +46,19 @@ class Fact:
     content: Content | None = None
     other: onnx.TypeProto | None = None
     count: int | None = None
+
+    def __init__(
+        self,
+        elem_type: int = 0,
+        shape: Shape | None = None,
+        content: Content | None = None,
+        other: onnx.TypeProto | None = None,
+        count: int | None = None,
+    ) -> None:
+        # The initializer of a frozen dataclass takes several times as long.
+        own = self.__dict__
+        own["elem_type"], own["shape"], own["content"] = elem_type, shape, content
+        own["other"], own["count"] = other, count
 
     @property
     def dims(self) -> Shape:

@@ -16,10 +16,11 @@ from ..arithmetic.trip_counts import not_negative
 from ..execution.compile_graph import ABSENT, Program, Step
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..terms.budget import OpenError
+from ..terms.facts import is_empty
 from ..terms.term import Term, descendants
 from .branches import BOOL, require_one, truth
 from .recurrences import Recurrence, ask_once, holds, recur
-from .scan_outputs import empty_stack, reader_of, require_same, stack
+from .scan_outputs import declared_element, empty_stack, reader_of, require_same, stack
 
 INT64 = onnx.TensorProto.INT64
 
@@ -170,6 +171,9 @@ class EmptyScanOutputs:
             OpenError: runtimes may differ.
         """
         index, step, types = 1 + k, self._step, self._execution.element_types
+        declared = declared_element(step.bodies["body"], index)
+        if declared is not None and not is_empty(declared):
+            return declared
         reader = reader_of(step.bodies["body"])
         inferred = None if types is None else types.of(step.node, index)
         try:

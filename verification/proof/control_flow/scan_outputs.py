@@ -12,6 +12,7 @@ from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ....reference.bodies import Body
 from ....reference.errors import EvaluationError
+from ....reference.signature import is_static
 from ..execution.compile_graph import Program, Step
 from ..execution.obligations import SAME_SIZES
 from ..execution.symbolic_execution import Execution, Frame, Value
@@ -54,6 +55,16 @@ def _without_names(graph: onnx.GraphProto) -> onnx.GraphProto:
     return copy
 
 
+def declared_element(body: Program, index: int) -> Fact | None:
+    """Fact of an output if its body declares all sizes: inference adds nothing."""
+    assert isinstance(body.proto, onnx.GraphProto)
+    declared = body.proto.output[index].type.tensor_type
+    if not declared.elem_type or not is_static(declared):
+        return None
+    sizes = [Dimension.constant(dim.dim_value) for dim in declared.shape.dim]
+    return Fact(declared.elem_type, tuple(sizes))
+
+
 def require_same(execution: Execution, step: Step, elements: Sequence[Term | None]) -> None:
     """Demand one shape of all elements of a scan output."""
     shapes = {None if element is None else element.fact.shape for element in elements}
@@ -79,6 +90,9 @@ def empty_element(
     Raises:
         OpenError: the type is unknown, or the rank.
     """
+    declared = declared_element(body, index)
+    if declared is not None:
+        return declared
     assert isinstance(body.proto, onnx.GraphProto)
     reader, types = _reader(body, _without_names(body.proto)), _Types()
     outer = zip(body.captured_names, body.captures, strict=True)

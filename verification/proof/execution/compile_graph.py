@@ -69,7 +69,6 @@ class Operation:
     valid: set[tuple[Type, ...]] = dataclasses.field(default_factory=set)
     types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
-    float_facts: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -332,10 +331,10 @@ class Compiler:
             raise OpenError(f"{label(node)} holds a list of graphs")
         if not op.domain and op.op_type in BODIES:
             _require_arity(node, bodies, opset, head.attribute("num_scan_inputs", 0))
-        operation = Operation(op.qualname, width, head, imports.get(op.domain, 0), bodies)
-        operation.applications = head.applications
-        operation.is_commutative = head.name in COMMUTATIVE and not head.attribute("broadcast")
-        return operation
+        version, is_commutative = imports.get(op.domain, 0), head.name in COMMUTATIVE
+        is_commutative = is_commutative and not head.attribute("broadcast")
+        rest = bodies, None, head.applications, is_commutative
+        return Operation(op.qualname, width, head, version, *rest)
 
     def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
         attributes = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))

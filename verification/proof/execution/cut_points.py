@@ -22,10 +22,7 @@ from ..terms.term import Term
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Program, Step
 from .symbolic_execution import Execution, Value
-from .value_numbers import NOTHING, Correspondence, Place
-
-_MOST_SHARE = 4
-"""Divisor of the nodes of a model: if more than that share differs, cut points spare little."""
+from .value_numbers import MOST_SHARE, NOTHING, Correspondence, Place
 
 
 class CutPoints:
@@ -63,7 +60,7 @@ class CutPoints:
         shared, steps = self._shared, self._rewrite.steps
         if self._other_outputs:
             raise OpenError("an output is another value of the original")
-        if len(shared.differing) * _MOST_SHARE > len(steps):
+        if len(shared.differing) * MOST_SHARE > len(steps):
             raise OpenError("most nodes differ")
         region = _Region(shared, self._program, runs[0], self._value)
         frame: list[Value] = [None] * self._rewrite.size
@@ -135,7 +132,7 @@ class _Region:
                 stack += [each for each in places if not self._is_cut(each)]
         for index in sorted(needed):
             self._run(self._steps[index])
-        if len(self._results) * _MOST_SHARE > len(self._steps):
+        if len(self._results) * MOST_SHARE > len(self._steps):
             raise OpenError("most nodes differ")
         return self._results[place]
 

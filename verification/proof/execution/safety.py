@@ -14,10 +14,12 @@ from ....facts.polynomial import Dimension
 from ....facts.safety_context import Premises, Unproven
 from ....facts.types import INTEGER_BITS
 from ....ops import OperatorRules, rules_of
+from ....ops.elementwise import Elementwise
 from ....ops.rules import OLDEST_OPSET, Total
 from ..arithmetic.exact_integers import highest
 from ..arithmetic.trip_counts import not_negative
 from ..terms.constants import present
+from ..terms.facts import largest
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
@@ -62,10 +64,20 @@ class Safety:
         """
         key = head, count, *[arg and arg.fact for arg in args]
         answer = self._by_facts.get(key)
-        if answer is None:
+        if answer is None and self._fits(head, args):
+            answer = self._by_facts[key] = True
+        elif answer is None:
             operands = [known(UNKNOWN if arg is None else arg.fact) for arg in args]
             answer = self._by_facts[key] = not self._fault(head, args, count, operands)
         return answer
+
+    def _fits(self, head: Head, args: Args) -> bool:
+        """Test for an elementwise operator that fails for its sizes only, which fit."""
+        if head.op is None or head.opset < OLDEST_OPSET:
+            return False
+        if type(rules_of(head.op)).prove_safe is not Elementwise.prove_safe:
+            return False
+        return largest([arg.fact.shape for arg in args if arg is not None]) is not None
 
     def fault(self, head: Head, args: Args, count: int) -> str:
         """Reason why an operator may fail; empty if it cannot."""

@@ -31,6 +31,12 @@ Place = tuple[int, int]
 NOTHING: Place = (0, 0)
 """Place of an absent input."""
 
+MOST_SHARE = 4
+"""Divisor of the nodes of a model: if more than that share differs, cut points spare little."""
+
+_FEW = 3
+"""Limit of new operators for which a comparison is always tried."""
+
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
 
@@ -103,6 +109,8 @@ class ValueNumbers:
         of two operands is the first one that is NaN.
         """
         if _body_count(before.program) != _body_count(after.program):
+            return None
+        if _are_unlike(before.program, after.program):
             return None
         try:
             one, numbers = self._frame(before)
@@ -402,6 +410,14 @@ class ValueNumbers:
 def _body_count(program: Program) -> int:
     """Count the nodes of a main graph that have bodies."""
     return sum(1 for step in program.steps if step.operation.bodies)
+
+
+def _are_unlike(before: Program, after: Program) -> bool:
+    """Test for more nodes of the rewrite with other operators than cut points may compare."""
+    heads = {step.operation.head for step in before.steps}
+    plain = [each.operation for each in after.steps if not each.bodies and each.operation.head]
+    new = sum(1 for each in plain if each.head not in heads and each.op_type != "Constant")
+    return new > _FEW and new * MOST_SHARE > len(after.steps)
 
 
 def _places_by_name(program: Program, frame: Sequence[Place]) -> Mapping[str, Place]:

@@ -5,6 +5,7 @@ Two constants are one term where their type, shape and bytes are the same.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ import onnx
 
 from ....analysis.guarded_evaluation import Kernel, run_kernel, size_of
 from ....analysis.shapes.onnx_inference_cache import connected_message
+from ....facts.fact import Fact, constant_fact
 from ....ir import Node, Tensor, normal_domain
 from ....limits import current, limit
 from ....ops import rules_of
@@ -24,6 +26,16 @@ MOST_ELEMENTS = limit("proof_elements")
 
 MOST_READ = 1 << 14
 """Limit of elements of a constant that stays in memory after a read."""
+
+
+_SHORT = 64
+"""Limit of bytes of a constant that are its key."""
+
+_MOST_ALIKE = 8
+"""Limit of constants with equal ends that are compared with another one."""
+
+_FEW = 16
+"""Limit of elements of integer constants that all proofs share."""
 
 
 class WeightFiles:
@@ -38,16 +50,35 @@ class WeightFiles:
     def __init__(self) -> None:
         self.in_doubt = False
         self._homes: dict[Hashable, tuple[object, bool]] = {}
+        self._contents: dict[Hashable, list[tuple[bytes, bytes]]] = {}
+        self._count = 0
 
     def key_of(self, tensor: Tensor) -> Hashable:
         """Key that only equal constants share."""
         if tensor.size <= MOST_READ:
-            return key_of(tensor)
+            return self._by_content(tensor)
         kind, place = (tensor.elem_type, tensor.dims), tensor.place
         home = None if place is None else place[0]
         first, in_file = self._homes.setdefault(kind, (home, place is not None))
         self.in_doubt |= first != home and (in_file or place is not None)
         return key_of(tensor) if place is None else (*kind, place)
+
+    def _by_content(self, tensor: Tensor) -> Hashable:
+        """Key of a constant of moderate size: its number, since to compare bytes takes less than a
+        digest of them."""
+        array = tensor.numpy()
+        if array.dtype.hasobject or array.nbytes <= _SHORT:
+            return key_of(tensor)
+        content, kind = array.tobytes(), (tensor.elem_type, tensor.dims)
+        alike = self._contents.setdefault((kind, content[:_SHORT], content[-_SHORT:]), [])
+        for other, number in alike:
+            if content == other:
+                return *kind, number
+        if len(alike) == _MOST_ALIKE:
+            return key_of(tensor)
+        self._count += 1
+        alike.append((content, b"%d" % self._count))
+        return *kind, alike[-1][1]
 
 
 def key_of(tensor: Tensor) -> Hashable:
@@ -61,11 +92,34 @@ def key_of(tensor: Tensor) -> Hashable:
     array = tensor.numpy()
     if array.dtype.hasobject:
         content: Hashable = tuple(array.reshape(-1).tolist())
-    elif array.nbytes <= 64:
+    elif array.nbytes <= _SHORT:
         content = array.tobytes()
     else:
         content = hashlib.blake2b(array.tobytes(), digest_size=20).digest()
     return tensor.elem_type, tensor.dims, content
+
+
+Constant = tuple[Tensor, Hashable, Fact]
+"""A constant, its key and its fact."""
+
+
+def integers(elem_type: int, shape: tuple[int, ...], numbers: tuple[int, ...]) -> Constant:
+    """Constant of these elements. All proofs share short ones: sizes and axes.
+
+    Raises:
+        OverflowError: the type does not hold a number.
+    """
+    return (_few if len(numbers) <= _FEW else _many)(elem_type, shape, numbers)
+
+
+def _many(elem_type: int, shape: tuple[int, ...], numbers: tuple[int, ...]) -> Constant:
+    array = np.array(numbers, onnx.helper.tensor_dtype_to_np_dtype(elem_type)).reshape(shape)
+    array.flags.writeable = False
+    tensor = Tensor(array=array)
+    return tensor, key_of(tensor), constant_fact(tensor)
+
+
+_few = functools.lru_cache(maxsize=1 << 12)(_many)
 
 
 def evaluate(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:

@@ -13,9 +13,12 @@ import onnx
 
 from ....analysis.shapes.node_transfer import NodeFacts
 from ....analysis.shapes.onnx_inference_cache import Kind, OnnxFacts
-from ....facts.fact import UNKNOWN, Fact, constant_fact
+from ....facts.fact import FOLLOWED, UNKNOWN, Fact, Shape, constant_fact
 from ....facts.polynomial import Dimension
 from ....ir import Model, Node, Operator, Tensor, Value
+from ....ops import rules_of
+from ....ops.elementwise import Elementwise
+from ....ops.rules import KeepsShape
 from .free_variables import Sizes
 from .size_keys import size_key
 from .term import Args, Head, Term
@@ -88,14 +91,15 @@ class TermFacts:
         if unique is None:
             self.symbols.remember(fact.shape)
             copy = Fact(fact.elem_type, fact.shape, content, fact.other, fact.count)
-            unique = self._same[key] = self._note(copy)
+            unique = self._same[key] = self.note(copy)
         return unique
 
     def own(self, tensor: Tensor) -> Fact:
         """Fact of a constant: an object of its own, so that it identifies the constant."""
-        return self._note(constant_fact(tensor))
+        return self.note(constant_fact(tensor))
 
-    def _note(self, fact: Fact) -> Fact:
+    def note(self, fact: Fact) -> Fact:
+        """The same fact; one of a tensor without elements is recorded."""
         if is_empty(fact):
             self.empty.add(id(fact))
         return fact
@@ -116,6 +120,10 @@ class TermFacts:
             tensors: values of constants.
             count: how many outputs there are.
         """
+        direct = self._of_elements_alike(head, args, count)
+        if direct is not None:
+            unique = self._inferred[_key(head, args, count)] = [self.one(direct)]
+            return unique
         facts = [UNKNOWN if arg is None else arg.fact for arg in args]
         constants = {
             i: tensors[arg]
@@ -135,6 +143,24 @@ class TermFacts:
         if by_facts:  # else equal facts do not suffice for equal sizes
             self._inferred[_key(head, args, count)] = unique
         return unique
+
+    def _of_elements_alike(self, head: Head, args: Args, count: int) -> Fact | None:
+        """Fact of an elementwise operator without inference. Its output has the shape of its
+        largest operand; None where inference must say more."""
+        assert head.op is not None
+        rules = rules_of(head.op)
+        if count != 1 or not rules.elementwise or "broadcast" in head.op.attributes:
+            return None
+        facts = [UNKNOWN if arg is None else arg.fact for arg in args]
+        (elem_type,) = head.elem_types.get((1, *[fact.elem_type for fact in facts]), (0,))
+        if not elem_type or elem_type in FOLLOWED or not all(fact.elem_type for fact in facts):
+            return None
+        shape = None
+        if type(rules).shapes is Elementwise.shapes:
+            shape = largest([fact.shape for fact in facts])
+        elif type(rules).shapes is KeepsShape.shapes:
+            shape = facts[0].shape
+        return None if shape is None else Fact(elem_type, shape)
 
     def _of_equal_sizes(self, head: Head, args: Args, facts: list[Fact]) -> list[Fact]:
         """Facts with the new sizes of an earlier node that certainly has the same ones."""
@@ -237,6 +263,19 @@ def _key(head: Head, args: Args, count: int) -> Hashable:
     """Cache key of a head and the facts of its arguments. A constant, from which onnx may read
     sizes, has a fact of its own."""
     return head, count, *[arg and arg.fact for arg in args]
+
+
+def largest(shapes: Sequence[Shape | None]) -> Shape | None:
+    """Shape among these with which all others certainly broadcast to it; None if there is none."""
+    whole = max(shapes, key=lambda shape: len(shape or ()))
+    for shape in shapes:
+        if shape is None or whole is None:
+            return None
+        if shape is not whole and shape != whole[len(whole) - len(shape) :]:
+            pairs = zip(reversed(shape), reversed(whole), strict=False)
+            if not all(size.value == 1 or size == dim for size, dim in pairs):
+                return None
+    return whole
 
 
 def is_empty(fact: Fact) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, final
 
 from ....facts.fact import Fact, Shape
@@ -27,8 +28,10 @@ from .op_semantics import (
     with_changes,
 )
 
+_NONE: Any = MappingProxyType({})
+"""Table of heads of the prover's own, which hold no operator."""
 
-@dataclasses.dataclass(slots=True, eq=False, repr=False)
+
 class Head:
     """Function symbol of a term; one object for each meaning.
 
@@ -49,22 +52,40 @@ class Head:
         operand_ranks: ranks that it takes, by operand.
     """
 
-    name: str
-    key: Any = None
-    op: Operator | None = None
-    imports: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    parts: tuple[Term, ...] = ()
-    outputs: int = 0
-    draws: bool | None = None
-    unknown: bool = False
-    numbers: dict[str, int] = dataclasses.field(default_factory=dict)
-    elem_types: dict[Hashable, tuple[int, ...]] = dataclasses.field(default_factory=dict)
-    axes_of_first: Sequence[int] = ()
-    operand_ranks: OperandRanks = dataclasses.field(default_factory=dict)
-    applications: dict[Args, list[Term | None]] = dataclasses.field(default_factory=dict)
-    kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = dataclasses.field(
-        default_factory=dict
+    __slots__ = (
+        "applications",
+        "axes_of_first",
+        "draws",
+        "elem_types",
+        "imports",
+        "kernels",
+        "key",
+        "name",
+        "numbers",
+        "op",
+        "operand_ranks",
+        "outputs",
+        "parts",
+        "unknown",
     )
+
+    def __init__(
+        self, name: str, key: Any = None, parts: tuple[Term, ...] = (), op: Operator | None = None
+    ) -> None:
+        self.name = name
+        self.key = key
+        self.op = op
+        self.imports: Mapping[str, int] = _NONE
+        self.parts = parts
+        self.outputs = 0
+        self.draws: bool | None = None
+        self.unknown = False
+        self.numbers: dict[str, int] = {}
+        self.elem_types: dict[Hashable, tuple[int, ...]] = _NONE
+        self.axes_of_first: Sequence[int] = ()
+        self.operand_ranks: OperandRanks = _NONE
+        self.applications: dict[Args, list[Term | None]] = {}
+        self.kernels: dict[Hashable, Callable[[Sequence[Any]], list[Any]]] = _NONE
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """Attribute of the operator."""
@@ -109,7 +130,7 @@ class Heads:
         """Head of the prover's own."""
         head = self._known.get((name, key, parts))
         if head is None:
-            head = self._known[name, key, parts] = Head(name, key, parts=parts)
+            head = self._known[name, key, parts] = Head(name, key, parts)
         return head
 
     def of(self, op: Operator, imports: Mapping[str, int], outputs: int = 0) -> Head:
@@ -154,7 +175,8 @@ class Heads:
         if head is None:
             if not normal_domain(op.domain) and op.op_type not in BODIES:
                 imports = {**imports, "": meaning.opset}
-            head = self._known[key] = Head(op.qualname, key, op, imports, outputs=outputs)
+            head = self._known[key] = Head(op.qualname, key, op=op)
+            head.imports, head.outputs = imports, outputs
             head.elem_types, head.kernels = meaning.elem_types, meaning.kernels
             rules = rules_of(op)
             head.operand_ranks = rules.operand_ranks

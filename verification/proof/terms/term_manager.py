@@ -23,7 +23,7 @@ from ....ir import Array, Operator, Tensor, normal_domain
 from ....limits import limit
 from ....ops import rules_of
 from .budget import MANY, Budget, OpenError
-from .constants import evaluate, key_of, present
+from .constants import evaluate, integers, key_of, present
 from .evaluations import Evaluation, is_evident
 from .exact_operators import is_exact
 from .facts import TermFacts, is_empty
@@ -145,10 +145,14 @@ class Terms:
     def constant(self, content: Tensor | Array) -> Term:
         """Term of a constant."""
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
-        head = self.heads.own("constant", self.key_of(tensor))
+        return self._constant(tensor, self.key_of(tensor))
+
+    def _constant(self, tensor: Tensor, key: Hashable, fact: Fact | None = None) -> Term:
+        head = self.heads.own("constant", key)
         cached = head.applications.get(())
         if cached is None:
-            cached = head.applications[()] = self.raw(head, (), [self.facts.own(tensor)])
+            own = self.facts.own(tensor) if fact is None else self.facts.note(fact)
+            cached = head.applications[()] = self.raw(head, (), [own])
             self._tensors[_first(cached)] = tensor
         return _first(cached)
 
@@ -459,11 +463,10 @@ class Terms:
     def content(self, content: Any, elem_type: int) -> Term:
         """Unique term for known content: a constant, or a vector of sizes."""
         flat = content.reshape(-1)
-        if all(isinstance(e, bool) or e.value is not None for e in flat):
-            dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-            numbers = [e if isinstance(e, bool) else e.value for e in flat]
+        numbers = tuple([e if isinstance(e, bool) else e.value for e in flat])
+        if None not in numbers:
             try:
-                return self.constant(np.array(numbers, dtype).reshape(content.shape))
+                return self._constant(*integers(elem_type, content.shape, numbers))
             except OverflowError as error:
                 raise OpenError("a number overflows its type") from error
         shape = tuple([Dimension.constant(n) for n in content.shape])

@@ -88,11 +88,13 @@ def test_what_depends_on_an_unknown_type_is_open():
     made = terms()
     body = body_of(
         made,
-        """g (float[n] x) => (float[n] z) { z = Scan <num_scan_inputs = 1,
-            body = b (float e) => (float o) { o = Neg (e) }> (x) }""",
+        """g (float[n, k] x) => (float[n, k] z) { z = Scan <num_scan_inputs = 1,
+            body = b (float[k] e) => (float[j] o) { o = Neg (e) }> (x) }""",
     )
     with pytest.raises(OpenError, match="unknown type"):
         empty_element(made, body, 0, [Fact()], [])
+    declared = body_of(made, LOOP % ("float[a, b]", "float[4]", "o = Sin (x)"))
+    assert empty_element(made, declared, 1, [Fact(), Fact()], []).shape == sizes(4)
 
 
 def test_elements_lie_along_a_new_axis():

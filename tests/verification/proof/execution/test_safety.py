@@ -71,3 +71,19 @@ def test_what_draws_never_fails(terms):
 def test_operators_of_others_may_fail(terms):
     head = terms.heads.of(Operator("Strange", {}, "mine"), {"mine": 1, "": 18})
     assert "failures are unknown" in Safety(terms).fault(head, (leaf(terms, "x", FLOAT),), 1)
+
+
+def test_elementwise_operators_fail_for_their_sizes_only(terms):
+    m = Dimension.symbol("m")
+    x, row, other = (
+        leaf(terms, name, FLOAT, *shape)
+        for name, shape in [("x", (N, m)), ("r", (m,)), ("o", (N,))]
+    )
+    add, safety = head_of(terms, "Add"), Safety(terms)
+    assert safety.holds_by_facts(add, (x, row), 1) and safety.holds_by_facts(add, (x, x), 1)
+    assert not safety.holds_by_facts(add, (x, other), 1)
+    k = leaf(terms, "k", INT64, N)
+    assert not safety.holds_by_facts(head_of(terms, "Div"), (k, k), 1)
+    assert not safety.holds_by_facts(head_of(terms, "Mod"), (k, k), 1)
+    old = terms.heads.of(Operator.make("Add"), {"": 6})
+    assert not safety.holds_by_facts(old, (x, row), 1)

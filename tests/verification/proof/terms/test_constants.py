@@ -7,7 +7,12 @@ from proofs import assert_open, assert_proved, model
 from straightline import ir, prove
 from straightline.ir import Tensor
 from straightline.verification.proof.terms.budget import Budget
-from straightline.verification.proof.terms.constants import MOST_ELEMENTS, evaluate, key_of
+from straightline.verification.proof.terms.constants import (
+    MOST_ELEMENTS,
+    WeightFiles,
+    evaluate,
+    key_of,
+)
 from straightline.verification.proof.terms.term_manager import Terms
 from term_values import terms_of
 
@@ -200,3 +205,18 @@ def test_constants_of_each_element_type_are_known_by_their_bytes(elem_type):
         keys = [key_of(Tensor(onnx.numpy_helper.from_array(a))) for a in (one, one, other)]
         assert keys[0] == keys[1] != keys[2]
         assert keys[0][0] == kind
+
+
+def test_constants_of_moderate_size_are_numbered_by_content():
+    files = WeightFiles()
+    rows = np.arange(24, dtype=np.float32).reshape(4, 6)
+    middle = rows.copy()
+    middle[1, 5] = -0.0
+    others = [middle, rows.reshape(6, 4), rows.view(np.int32), rows.astype(np.float64)]
+    keys = [files.key_of(Tensor(array=array)) for array in (rows, *others)]
+    assert len(set(keys)) == len(keys)
+    assert [files.key_of(Tensor(array=a.copy())) for a in (rows, *others)] == keys
+    many = np.tile(rows, (20, 1, 1))
+    many[:, 1, 5] = np.arange(20)
+    keys = [files.key_of(Tensor(array=array)) for array in many]
+    assert len(set(keys)) == 20 and [files.key_of(Tensor(array=a)) for a in many] == keys

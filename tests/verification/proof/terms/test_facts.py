@@ -8,7 +8,7 @@ from straightline.facts.fact import Fact, content_from
 from straightline.facts.polynomial import Dimension
 from straightline.ir import Operator
 from straightline.verification.proof.terms.budget import Budget
-from straightline.verification.proof.terms.facts import is_empty
+from straightline.verification.proof.terms.facts import is_empty, largest
 from straightline.verification.proof.terms.term_manager import Terms
 
 FLOAT = onnx.TensorProto.FLOAT
@@ -130,3 +130,63 @@ def test_a_name_that_a_tensor_has_is_one_size():
     text = """g (seq(float[h]) s, float[h] t) => (int64[1] y) <int64 a = {0}, int64 b = {1}> {
         v = SequenceAt (s, a) w = SequenceAt (s, b) x = SequenceAt (s, %s) y = Shape (x) }"""
     assert_proved(text % "a", text % "b")
+
+
+ALIKE = [
+    ("Add", ("n", 3), (3,)),
+    ("Add", ("n", 3), ("n", 1)),
+    ("Mul", (), (2, "n")),
+    ("Relu", ("n",)),
+    ("PRelu", ("n", 3), (3,)),
+    ("Max", ("n",), (), ("n",)),
+    ("Pow", (1, 1), (1,)),
+]
+OTHERS = [
+    ("Add", ("n",), ("m",)),
+    ("Add", (1, "n"), (3, 1)),
+    ("Add", (2,), (3,)),
+    ("Sub", (2,), None),
+]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "shapes"), [(name, shapes) for name, *shapes in ALIKE + OTHERS]
+)
+def test_an_elementwise_operator_has_the_shape_of_its_largest_operand(terms, op_type, shapes):
+    dims = [
+        s and tuple(terms.symbols.named(d) if d in ("n", "m") else Dimension.constant(d) for d in s)
+        for s in shapes
+    ]
+    args = tuple(
+        terms.leaf("input", k, terms.facts.one(Fact(FLOAT, shape))) for k, shape in enumerate(dims)
+    )
+    head = terms.heads.of(Operator.make(op_type), {"": 18})
+    facts = [arg.fact for arg in args]
+    (inferred,) = terms.facts._infer(head, facts, args, {}, 1)
+    direct = terms.facts._of_elements_alike(head, args, 1)
+    assert (direct is not None) is ((op_type, *shapes) in ALIKE)
+    if direct is not None:
+        assert (direct.elem_type, direct.shape) == (inferred.elem_type, inferred.shape)
+        assert (direct.content, direct.other, direct.count) == (None, None, None)
+
+
+def test_integers_whose_content_is_followed_are_inferred(terms):
+    args = terms.sizes([Dimension.symbol("n")]), terms.sizes([Dimension.constant(2)])
+    head = terms.heads.of(Operator.make("Add"), {"": 18})
+    for _ in range(2):
+        assert terms.facts._of_elements_alike(head, args, 1) is None
+        assert terms.facts_of(head, args)[0].content[0] == Dimension.symbol("n") + 2
+
+
+def test_a_shape_among_others_that_broadcast_to_it():
+    n, m = Dimension.symbol("n"), Dimension.symbol("m")
+    one, three = Dimension.constant(1), Dimension.constant(3)
+    assert largest([(three,), (n, three), (), (one, three)]) == (n, three)
+    for shapes in (
+        [(n,), (m,)],
+        [(one,), (n,)],
+        [(three, one), (one, three)],
+        [(n,), None],
+        [None],
+    ):
+        assert largest(shapes) is None
