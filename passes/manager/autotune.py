@@ -348,7 +348,7 @@ def _standard(*chosen: type[Pass]) -> StageKinds:
     kinds = [kind for kind in registry.PASSES if kind.by_default or kind in chosen]
     passes = (kind for kind in kinds if kind not in _OPTIONAL or kind in chosen)
     tidying = registry.CancelMovement, registry.EliminateDeadNodes
-    return StageKinds((registry.SimplifyBodies, *passes, *tidying))
+    return StageKinds((registry.SimplifyBodies, registry.ForwardStores, *passes, *tidying))
 
 
 def _title(stages: Stages) -> str:

@@ -122,11 +122,11 @@ class InjectiveIndices:
             return None
         if test.is_op("GreaterOrEqual"):
             negative, other = other, negative
-        sign = self._sign(index)
+        sign = self.sign(index)
         return None if sign is None else (negative if sign < 0 else other)
 
-    def _sign(self, value: Value) -> int | None:
-        """1 if an induction variable is never negative, -1 if it always is; None if unknown."""
+    def sign(self, value: Value) -> int | None:
+        """1 if an index is never negative, -1 if it always is; None if unknown."""
         index = self._indices.get(value)
         if value is self._loop_view.iteration:
             return 1
@@ -159,7 +159,7 @@ class InjectiveIndices:
         if value not in self._indices:
             return self._counts_up(value)
         # Across 0, negative indices from the end may repeat an element.
-        return self._sign(value) is not None
+        return self.sign(value) is not None
 
     def _counts_up(self, value: Value) -> bool:
         """Test for an induction variable from 0 on, of any positive step."""

@@ -71,6 +71,7 @@ def test_the_default_pipeline():
         "loops-to-scans",
         "scans-to-loops",
         "simplify-bodies",
+        "forward-stores",
         "expand-recurrences",
         "scan-8-to-9",
         "scan-9-to-8",
