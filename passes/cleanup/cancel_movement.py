@@ -78,12 +78,11 @@ class _Cancelling:
     ) -> bool:
         """Compute the same directly from the source."""
         value, new = node.output(), None
-        is_same = shape == target
-        if not is_same and product(shape) != product(target):  # it may fail, and must do so
-            return False
-        if is_same:
+        if shape == target:
             new = source if _may_stand_for(graph, source, value) else None
         elif _is_roundabout(node, source):
+            if product(shape) != product(target):  # it may fail, and must do so
+                return False
             new = _reshape(Builder(graph, self.fold), source, shape, target, value.name)
         if new is None:
             return False

@@ -69,9 +69,11 @@ class Regions:
     def before(self, last: Node) -> Region | None:
         """The operators between a reshape and earlier ones that it undoes; None without any."""
         root = last.inputs[0]
-        shape = None if root is None else self._inference.fact(root).shape
+        if root is None or root.producer is None or not self._is_elementwise(root.producer):
+            return None
+        shape = self._inference.fact(root).shape
         target = self._inference.fact(last.output()).shape
-        if root is None or shape is None or target is None or shape == target:
+        if shape is None or target is None or shape == target:
             return None
         if product(shape) != product(target):  # a reshape may fail, and must do so
             return None

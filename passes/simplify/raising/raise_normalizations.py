@@ -9,7 +9,7 @@ y = LayerNormalization <epsilon = 0.00001> (x, scale, bias)
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -20,15 +20,25 @@ from ....ops.axes import ONE as _ONE
 from .algebra import Factors, Sum, Unreadable, close, equal
 from .group_normalization import group_normalization
 from .parameters import parameter
-from .reading import Reading, constant_exponent
-from .region import MOST_ROOTS, nodes_after, nodes_around, nodes_before, through_casts
+from .reading import Reading, constant_exponent, is_readable, uniform_number
+from .region import LONGEST_WALK, MOST_ROOTS, nodes_after, nodes_around, nodes_before, through_casts
 from .replacement import FLOAT, HALF, Match, Raising, Site, has_elements, nodes_between
 
 _SQUARES = ("ReduceSumSquare", "ReduceL2")
 _REDUCTIONS = ("ReduceMean", "ReduceSum", *_SQUARES)
 
 
-_LAYER, _INSTANCE = "LayerNormalization", "InstanceNormalization"
+_LAYER, _INSTANCE, _RMS = "LayerNormalization", "InstanceNormalization", "RMSNormalization"
+
+
+_COLUMNS = 3
+"""The least rank of an instance normalization; such a one alone has a faster kernel for rows."""
+
+_NEUTRAL = {
+    **{("Add", 0): 0.0, ("Add", 1): 0.0, ("Sub", 1): 0.0},
+    **{("Mul", 0): 1.0, ("Mul", 1): 1.0, ("Div", 1): 1.0},
+}
+"""Numbers that change nothing, by the operator and the place of the operand."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +59,11 @@ class RaiseNormalizations(Raising):
             return group_normalization(site, seed) if self.without_kernel else None
         if seed.is_op("Pow") and constant_exponent(seed) not in (0.5, -0.5):
             return None
-        for source in _sources(site, seed):
-            match = _match(site, seed, source)
+        before = dict.fromkeys(nodes_before(site.graph, seed))
+        others = nodes_after(site.graph, seed.output(), MOST_ROOTS)
+        for source in _sources(site, before):
+            may_match = _may_match(site, seed, source, before, others)
+            match = _match(site, seed, source) if may_match else None
             if match is not None:
                 return match
         return None
@@ -78,10 +91,10 @@ class _Form(NamedTuple):
     is_centered: bool
 
 
-def _sources(site: Site, seed: Node) -> Iterator[Value]:
+def _sources(site: Site, before: Iterable[Node]) -> Iterator[Value]:
     """Values that may be normalized: operands of reductions, and what is squared there."""
     operands: dict[Value, None] = {}
-    for node in nodes_before(site.graph, seed):
+    for node in before:
         operand = node.input(0)
         if operand is None or not node.is_op(*_REDUCTIONS):
             continue
@@ -93,6 +106,64 @@ def _sources(site: Site, seed: Node) -> Iterator[Value]:
             operands[operand] = None
     for value in reversed(operands):
         yield from reversed(list(through_casts(site.graph, value)))
+
+
+def _may_match(
+    site: Site, seed: Node, source: Value, before: Collection[Node], after: Collection[Node]
+) -> bool:
+    """Test the surroundings of a root for an operator of the opset, before sums are read.
+
+    Args:
+        before: the nearest nodes that the root depends on.
+        after: the nearest nodes that depend on the root.
+    """
+    shape, elem_type = site.shape(source), site.elem_type(source)
+    if not shape or site.takes(_RMS, elem_type):
+        return bool(shape)
+    if _is_only_squared(site, source, before, after):
+        return False
+    if site.takes(_LAYER, elem_type):
+        return True
+    if len(shape) < _COLUMNS or not has_elements(shape):
+        return False
+    return len(shape) > _COLUMNS or _reads_parameter(site, seed, after)
+
+
+def _reads_parameter(site: Site, seed: Node, after: Collection[Node]) -> bool:
+    """Test for a scale or bias that is one number along the last axis."""
+    if len(after) >= MOST_ROOTS:
+        return True  # there may be more nodes
+    for node in after:
+        for place, value in enumerate(node.inputs):
+            if value is None or value.producer is seed or value.producer in after:
+                continue
+            shape, number = site.shape(value), uniform_number(value)
+            neutral = _NEUTRAL.get((node.op_type, place))
+            if shape is None or shape[-1:] in ((), (_ONE,)) or number not in (None, neutral):
+                return True
+    return False
+
+
+def _is_only_squared(
+    site: Site, source: Value, before: Collection[Node], after: Container[Node]
+) -> bool:
+    """Test that only squares of a value lead to a root, so no mean is subtracted.
+
+    Args:
+        before: the nearest nodes that the root depends on.
+        after: nodes that depend on the root.
+    """
+    is_whole = len(before) <= LONGEST_WALK
+    for user in site.graph.users(source):
+        if not isinstance(user, Node) or user in after or not is_readable(user):
+            continue
+        if is_whole and user not in before:
+            continue
+        is_square = user.is_op("Mul") and user.inputs[0] is user.inputs[1]
+        is_square |= user.is_op("Pow") and constant_exponent(user) == 2
+        if not (is_square or user.is_op(*_SQUARES)):
+            return False
+    return True
 
 
 def _match(site: Site, seed: Node, source: Value) -> Match | None:
@@ -160,7 +231,7 @@ def _operators(site: Site, form: _Form, source: Value) -> list[str]:
     names, rank, elem_type = list[str](), len(form.shape), site.elem_type(source)
     count = len(form.axes)
     if form.axes == tuple(range(1, count + 1)) and count <= rank:
-        names.append(_LAYER if form.is_centered else "RMSNormalization")
+        names.append(_LAYER if form.is_centered else _RMS)
     if form.axes == tuple(range(1, rank - 1)) and form.is_centered and has_elements(form.shape):
         names.append(_INSTANCE)
     return [name for name in names if site.takes(name, elem_type)]
@@ -184,7 +255,7 @@ def _normalization(
             return Match(op, [source, *inputs], root)
     if names[-1] != _INSTANCE:
         return None
-    if rank == 3 and parts == ({(): 1.0}, {}):
+    if rank == _COLUMNS and parts == ({(): 1.0}, {}):
         return None  # runtimes fuse rows into a faster kernel
     channels = form.shape[1:2]
     columns = (*channels, *[_ONE] * (rank - 2))

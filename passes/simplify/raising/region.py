@@ -10,7 +10,7 @@ from .reading import is_readable
 _MOST_NODES = 24
 """Most nodes of a region."""
 
-_LONGEST_WALK = 10
+LONGEST_WALK = 10
 """Most nodes of a walk toward the inputs."""
 MOST_ROOTS = 10
 """Most nodes after a function that may end a form around it."""
@@ -43,7 +43,7 @@ def nodes_before(graph: Graph, node: Node) -> Iterator[Node]:
     waiting = [node]
     visited = {node}
     for position, current in enumerate(waiting):
-        if position >= _LONGEST_WALK:
+        if position >= LONGEST_WALK:
             return
         for value in current.inputs:
             before = None if value is None else value.producer
@@ -80,7 +80,7 @@ def nodes_around(graph: Graph, source: Value, seed: Node) -> dict[Node, None]:
 def through_casts(graph: Graph, value: Value) -> Iterator[Value]:
     """A value, and what it is a Cast of, innermost last."""
     yield value
-    for _ in range(_LONGEST_WALK):
+    for _ in range(LONGEST_WALK):
         node = value.producer
         if node is None or node.graph is not graph or not node.is_op("Cast", "Identity"):
             return

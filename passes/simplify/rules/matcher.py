@@ -12,7 +12,7 @@ from ....ir import Graph, Node, Value
 from ....ir.lazy import lazy_property
 from ....ops.schema_queries import data_types
 from .match import Bound, Match
-from .normal_form import FREE_OUTPUTS, LISTS, UNKNOWN, NormalForms, equal, explicit, integers_of
+from .normal_form import FREE_OUTPUTS, LISTS, UNKNOWN, NormalForms, equal, integers_of
 from .pattern import Operand, Pattern, PatternNode, ShapePattern, Variable
 from .rule import Rule
 from .types import TypeClasses
@@ -447,7 +447,7 @@ def _attributes(
         return bound
     values = dict(bound)
     for name, expected in pattern.attributes.items():
-        value = actual.get(name) if name != "*" else explicit(node.op)
+        value = actual.get(name) if name != "*" else scope.forms.explicit(node.op)
         if value is None and (default := _DEFAULTS.get(name)) is not None:
             value = default(scope, node, actual)
         if value is None or value is UNKNOWN:

@@ -80,6 +80,7 @@ class NormalForms:
         self.opset = opset
         self.uniform = UniformConstants()
         self._read: dict[Operator, Attributes] = {}
+        self._explicit: dict[Operator, Any] = {}
         self._last: tuple[Node, Sequence[Value | None], Operator, NormalNode] | None = None
 
     def of(self, node: Node) -> NormalNode:
@@ -90,6 +91,13 @@ class NormalForms:
         form = self._of(node, op)
         self._last = node, node.inputs, op, form
         return form
+
+    def explicit(self, op: Operator) -> Any:
+        """The attributes that an operator has; UNKNOWN where one is that of a function."""
+        attributes = self._explicit.get(op.form)
+        if attributes is None:
+            attributes = self._explicit[op.form] = _explicit(op)
+        return attributes
 
     def _of(self, node: Node, op: Operator) -> NormalNode:
         attributes = self._read.get(op.form)
@@ -165,8 +173,7 @@ def read_attributes(op: Operator, opset: int) -> Attributes:
     return Attributes(values, frozenset(unusual.difference(_IDLE.get(op.qualname, ()))))
 
 
-def explicit(op: Operator) -> Any:
-    """The attributes that an operator has; UNKNOWN where one is that of a function."""
+def _explicit(op: Operator) -> Any:
     if op.references:
         return UNKNOWN
     return {name: plain(op.attribute(name)) for name in op.attributes}
