@@ -1,10 +1,10 @@
 """Table of rewrite rules, as data: what models without an operator or a type compute in its place.
 
 A rule is a pattern, what it becomes, and a condition. A name in a pattern stands for any term, the
-same one wherever it occurs, `k` for a constant, and None for an absent input; operands of
-commutative operators match in both orders. All operators here work element by element, so that a
-rule holds if it does for numbers, and keeps the shape: an operand that it drops is as large as one
-that stays.
+same one wherever it occurs, `k` for a constant or its Expand, and None for an absent input;
+operands of commutative operators match in both orders. All operators here work element by element,
+so that a rule holds if it does for numbers, and keeps the shape: an operand that it drops is as
+large as one that stays.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def _array(terms: Terms, term: Term) -> Array | None:
 
 
 def _uniform(terms: Terms, term: Term) -> bytes | None:
-    """Bytes that all elements of a constant have; None for any other term."""
-    array = _array(terms, term)
+    """Bytes that all elements of a constant have, or of its Expand; None for any other term."""
+    array = _array(terms, term.operands[0] if term.is_op("Expand") else term)
     if array is None or not array.size or array.dtype.kind not in "fiub":
         return None
     elements = set(array.reshape(-1, 1).view(f"V{array.itemsize}").reshape(-1).tolist())
@@ -141,6 +141,11 @@ def _of_scalars(condition: Condition) -> Condition:
 
 def _float_constant(terms: Terms, bound: Bindings) -> bool:
     return bound["k"].fact.elem_type in _FLOATS and _array(terms, bound["k"]) is not None
+
+
+def _no_nan(terms: Terms, bound: Bindings) -> bool:
+    constant = _array(terms, bound["k"])
+    return _floats(terms, bound) and constant is not None and not np.isnan(constant).any()
 
 
 def _ordered(terms: Terms, bound: Bindings) -> bool:
@@ -201,6 +206,7 @@ _TABLE = [
     ("GreaterOrEqual(x, z)", "LessOrEqual(z, x)", _anything),
     ("Or(Less(x, z), Equal(x, z))", "LessOrEqual(x, z)", _anything),
     ("Not(Or(Or(Less(x, z), Less(z, x)), Or(IsNaN(x), IsNaN(z))))", "Equal(x, z)", _floats),
+    ("Not(Or(Or(Less(x, k), Less(k, x)), IsNaN(x)))", "Equal(x, k)", _no_nan),
     (
         # High halves decide, or where they are equal, low halves: quotients round toward 0.
         "Or(Less({0}, {2}), And(Not(Less({2}, {0})), Less({1}, {3})))".format(*_PARTS),
@@ -343,7 +349,8 @@ def _apply(terms: Terms, rules: Sequence[Rewrite], head: Head, args: Args) -> Te
     return None
 
 
-_ALSO = {"choose": "Where"}
+_ALSO = {"choose": "Where", "Expand": "constant"}
+"""Heads that a pattern may mean as well: `k` stands for an Expand of a constant, too."""
 
 
 def matches(

@@ -17,6 +17,9 @@ _TO_DEPTH = {"DCR": [0, 3, 5, 1, 2, 4], "CRD": [0, 1, 3, 5, 2, 4]}
 
 _BOOL = onnx.TensorProto.BOOL
 
+_NUMBERS = FLOATS | INTEGER_BITS.keys()
+"""Element types that have a zero."""
+
 _LEAST = -(2**63)
 """End of a Slice that goes back to the first element."""
 
@@ -95,6 +98,12 @@ def gather_nd(application: Application) -> str | None:
     row = [] if rank is None or not depth else _numbers(application)[depth:rank]
     if rank is None or not depth or depth > rank or application.attribute("batch_dims", 0):
         return None
+    if depth == 1:
+        return """(X, Indices) => (Y) {
+            Axes = Constant <value_ints = [-1]> ()
+            Places = Squeeze (Indices, Axes)
+            Y = Gather <axis = 0> (X, Places)
+        }"""
     if not all(row):
         return None
     shape = ", ".join(map(str, [-1, *row]))
@@ -151,6 +160,35 @@ def _numbers(application: Application, index: int = 0) -> list[int | None]:
     """Sizes of an input, None for unknown ones; none for an unknown rank."""
     arg = application.args[index] if application.has(index) else None
     return [] if arg is None else [size.value for size in arg.fact.shape or ()]
+
+
+@defined("Pad", types=None, attributes=("mode",), is_exact=True)
+def pad(application: Application) -> str | None:
+    """Concat with a constant before and after each axis, for known widths."""
+    rank, tensor = application.rank(), application.tensor(1)
+    widths = [] if tensor is None else [int(width) for width in tensor.numpy().reshape(-1)]
+    is_constant = (application.head.text("mode") or "constant") == "constant"
+    if not rank or len(widths) != 2 * rank or min(widths) < 0 or not is_constant:
+        return None
+    if application.has(3) or (not application.has(2) and application.elem_type() not in _NUMBERS):
+        return None
+    value = "Identity (Value)" if application.has(2) else "CastLike (Zero, X)"
+    nodes, padded = f"Zero = Constant <value_int = 0> () Filling = {value}", "X"
+    for axis, sides in enumerate(zip(widths[:rank], widths[rank:], strict=True)):
+        pieces = [padded]
+        for name, width in zip((f"Before{axis}", f"After{axis}"), sides, strict=True):
+            if width:
+                nodes += f"""
+                {name}First = Shape <start = 0, end = {axis}> ({padded})
+                {name}Width = Constant <value_ints = [{width}]> ()
+                {name}Rest = Shape <start = {axis + 1}> ({padded})
+                {name}Sizes = Concat <axis = 0> ({name}First, {name}Width, {name}Rest)
+                {name} = Expand (Filling, {name}Sizes)"""
+                pieces.insert(0 if name.startswith("Before") else len(pieces), name)
+        if len(pieces) > 1:
+            nodes += f" Padded{axis} = Concat <axis = {axis}> ({', '.join(pieces)})"
+            padded = f"Padded{axis}"
+    return f"(X, Widths, Value) => (Y) {{ {nodes} Y = Identity ({padded}) }}"
 
 
 @defined(

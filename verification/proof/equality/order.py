@@ -63,7 +63,11 @@ def same_places(terms: Terms, one: Term, other: Term) -> list[Pair] | None:
         return None
     if other.args[1] is None or not all(head.attribute("sorted", 1) for head in heads):
         return None
-    sources = [_source(terms, term.operands[0]) for term in (one, other)]
+    keys = one.operands[0], other.operands[0]
+    sources = [_source(terms, keys[n], keys[1 - n]) for n in (0, 1)]
+    for n in (0, 1):
+        if sources[n] is keys[1 - n]:  # one key is a function of the other
+            sources = [keys[1 - n]] * 2
     orders = []
     for term, source in zip((one, other), sources, strict=True):
         order = None if source is None else _order_of(terms, term.operands[0], source)
@@ -78,13 +82,14 @@ def same_places(terms: Terms, one: Term, other: Term) -> list[Pair] | None:
     return [(a, b), (one.args[1], other.args[1])]
 
 
-def _source(terms: Terms, key: Term) -> Term | None:
-    """Term of which a key is a function; None if there is more than one."""
+def _source(terms: Terms, key: Term, other: Term) -> Term | None:
+    """Term of which a key is a function: another key, if it contains that. None if there is more
+    than one."""
     waiting, visited = [key], {key}
     sources: set[Term] = set()
     while waiting and len(visited) <= _MOST_TERMS:
         term = waiting.pop()
-        if term.head.name not in _THROUGH:
+        if term.head.name not in _THROUGH or term is other:
             if _constant(terms, term) is None:
                 sources.add(term)
             continue

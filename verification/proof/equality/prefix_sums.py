@@ -57,8 +57,7 @@ class PrefixSums:
 
     def summed(self, one: Term, other: Term) -> list[Pair] | None:
         """State that accumulates some values as an element of their CumSum. The state begins with
-        the first of the values. An Add to it, or to an element, is the next element; the first
-        element is the first of the values."""
+        the first of the values. An Add to it, or to an element, is the next element."""
         for term, read in ((one, other), (other, one)):
             place = self.place(read)
             if place is None:
@@ -70,8 +69,6 @@ class PrefixSums:
             pairs = None
             if state is not None and state.trip == place.at:
                 pairs = self._is_sum(state, place.values)
-            elif place.at.value == 0:
-                pairs = [(self._first_summand(term), self._value(place))]
             elif term.is_op("Add") and (place.at - 1).less(0) is False:
                 pairs = self._operands_of_add(term, place)
             if pairs is not None:
@@ -136,19 +133,6 @@ class PrefixSums:
             return None
         before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), place.shape)
         return [(x, before), (y, added)]
-
-    def _first_summand(self, total: Term) -> Term:
-        """Operand that a sum begins with, after a neutral initial state."""
-        for begin, value in (total.args, total.args[::-1]) if total.is_op("Add") else ():
-            if begin is None or value is None or value.fact.shape != total.fact.shape:
-                continue
-            tensor = self._terms.tensor(begin.args[0] if begin.is_op("Expand") else begin)
-            neutral = start_of(total.fact.elem_type, inclusive=True).tobytes()
-            if tensor is None or tensor.size != 1 or not tensor.is_readable:
-                continue
-            if tensor.numpy().tobytes() == neutral:
-                return value
-        return total
 
     def _value(self, place: Place) -> Term:
         """Summand at an index."""

@@ -115,7 +115,7 @@ def reduction_of_one(terms: Terms, head: Head, args: Args) -> Term | None:
 def cumulative_sum(
     terms: Terms, head: Head, args: Args, count: int
 ) -> Sequence[Term | None] | None:
-    """Drop a CumSum of integers along an axis of length 1; one from behind adds reversed values."""
+    """Drop a CumSum along an axis of length 1; one from behind adds reversed values."""
     (x, axis), numbers = args, terms.numbers(args[1])
     rank = rank_of(x)
     if x is None or axis is None or rank is None or numbers is None or len(numbers) != 1:
@@ -126,7 +126,7 @@ def cumulative_sum(
         exclusive = head.attribute("exclusive")
         total = terms.op("CumSum", 14, values, axis, reverse=0, exclusive=exclusive)
         return [backward(terms, total, place)]
-    if x.fact.elem_type not in INTEGER_BITS or head.attribute("exclusive"):
+    if head.attribute("exclusive"):
         return None
     same = -rank <= numbers[0] < rank and x.shape[numbers[0]].value == 1
     return [x] if same else None

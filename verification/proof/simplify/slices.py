@@ -78,6 +78,8 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
         piece = _of_concat(terms, x, axis, start, size)
         if piece is not None:
             return [piece]
+    if start.value == 0 and size.value == 1 and _adds_along(terms, x, axis):
+        return [terms.narrow(x.operands[0], axis, start, size)]
     if x.is_op("Expand") and _is_spread(x, axis):
         return [terms.rebuild(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
     tensor = terms.tensor(x)
@@ -155,6 +157,14 @@ def _without_unit_axes(terms: Terms, x: Term, axis: int) -> Term | None:
         return None
     bare = terms.view(x, shape)
     return None if terms.tensor(bare) is None else bare
+
+
+def _adds_along(terms: Terms, x: Term, axis: int) -> bool:
+    """Test for a CumSum along an axis, which begins with the first element."""
+    if not x.is_op("CumSum") or x.head.attribute("reverse") or x.head.attribute("exclusive"):
+        return False
+    numbers = terms.numbers(x.args[1])
+    return numbers is not None and numbers in ([axis], [axis - len(x.shape)])
 
 
 def _is_spread(x: Term, axis: int) -> bool:

@@ -68,7 +68,6 @@ def test_integers_that_are_chosen(kind, wide, name):
         ("int8", "int32", "t = Add (a, b) r = Max (t, a)"),
         ("int8", "int32", "t = Add (a, b) r = Div (t, k)"),
         ("int32", "float", MOVES["Pad"]),
-        ("int8", "uint8", MOVES["Pad"]),
     ],
 )
 def test_near_misses(kind, wide, nodes):

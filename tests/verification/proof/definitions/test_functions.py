@@ -145,6 +145,7 @@ CASES = [
             ((3, 4), [[0, 3], [-1, -4]]),
             ((3, 4, 2), [[[2, 1]], [[-3, -1]]]),
             ((3, 4), [[2], [-1]]),
+            ((3, 4, 2), [[[2]], [[-3]]]),
             ((3, 0), np.zeros((0, 2), np.int64)),
         )
     ),
@@ -515,8 +516,8 @@ def test_a_formula_reads_all_attributes():
             assert set(onnx.defs.get_schema(name, "").attributes) <= definition.attributes, name
 
 
-OTHER_TESTS = {"Resize"}
-"""Operators whose definitions read constants: `test_resampling.py`."""
+OTHER_TESTS = {"Pad", "Resize"}
+"""Operators whose definitions read constants: `test_movement.py`, `test_resampling.py`."""
 
 
 def test_each_definition_has_a_case():

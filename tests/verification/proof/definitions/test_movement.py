@@ -141,3 +141,35 @@ def test_rows_at_index_tuples():
     assert_open(ROWS + IN_ONE_ROW % "w", before)  # an index past a row is no failure there
     added = before.replace("ScatterND", 'ScatterND <reduction = "add">')
     assert_open(added, ROWS + IN_ONE_ROW % "w")
+
+
+def test_an_index_along_the_first_axis():
+    text = """g (float[n, m, k] x, int64[j, 1] i) => (float[j, m, k] y) <int64[1] last = {-1},
+        int64[2] front = {0, 1}> { %s }"""
+    before = text % "y = GatherND (x, i)"
+    assert assert_proved(before, text % "p = Squeeze (i, last) y = Gather (x, p)").assumptions == ()
+    assert_open(before, text % "p = Squeeze (i, last) z = Neg (p) y = Gather (x, z)")
+    batched = text % "y = GatherND <batch_dims = 1> (x, i)"
+    assert_open(batched, text % "p = Squeeze (i, last) y = Gather (x, p)")
+
+
+PADDED = """g (int64[n, m] x) => (int64[a, b] y) <int64[4] p = {{0, 1, 2, 0}}, int64 v = {{-1}},
+    int64[1] two = {{2}}, int64[1] one = {{1}}, int64[1] zero = {{0}}, int64 other = {{0}}> {{
+    s = Shape (x) {nodes} }}"""
+JOINED = """w = Shape <start = 1> (x) d = Concat <axis = 0> (two, w) e = Expand ({0}, d)
+    t = Concat <axis = 0> ({1}) h = Shape <end = 1> (t) f = Concat <axis = 0> (h, one)
+    g = Expand ({0}, f) y = Concat <axis = 1> (g, t)"""
+
+
+def test_a_pad_is_a_concat():
+    before = PADDED.format(nodes="y = Pad (x, p, v)")
+    after = JOINED.format("v", "x, e")
+    assert assert_proved(before, PADDED.format(nodes=after)).assumptions == ()
+    assert_open(before, PADDED.format(nodes=JOINED.format("v", "e, x")))
+    assert_open(before, PADDED.format(nodes=JOINED.format("other", "x, e")))
+    zeros = PADDED.format(nodes="y = Pad (x, p)")
+    assert_proved(zeros, PADDED.format(nodes=JOINED.format("other", "x, e")))
+    edges = PADDED.format(nodes='y = Pad <mode = "edge"> (x, p, v)')
+    assert_open(edges, PADDED.format(nodes=after))
+    cut = before.replace("{0, 1, 2, 0}", "{0, 1, 2, -1}")
+    assert_open(cut, PADDED.format(nodes=after))

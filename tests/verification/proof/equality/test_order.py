@@ -21,6 +21,7 @@ def text(nodes, largest, key, kind="float"):
     return TEXT.format(kind=kind, nodes=f"{nodes} {TOP_K.format(largest, key)}")
 
 
+FULL = "w = IsNaN (x) most = Neg (least) z = Where (w, most, x)"
 SAME = {
     "a key with NaN below all": (text("", 0, "x"), text(KEY, 1, "key")),
     "both negated": (
@@ -36,12 +37,21 @@ SAME = {
         text("", 0, "x", "uint8"),
         text("d = Cast <to = 1> (x) y = Neg (d)", 1, "y", "uint8"),
     ),
+    "a key of a key that is not strict": (
+        text(FULL, 0, "z"),
+        text(f"{FULL} {KEY.replace('(x)', '(z)')}", 1, "key"),
+    ),
     "integers in a signed type": (
         text("", 1, "x", "uint8"),
         text("d = Cast <to = 6> (x) y = Neg (d)", 0, "y", "uint8"),
     ),
 }
 OTHER = {
+    "a key of another key": (text(FULL, 0, "z"), text(KEY, 1, "key")),
+    "a key that is not strict, of a key": (
+        text(FULL, 1, "z"),
+        text(f"{FULL} c = Less (z, zero) y = Where (c, zero, z)", 1, "y"),
+    ),
     "NaN stays above": (text("", 0, "x"), text("y = Neg (x)", 1, "y")),
     "NaN as the lowest of rising keys": (
         text("", 1, "x"),

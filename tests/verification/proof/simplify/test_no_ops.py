@@ -66,6 +66,8 @@ def test_integers_have_one_zero():
     text = "g (int64[n, 1] x) => (int64[n, 1] y) <int64[1] a = {1}, int64 b = {1}> { y = %s }"
     for node in ("ReduceSum (x, a)", "CumSum (x, b)"):
         assert_proved(text % node, text % "Identity (x)")
+    floats = text.replace("int64[n, 1]", "float[n, 1]")
+    assert_proved(floats % "CumSum (x, b)", floats % "Identity (x)")  # it begins with -0
     assert_open(text % "CumSum <exclusive = 1> (x, b)", text % "Identity (x)")
     assert_open(text % "ReduceSumSquare (x, a)", text % "Identity (x)")
 

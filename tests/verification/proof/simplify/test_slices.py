@@ -194,3 +194,15 @@ def test_as_many_of_the_last_elements_as_there_are_is_all():
     whole = "g (float[N, M] x) => (float[A, B] y) { y = Identity (x) }"
     assert_proved(text % (1, 2), whole)
     assert_open(text % (0, 1), whole)
+
+
+def test_running_sums_begin_with_the_first_element():
+    text = """g (float[n, m] x, int64[1] k) => (float[n, 1] y) <int64 axis = {1}, int64[1] s = {%d},
+        int64[1] e = {%d}, int64[1] axes = {1}> { %s y = Slice (c, s, e, axes) }"""
+    before = text % (0, 1, "c = CumSum (x, axis)")
+    after = text % (0, 1, "c = Identity (x)")
+    assert_proved(before, after)
+    assert_open(text % (1, 2, "c = CumSum (x, axis)"), text % (1, 2, "c = Identity (x)"))
+    assert_open(text % (0, 1, "c = CumSum <exclusive = 1> (x, axis)"), after)
+    assert_open(text % (0, 1, "c = CumSum <reverse = 1> (x, axis)"), after)
+    assert_open(text % (0, 1, "z = Sub (axis, axis) c = CumSum (x, z)"), after)

@@ -1,0 +1,56 @@
+"""Operators on integers whose bounds decide what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....facts.bounds import Bounds
+from ....facts.types import INTEGER_BITS
+from ..terms.axis_maps import broadcast
+from ..terms.term import Args, Head, Operands, Term
+from ..terms.term_manager import Terms, canonical_form, rule
+from .safety import Safety
+
+
+@canonical_form("Where")
+def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Drop a choice by a comparison of integers that always holds, or never, such as that of a
+    position with 0. Scalars stay: trip counts are read from them."""
+    operands = [arg for arg in args if arg is not None]
+    shape = broadcast([arg.fact.shape for arg in operands])
+    holds = _holds(terms, operands[0]) if shape and len(operands) == 3 else None
+    if holds is None:
+        return None
+    choice = operands[1 if holds else 2]
+    return [choice] if choice.fact.shape == shape else None
+
+
+def _holds(terms: Terms, condition: Term) -> bool | None:
+    """Truth of all elements of a comparison of integers; None if it is not known."""
+    if condition.head.name not in ("Less", "LessOrEqual"):
+        return None
+    safety, sides = Safety(terms), condition.operands
+    if any(side.fact.elem_type not in INTEGER_BITS for side in sides):
+        return None
+    one, other = (safety.known(side).bounds for side in sides)
+    if one is None or other is None:
+        return None
+    if condition.is_op("Less"):
+        return _is_less(one, other)
+    greater = _is_less(other, one)
+    return None if greater is None else not greater
+
+
+@rule("OneHot", constants=True)
+def one_hot(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
+    """Take OneHot below opset 11 to later versions, where negative indices count from the back."""
+    if head.opset >= 11 or not Safety(terms).is_size(args[0]):
+        return None
+    return [terms.op("OneHot", 11, *args, axis=head.attribute("axis", -1))]
+
+
+def _is_less(one: Bounds, other: Bounds) -> bool | None:
+    """Test whether all numbers of the one are below all of the other; None if some may be."""
+    if (other.low - one.high).less(1) is False:
+        return True
+    return False if (one.low - other.high).less(0) is False else None
