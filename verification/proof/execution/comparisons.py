@@ -14,8 +14,10 @@ from .safety import Safety
 
 @canonical_form("Where")
 def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Drop a choice by a comparison of integers that always holds, or never, such as that of a
-    position with 0. Scalars stay: trip counts are read from them."""
+    """Drop a choice by a comparison of integers that always holds, or never.
+
+    A position is never less than 0. Scalars stay: trip counts are read from them.
+    """
     operands = [arg for arg in args if arg is not None]
     shape = broadcast([arg.fact.shape for arg in operands])
     holds = _holds(terms, operands[0]) if shape and len(operands) == 3 else None
