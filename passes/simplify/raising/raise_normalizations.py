@@ -147,7 +147,7 @@ def _reads_parameter(site: Site, seed: Node, after: Collection[Node]) -> bool:
 def _is_only_squared(
     site: Site, source: Value, before: Collection[Node], after: Container[Node]
 ) -> bool:
-    """Test that only squares of a value lead to a root, so no mean is subtracted.
+    """Test that only squares of a value lead to a root.
 
     Args:
         before: the nearest nodes that the root depends on.
