@@ -13,6 +13,7 @@ from ...analysis.peak_memory import bytes_of
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
 from ...ir import Node, Operator, Value
@@ -92,7 +93,14 @@ class BlockFeeding(Feeding):
         if not sizes:
             raise Unbatchable("computes nothing of known rank")
         least = max([size.value or 0 for size in sizes.values()])
-        rest = [fact for fact, size in sizes.items() if size.value is None]
+        shapes = [self.same(v).fact.shape or () for v in reads_of(self.loop_view.node)]
+        around = {dim for shape in shapes for dim in shape}
+        rest = [
+            fact
+            for fact, size in sizes.items()
+            if size.value is None
+            if all(dim.value is not None or dim in around for dim in fact.shape or ())
+        ]
         return least, max(rest, key=lambda fact: _large_bytes(sizes[fact]), default=None)
 
     def _sizes(self, most: Value) -> tuple[Value, Value]:

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from depth import examples
 from harness import as_model, run_in_onnxruntime, run_passes
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from loops import HEAD, op_types
 from straightline import reference
 from straightline.passes import BlockLoops
@@ -97,3 +100,36 @@ def test_an_inner_loop_runs_for_a_block():
     assert result.changed
     feed = {"x": numbers(6, 3), "w": numbers(2, 3), "n": np.array(3)}
     assert_same(text, result.model, feed)
+
+
+STEPS = (
+    "{0} = Add ({1}, {2})",
+    "{0} = Max ({1}, {2})",
+    "{0} = Gather (x, i)",
+    "{0}j = Sub (four, i) {0} = Gather (x, {0}j)",
+    "{0}m = Mod (i, two) {0}p = Equal ({0}m, two) {0} = If ({0}p) <then_branch = {0}t ()"
+    " => (float[3] {0}a) {{ {0}a = Neg ({1}) }}, else_branch = {0}e () => (float[3] {0}b)"
+    " {{ {0}b = Abs ({2}) }}>",
+    "{0} = Loop (two, yes, {1}) <body = {0}l (int64 {0}i, bool {0}c, float[3] {0}s)"
+    " => (bool {0}d, float[3] {0}r) {{ {0}d = Identity ({0}c) {0}r = Add ({0}s, {2}) }}>",
+)
+
+
+@settings(max_examples=examples(8), phases=[Phase.generate], deadline=None)
+@given(st.data())
+def test_random_bodies(data):
+    rows, lines = ["y", "e"], []
+    for number, step in enumerate(data.draw(st.lists(st.sampled_from(STEPS), max_size=6))):
+        chosen = [data.draw(st.sampled_from(rows)) for _ in range(2)]
+        lines.append(step.format(f"v{number}", *chosen))
+        rows.append(f"v{number}")
+    text = f"""g (float[5, 3] x, float[3] y, int64 n) => (float[M, 3] z)
+        <bool yes = {{1}}, int64 four = {{4}}, int64 two = {{2}}> {{
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {{
+            c2 = Identity (c) e = Gather (x, i) {" ".join(lines)} r = Neg ({rows[-1]}) }}> }}"""
+    model = as_model(HEAD + text)
+    result = run_passes(model, BlockLoops(block_bytes=24))
+    assert result.changed, result.remarks
+    for n in (0, 1, 2, 5):
+        feed = {"x": numbers(5, 3), "y": numbers(3), "n": np.array(n)}
+        assert_same(model, result.model, feed)
