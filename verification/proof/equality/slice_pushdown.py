@@ -8,6 +8,7 @@ kernel.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Generator, Iterator, Set
 
 from ....facts.fact import PRIVATE, Shape, element
@@ -233,11 +234,16 @@ class SlicePushdown:
         inner, shape = x.args[0], x.shape
         assert inner is not None
         below = inner.fact.shape or ()
+        new = (*shape[:axis], size, *shape[axis + 1 :])
         place = axis_below(shape, below, axis, start, size)
-        if place is None:
+        if place is not None:
+            return self._terms.view((yield inner, *place), new)
+        row = _row_below(shape, below, axis, start, size)
+        if row is None:
             return part
-        moved = yield inner, *place
-        return self._terms.view(moved, (*shape[:axis], size, *shape[axis + 1 :]))
+        own, number, place_in_row = row
+        moved = yield inner, own, number, ONE
+        return self._terms.view((yield moved, own + 1, place_in_row, size), new)
 
     def _of_expand(
         self, x: Term, axis: int, start: Dimension, size: Dimension, new: Shape
@@ -299,6 +305,26 @@ def axis_below(
             places = start.divided_by(finer), size.divided_by(finer)
             if places[0] is not None and places[1] is not None:
                 return own, places[0], places[1]
+    return None
+
+
+def _row_below(
+    shape: Shape, below: Shape, axis: int, start: Dimension, size: Dimension
+) -> tuple[int, Dimension, Dimension] | None:
+    """Place of a slice of merged axes, if it lies within one row.
+
+    Returns:
+        the first one of the axes, the position along it, and the start along the second one.
+    """
+    first, count = start.value, size.value
+    behind = product(shape[axis + 1 :])
+    for own, (rows, row) in enumerate(itertools.pairwise(below)):
+        merged = rows * row == shape[axis] and product(below[own + 2 :]) == behind
+        if not merged or not row.value or first is None or count is None:
+            continue
+        number, place = divmod(first, row.value)
+        if place + count <= row.value:
+            return own, Dimension.constant(number), Dimension.constant(place)
     return None
 
 

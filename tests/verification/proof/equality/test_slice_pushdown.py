@@ -128,3 +128,32 @@ def test_a_part_of_a_view_whose_leading_sizes_have_no_common_name():
     assert_open(HEADS % parts.format("p", "turned"), HEADS % heads.format("y, q, r"))
     across = "c = Reshape (a, eight) p, q, r = Split <axis = 3> (c, fours) y = Reshape (p, four)"
     assert_open(HEADS % parts.format("p", "four"), HEADS % across)
+
+
+ROWS = """g (float[7, 3] x) => (float[7, 3] y) <bool yes = {1}, int64 n = {7}> {
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float[3] r) {
+        d = Identity (c) e = Gather (x, i) r = Exp (e) }> }"""
+BLOCKS = """g (float[7, 3] x) => (float[7, 3] y) <bool yes = {1}, int64 blocks = {3}, int64 k = {3},
+    int64[3] offsets = {0, 1, 2}, int64[1] last = {6}, int64[2] flat = {-1, 3}, int64[1] no = {0},
+    int64[1] seven = {7}> {
+    b = Loop (blocks, yes) <body = b (int64 i, bool c) => (bool d, float[3, 3] r) {
+        d = Identity (c) s = Mul (i, k) p = Add (s, offsets) q = Min (p, last) e = Gather (x, q)
+        r = Exp (e) }>
+    f = Reshape (b, flat) y = Slice (f, no, seven, no) }"""
+
+
+def test_a_part_of_merged_axes_within_a_row():
+    assert_proved(ROWS, BLOCKS)
+    assert_open(ROWS, BLOCKS.replace("offsets = {0, 1, 2}", "offsets = {0, 2, 1}"))
+    assert_open(ROWS, BLOCKS.replace("last = {6}", "last = {5}"))
+    shifted = BLOCKS.replace("no = {0}", "no = {0}, int64[1] one = {1}, int64[1] eight = {8}")
+    assert_open(ROWS, shifted.replace("(f, no, seven, no)", "(f, one, eight, no)"))
+
+
+def test_a_part_that_crosses_rows_of_merged_axes_stays():
+    proto = model("""g (float[4, 3, 2] x) => (float[12, 2] z) <int64[2] s = {12, 2}> {
+        z = Reshape (x, s) }""")
+    terms, (z,) = terms_of(proto)
+    pushdown, two = SlicePushdown(terms), Dimension.constant(2)
+    assert pushdown.of(z, 0, Dimension.constant(4), two).head.name == "view"
+    assert pushdown.of(z, 0, two, two).head.name == "narrow"
