@@ -111,7 +111,7 @@ def _sources(site: Site, before: Iterable[Node]) -> Iterator[Value]:
 def _may_match(
     site: Site, seed: Node, source: Value, before: Collection[Node], after: Collection[Node]
 ) -> bool:
-    """Test the surroundings of a root for an operator of the opset, before sums are read.
+    """Test the surroundings of a root for an operator of the opset.
 
     Args:
         before: the nearest nodes that the root depends on.
