@@ -69,6 +69,12 @@ class PipelineArguments:
         metavar="LOOP=N",
         parser=parsing.maximum,
     )
+    branches: list[Given] | None = repeatable(
+        "Assume that an If, named by its path, always takes this branch. Repeatable.",
+        "--assume",
+        metavar="IF=then|else",
+        parser=parsing.branch,
+    )
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of a rewrite.
@@ -82,7 +88,8 @@ class PipelineArguments:
         names = (*of_accelerate, "max_trips", "max_nodes")
         numbers = {name: value for name in names if (value := getattr(self, name)) is not None}
         passes = "selects" if self.selects else self.passes
-        return {"passes": passes, "assume_max": contents(self.assumed), **numbers}
+        assumed = {"assume_max": contents(self.assumed), "assume": contents(self.branches)}
+        return {"passes": passes, **assumed, **numbers}
 
 
 @dataclasses.dataclass(frozen=True)

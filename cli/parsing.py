@@ -78,6 +78,15 @@ def _named_number(what: str, example: str) -> Callable[[str], Given]:
 dimension = _named_number("a size", "T=6")
 maximum = _named_number("a number of trips", "loop=64")
 
+
+def branch(text: str) -> Given:
+    """Parse --assume."""
+    name, value = _parts(text, "If_807=else")
+    if value.strip() not in ("then", "else"):
+        raise typer.BadParameter(f"{text}: write then or else, as in If_807=else")
+    return Given(name, value.strip(), text)
+
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 

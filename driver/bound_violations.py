@@ -1,7 +1,8 @@
-"""Search for inputs on which Loops exceed the maxima that a caller vouches for.
+"""Search for inputs that violate the assumptions that a caller vouches for.
 
-A copy of the original is guarded: in the iteration after the last allowed one it reads an element
-that does not exist, and stops. So endless Loops end, and a Loop is watched in every graph.
+A copy of the original is guarded: in the iteration after the last allowed one, or on the way to the
+other branch, it reads an element that does not exist, and stops. So endless Loops end, and a Loop
+or If is watched in every graph.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 
 from ..ir import Array, BaseDir, Model, ModelSource, Node, Operator
 from ..ops.builder import Builder
@@ -27,36 +29,33 @@ from ..verification.runs.sample_shapes import narrow_signature
 from ..verification.runs.shape_inputs import steering_inputs
 from ..verification.runs.trial import Pair
 from ..verification.runs.verify import run
-from .trip_bounds import Maxima, assumed_loops
+from .assumptions import Assumptions, Claim
+from .branch_choices import assumed_ifs
+from .trip_bounds import assumed_loops
 
-_MARK = "beyond_the_maximum_"
+_MARK = "violated_assumption_"
 _LARGEST = 1 << 20
 """A larger maximum is not guarded: it takes an array of that size."""
+_LONGER = 4
+"""Trip count to exceed where an If is watched: its condition may count as Loops do."""
 _PATIENCE = 10.0
 """Seconds that a run may take while inputs are looked for; one that takes longer is the last."""
 _MOST_SHOWN = 4
 """So many inputs are shown, and so many elements of each."""
 
 
-class Beyond(NamedTuple):
-    """An input on which a Loop exceeds its maximum trip count.
+class Violation(NamedTuple):
+    """An input that violates an assumption.
 
     Attributes:
-        path: the Loop.
-        most: the maximum.
+        claim: the assumption.
         feeds: the input.
-        steering: the names of the inputs that decide trip counts, which are shown first.
+        steering: the names of the inputs that decide control flow, which are shown first.
     """
 
-    path: str
-    most: int
+    claim: Claim
     feeds: Feeds
     steering: tuple[str, ...]
-
-    @property
-    def loop(self) -> str:
-        """The Loop and its maximum, as the end of a sentence."""
-        return f"Loop '{self.path}' run more than {self.most} trip{'' if self.most == 1 else 's'}"
 
     @property
     def shown(self) -> str:
@@ -68,12 +67,12 @@ class Beyond(NamedTuple):
 
 
 class Search:
-    """Search for inputs that exceed maxima.
+    """Search for inputs that violate assumptions.
 
     Args:
         original: the model.
         guarded: a copy with its inputs bound, which is guarded here.
-        maxima: by the path of the Loop.
+        assumptions: what is watched.
         options: those of a verification.
         bound: the values of the inputs that the copy no longer has.
         base_dir: the folder of the external data of models in memory.
@@ -84,7 +83,7 @@ class Search:
         self,
         original: ModelSource,
         guarded: Model,
-        maxima: Maxima,
+        assumptions: Assumptions,
         options: VerifyOptions,
         *,
         bound: Mapping[str, Array],
@@ -92,7 +91,7 @@ class Search:
         workers: Workers | None,
     ) -> None:
         self._bound, self._workers = bound, workers
-        self._guards = guard_maxima(guarded, maxima)
+        self._guards = guard(guarded, assumptions)
         self._options = with_sample_shapes(original, options, bound)
         self._verdict = partial(
             run, original, guarded, self._options, bound=bound, base_dir=base_dir, workers=workers
@@ -100,8 +99,8 @@ class Search:
         self._pair = Pair(Source(original, base_dir), Source(guarded, base_dir))
         self._steering = tuple(sorted(steering_inputs(self._pair.before.proto)))
 
-    def on_samples(self) -> Beyond | None:
-        """Return a sample of the comparison that exceeds a maximum."""
+    def on_samples(self) -> Violation | None:
+        """Return a sample of the comparison that violates one."""
         if not self._guards:
             return None
         verdict = self._verdict()
@@ -109,8 +108,8 @@ class Search:
             return None
         return self._told(verdict.reason, verdict.feeds)
 
-    def further(self) -> Beyond | None:
-        """Return an input drawn to exceed a maximum; None where the caller gives inputs."""
+    def further(self) -> Violation | None:
+        """Return an input drawn to violate one; None where the caller gives inputs."""
         if not self._guards or self._options.feeds is not None:
             return None
         with ExitStack() as stack:
@@ -137,36 +136,55 @@ class Search:
         pair, options = self._pair, self._options
         after = narrow_signature(pair.before_signature, pair.after_signature, options.sample_shapes)
         drawer = Drawer(pair.before_signature, after, self._bound, options.seed, self._steering)
-        for most in dict.fromkeys(most for _, most in self._guards):
+        for most in dict.fromkeys(claim.most or _LONGER for claim in self._guards):
             yield from long_running(drawer, self._steering, most)
 
-    def _told(self, reason: str, feeds: Feeds) -> Beyond | None:
+    def _told(self, reason: str, feeds: Feeds) -> Violation | None:
         """Return the input of a failure, if a guard failed."""
         mark = re.search(rf"{_MARK}(\d+)", reason)
         if mark is None:
             return None
         own = {name: value for name, value in feeds.items() if name not in self._bound}
-        return Beyond(*self._guards[int(mark[1])], own, self._steering)
+        return Violation(self._guards[int(mark[1])], own, self._steering)
 
 
-def guard_maxima(model: Model, maxima: Maxima) -> list[tuple[str, int]]:
-    """Guard a model: it fails where one of its Loops exceeds its maximum.
+def guard(model: Model, assumptions: Assumptions) -> list[Claim]:
+    """Guard a model: it fails where an assumption does not hold.
 
     Args:
         model: is changed in place.
-        maxima: by the path of the Loop.
+        assumptions: what is watched.
 
     Returns:
-        the guarded Loops, in order.
+        the guarded assumptions, in order.
 
     Raises:
-        AssumptionError: as `assume_maxima`.
+        AssumptionError: the model has no such construct.
     """
-    loops = assumed_loops(model, maxima)
-    few = [(path, int(most)) for path, most in maxima.items() if most <= _LARGEST]
-    for number, (path, most) in enumerate(few):
-        _guard(loops[path], most, f"{_MARK}{number}")
-    return few
+    loops = assumed_loops(model, assumptions.maxima)
+    ifs = assumed_ifs(model, assumptions.branches)
+    claims = [claim for claim in assumptions.claims() if (claim.most or 0) <= _LARGEST]
+    for number, claim in enumerate(claims):
+        mark = f"{_MARK}{number}"
+        if claim.most is None:
+            _guard_branch(ifs[claim.path], assumptions.branches[claim.path], mark)
+        else:
+            _guard(loops[claim.path], claim.most, mark)
+    return claims
+
+
+def _guard_branch(node: Node, branch: str, name: str) -> None:
+    """Read an element of a list of one: the first where the branch runs, else the second."""
+    graph, condition = node.graph, node.input(0)
+    assert graph is not None
+    assert condition is not None
+    emit = Builder(graph)
+    condition = emit.scalar(condition, "condition")
+    other = emit.add("Not", [condition], "other") if branch == "then" else condition
+    index = emit.add("Cast", [other], "index", to=onnx.TensorProto.INT64)
+    allowed = emit.constant(np.ones(1, bool), "allowed")
+    inside = emit.apply(Operator.make("Gather"), [allowed, index], name, name)
+    graph.set_input(node, 0, emit.add("And", [condition, inside], "watched"))
 
 
 def _guard(loop: Node, most: int, name: str) -> None:

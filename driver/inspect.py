@@ -20,6 +20,7 @@ from ..passes import PASSES, Pass, PassContext, Remark
 from ..passes.base import kept_constructs
 from ..passes.context import RemarkLog
 from ..passes.manager import plugins
+from .branch_choices import Branches
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import NO_PASS, calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
@@ -145,6 +146,7 @@ def inspect(
     dims: Dims | None = None,
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
+    assume: Branches | None = None,
     target: TargetLike = None,
     base_dir: BaseDir = None,
     max_work: int | None = None,

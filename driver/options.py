@@ -15,6 +15,8 @@ from ..ir import BaseDir
 from ..ir.lazy import lazy_property
 from ..limits import Limits
 from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
+from .assumptions import Assumptions
+from .branch_choices import Branches
 from .specialize import Values
 from .trip_bounds import Maxima
 
@@ -49,6 +51,7 @@ class RewriteOptions:
     shapes: Shapes = dataclasses.field(default_factory=dict)
     dims: Dims = dataclasses.field(default_factory=dict)
     assume_max: Maxima = dataclasses.field(default_factory=dict)
+    assume: Branches = dataclasses.field(default_factory=dict)
     freeze_initializers: bool = False
     selects: bool = False
     strict: bool = False
@@ -95,6 +98,11 @@ class RewriteOptions:
         names = {field.name for field in dataclasses.fields(cls)}
         own = {name: value for name, value in arguments.items() if name in names}
         return cls.of(**{**own, **arguments.get("options", {}), **fixed})
+
+    @property
+    def assumptions(self) -> Assumptions:
+        """Assumptions that the caller vouches for."""
+        return Assumptions(self.assume_max, self.assume)
 
     @lazy_property
     def pipeline(self) -> Pipeline:

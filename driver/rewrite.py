@@ -16,7 +16,6 @@ from ..passes.simplify.apply_rules import uses_trusted_rules
 from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
 from ..verification.mismatch import MismatchError
 from .specialize import bind_inputs
-from .trip_bounds import assume_maxima
 
 if TYPE_CHECKING:
     import onnx
@@ -69,7 +68,7 @@ class Rewrite:
         model, bound = self.bound()
         shapes = self.fixed_shapes(model)
         nodes, opset = count_all_nodes(model), model.opset()
-        assume_maxima(model, self.options.assume_max)
+        self.options.assumptions.assume(model)
         is_taken = not forwarded_conditions(model)
         result = self.pipeline.apply(model, progress)
         if is_taken:  # OpenVINO refuses such a body: what it took before it takes after
@@ -81,7 +80,7 @@ class Rewrite:
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """Return a copy of the model for the passes, and the values of bound inputs."""
         model, bound = self.bound()
-        assume_maxima(model, self.options.assume_max)
+        self.options.assumptions.assume(model)
         return model, bound
 
     def bound(self) -> tuple[Model, dict[str, Array]]:
@@ -103,38 +102,38 @@ class Rewrite:
     def check_trust(
         self, verdict: Verdict, options: VerifyOptions, workers: Workers | None
     ) -> Verdict:
-        """Add to a verdict whether inputs exceed the maxima that the caller vouches for.
+        """Add to a verdict whether inputs violate what the caller vouches for.
 
         Raises:
-            MismatchError: a sample exceeds one.
+            MismatchError: a sample violates it.
         """
-        if not self.options.assume_max or verdict.proved:
+        assumptions = self.options.assumptions
+        if not assumptions or verdict.proved:
             return verdict
-        maxima = self.options.assume_max
-        listed = [f"a maximum of {most} trips of Loop '{path}'" for path, most in maxima.items()]
-        trust = f"{', '.join(listed)} is taken on trust"
+        contents = [claim.content for claim in assumptions.claims()]
+        trust = f"{', '.join(contents)} is taken on trust"
         if verdict.status == "open":
             return dataclasses.replace(verdict, notes=(*verdict.notes, trust))
         from .bound_violations import Search
 
         model, bound = self.bound()
         fixed: dict[str, Any] = {"bound": bound, "base_dir": self.base_dir}
-        search = Search(self.original, model, maxima, options, workers=workers, **fixed)
+        search = Search(self.original, model, assumptions, options, workers=workers, **fixed)
         violation = search.on_samples()
         if violation is not None:
-            reason = f"an input makes {violation.loop}: {violation.shown}"
+            reason = f"an input makes {violation.claim.violation}: {violation.shown}"
             different = dataclasses.replace(
                 verdict, status="different", reason=reason, feeds=violation.feeds
             )
-            raise MismatchError(different, "", beyond=violation)
+            raise MismatchError(different, "", violation=violation)
         if verdict.differs:
             return verdict
         further = search.further()
         note = f"{trust}; no input that was tried says otherwise"
         if further is not None:
             note = (
-                f"{trust}; inputs make {further.loop}, such as {further.shown}; there the result is"
-                " another one"
+                f"{trust}; inputs make {further.claim.violation}, such as {further.shown}; there"
+                " the result is another one"
             )
         return dataclasses.replace(verdict, notes=(*verdict.notes, note))
 

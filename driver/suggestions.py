@@ -186,6 +186,7 @@ class Way:
             values={**options.values, **added.get("values", {})},
             shapes={**options.shapes, **added.get("shapes", {})},
             dims=options.dims,
+            assume=options.assume,
             assume_max={**options.assume_max, **added.get("assume_max", {})},
             freeze_initializers=self.freeze,
             base_dir=options.base_dir,

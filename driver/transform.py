@@ -14,6 +14,7 @@ from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
 from ..verification.mismatch import require_compared
 from ..verification.runs.options import Verify, VerifyOptions
+from .branch_choices import Branches
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import left_over
 from .result import Outcome
@@ -96,6 +97,7 @@ def transform(
     shapes: Shapes | None = None,
     dims: Dims | None = None,
     assume_max: Maxima | None = None,
+    assume: Branches | None = None,
     freeze_initializers: bool = False,
     selects: bool = False,
     verify: Verify = "proof",
@@ -129,6 +131,8 @@ def transform(
         dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
         assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
             inputs that make more the result is another one; the comparison looks for such.
+        assume: the branch of Ifs, by path, that you vouch for: `{"boxes/If_807": "else"}`; as
+            `assume_max`.
         freeze_initializers: take inputs that have a default as constants.
         selects: also let selects take the place of what only run time decides: the pipeline
             "selects".
@@ -178,6 +182,7 @@ def rewrite(
     strict: bool = False,
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
+    assume: Branches | None = None,
     base_dir: BaseDir = None,
     max_work: int | None = None,
     max_memory: int | None = None,
@@ -194,7 +199,7 @@ def rewrite(
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
         strict: raise when a construct is left alone, or when nothing could be compared.
-        target, shapes, dims, freeze_initializers, assume_max, base_dir: as in `transform`.
+        target, shapes, dims, freeze_initializers, assume_max, assume, base_dir: as in `transform`.
         max_work, max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 

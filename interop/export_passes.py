@@ -8,10 +8,11 @@ from typing import Any
 import onnx_ir
 import onnx_ir.passes
 
+from ..driver.branch_choices import Branches
 from ..driver.options import Passes, RewriteOptions
 from ..driver.rewrite import Rewrite
 from ..driver.specialize import Values
-from ..driver.trip_bounds import Maxima, assume_maxima
+from ..driver.trip_bounds import Maxima
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import to_proto
 from ..ir.bridge.conversion import Exchange, move_content
@@ -29,6 +30,7 @@ def as_onnx_ir_pass(
     shapes: Shapes | None = None,
     dims: Dims | None = None,
     assume_max: Maxima | None = None,
+    assume: Branches | None = None,
     freeze_initializers: bool = False,
     verify: bool | Mapping[str, Any] = False,
     **options: Any,
@@ -41,6 +43,7 @@ def as_onnx_ir_pass(
         shapes: shapes of inputs.
         dims: sizes of named dimensions.
         assume_max: the most trips of Loops that you vouch for.
+        assume: the branches of Ifs that you vouch for.
         freeze_initializers: take inputs that have a default as constants.
         verify: prove or compare the outputs before the model is changed; this copies the weights
             where the models have to be run.
@@ -51,7 +54,8 @@ def as_onnx_ir_pass(
     """
     frozen: dict[str, Any] = {"freeze_initializers": freeze_initializers, **options}
     pipeline = RewriteOptions.of(passes=passes, **frozen).pipeline
-    bindings = {"values": values, "shapes": shapes, "dims": dims, "assume_max": assume_max}
+    bindings = {"values": values, "shapes": shapes, "dims": dims}
+    bindings |= {"assume_max": assume_max, "assume": assume}
     return StraightlinePass(pipeline, bindings, verify)
 
 
@@ -64,7 +68,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
 
     Args:
         pipeline: the passes.
-        known: `values`, `shapes`, `dims` and `assume_max`, as for `as_onnx_ir_pass`.
+        known: `values`, `shapes`, `dims`, `assume_max` and `assume`, as for `as_onnx_ir_pass`.
         verify: whether, or how, the outputs are compared first.
 
     Attributes:
@@ -96,11 +100,11 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         rewriting = Rewrite(mine, self.options)
         bound = rewriting.bind(mine)
         fixed: dict[str, Any] = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
-        assume_maxima(mine, self.options.assume_max)
+        self.options.assumptions.assume(mine)
         result = self.pipeline.apply(mine)
         self.remarks = result.remarks
         options = self.options
-        bindings = options.values, options.shapes, options.dims, options.assume_max
+        bindings = options.values, options.shapes, options.dims, options.assumptions
         if not result.changed and not any(bindings):
             return onnx_ir.passes.PassResult(model, False)
         rebuilt = exchange.to_onnx_ir(mine)

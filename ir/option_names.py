@@ -7,6 +7,7 @@ import contextvars
 from collections.abc import Iterator
 
 KEYWORDS = {
+    "--assume": "assume=",
     "--assume-max": "assume_max=",
     "--dim": "dims=",
     "--force": "force=True",

@@ -21,7 +21,7 @@ class MismatchError(Error):
         verdict: the differences.
         culprit: the first pass after which outputs differ; "" where no single one is at fault.
         remarks: the remarks of that pass.
-        beyond: an input that exceeds an assumed bound, where there is one.
+        violation: an input that violates an assumption, where there is one.
     """
 
     def __init__(
@@ -29,23 +29,24 @@ class MismatchError(Error):
         verdict: Verdict,
         culprit: str,
         remarks: Sequence[Any] = (),
-        beyond: Any = None,
+        violation: Any = None,
     ) -> None:
         where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
         if remarks:
             more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""
             where += f" when it rewrote {remarks[0].op_type} '{remarks[0].path}'{more}"
         where = f"{where}; {verdict.reason}"
-        if beyond is not None:
+        if violation is not None:
+            claim = violation.claim
             where = (
-                f"an input makes {beyond.loop}, which was taken on trust; raise it, or give inputs"
-                f" that keep to it with {by('--inputs FILE.npz')}; it is {beyond.shown}"
+                f"an input makes {claim.violation}, {claim.remedy}, or give inputs"
+                f" that keep to it with {by('--inputs FILE.npz')}; it is {violation.shown}"
             )
         super().__init__(f"{where}; nothing was written")
         self.verdict = verdict
         self.culprit = culprit
         self.remarks = tuple(remarks)
-        self.beyond = beyond
+        self.violation = violation
 
 
 class NotVerifiedError(Error):

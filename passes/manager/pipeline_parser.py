@@ -137,7 +137,16 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
 
 
 KEYWORDS = (
-    *("values", "shapes", "dims", "assume_max", "freeze_initializers", "base_dir", "verify"),
+    *(
+        "values",
+        "shapes",
+        "dims",
+        "assume_max",
+        "assume",
+        "freeze_initializers",
+        "base_dir",
+        "verify",
+    ),
     *("strict", "max_work", "max_memory", "opset", "ir_version", "rewrite", "selects", "hints"),
     *("on_progress", "target", "timeout"),
 )

@@ -37,10 +37,13 @@ def test_typer_is_given_each_argument_by_itself_once(name):
     assert not any(dataclasses.is_dataclass(one.annotation) for one in parameters.values())
 
 
+EMPTY = {"assume_max": {}, "assume": {}}
+
+
 def test_selects_stands_for_a_pipeline():
-    assert PipelineArguments().keywords() == {"passes": None, "assume_max": {}}
+    assert PipelineArguments().keywords() == {"passes": None, **EMPTY}
     found = PipelineArguments("inline-ifs", max_trips=3, keep_nan=True).keywords()
-    assert found == {"passes": "inline-ifs", "assume_max": {}, "max_trips": 3, "keep_nan": True}
+    assert found == {"passes": "inline-ifs", **EMPTY, "max_trips": 3, "keep_nan": True}
     assert PipelineArguments(selects=True).keywords()["passes"] == "selects"
     with pytest.raises(typer.BadParameter, match="give it alone"):
         PipelineArguments("inline-ifs", selects=True).keywords()

@@ -10,6 +10,7 @@ from harness import as_model
 from straightline import ir
 from straightline.cli.commands import app
 from straightline.driver import bound_violations
+from straightline.driver.assumptions import Assumptions
 from straightline.runtimes.workers import Workers
 from typer.testing import CliRunner
 
@@ -72,7 +73,7 @@ def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
     feeds, error = caught.value.verdict.feeds, caught.value
     assert feeds is not None and error.culprit == "" and error.verdict.status == "different"
     guarded = ir.load(as_model(HEAD + text))
-    bound_violations.guard_maxima(guarded, maxima)
+    bound_violations.guard(guarded, Assumptions(maxima, {}))
     with pytest.raises(sl.Error):  # it does go beyond
         sl.reference.run(guarded, feeds)
     sl.reference.run(as_model(HEAD + text), feeds)
@@ -119,7 +120,7 @@ def test_a_conversion_behind_it_changes_nothing(run):
 def test_what_no_array_can_count_is_not_looked_for():
     model = ir.load(as_model(HEAD + BY_NUMBER))
     before = ir.to_text(model)
-    assert bound_violations.guard_maxima(model, {"y": 10**9}) == []
+    assert bound_violations.guard(model, Assumptions({"y": 10**9}, {})) == []
     assert ir.to_text(model) == before
 
 
