@@ -50,6 +50,7 @@ REMAINING = {
     "verification/proof/equality/order.py": "operators of keys that order elements",
     "verification/proof/equality/recurrent_cells.py": "activations that attributes name",
     "verification/proof/equality/zero_signs.py": "operators that forget the sign of a zero",
+    "verification/proof/reals/conditions.py": "operators over the reals that are total",
     "verification/proof/reals/definitions.py": "operators by formulas over the reals",
     "verification/proof/reals/real_terms.py": "odd and even functions",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",

@@ -5,7 +5,8 @@ is an atom as well, with the sum as its `root`: x / (1 + y) is x * f^-1 where f 
 normal form but for such atoms; `is_zero` decides equality by clearing the denominators (polynomial
 identity testing by expansion; Geddes, Czapor and Labahn, Algorithms for Computer Algebra, ch. 3).
 
-Identities hold where all divisors differ from 0 and all roots are defined.
+Identities hold where all divisors differ from 0 and all roots are defined; `needs` collects these
+conditions.
 """
 
 from __future__ import annotations
@@ -43,8 +44,12 @@ _DIGITS = 5
 
 HALF = Fraction(1, 2)
 
-DEFINED = "all divisors differ from 0 and all roots and logarithms are defined"
+DEFINED = "all divisors of the original differ from 0 and its roots and logarithms are defined"
 """Condition of the identities of a field."""
+
+NONZERO, NOT_NEGATIVE, POSITIVE, VALUE = "nonzero", "not negative", "positive", "value"
+Condition = tuple[str, int]
+"""Kind of a condition, and the number of a function; of an atom for one that must have a value."""
 
 
 class TooLongError(Exception):
@@ -121,6 +126,7 @@ class Field:
     Attributes:
         floats: float constant that each number stands for, by type.
         is_constant: test for an atom that is a function of constants.
+        needs: conditions of the functions that are made; None where they are not collected.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -130,6 +136,7 @@ class Field:
         self.functions: list[Real] = []
         self.floats: dict[Hashable, float] = {}
         self.is_constant: Callable[[int], bool] = lambda number: False
+        self.needs: list[Condition] | None = None
         self._identified: dict[Hashable, int] = {}
         self._near: dict[Hashable, list[int]] = {}
         self._random = random.Random(0)
@@ -181,8 +188,9 @@ class Field:
                 result = self._product(result, real)
             return self._short(result)
         if not real.monomials:
-            return self.atom(("power of zero", exponent), ())
+            return self.undefined(("power of zero", exponent))
         coefficient, common, rest = self._content(real, exponent)
+        self._need_base(common, rest, exponent)
         result = self._number_power(coefficient, exponent)
         result = self._product(result, self._normal([(n, e * exponent) for n, e in common]))
         if rest is not None:
@@ -203,6 +211,39 @@ class Field:
             exponents.append((number, coefficient))
         return self._product(result, self._normal(exponents))
 
+    def undefined(self, key: Hashable) -> Real:
+        """Atom of what is undefined."""
+        real = self.atom(key, ())
+        self.need_values(real)
+        return real
+
+    def need_values(self, real: Real) -> None:
+        """Require values of the atoms of a function."""
+        if self.needs is not None:
+            self.needs += [(VALUE, number) for m in real.monomials for number, _ in m]
+
+    def _need_base(self, common: Monomial, rest: Real | None, exponent: Exponent) -> None:
+        """Require that a power of a product is defined."""
+        if self.needs is None:
+            return
+        if exponent < 0:
+            factors = [self._base(number) for number, e in common if e > 0]
+            self.needs += [(NONZERO, self.identify(factor)) for factor in factors]
+        if rest is not None and exponent.denominator != 1:
+            kind = NOT_NEGATIVE if exponent > 0 else POSITIVE
+            self.needs.append((kind, self.identify(rest)))
+        elif rest is not None and exponent < 0:
+            self.needs.append((NONZERO, self.identify(rest)))
+
+    def factors(self, real: Real) -> list[Real]:
+        """Atoms and a sum whose product is a function, but for a number."""
+        _, common, rest = self._content(real, 1)
+        return [*[self._base(n) for n, _ in common], *([] if rest is None else [rest])]
+
+    def _base(self, number: int) -> Real:
+        """Atom, or the sum that it stands for."""
+        return self.atoms[number].root or _alone(number)
+
     def _exp_atom(self, monomial: Monomial) -> Real:
         """Exponential of a product. Its value is on the unit circle, since powers may be large."""
         result = self.atom(("exp", monomial), self.shape_of(monomial), is_positive=True)
@@ -215,8 +256,9 @@ class Field:
     def log(self, real: Real) -> Real:
         """Natural logarithm: log(exp(a) * b^c) = a + c * log(b) for b > 0."""
         if not real.monomials:
-            return self.atom("logarithm of zero", ())
+            return self.undefined("logarithm of zero")
         coefficient, common, rest = self._content(real, HALF)
+        self._need_base(common, rest, -HALF)
         parts = []
         for number, exponent in common:
             key = self.atoms[number].key

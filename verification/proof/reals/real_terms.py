@@ -7,7 +7,7 @@ equal where their functions are. Data movement applies to each atom of a sum by 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Set
 from fractions import Fraction
 
 import numpy as np
@@ -23,9 +23,10 @@ from ..definitions.opening import Definitions
 from ..terms.exact_operators import READS_BITS
 from ..terms.term import Head, Term
 from ..terms.term_manager import Terms
+from .conditions import TOTAL, Conditions
 from .constant_values import MOST_ELEMENTS, WHOLE, ConstantValues, Permutation
 from .constants import simplest
-from .field import Field, Monomial, Real, TooLongError, broadcast_shape
+from .field import Condition, Field, Monomial, Real, TooLongError, broadcast_shape
 from .rounded import Product, RoundedConstants
 
 FLOATS = frozenset(
@@ -113,9 +114,16 @@ class RealTerms:
         self._keys: dict[Term, Hashable] = {}
         self._structures: dict[Hashable, int] = {}
         self._is_original = False
+        self._conditions = Conditions(self.field, self._array)
+        self._needs: dict[Term, list[Condition]] = {}
+        self._granted: set[Term] = set()
+        self._defined: set[Term] = set()
 
     def equal(self, one: Term, other: Term) -> bool:
-        """Test whether two terms, the first one of the original, are equal over the reals."""
+        """Test whether two terms, the first one of the original, are equal over the reals.
+
+        The other one must be defined wherever the original is.
+        """
         shape = one.fact.shape
         if shape is None or shape != other.fact.shape:
             return False
@@ -123,8 +131,41 @@ class RealTerms:
         self._visit(one)
         self._is_original = False
         if one.fact.elem_type in FLOATS and other.fact.elem_type in FLOATS:
-            return self.field.equal(self._reals[one], self.of(other))
-        return self._keys[one] == self.key(other)
+            is_equal = self.field.equal(self._reals[one], self.of(other))
+        else:
+            is_equal = self._keys[one] == self.key(other)
+        return is_equal and self._is_defined(one, other)
+
+    def _is_defined(self, one: Term, other: Term) -> bool:
+        """Test whether a term of the rewrite is defined wherever the original is.
+
+        Args:
+            one: a term of the original.
+            other: the term of the rewrite.
+        """
+        for term in self._below(one, self._granted):
+            self._conditions.grant(self._needs.get(term, ()))
+            self._granted.add(term)
+        terms = self._below(other, self._granted | self._defined)
+        needs = [each for term in terms for each in self._needs.get(term, ())]
+        if not all(map(self._conditions.imply, needs)):
+            return False
+        self._defined.update(terms)
+        return True
+
+    def _below(self, root: Term, others: Set[Term]) -> list[Term]:
+        """Term and its operands, without some others and theirs."""
+        stack, terms = [root], dict[Term, None]()
+        while stack:
+            term = stack.pop()
+            if term in terms or term in others:
+                continue
+            terms[term] = None
+            self.terms.budget.step()
+            form = self._forms.get(term, term)
+            parts = self._operands(term) if form is term else (form,)
+            stack += [part for part in parts if part is not None]
+        return list(terms)
 
     def of(self, term: Term) -> Real:
         """Real function of a float tensor."""
@@ -137,6 +178,7 @@ class RealTerms:
         if term.fact.elem_type in FLOATS and shape is not None and self.terms.tensor(term) is None:
             real = self._reals[term] = self.field.atom(term, shape)
             self._keys[term] = self.field.identify(real), shape
+            self._defined.add(term)
 
     def key(self, term: Term | None) -> Hashable:
         """Key that terms share only if they are equal over the reals."""
@@ -194,7 +236,11 @@ class RealTerms:
                 continue
             stack.pop()
             if term.fact.elem_type in FLOATS and term.fact.shape is not None:
+                before, self.field.needs = self.field.needs, []
                 real = self._reals[term] = self._real(term)
+                if self.field.needs:
+                    self._needs[term] = self.field.needs
+                self.field.needs = before
                 self._keys[term] = self.field.identify(real), term.fact.shape
             else:
                 self._keys[term] = self._structure(term)
@@ -233,6 +279,9 @@ class RealTerms:
     def _real(self, term: Term) -> Real:
         constant = self._constant(term)
         if constant is not None:
+            array, self.field.needs = self._array(term), []  # a constant has a value
+            if array is not None and not np.isfinite(array.astype(np.float64)).all():
+                self.field.need_values(constant)
             return constant
         definition = DEFINITIONS.get(term.head.name)
         operands = [a for a in term.args if a is not None]
@@ -310,6 +359,12 @@ class RealTerms:
 
     def opaque(self, term: Term) -> Real:
         """Atom of an operator that is not defined here, or not for such operands."""
+        real = self._atom_of(term)
+        if term.args and term.head.name not in TOTAL:
+            self.field.need_values(real)
+        return real
+
+    def _atom_of(self, term: Term) -> Real:
         head, args = term.head, self._operands(term)
         if not args:
             return self.field.atom(term, term.fact.shape)
@@ -493,7 +548,15 @@ class RealTerms:
         return self.moved(real, move)
 
     def moved(self, real: Real, move: Movement) -> Real | None:
-        """Function whose atoms are moved; None if one of them cannot be."""
+        """Function whose atoms are moved; None if one of them cannot be. It needs no condition that
+        they did not need before."""
+        needs, self.field.needs = self.field.needs, None
+        try:
+            return self._moved(real, move)
+        finally:
+            self.field.needs = needs
+
+    def _moved(self, real: Real, move: Movement) -> Real | None:
         field, parts = self.field, []
         for monomial, coefficient in real.monomials.items():
             product = field.number(coefficient)
