@@ -92,11 +92,11 @@ def accumulate(
     (state,), emit, trips = recurrence.states, recurrence.trips.emit, recurrence.trips
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
-    if sums and trips.options.costs != "none" and fact.elem_type in _FLOATS:
-        return _sums(recurrence, added)
+    exact = not (kind in _ROUNDING and fact.elem_type in _FLOATS)
+    if sums and trips.options.costs != "none":
+        return _sums(recurrence, added, exact)
     first = emit.unsqueeze(trips.feeding.same(state.initial).value, 0, "first")
     rows = emit.concat([first, added], 0, state.argument.name)
-    exact = not (kind in _ROUNDING and fact.elem_type in _FLOATS)
     if sums:
         joined = emit.running_sum(rows, f"{state.argument.name}_sums")
         exact = exact or (fact.elem_type != _TYPES.FLOAT16 and one_term)
@@ -142,7 +142,7 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int) -> Value:
     return emit.add("Where", [any_nan, nan, last], "last")
 
 
-def _sums(recurrence: Recurrence, rows: Value) -> Replacement:
+def _sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replacement:
     """Replace the state by sums of all rows, and add the initial state last.
 
     One node for an initial state of 0, else two.
@@ -155,7 +155,7 @@ def _sums(recurrence: Recurrence, rows: Value) -> Replacement:
         before = recurrence.trips.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if is_every_read(recurrence) else "ReduceSum"
-    return Replacement(describe(what, exact=False), False, {state: sums}, {state: lambda: total})
+    return Replacement(describe(what, exact), exact, {state: sums}, {state: lambda: total})
 
 
 def is_small(fact: Fact) -> bool:

@@ -47,6 +47,11 @@ class _Accumulator(NamedTuple):
     init: Term
 
 
+def _is_choice(term: Term) -> bool:
+    """Test for a Where, or an output of an If."""
+    return term.is_op("Where") or term.head.name == "choose"
+
+
 class Accumulation:
     """Rules of comparison for states that accumulate.
 
@@ -139,16 +144,41 @@ class Accumulation:
             return None
         variable, update = bound.states[number], recurrence.head.parts[number]
         is_exact = update.fact.elem_type in INTEGER_BITS
-        if update.head.name not in _REDUCTIONS or len(update.args) != 2:
-            return None
         if not (is_exact or in_order or self._over_reals) or update.fact.shape != init.fact.shape:
+            return None
+        is_chosen = _is_choice(update)
+        if is_chosen and not (is_exact or self._over_reals):
+            return None  # one more sum may turn -0 to 0
+        for op_type in _NEUTRAL if is_chosen else (update.head.name,):
+            operand = self._operand(update, variable, op_type)
+            if operand is not None:
+                return _Accumulator(recurrence, number, op_type, operand, trips, init)
+        return None
+
+    def _operand(self, update: Term, variable: Term, op_type: str) -> Term | None:
+        """Operand that an operator joins with a state, or that a condition chooses for it.
+
+        Where a condition keeps the state, the operand is the neutral element.
+        """
+        if op_type not in _REDUCTIONS:
+            return None
+        if update is variable and op_type in _NEUTRAL:
+            kind = onnx.helper.tensor_dtype_to_np_dtype(update.fact.elem_type)
+            return self._expanded(np.array(_NEUTRAL[op_type], kind), update)
+        if _is_choice(update) and update.fact.shape == variable.fact.shape:
+            condition, *branches = update.operands
+            if any(term is variable for term in descendants([condition])):
+                return None
+            chosen = [self._operand(branch, variable, op_type) for branch in branches]
+            if chosen[0] is None or chosen[1] is None:
+                return None
+            return self._terms.op("Where", 16, condition, chosen[0], chosen[1])
+        if not update.is_op(op_type) or len(update.args) != 2:
             return None
         others = [arg for arg in update.args if arg is not variable]
         if len(others) != 1 or others[0] is None or others[0].fact.shape != update.fact.shape:
             return None
-        if any(term is variable for term in descendants(others)):
-            return None
-        return _Accumulator(recurrence, number, update.head.name, others[0], trips, init)
+        return None if any(term is variable for term in descendants(others)) else others[0]
 
     def _operands(self, state: _Accumulator, values: Term, index: Dimension) -> Pair:
         """Operand on any iteration, and that of a reduction."""

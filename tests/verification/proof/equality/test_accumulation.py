@@ -151,3 +151,76 @@ def test_a_slice_back_to_front_is_a_reversal():
     assert prove(before, after_).proved
     other = onnx.parser.parse_model(text % ("3, 2, 0, 1", "Gather <axis = 0> (x, places)"))
     assert not prove(before, other).proved
+
+
+CHOICES = {
+    "a Where": "g = Less (e, none) t = {op} (s, k) s_next = Where (g, t, s)",
+    "the other branch": "g = Less (none, e) t = {op} (k, s) s_next = Where (g, s, t)",
+    "two of them": "g = Less (e, none) f = Less (ones, e) t = {op} (s, k) u = {op} (s, ones)"
+    " w = Where (f, u, s) s_next = Where (g, t, w)",
+    "an If": "m = ReduceMax <keepdims = 0> (e) g = Less (m, zero) s_next = If (g) <"
+    " then_branch = a () => ({t}[3] p) {{ p = {op} (s, k) }},"
+    " else_branch = b () => ({t}[3] q) {{ q = Identity (s) }}>",
+}
+SUMMED = {
+    "a Where": "g = Less (x, none) w = Where (g, v, {neutral})",
+    "the other branch": "g = Less (none, x) w = Where (g, {neutral}, v)",
+    "two of them": "g = Less (x, none) f = Less (ones, x) u = Where (f, ones, {neutral})"
+    " w = Where (g, v, u)",
+    "an If": "m = ReduceMax <keepdims = 1> (x, second) g = Less (m, zero)"
+    " w = Where (g, v, {neutral})",
+}
+
+
+def chosen(name, op, changes=(), t="float"):
+    """Loop that a condition lets add, and the reduction of what it adds."""
+    neutral, begin = ("none", "none") if op == "Add" else ("ones", "ones")
+    last = "ReduceSum" if op == "Add" else "ReduceProd"
+    last = f"last = {last} <keepdims = 0> (w, axis)"
+    step = SCAN.replace("s_next = {op} (s, k)", CHOICES[name])
+    own = step.format(op=op, init=begin, out="k", t=t)
+    other = own.replace("last, y", "unused, y") + VALUES
+    other += SUMMED[name].format(neutral=neutral) + f" {last}"
+    for old, new in changes:
+        assert old in other
+        other = other.replace(old, new)
+    kinds = f"{t} zero = {{{{0}}}}, int64[1] second = {{{{1}}}}, int64[1] end"
+    return [
+        onnx.parser.parse_model(LOOP.replace("int64[1] end", kinds).format(nodes=nodes, t=t))
+        for nodes in (own, other)
+    ]
+
+
+@pytest.mark.parametrize("op", ["Add", "Mul"])
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("t", ["float", "int64"])
+def test_what_a_condition_lets_a_loop_add(name, op, t):
+    one, other = chosen(name, op, t=t)
+    assert prove(one, other, equality="reals").proved
+    assert prove(one, other).proved is (t == "int64")
+    numbers = np.array([[1, -2, 3], [-4, -5, -6]], t.replace("float", "float32"))
+    for rows in (numbers, numbers[:1], numbers[:0]):
+        feeds = {"x": rows, "h": numbers[1]}
+        for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
+            np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize(
+    ("op", "changes"),
+    [
+        ("Add", [("Where (g, v, none)", "Where (g, v, ones)")]),
+        ("Add", [("Where (g, v, none)", "Where (g, none, v)")]),
+        ("Add", [("Less (x, none)", "Less (x, ones)")]),
+        ("Mul", [("Where (g, v, ones)", "Where (g, v, none)")]),
+        ("Mul", [("ReduceProd", "ReduceSum")]),
+    ],
+)
+def test_other_choices_stay_open(op, changes):
+    one, other = chosen("a Where", op, changes)
+    assert not prove(one, other, equality="reals").proved
+
+
+def test_a_condition_on_the_state_stays_open():
+    one, other = chosen("a Where", "Add")
+    text = onnx.printer.to_text(one).replace("Less (e, none)", "Less (s, none)")
+    assert not prove(onnx.parser.parse_model(text), other, equality="reals").proved
