@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from .. import reference
 from ..display import OnProgress
@@ -74,19 +75,17 @@ class Search:
         return dataclasses.replace(proof, status="refuted", reason=reason, **other)
 
     def _are_numbers(self, feeds: Mapping[str, Any]) -> bool:
-        """Test whether all outputs are finite: others stand for no real numbers.
+        """Test whether all outputs are finite, and no node overflows on the way: other values stand
+        for no real numbers, and a comparison or choice may hide them.
 
         A model that fails has no outputs, over the reals either.
         """
-        feeds = {**self.bound, **feeds}
-        models = to_proto(self.before), to_proto(self.after)
+        feeds, models = {**self.bound, **feeds}, (to_proto(self.before), to_proto(self.after))
         try:
             with np.errstate(all="ignore"):
-                results = [reference.run(m, feeds, base_dir=self.base_dir) for m in models]
+                return all(_stays_finite(model, feeds, self.base_dir) for model in models)
         except EvaluationError:
             return True
-        arrays = [v for values in results for v in values if isinstance(v, np.ndarray)]
-        return all(np.isfinite(a.astype(np.float64)).all() for a in arrays if is_float(a))
 
     def _on_empty_inputs(self, verdict: Verdict) -> Verdict:
         """Run both models with all open sizes 0; return the other verdict if nothing differs. A
@@ -154,6 +153,31 @@ class Search:
         return run(
             self.before, self.after, options, **shared, on_progress=self.on_progress, minimized=True
         )
+
+
+def _stays_finite(model: onnx.ModelProto, feeds: Mapping[str, Any], base_dir: BaseDir) -> bool:
+    """Test whether outputs are finite, and results of finite operands. Masks are infinite."""
+    traced, names = onnx.ModelProto(), [info.name for info in model.graph.output]
+    traced.CopyFrom(model)
+    inside = {name for node in model.graph.node for name in node.output if name}
+    inside |= {tensor.name for tensor in model.graph.initializer}
+    inside -= {*names, *feeds}
+    traced.graph.output.extend([onnx.ValueInfoProto(name=name) for name in sorted(inside)])
+    results = reference.run(traced, feeds, base_dir=base_dir)
+    values = dict(zip([*names, *sorted(inside)], results, strict=True))
+    infinite = {name for name, value in values.items() if not _is_finite(value)}
+    infinite |= {name for name, value in feeds.items() if not _is_finite(value)}
+    return infinite.isdisjoint(names) and all(
+        node.op_type == "Constant" or not infinite.isdisjoint(node.input)
+        for node in model.graph.node
+        if not infinite.isdisjoint(node.output)
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    if not isinstance(value, np.ndarray) or not is_float(value):
+        return True
+    return bool(np.isfinite(value.astype(np.float64)).all())
 
 
 def _merged(sizes: Sequence[int | None] | None, more: Sequence[int | None]) -> Sequence[int | None]:

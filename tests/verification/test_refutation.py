@@ -107,3 +107,33 @@ def test_a_failure_refutes_over_the_reals():
         head + "{ y = Neg (x) }", head + "{ e = Expand (x, s) y = Neg (e) }", equality="reals"
     )
     assert proof.status == "refuted"
+
+
+SHARES = """g (float[n, m] x, float[k] w) => (float[n, m] y, %s) <int64[1] last = {-1},
+    float none = {0}, float low = {-%s}, float[1] mask = {-%s}> { e = Exp (x)
+    s = ReduceSum (e, last) q = Div (e, s) %s }"""
+AFTER = """g (float[n, m] x, float[k] w) => (float[n, m] y, %s) <int64[1] last = {-1},
+    float none = {0}, float low = {-%s}, float[1] mask = {-%s}> { q = Softmax (x) %s }"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "nodes"),
+    [
+        ("float[n, m] z", "b = IsNaN (q) y = Where (b, none, q) z = Identity (x)"),
+        ("bool[n, m] z", "y = Relu (x) z = Greater (q, none)"),
+        ("int64[n] z", "y = Relu (x) z = ArgMax <axis = 1, keepdims = 0> (q)"),
+    ],
+)
+def test_what_overflows_on_the_way_refutes_no_equality_over_the_reals(declared, nodes):
+    """The axis of the Softmax may be empty, so that there is no proof either."""
+    texts = [text % (declared, "1", "1", nodes) for text in (SHARES, AFTER)]
+    proof = prove(*texts, equality="reals")
+    assert proof.status == "open" and "what overflows differs" in proof.reason
+    assert prove(*texts).status in ("open", "refuted")
+
+
+@pytest.mark.parametrize("low", ["1", "inf"])
+def test_a_mask_that_is_infinite_hides_no_difference(low):
+    nodes = "a = Add (w, mask) b = Exp (a) y = %s (x) z = Identity (b)"
+    texts = [SHARES % ("float[k] z", low, low, nodes % name) for name in ("Relu", "Abs")]
+    assert prove(*texts, equality="reals").status == "refuted"
