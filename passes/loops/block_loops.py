@@ -12,6 +12,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
 from ...ops.batching import Unbatchable
@@ -34,13 +35,20 @@ class BlockLoops(Pass):
 
     Options:
         block_bytes: the size of the largest value of a block, which should fit a cache.
+        exact: keep loops with states of floats, whose sums would round in another order.
     """
 
     block_bytes: int = BLOCK_BYTES
+    exact: bool = False
 
     name: ClassVar[str] = "block-loops"
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     adds: ClassVar[tuple[str, ...]] = ("Loop",)
+
+    @property
+    def exactness(self) -> Equality:
+        """Sums round on their own, unless those of floats stay."""
+        return "bits" if self.exact else "reals"
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner loops before outer ones."""
@@ -60,7 +68,7 @@ class BlockLoops(Pass):
             context.kept(self, node, loop_view)
             return False
         try:
-            block_loop = BlockLoop(loop_view, inference, self.block_bytes)
+            block_loop = BlockLoop(loop_view, inference, self.block_bytes, self.exact)
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, _NOT_BLOCKED(cause=str(reason)))
             return False

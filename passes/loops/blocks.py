@@ -1,10 +1,13 @@
-"""Construction of a Loop over blocks of the iterations of a loop without states.
+"""Construction of a Loop over blocks of the iterations of a loop.
 
 All blocks have one length: the last one repeats the last iteration. So their rows are one scan
-output, whose first rows are those of the original.
+output, whose first rows are those of the original. With states, which are sums, there are no scan
+outputs, and the last block is shorter.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -29,12 +32,15 @@ from ..vectorize.nested_control_flow import compute_nested
 from ..vectorize.residual_loop import label_of
 from ..vectorize.splice import is_used
 from ..vectorize.zero_trips import ZeroTripSizes
+from .block_sums import BlockSum, read_sums
 from .new_bodies import set_own_outputs
 
 _OLDEST = 12
 """The first opset whose Min and Max take int64."""
 _LARGE = 1 << 10
 """The number by which open sizes are compared."""
+_LEAST_SUMMED = 32
+"""The rows from which onnxruntime adds up a block faster than the loop does, row by row."""
 _ALLOW_ZERO = 14
 """The first opset whose Reshape takes a size of 0 for a size."""
 
@@ -46,8 +52,10 @@ class BlockFeeding(Feeding):
         loop_view: the Loop or Scan.
         inference: the facts of the model's values.
         block_bytes: the size limit of a block's largest value.
+        sums: the states.
 
     Attributes:
+        arguments: the states in the body of the new Loop.
         around: the builder of the nodes around the new Loop.
         count: the trip count of the original, int64 of shape [1].
         blocks: the number of blocks, int64 of shape [1].
@@ -55,14 +63,26 @@ class BlockFeeding(Feeding):
         condition: the condition input of its body.
     """
 
-    def __init__(self, loop_view: LoopView, inference: ShapeInference, block_bytes: int) -> None:
+    def __init__(
+        self,
+        loop_view: LoopView,
+        inference: ShapeInference,
+        block_bytes: int,
+        sums: Sequence[BlockSum],
+    ) -> None:
         super().__init__(loop_view, inference)
+        self.sums = sums
         self.around, self.count = self.emit, self.trips
         if self.around.opset < _OLDEST:
             raise Unbatchable(f"is of opset {self.around.opset}; convert to {_OLDEST} first")
         self.blocks, self.trips = self._sizes(self._most_rows(block_bytes))
         self.loop = self._add_loop()
-        self.condition, self._places = self._enter_body()
+        last = self.emit.add("Sub", [self.count, self.integers(1)], "last")
+        offsets = None if sums else self.numbers(self.trips)
+        number, self.condition, self.arguments = self._enter_body()
+        self.last = last
+        start = self.emit.add("Mul", [number, self.trips], "start")
+        self._places = self._rest(start) if offsets is None else self._full(start, offsets)
 
     def require_room(self, what: str, fact: Fact) -> None:
         """A block bounds the size of each batched value."""
@@ -72,6 +92,8 @@ class BlockFeeding(Feeding):
     def _most_rows(self, block_bytes: int) -> Value:
         """Emit the number of iterations whose largest value fits a block, at least 1."""
         least, largest = self._row_bytes()
+        if self.sums and (largest is not None or block_bytes < _LEAST_SUMMED * least):
+            raise Unbatchable("adds up values that are too large for a block of many")
         if largest is None:
             most = block_bytes // max(least, 1)
             if most < 2 or (self.most_trips is not None and self.most_trips <= most):
@@ -115,27 +137,43 @@ class BlockFeeding(Feeding):
     def _add_loop(self) -> Node:
         """Add the Loop over the blocks, without its body."""
         node, outputs = self.loop_view.node, used_outputs(self.loop_view)
-        if not outputs:
+        labels = [label_of(each.state) for each in self.sums]
+        labels += [f"{label_of(one)}_blocks" for one in outputs]
+        if not labels:
             raise Unbatchable("has no output that is used")
-        labels = [f"{label_of(one)}_blocks" for one in outputs]
+        if self.sums and outputs:
+            name = self.sums[0].state.argument.name
+            raise Unbatchable(f"carries '{name}' from block to block, beside rows")
         like = Operator("Loop", extra=node.op.extra)
         holds = self.emit.constant(np.array(True), "holds")
-        inputs = [self.emit.squeeze(self.blocks, 0, "blocks"), holds]
+        initial = [self.same(each.state.initial).value for each in self.sums]
+        inputs = [self.emit.squeeze(self.blocks, 0, "blocks"), holds, *initial]
         return add_holder(self.graph, like, {}, ["body"], inputs, labels, node.name)
 
-    def _enter_body(self) -> tuple[Value, Value]:
-        """Enter the body of the Loop, and emit the iterations of a block."""
-        last = self.emit.add("Sub", [self.count, self.integers(1)], "last")
-        offsets = self.numbers(self.trips)
+    def _enter_body(self) -> tuple[Value, Value, list[Value]]:
+        """Enter the body of the Loop; the number of a block, the condition and the states."""
         header = empty_header(self.loop_view.body.header.name)
         body = self.graph.add_body(self.loop, "body", header)
         number = body.add_input("block_number", _scalar("block_number", onnx.TensorProto.INT64))
         holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
-        self.last = last
         self.emit = Builder(body, room=self.around.room)
-        start = self.emit.add("Mul", [number, self.trips], "start")
+        states = [body.add_input(each.state.argument.name, _info(each)) for each in self.sums]
+        return number, holds, states
+
+    def _full(self, start: Value, offsets: Value) -> Value:
+        """The iterations of a full block, which repeat the last one."""
         places = self.emit.add("Add", [start, offsets], "places")
-        return holds, self.emit.add("Min", [places, last], "places")
+        return self.emit.add("Min", [places, self.last], "places")
+
+    def _rest(self, start: Value) -> Value:
+        """The iterations of a block that may be shorter; `trips` is its length from now on."""
+        emit = self.emit
+        stop = emit.add("Add", [start, self.trips], "stop")
+        end = emit.add("Min", [stop, self.count], "end")
+        self.trips = emit.add("Sub", [end, start], "length")
+        one = emit.constant(np.array(1, np.int64), "one")
+        bounds = [emit.squeeze(bound, 0, "bound") for bound in (start, end)]
+        return emit.add("Range", [*bounds, one], "places")
 
     # Arguments of the body -----------------------------------------------------------------------
 
@@ -179,6 +217,7 @@ class BlockLoop:
         loop_view: the Loop or Scan.
         inference: the facts of the model's values.
         block_bytes: the size limit of a block's largest value.
+        exact: keep the order of additions of floats.
 
     Attributes:
         feeding: the scratch graph with its inputs.
@@ -188,32 +227,47 @@ class BlockLoop:
         Unbatchable: an obstacle; the message continues a sentence about the Loop or Scan.
     """
 
-    def __init__(self, loop_view: LoopView, inference: ShapeInference, block_bytes: int) -> None:
-        if loop_view.states:
-            name = loop_view.states[0].argument.name
-            raise Unbatchable(f"carries '{name}' from block to block")
+    def __init__(
+        self,
+        loop_view: LoopView,
+        inference: ShapeInference,
+        block_bytes: int,
+        exact: bool = False,
+    ) -> None:
         if loop_view.body.annotations:
             raise Unbatchable("has quantization annotations in its body")
         self._loop_view, self._inference = loop_view, inference
         facts_of = Speculation(inference, inference.model.functions).outside
         self._certain = runs_certainly(loop_view.node, facts_of)
         self._zero_trips = ZeroTripSizes(loop_view, inference)
-        self.feeding = BlockFeeding(loop_view, inference, block_bytes)
+        sums = [
+            each
+            for each in read_sums(loop_view, inference, exact)
+            if is_used(loop_view.around, each.state.final)
+        ]
+        self.feeding = BlockFeeding(loop_view, inference, block_bytes, sums)
         self._add_body(BlockBatcher(self.feeding))
         self.feeding.leave_body()
-        stacks = zip(used_outputs(loop_view), self.feeding.loop.outputs, strict=True)
+        outputs, scanned = list(self.feeding.loop.outputs), used_outputs(loop_view)
+        stacks = zip(scanned, outputs[len(sums) :], strict=True)
         rows = {one: self._rows(one, value) for one, value in stacks if value is not None}
-        results = [rows.get(one) for one in loop_view.scan_outputs]
+        finals = {each.state: value for each, value in zip(sums, outputs, strict=False)}
+        results = [finals.get(state) for state in loop_view.states]
+        results += [rows.get(one) for one in loop_view.scan_outputs]
         self.results = results[: len(loop_view.node.outputs)]
 
     def _add_body(self, batcher: BlockBatcher) -> None:
         """Compute the needed nodes of the body for a block."""
         loop_view, feeding = self._loop_view, self.feeding
         needed = DependenceGraph(loop_view, [], []).graph
+        totals = {each.node for each in feeding.sums}
         for node in loop_view.body.nodes():
-            if node in needed:
+            if node in needed and node not in totals:
                 batcher.compute_node(node)
         results, infos = [feeding.condition], [_scalar("holds", onnx.TensorProto.BOOL)]
+        for each, argument in zip(feeding.sums, feeding.arguments, strict=True):
+            results.append(_total(each, argument, batcher))
+            infos.append(_info(each))
         for one in used_outputs(loop_view):
             operand = batcher.operand(one.result)
             results.append(feeding.every(operand, one.result.name))
@@ -256,6 +310,18 @@ class BlockLoop:
                 parts[1 + axis] = emit.add("Mul", [parts[1 + axis], once], "size")
         target = emit.concat(parts, 0, "rows_shape")
         return emit.add("Reshape", [blocks, target], label, allowzero=1)
+
+
+def _total(each: BlockSum, argument: Value, batcher: BlockBatcher) -> Value:
+    """A state after a block."""
+    rows = batcher.every(each.term)
+    total = batcher.emit.reduce("ReduceSum", rows, (0,), each.term.name)
+    return batcher.emit.add(each.node.op_type, [argument, total], each.state.result.name)
+
+
+def _info(each: BlockSum) -> onnx.ValueInfoProto:
+    """The declaration of a state."""
+    return declaration(each.state.argument.name, each.fact.type_proto(private=False))
 
 
 def used_outputs(loop_view: LoopView) -> list[ScanOutput]:
