@@ -52,4 +52,6 @@ def collector_pause() -> Iterator[None]:
         if _Process.owned:
             gc.freeze()
             gc.unfreeze()  # into the oldest generation, without a scan
+        elif gc.get_count()[0] > gc.get_threshold()[0]:
+            gc.collect(0)  # one that begins by itself may scan all objects of the process
         gc.enable()

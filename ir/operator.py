@@ -31,19 +31,20 @@ class Operator:
         overload: the overload of a called model function.
         attributes: messages by name, in order. The message of a graph attribute is a shell; the
             graphs are in `Node.bodies`.
-        extra: doc string, metadata and device configurations of the node, or None. With device
-            configurations also the original names of inputs and outputs, to which sharding refers.
         holds_graphs: true for a graph attribute among its attributes.
+        encoding: the bytes of a node of it without names, for a small one from a message.
         qualname: "Loop" for operators of the default domain, "domain::Name" for others.
         references: true where an attribute refers to one of the enclosing function.
     """
 
     __slots__ = (
+        "_described",
+        "_extra",
         "_form",
         "_origin",
         "attributes",
         "domain",
-        "extra",
+        "encoding",
         "holds_graphs",
         "op_type",
         "overload",
@@ -63,7 +64,9 @@ class Operator:
         self.domain = domain
         self.overload = overload
         self.attributes: Mapping[str, onnx.AttributeProto] = attributes or {}
-        self.extra = extra
+        self._extra = extra
+        self._described: onnx.NodeProto | None = None
+        self.encoding: bytes | None = None
         self._origin: Operator | None = None
         self._form: Operator | None = None
         self.references = self.holds_graphs = False
@@ -83,6 +86,32 @@ class Operator:
         """
         messages = {name: attribute_message(name, value) for name, value in attributes.items()}
         return cls(op_type, messages, domain)
+
+    @property
+    def extra(self) -> onnx.NodeProto | None:
+        """Doc string, metadata and device configurations of the node, or None. With device
+        configurations also the original names of inputs and outputs, to which sharding refers."""
+        described = self._described
+        if described is not None:
+            extra = onnx.NodeProto(metadata_props=described.metadata_props)
+            if described.HasField("doc_string"):
+                extra.doc_string = described.doc_string
+            self._extra, self._described = extra, None
+        return self._extra
+
+    @property
+    def has_extra(self) -> bool:
+        """Test for doc string, metadata or device configurations."""
+        return self._extra is not None or self._described is not None
+
+    @property
+    def is_sharded(self) -> bool:
+        """Test for device configurations."""
+        return self._extra is not None and bool(self._extra.device_configurations)
+
+    def describe_like(self, node: onnx.NodeProto) -> None:
+        """Let `extra` copy doc string and metadata of a message, where they are asked for."""
+        self._described = node
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute as Python sees it, or `default` where it is absent.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import onnx
 
@@ -20,6 +21,9 @@ from .protobuf.unknown_fields import copy_unknown, has_unknown
 
 Check = Callable[[onnx.NodeProto, Sequence[str], Sequence[str]], None]
 """Checks a node with its inputs and outputs before its reading, and raises."""
+
+_SMALL = 1 << 12
+"""The most bytes of an operator that are kept for writing."""
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -54,18 +58,19 @@ class Operators:
             if check is not None:
                 check(node, inputs, outputs)
             op = _operator(node)
-            sharded = op.extra is not None and op.extra.device_configurations  # refers to names
-            if alike and not sharded and not op.holds_graphs:
+            if alike and not op.is_sharded and not op.holds_graphs:  # sharding refers to names
                 self._operators[alike] = op
-                if op.extra is not None:
+                if len(alike[0]) <= _SMALL:
+                    op.encoding = alike[0]
+                if op.has_extra:
                     op.share_form(self._forms)
-            elif not (op.attributes or op.extra or op.overload):
+            elif not (op.attributes or op.has_extra or op.overload):
                 op = self._operators.setdefault((op.domain, op.op_type), op)
         return op
 
     def _key(
         self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str]
-    ) -> tuple[object, ...]:
+    ) -> tuple[Any, ...]:
         """The key of equal nodes: operator, attributes, doc string, metadata, and which inputs and
         outputs are present. Empty for a call and for a node that may hold much."""
         op_type, domain = node.op_type, node.domain
@@ -94,24 +99,22 @@ def _operator(proto: onnx.NodeProto) -> Operator:
             raise ModelError(
                 f"{proto.op_type} '{proto.name}' has two attributes '{attribute.name}'"
             )
-    return Operator(proto.op_type, attributes, proto.domain, proto.overload, _extra(proto))
+    op_type, domain, overload = proto.op_type, proto.domain, proto.overload
+    has = proto.HasField
+    texts = ("name", proto.name), ("domain", domain), ("overload", overload)
+    empty = [field for field, text in texts if not text and has(field)]
+    if empty or proto.device_configurations or has_unknown(proto):
+        return Operator(op_type, attributes, domain, overload, _extra(proto, empty))
+    op = Operator(op_type, attributes, domain, overload)
+    if proto.metadata_props or has("doc_string"):
+        op.describe_like(proto)
+    return op
 
 
-def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
+def _extra(proto: onnx.NodeProto, empty: Sequence[str]) -> onnx.NodeProto:
     """The rest of a node message: doc string, metadata, device configurations, fields of a newer
     onnx, and fields that are set but empty."""
     has = proto.HasField
-    empty = []
-    if not proto.name and has("name"):
-        empty.append("name")
-    if not proto.domain and has("domain"):
-        empty.append("domain")
-    if not proto.overload and has("overload"):
-        empty.append("overload")
-    sharded = bool(proto.device_configurations)
-    newer = has_unknown(proto)
-    if not (empty or sharded or newer or proto.metadata_props or has("doc_string")):
-        return None
     extra = onnx.NodeProto(
         metadata_props=proto.metadata_props, device_configurations=proto.device_configurations
     )
@@ -119,9 +122,9 @@ def _extra(proto: onnx.NodeProto) -> onnx.NodeProto | None:
         extra.doc_string = proto.doc_string
     for field in empty:
         setattr(extra, field, "")
-    if newer:
+    if has_unknown(proto):
         copy_unknown(proto, extra)
-    if sharded:
+    if proto.device_configurations:
         # Sharding refers to the node's tensors by name: keep these names.
         extra.input.extend(proto.input)
         extra.output.extend(proto.output)

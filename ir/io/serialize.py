@@ -126,12 +126,14 @@ class _Encodings(dict[Operator, str | None]):
     def __missing__(self, op: Operator) -> str | None:
         if len(self) == _CACHE_SIZE:
             self.clear()
-        if op.extra is None and not op.attributes:
+        if not (op.has_extra or op.attributes):
             self[op] = encode_operator(op.op_type, op.domain, op.overload)
         else:
-            sharded = op.extra is not None and op.extra.device_configurations
-            plain = not sharded and all(a.type not in LARGE for a in op.attributes.values())
-            self[op] = characters(op.node_proto().SerializeToString()) if plain else None
+            plain = not op.is_sharded and all(a.type not in LARGE for a in op.attributes.values())
+            encoding = None
+            if plain:
+                encoding = op.encoding or op.node_proto().SerializeToString()
+            self[op] = None if encoding is None else characters(encoding)
         return self[op]
 
 
@@ -314,7 +316,7 @@ class _Writer:
             proto.attribute.extend(op.attributes.values())
             if node.bodies:
                 self.write_bodies(node, proto)
-        if op.extra is not None and op.extra.device_configurations:
+        if op.is_sharded and op.extra is not None:
             _rename_sharded(op.extra, proto)
 
     def write_bodies(self, node: Node, proto: onnx.NodeProto) -> None:

@@ -52,7 +52,7 @@ class OtherForm(abc.ABC, Generic[PlanT]):
             return loop_view
         assert node.graph is not None
         reason = externally_named(node)
-        if node.op.extra is not None and node.op.extra.device_configurations:
+        if node.op.is_sharded:
             reason = "its device configurations speak of its tensors as they are"
         return reason or self.plan(loop_view, node.graph.root.opset())
 

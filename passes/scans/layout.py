@@ -90,7 +90,7 @@ def unreadable(node: Node, version: int) -> str | None:
         return reason
     if any(value is None for value in node.inputs[1 if version == 8 else 0 :]):
         return "an initial state or a scan input is absent"
-    if node.op.extra is not None and node.op.extra.device_configurations:
+    if node.op.is_sharded:
         return "its device configurations speak of its tensors as they are"
     return None
 

@@ -194,8 +194,7 @@ class NodeKeys:
 
     def _kind(self, node: Node) -> _Kind | None:
         op, domain = node.op, normal_domain(node.domain)
-        sharded = op.extra is not None and op.extra.device_configurations
-        if sharded:
+        if op.is_sharded:
             return None
         if domain and (op.function_key not in self._functions or not self._is_pure(node)):
             return None

@@ -36,6 +36,25 @@ def test_one_that_was_off_stays_off() -> None:
         gc.enable()
 
 
+def test_it_ends_with_a_collection_of_young_objects_alone() -> None:
+    @paused_collector
+    def build() -> list[list[int]]:
+        return [[] for _ in range(2 * gc.get_threshold()[0])]
+
+    generations: list[int] = []
+
+    def record(phase: str, info: dict[str, int]) -> None:
+        generations.extend([info["generation"]] if phase == "start" else [])
+
+    gc.collect()
+    gc.callbacks.append(record)
+    try:
+        kept = build()
+    finally:
+        gc.callbacks.remove(record)
+    assert kept and generations[0] == 0
+
+
 def test_the_function_keeps_its_name() -> None:
     assert collecting.__name__ == "collecting"
 

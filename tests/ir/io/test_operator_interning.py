@@ -119,3 +119,12 @@ def test_faults_are_found_behind_nodes_that_look_almost_alike() -> None:
     assert first is second and last is not first
     with pytest.raises(ir.ModelError, match="Cast 'y' has 99 as its attribute 'to'"):
         ir.parse(text.format(right.replace("to = 1>", "to = 99>")))
+
+
+@given(nodes())
+def test_the_bytes_for_writing_are_those_of_the_operator(node: onnx.NodeProto) -> None:
+    (op,), _ = read([node])
+    message = op.node_proto()
+    assert op.encoding in (None, message.SerializeToString())
+    assert message.metadata_props == node.metadata_props and message.doc_string == node.doc_string
+    assert op.has_extra == (op.extra is not None)
