@@ -30,6 +30,7 @@ from ..simplify.raising.raise_reductions import RaiseReductions as RaiseReductio
 from ..simplify.raising.raise_movement import RaiseMovement as RaiseMovement
 from ..simplify.raising.raise_rotations import RaiseRotations as RaiseRotations
 from ..simplify.raising.raise_attention import RaiseAttention as RaiseAttention
+from ..simplify.raising.raise_products import RaiseProducts as RaiseProducts
 from ..simplify.raising.raise_activations import RaiseActivations as RaiseActivations
 from ..simplify.apply_rules import ApplyRules as ApplyRules
 from ..simplify.merge_subexpressions import MergeSubexpressions as MergeSubexpressions

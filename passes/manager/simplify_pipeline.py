@@ -32,6 +32,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.ApplyRules,
     registry.MergeProducts,
     registry.HoistBeforeSplits,
+    registry.RaiseProducts,
     registry.EliminateIdentities,
     registry.EliminateDeadNodes,
 )

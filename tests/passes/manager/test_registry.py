@@ -66,6 +66,7 @@ def test_the_default_pipeline():
         "raise-rotations",
         "raise-reductions",
         "raise-movement",
+        "raise-products",
         "predicate-loops",
         "block-loops",
         "loops-to-scans",

@@ -160,7 +160,7 @@ class Comparison:
             self.induction.variables,
             self.induction.across,
             self._views,
-            Views(terms).pushed,
+            Views(terms, over_reals).pushed,
             self.cases.equal,
             self._concats,
             self.induction.stacked,

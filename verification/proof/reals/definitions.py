@@ -346,10 +346,24 @@ def _matmul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
         for columns, other in sides[1]:
             other = field.multiply(scales, other)
             reals.observe(other)
-            key = term.head, field.identify(one), shape, field.identify(other), b.shape
-            product = field.atom(key, of_product)
-            parts.append(field.multiply(field.multiply(rows, columns), product))
+            result = _of_rows(reals, term, (one, shape), other, of_product)
+            parts.append(field.multiply(field.multiply(rows, columns), result))
     return field.add(*parts) if parts else field.zero
+
+
+def _of_rows(
+    reals: RealTerms, term: Term, first: tuple[Real, Shape], other: Real, target: Shape
+) -> Real:
+    """Product as an atom; the rows that a matrix multiplies are one axis of it."""
+    field, (one, shape), second = reals.field, first, term.args[1]
+    assert second is not None
+    own = target
+    if len(second.shape) == 2 and len(shape) > 2:
+        rows = product(shape[:-1])
+        one, shape = reals.reshaped(one, shape, (rows, shape[-1])), (rows, shape[-1])
+        own = rows, target[-1]
+    key = term.head, field.identify(one), shape, field.identify(other), second.shape
+    return reals.reshaped(field.atom(key, own), own, target)
 
 
 def _without_constants(

@@ -332,3 +332,33 @@ def test_the_place_of_the_largest_element():
         assert prove(before, after).status != "proved"
         assert status(model(signature, nodes % (1, "ArgMax")), after) != "proved"
         assert status(model(signature, nodes % (-1, "ArgMin")), after) != "proved"
+
+
+ROWS = "(float[n, 2, 4] x, float[4, 6] w, float[6] b) => (float[] y)"
+SHAPES = (
+    "<int64[2] rows = {-1, 4}, int64[2] other = {4, -1}, int64[4] heads = {-1, 2, 3, 2},"
+    " int64[4] swapped = {-1, 3, 2, 2}, int64[2] out = {-1, 6}>"
+)
+
+
+def test_rows_of_a_product_are_one_axis_or_several():
+    after = model(ROWS, "r = Reshape (x, rows) g = Gemm (r, w, b) y = Reshape (g, heads)", SHAPES)
+    whole = "t = MatMul (x, w) s = Add (t, b) y = Reshape (s, {})"
+    before = model(ROWS, whole.format("heads"), SHAPES)
+    assert status(before, after) == status(after, before) == "proved"
+    assert status(model(ROWS, whole.format("swapped"), SHAPES), after) != "proved"
+    turned = "u = Transpose <perm = [1, 0, 2]> (x) t = MatMul (u, w) s = Add (t, b)"
+    turned = model(ROWS, turned + " y = Reshape (s, heads)", SHAPES)
+    assert status(turned, after) != "proved"
+
+
+def test_rows_below_functions():
+    nodes = "t = MatMul (x, w) s = Add (t, b) r = Tanh (s) k = MatMul (r, v) y = Reshape (k, out)"
+    signature = ROWS.replace("b) =>", "b, float[6, 6] v) =>")
+    flat = "f = Reshape (x, {}) t = Gemm (f, w, b) r = Tanh (t) y = MatMul (r, v)"
+    before, after = (model(signature, each, SHAPES) for each in (nodes, flat.format("rows")))
+    assert status(before, after) == status(after, before) == "proved"
+    assert (
+        status(before, model(signature, flat.format("rows").replace("Tanh (t)", "Neg (t)"), SHAPES))
+        != "proved"
+    )
