@@ -62,8 +62,8 @@ def _chains(site: Site, seed: Node, rows: Value) -> Iterator[Match | None]:
         bias = None if total is None else _bias(site, step, total, shapes[1])
         if total is None or bias is None:
             return
-        left = _rows(site, rows, shapes[1]) if chain is None else chain
-        chain = gemm = Emitted(Operator("Gemm"), [left, step.input(1), bias])
+        matrix = _rows(site, rows, shapes[1]) if chain is None else chain
+        chain = gemm = Emitted(Operator("Gemm"), [matrix, step.input(1), bias])
         step = only_reader(site, total.output())
         is_view = step is not None and step.is_op(*_VIEWS) and not step.output().pinned
         yield _completed(site, gemm, step if is_view and step else total, shapes[1])
@@ -100,7 +100,7 @@ def _bias(site: Site, multiplied: Node, total: Node, matrix: Shape) -> Value | N
 
 
 def _rows(site: Site, value: Value, matrix: Shape) -> Operand:
-    """The matrix of the rows of a tensor, or of what it is a view of."""
+    """The matrix of the rows of a tensor."""
     node = value.producer
     source: Value | None = value
     if node is not None and node.graph is site.graph and node.is_op(*_VIEWS):
