@@ -20,6 +20,9 @@ from .polynomial_size_limit import (
     symbols_in,
 )
 
+_MOST_QUOTIENTS = 16
+"""Limit of the terms of a quotient by a sum."""
+
 
 class Dimension:
     """A polynomial with integer coefficients, for example 2*N*M + 3. Immutable.
@@ -122,7 +125,26 @@ class Dimension:
             return Dimension({m: f // divisor.value for m, f in self.terms.items()})
         if len(divisor.terms) == 1 and self.terms:
             return self._divided_by_monomial(divisor)
-        return Dimension.constant(1) if self == divisor and (divisor.at_least or 0) > 0 else None
+        return self._divided_by_sum(divisor) if (divisor.at_least or 0) > 0 else None
+
+    def _divided_by_sum(self, divisor: Dimension) -> Dimension | None:
+        """Exact division by a polynomial that is never 0: long division, by leading terms."""
+        quotient, rest = Dimension({}), self
+        by = divisor._leading_term
+        for _ in range(_MOST_QUOTIENTS):
+            if not rest.terms:
+                return quotient
+            part = rest._leading_term._divided_by_monomial(by)
+            if part is None:
+                return None
+            quotient, rest = quotient + part, rest - part * divisor
+        return None
+
+    @property
+    def _leading_term(self) -> Dimension:
+        """The term of highest degree, by an order that products keep."""
+        monomial = max(self.terms, key=lambda names: (len(names), sorted(names)))
+        return Dimension({monomial: self.terms[monomial]})
 
     def _divided_by_monomial(self, divisor: Dimension) -> Dimension | None:
         """Exact division by one term; 0 / 0 is excluded by whoever divides by a size."""

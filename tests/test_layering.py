@@ -83,7 +83,7 @@ WITHIN = {
     "verification/proof": (
         *("verification/proof/terms", "verification/proof/equality"),
         *("verification/proof/execution", "verification/proof/reals"),
-        "verification/proof/canonicalize",
+        *("verification/proof/canonicalize", "verification/proof/arithmetic"),
     ),
     "verification/runs": ("verification/proof",),
     "verification": (

@@ -71,6 +71,24 @@ def test_a_product_can_be_divided_by_a_term(a, b):
         assert (a * b).divided_by(b) == a
 
 
+@given(dimensions, dimensions)
+def test_a_product_can_be_divided_by_a_sum_that_is_never_zero(a, b):
+    divisor = b * b + 1 if b.value is None and all(f > 0 for f in b.terms.values()) else None
+    if divisor is not None and len(a.terms) <= 4:
+        assert (a * divisor).divided_by(divisor) == a
+        assert (a * divisor + 1).divided_by(divisor) is None
+
+
+def test_division_by_a_sum():
+    n, k = Dimension.symbol("N"), Dimension.symbol("K")
+    assert (n * k * 16 + k * 16).divided_by(n * 2 + 2) == k * 8
+    assert (n * n + n * 2 + 1).divided_by(n + 1) == n + 1
+    assert (n * k).divided_by(n + 1) is None
+    assert (n * 3 + 3).divided_by(n * 2 + 2) is None
+    assert (n * k + n).divided_by(n + k) is None  # which may be 0
+    assert (n * n - k * k).divided_by(n - k) is None
+
+
 @given(dimensions)
 def test_equal_dimensions_hash_alike(a):
     other = Dimension({**a.terms, ("N", "N", "N", "N"): 0})

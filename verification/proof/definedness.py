@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
-from ...facts.fact import Fact, Shape
+from ...facts.fact import Fact, Shape, vector
 from ...facts.polynomial import Dimension, product
 from ...facts.types import INTEGER_BITS
 from ...ir import normal_domain
@@ -22,6 +22,7 @@ from ...ops.axes import ONE
 from ...ops.elementwise import Elementwise
 from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
+from .arithmetic.padded_sizes import unpadded
 from .canonicalize.casts import in_type
 from .execution.node_checker import inputs_of_type, known_type
 from .execution.obligations import (
@@ -611,6 +612,8 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
     if head.name == "Reshape" and not may_hold_zero(args[1]):
         demands.append((terms.heads.own("reshape"), (_without_views(args[0]), args[1])))
+    if head.name == "Reshape":
+        demands += _of_elements(terms, head, args)
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in _OF_AN_AXIS and args[0].fact.shape:
@@ -627,6 +630,22 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
         if part is not None and part[0].name == IS_PART:
             demands.append(part)
     return demands
+
+
+def _of_elements(terms: Terms, head: Head, args: Args) -> list[Demand]:
+    """Demand that so many elements have such sizes.
+
+    That is what a Reshape needs that copies no axis, and one that pads for sizes of 0 instead.
+    """
+    pieces, sizes = unpadded(terms, args)
+    copies = not head.attribute("allowzero", 0) and may_hold_zero(args[1])
+    if not (pieces or copies) and args[0] is not None and args[1] is not None:
+        pieces, sizes = (args[0],), vector(args[1].fact) or ()
+    shapes = [piece.fact.shape for piece in pieces]
+    if len(shapes) != 1 or shapes[0] is None or not sizes or None in sizes:
+        return []
+    count = terms.size(product(shapes[0]))
+    return [(terms.heads.own("elements"), (count, terms.sizes(sizes)))]
 
 
 def _is_of_one_axis(head: Head, axis: int, shape: Shape) -> bool:

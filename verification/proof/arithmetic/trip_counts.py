@@ -123,8 +123,8 @@ def _least_of(terms: Terms, number: Term) -> list[Term]:
 
 def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     """Minimum of several sizes."""
-    candidates = list(dict.fromkeys(part for size in sizes for part in _parts(terms, size)))
-    minimal = [size for size in candidates if not any(_is_more(terms, size, o) for o in candidates)]
+    parts = [part for size in _smallest(terms, sizes) for part in _parts(terms, size)]
+    minimal = _smallest(terms, parts)
     if len(minimal) == 1:
         return minimal[0]
     ordered = sorted(minimal, key=str)
@@ -133,6 +133,17 @@ def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     minimum = _symbol_of(terms, term, atom(term, 0, high))
     _record_cap(terms, minimum, ordered)
     return minimum
+
+
+def _smallest(terms: Terms, sizes: Iterable[Dimension]) -> list[Dimension]:
+    """Sizes that are not certainly as large as another one."""
+    smallest: list[Dimension] = []
+    for size in dict.fromkeys(sizes):
+        if any(_is_more(terms, size, other) for other in smallest):
+            continue
+        smallest = [other for other in smallest if not _is_more(terms, other, size)]
+        smallest.append(size)
+    return smallest
 
 
 def _record_cap(terms: Terms, minimum: Dimension, parts: Sequence[Dimension]) -> None:
@@ -161,17 +172,23 @@ def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:
         return False
     if size.value is not None and highest(terms, other) <= size.value:
         return True
-    return _at_least_counted(terms, size - other).less(0) is False
+    return (size - other).less(0) is False or _is_more_counted(terms, size - other)
 
 
-def _at_least_counted(terms: Terms, size: Dimension) -> Dimension:
-    """Lower bound of a number: each max(n, 0) that it adds is at least n."""
-    bounds = {}
+def _is_more_counted(terms: Terms, size: Dimension) -> bool:
+    """Test whether a number is at least 0, by the numbers of its trip counts.
+
+    A trip count max(n, 0) is n if that is never negative, and at least n else.
+    """
+    numbers = {}
     for name in size.symbols & terms.counts.keys():
-        own = [monomial for monomial in size.terms if name in monomial]
-        if own == [(name,)] and size.terms[(name,)] > 0 and not terms.counts[name].atoms:
-            bounds[name] = terms.counts[name].form
-    return size.replaced(bounds)
+        monomials = [monomial for monomial in size.terms if name in monomial]
+        is_added = monomials == [(name,)] and size.terms[(name,)] > 0
+        if is_added or terms.counts[name].low >= 0:
+            numbers[name] = terms.counts[name]
+    least_of_all = size.replaced({name: number.form for name, number in numbers.items()})
+    atoms = {atom for number in numbers.values() for atom in number.atoms}
+    return atoms.isdisjoint(least_of_all.symbols) and least_of_all.less(0) is False
 
 
 _INT32, _INT64 = onnx.TensorProto.INT32, onnx.TensorProto.INT64

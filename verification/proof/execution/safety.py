@@ -17,6 +17,7 @@ from ....ops import OperatorRules, rules_of
 from ....ops.elementwise import Elementwise
 from ....ops.rules import OLDEST_OPSET, Total
 from ..arithmetic.exact_integers import highest
+from ..arithmetic.padded_sizes import is_filled
 from ..arithmetic.trip_counts import not_negative
 from ..terms.constants import present
 from ..terms.facts import largest
@@ -86,6 +87,8 @@ class Safety:
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
         fault = self._fault(head, args, count, operands)
         if not fault or self._reads_before_length(head, args):
+            return ""
+        if head.name == "Reshape" and is_filled(self._terms, args):
             return ""
         numbers = [self._up_to_numbers(each) for each in operands]
         return fault if self._fault(head, args, count, numbers) else ""

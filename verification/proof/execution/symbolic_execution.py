@@ -222,9 +222,12 @@ class Execution:
         """Outputs of a function of its inputs. If the facts of the inputs determine that it cannot
         fail, the next node with such facts is not checked."""
         operation, terms, head = step.operation, self.terms, step.head
-        if operation.op_type in ("Shape", "Size") and args[0] and not (self.level or self.assumed):
+        is_certain = not (self.level or self.assumed)
+        if operation.op_type in ("Shape", "Size") and args[0] and is_certain:
             terms.symbols.magnitudes.exists(args[0].fact.shape)
         results = terms.apply(head, args, operation.width)
+        if operation.op_type == "Reshape" and results[0] and is_certain and self.side == "before":
+            terms.symbols.magnitudes.exists(results[0].fact.shape)
         rounded = terms.inexact_constants and not terms.inexact_constants.isdisjoint(results)
         if rounded and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))

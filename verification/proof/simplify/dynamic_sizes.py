@@ -11,6 +11,7 @@ from ..arithmetic.trip_counts import at_least, least, not_negative
 from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
+from .zero_sizes import at_least_ones
 
 
 @rule("Max", constants=True)
@@ -18,8 +19,11 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite Max(n, 0) to the trip count of a loop with input n. Max(n, 1) is one more than that
     of n - 1, and so on."""
     shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
-    if len(args) != 2 or shape is None or any(dim.value != 1 for dim in shape):
+    if len(args) != 2 or args[0] is None or args[1] is None or shape is None:
         return None
+    if any(dim.value != 1 for dim in shape):
+        sizes = at_least_ones(terms, args[0], args[1])
+        return None if sizes is None else [sizes]
     for number, other in (args, args[::-1]):
         if number is None or not is_one_integer(number) or terms.tensor(other) is None:
             continue

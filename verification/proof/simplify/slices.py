@@ -21,6 +21,7 @@ from ..terms.budget import OpenError
 from ..terms.constants import MOST_ELEMENTS
 from ..terms.term import Args, Head, Operands, Term
 from ..terms.term_manager import ZERO, Terms, rule
+from .zero_sizes import uncut
 
 
 def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
@@ -72,6 +73,9 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
         return [x]
     if x.shape[axis].less(start + size) is True:
         raise OpenError("a node reads after the end of an axis on all inputs")
+    whole = uncut(terms, x, _part_shape(x, axis, size)) if start == 0 else None
+    if whole is not None:
+        return [whole]
     if x.head.name == "narrow":
         return [_of_narrow(terms, x, axis, start, size)]
     if x.is_op("Concat") and x.head.attribute("axis") == axis:

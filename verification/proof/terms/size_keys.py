@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Set
 
 from ....facts.fact import Content
+from ....facts.polynomial import product
 from ....ir import normal_domain
 from ....ops import described
 from ....ops.rules import OLDEST_OPSET
@@ -30,6 +31,8 @@ def size_key(head: Head, args: Args, count: int, symbols: Sizes) -> Hashable:
         return None
     if head.opset < OLDEST_OPSET:
         return None
+    if head.name == "Reshape" and (key := _reshape_key(head, args, symbols)) is not None:
+        return key
     parts: list[Hashable] = [head, count]
     for index, arg in enumerate(args):
         part = None if arg is None else _operand_key(arg, index in rules.sized_by, symbols)
@@ -37,6 +40,19 @@ def size_key(head: Head, args: Args, count: int, symbols: Sizes) -> Hashable:
             return None
         parts.append(part)
     return tuple(parts)
+
+
+def _reshape_key(head: Head, args: Args, symbols: Sizes) -> Hashable:
+    """Key of a Reshape that copies no axis: the number of its elements determines the rest."""
+    x, target = args if len(args) == 2 else (None, None)
+    if x is None or target is None or x.fact.shape is None or target.fact.content is None:
+        return None
+    sizes = list(target.fact.content.reshape(-1))
+    if None in sizes or x.fact.other is not None:
+        return None
+    if not head.attribute("allowzero", 0) and any(size.equals(0) is not False for size in sizes):
+        return None
+    return _constant_key(x.fact.elem_type, (head.name, product(x.fact.shape), *sizes), symbols)
 
 
 def _operand_key(arg: Term, gives_size: bool, symbols: Sizes) -> Hashable:

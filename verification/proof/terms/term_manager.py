@@ -61,6 +61,8 @@ class Terms:
         loops: loops with the same initial states, by the tag of their variables.
         axes: term and axis of a size that only run time determines, by symbol.
         sized: operand that determines the size of a node's output, by symbol.
+        choices: condition of a size and the size that it has then, else 0, by symbol.
+        floors: size that may be 0, by the size with 1 in the place of 0.
         counts: linear sum of a trip count where that is not negative, by symbol.
         positive: trip counts that are taken to be 1 or more for the shapes of scan outputs.
         heeds_condition: whether the condition of a body ends a Loop that has no condition input.
@@ -94,6 +96,8 @@ class Terms:
         self.used: set[str] = set()
         self.axes: dict[str, tuple[Term, int]] = {}
         self.sized: dict[str, Term] = {}
+        self.choices: dict[str, tuple[Term, Dimension]] = {}
+        self.floors: dict[Dimension, Dimension] = {}
         self.counts: dict[str, LinearSum] = {}
         self.positive: set[Dimension] = set()
         self.heeds_condition = self.has_two_readings = False
@@ -202,7 +206,10 @@ class Terms:
         tensor = self.tensor(condition)
         if trips.value == 0 or tensor is not None:
             return trips if tensor is None or bool(tensor.numpy().all()) else ZERO
-        return self.dependent_size("if", condition, trips)
+        size = self.dependent_size("if", condition, trips)
+        if size.only_symbol is not None and size == Dimension.symbol(size.only_symbol):
+            self.choices.setdefault(size.only_symbol, (condition, trips))
+        return size
 
     def dependent_size(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """Size that follows from a term. It has one name in all cases of a proof, unless the term

@@ -33,12 +33,27 @@ def test_reshapes_of_one_shape_by_the_same_sizes_have_the_same_sizes():
     [
         "z = Reshape (x, swapped)",
         "e = Transpose <perm = [0, 1, 3, 2]> (x) z = Reshape (e, both)",
-        "z = Reshape <allowzero = 1> (x, both)",
         "e = Concat <axis = 2> (x, x) z = Reshape (e, both)",
     ],
 )
 def test_other_shapes_or_sizes_are_other_sizes(nodes):
     assert_open(reshaped(nodes), EARLIER)
+
+
+def test_a_zero_may_copy_an_axis_where_minus_one_beside_it_does_not_divide():
+    zeros = reshaped("z = Reshape <allowzero = 1> (x, both)")
+    assert_open(EARLIER, zeros)
+    assert_proved(zeros, EARLIER)  # which fails if a size is zero
+
+
+def test_the_number_of_elements_determines_the_rest_where_no_axis_is_copied():
+    zeros = "b = Reshape <allowzero = 1> (x, both) "
+    turned = "e = Transpose <perm = [0, 1, 3, 2]> (x) z = Reshape <allowzero = 1> (e, both)"
+    assert_proved(reshaped(zeros + turned), reshaped(zeros + "z = Identity (b)"))
+    twice = turned.replace(
+        "e = Transpose <perm = [0, 1, 3, 2]> (x)", "e = Concat <axis = 2> (x, x)"
+    )
+    assert_open(reshaped(zeros + twice), reshaped(zeros + "z = Identity (b)"))
 
 
 def outcome(run, text, n, k):
