@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ....facts.notions import NOTIONS, Equality
+from ....ir.lazy import lazy_property
 from .match import Match
 from .pattern import Pattern, RuleError, Variable, parse_pattern
 
@@ -20,6 +21,10 @@ class Rule:
     """A rewrite rule: a graph before, an equal one after, conditions, and what it claims.
 
     A class derives from it, and `straightline.rule` registers it. See `docs/own-rules.md`.
+
+    Args:
+        checked: check the texts at once; those of straightline are read where they may match, and
+            a test checks them.
 
     Attributes:
         before: the pattern to match, or several of them.
@@ -43,12 +48,33 @@ class Rule:
     until: ClassVar[int | None] = None
     trusted: ClassVar[bool] = False
 
-    def __init__(self) -> None:
-        texts = (self.before,) if isinstance(self.before, str) else self.before
-        self.patterns: tuple[Pattern, ...] = tuple(map(parse_pattern, texts))
-        self.result: Pattern = parse_pattern(self.after)
+    def __init__(self, checked: bool = True) -> None:
+        if checked:
+            self.check()
+
+    def check(self) -> None:
+        """Read the texts.
+
+        Raises:
+            RuleError: they are unreadable, or do not fit each other.
+        """
         for pattern in self.patterns:
             _check(self, pattern)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the patterns to match."""
+        return (self.before,) if isinstance(self.before, str) else self.before
+
+    @lazy_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns to match."""
+        return tuple(map(parse_pattern, self.texts))
+
+    @lazy_property
+    def result(self) -> Pattern:
+        """The graph after."""
+        return parse_pattern(self.after)
 
     @property
     def name(self) -> str:
@@ -89,12 +115,13 @@ def _check(rule: Rule, pattern: Pattern) -> None:
     unknown = [name for name in rule.result.parameters if name not in pattern.values()]
     if unknown:
         raise RuleError(f"{rule}: '{unknown[0]}' of the text after is not in that before")
-    root, reached = pattern.producers().get(pattern.outputs[0]), set[int]()
+    nodes = pattern.producers()
+    root, reached = nodes.get(pattern.outputs[0]), set[int]()
     stack = [] if root is None else [root[0]]
     while stack:
         node = stack.pop()
         reached.add(id(node))
-        producers = (pattern.producers().get(operand.name) for operand in node.inputs)
+        producers = (nodes.get(operand.name) for operand in node.inputs)
         stack += [one[0] for one in producers if one is not None]
     if len(reached) != len(pattern.nodes):
         raise RuleError(f"{rule}: its first output does not depend on every node before")

@@ -19,7 +19,6 @@ from ....ops.builder import Builder
 from .integer_steps import is_rounded
 from .matcher import Matcher, Scope
 from .normal_form import NormalForms
-from .pattern import Pattern
 from .replacement import Replacement
 from .rule import Rule
 from .zero_signs import ignored_signs
@@ -43,30 +42,40 @@ class Index:
 
     def __init__(self, rules: Sequence[Rule], opset: int) -> None:
         self._opset = opset
-        self._patterns: dict[str, list[tuple[Rule, Pattern]]] = {}
-        self._matchers: dict[str, ByOperand] = {}
-        for rule in rules:
-            if opset >= rule.since and (rule.until is None or opset < rule.until):
-                for pattern in rule.patterns:
-                    self._patterns.setdefault(pattern.root.op_type, []).append((rule, pattern))
+        self._rules = [
+            rule
+            for rule in rules
+            if opset >= rule.since and (rule.until is None or opset < rule.until)
+        ]
+        self._matchers: dict[str, ByOperand | None] = {}
 
     def has_work_on(self, operators: Set[str]) -> bool:
         """Test for a root among some operators."""
-        return not self._patterns.keys().isdisjoint(operators)
+        return any(self.of(operator) is not None for operator in operators)
 
     def of(self, root: str) -> ByOperand | None:
         """The matchers of an operator by one that produces an operand; None without any."""
-        patterns = self._patterns.get(root)
-        if patterns is None:
-            return None
-        by_operand = self._matchers.get(root)
-        if by_operand is None:
-            by_operand = self._matchers[root] = {}
-            for rule, pattern in patterns:
-                matcher = Matcher(rule, pattern, self._opset)
-                if matcher.is_usable:
-                    by_operand.setdefault(matcher.needs, []).append(matcher)
-        return by_operand
+        try:
+            return self._matchers[root]
+        except KeyError:
+            by_operand = self._matchers[root] = self._matchers_of(root)
+            return by_operand
+
+    def _matchers_of(self, root: str) -> ByOperand | None:
+        """Read the rules whose texts name an operator, and make the matchers with this root."""
+        patterns = [
+            (rule, pattern)
+            for rule in self._rules
+            if any(root in text for text in rule.texts)
+            for pattern in rule.patterns
+            if pattern.root.op_type == root
+        ]
+        by_operand: ByOperand = {}
+        for rule, pattern in patterns:
+            matcher = Matcher(rule, pattern, self._opset)
+            if matcher.is_usable:
+                by_operand.setdefault(matcher.needs, []).append(matcher)
+        return by_operand if patterns else None
 
 
 @functools.lru_cache(64)

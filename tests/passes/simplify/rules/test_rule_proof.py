@@ -16,6 +16,11 @@ def test_right_rules_are_proved(rule):
     assert proof.cases > 3 and "is proved in" in str(proof)
 
 
+def test_the_texts_of_all_rules_of_ours_are_checked():
+    for rule in SHIPPED:
+        rule.check()
+
+
 def test_a_wrong_rule_is_refuted_with_an_input():
     proof = prove_rule(WrongSub(), 4)
     assert not proof.proved and proof.proof.status == "refuted" and proof.proof.feeds
