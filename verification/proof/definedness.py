@@ -24,6 +24,7 @@ from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
 from .arithmetic.padded_sizes import unpadded
 from .canonicalize.casts import in_type
+from .execution.index_ranges import bare, index_range, is_one
 from .execution.node_checker import inputs_of_type, known_type
 from .execution.obligations import (
     AS_DECLARED,
@@ -146,6 +147,8 @@ class Definedness:
         self._premises: dict[Demand, list[Guards]] = {}
         for each in before:
             demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
+            if each.head.name != "GatherND":  # runtimes do not look at the indices of empty rows
+                demands = *demands, *index_range(self.terms, each.head, each.args)
             for demand in (*demands, *_fitting(self.terms, each.head, each.args)):
                 self._premises.setdefault(demand, []).append(each.guards)
         self._opened = False
@@ -276,7 +279,7 @@ class Definedness:
 
     def _has_tensor(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has a tensor of the same sizes."""
-        if obligation.head.name == "Expand" and not _is_one(obligation.args[0]):
+        if obligation.head.name == "Expand" and not is_one(obligation.args[0]):
             return False
         elements = self._elements(obligation)
         return bool(elements) and all(
@@ -372,15 +375,15 @@ class Definedness:
         return frozenset().union(*each_of)
 
     def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
-        """Test whether the original has all indices of which a Gather takes some."""
+        """Test whether the original has all indices of which a node takes some."""
         head, args = obligation.head, obligation.args
-        demands = _along_axis(self.terms, head, args) if head.name == "Gather" else []
-        index = args[1] if demands else None
-        while index is not None and index.head.name in _KEEPING:
-            index = index.args[0]
-            demand = demands[0][0], (index,)
-            if self._holds(demand, around):
-                return True
+        ranges = index_range(self.terms, head, args)
+        place, index = (ranges[0][0], ranges[0][1][0]) if ranges else (head, None)
+        while index is not None:
+            if self._holds((place, (index,)), around):
+                fits = head.name == "Gather"
+                return fits or self._safety.holds_within(head, args, 1, place.key)
+            index = index.args[0] if index.head.name in _KEEPING else None
         return False
 
     def _elements(self, obligation: Obligation) -> list[tuple[Head, tuple[Term]]]:
@@ -607,7 +610,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     if result is None or not args or args[0] is None:
         return demands
     if head.name == "Gather" and args[1] is not None:
-        one_number = terms.view(args[1], ()) if _is_one(args[1]) else _without_views(args[1])
+        one_number = terms.view(args[1], ()) if is_one(args[1]) else _without_views(args[1])
         demands.append((head, (args[0], one_number)))
     demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
     if head.name == "Reshape" and not may_hold_zero(args[1]):
@@ -703,7 +706,7 @@ def _without_views(term: Term) -> Term:
 def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
     """Demand that a slice exists: the tensor is large enough."""
     term = _without_views(term)
-    if term.is_op("Gather") and _is_one(term.args[1]) and term.args[1] is not None:
+    if term.is_op("Gather") and is_one(term.args[1]) and term.args[1] is not None:
         return term.head, (term.args[0], terms.view(term.args[1], ()))
     if term.head.name == "narrow":
         return (terms.heads.own(IS_PART), (term,)) if term.args[0] is whole else None
@@ -718,10 +721,9 @@ def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
     size = shape[head.attribute("axis", _LAST if head.name == "TopK" else 0) % len(shape)]
     if head.name == "TopK":
         count = args[1] if len(args) > 1 else None
-        return [] if count is None else [(terms.heads.own("TopK", size), (_bare(terms, count),))]
+        return [] if count is None else [(terms.heads.own("TopK", size), (bare(terms, count),))]
     if head.name == "Gather":
-        assert args[1] is not None
-        return [(terms.heads.own("indices", size), (_bare(terms, args[1]),))]
+        return [*index_range(terms, head, args)]
     if head.opset < _ALONG_ONE_AXIS:
         return []
     return [(terms.heads.own("along", (head.name, size, product(shape))), ())]
@@ -747,13 +749,6 @@ def _of_convolution(terms: Terms, head: Head, args: Args) -> list[Demand]:
     sizes = [terms.size(dim) for shape in shapes[:2] for dim in shape]
     kind = terms.heads.own("convolution", (head, facts[0].elem_type, len(shapes[0])))
     return [(kind, tuple(sizes))]
-
-
-def _bare(terms: Terms, term: Term) -> Term:
-    """Single number as a scalar, and other terms without a view."""
-    if _is_one(term):
-        return terms.view(term, ())
-    return term.operands[0] if term.head.name == "view" else term
 
 
 def _axes_or_sizes(terms: Terms, obligation: Obligation) -> Hashable:
@@ -790,9 +785,3 @@ def _rounded(terms: Terms, obligation: Obligation) -> list[Demand]:
         return []
     key = _ROUNDED, obligation.head.attribute("axis"), obligation.width
     return [(terms.heads.own("Split", key), obligation.args[:1])]
-
-
-def _is_one(term: Term | None) -> bool:
-    """Test whether a tensor has one element."""
-    shape = None if term is None else term.fact.shape
-    return shape is not None and all(dim.value == 1 for dim in shape)

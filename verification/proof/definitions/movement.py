@@ -98,14 +98,14 @@ def gather_nd(application: Application) -> str | None:
     row = [] if rank is None or not depth else _numbers(application)[depth:rank]
     if rank is None or not depth or depth > rank or application.attribute("batch_dims", 0):
         return None
+    if not all(row) and not (depth == 1 and _is_within(application)):
+        return None  # runtimes do not look at the indices of empty rows
     if depth == 1:
         return """(X, Indices) => (Y) {
             Axes = Constant <value_ints = [-1]> ()
             Places = Squeeze (Indices, Axes)
             Y = Gather <axis = 0> (X, Places)
         }"""
-    if not all(row):
-        return None
     shape = ", ".join(map(str, [-1, *row]))
     return f"""(X, Indices) => (Y) {{
         Sizes = Shape (X)
@@ -137,6 +137,14 @@ def scatter_nd(application: Application) -> str | None:
         Changed = ScatterElements <axis = 0> (Table, Targets, Rows)
         Y = Reshape <allowzero = 1> (Changed, Sizes)
     }}"""
+
+
+def _is_within(application: Application) -> bool:
+    """Test whether constant indices are positions in the first axis."""
+    tensor, sizes = application.tensor(1), _numbers(application)
+    places = [] if tensor is None else [int(place) for place in tensor.numpy().reshape(-1)]
+    size = sizes[0] if sizes and places else None
+    return size is not None and all(-size <= place < size for place in places)
 
 
 def _flat_index(depth: int) -> str:

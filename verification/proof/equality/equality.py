@@ -34,6 +34,7 @@ from .order import same_places
 from .prefix_sums import PrefixSums
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .row_by_row import RowByRow
+from .scatter_loops import ScatterLoops
 from .slice_pushdown import SlicePushdown
 from .splits import equal_parts
 from .transposition import without_transposition
@@ -155,6 +156,7 @@ class Comparison:
             self.induction.shifted,
             accumulation.reduced,
             accumulation.prefix,
+            ScatterLoops(self.induction, self.longer_forms, over_reals).written,
             prefixes.summed,
             prefixes.turned,
             self.induction.variables,

@@ -93,6 +93,13 @@ class Safety:
         numbers = [self._up_to_numbers(each) for each in operands]
         return fault if self._fault(head, args, count, numbers) else ""
 
+    def holds_within(self, head: Head, args: Args, place: int, size: Dimension) -> bool:
+        """Test whether an operator cannot fail if an operand holds positions below a size."""
+        operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
+        bounds = Bounds(Dimension.constant(0), size - 1)
+        operands[place] = Known(operands[place].fact, bounds)
+        return not self._fault(head, args, 1, operands)
+
     def _up_to_numbers(self, operand: Known) -> Known:
         """Fact with a number as upper bound, in the place of a size."""
         bounds = operand.bounds

@@ -144,13 +144,30 @@ def test_rows_at_index_tuples():
 
 
 def test_an_index_along_the_first_axis():
-    text = """g (float[n, m, k] x, int64[j, 1] i) => (float[j, m, k] y) <int64[1] last = {-1},
+    text = """g (float[n, 2, 3] x, int64[j, 1] i) => (float[j, 2, 3] y) <int64[1] last = {-1},
         int64[2] front = {0, 1}> { %s }"""
     before = text % "y = GatherND (x, i)"
     assert assert_proved(before, text % "p = Squeeze (i, last) y = Gather (x, p)").assumptions == ()
     assert_open(before, text % "p = Squeeze (i, last) z = Neg (p) y = Gather (x, z)")
     batched = text % "y = GatherND <batch_dims = 1> (x, i)"
     assert_open(batched, text % "p = Squeeze (i, last) y = Gather (x, p)")
+    maybe_empty = before.replace("2, 3", "m, 3")  # onnxruntime reads no index of empty rows
+    assert_open(
+        maybe_empty,
+        maybe_empty.replace("y = G", "p = Squeeze (i, last) y = G").replace(
+            "GatherND (x, i)", "Gather (x, p)"
+        ),
+    )
+
+
+@pytest.mark.parametrize(("index", "is_within"), [(-2, True), (5, True), (6, False), (-7, False)])
+def test_a_constant_index_of_rows_that_may_be_empty(index, is_within):
+    text = "g (float[6, n, m] x) => (float[1, n, m] y) <int64[1, 1] i = {%d}, int64[1] p = {%d}>"
+    claim = assert_proved if is_within else assert_open
+    claim(
+        text % (index, index) + "{ y = GatherND (x, i) }",
+        text % (index, index) + "{ y = Gather (x, p) }",
+    )
 
 
 PADDED = """g (int64[n, m] x) => (int64[a, b] y) <int64[4] p = {{0, 1, 2, 0}}, int64 v = {{-1}},

@@ -1,0 +1,41 @@
+"""Nodes that take some of the positions that a node of the original takes; near misses."""
+
+import pytest
+from proofs import assert_open, assert_proved
+
+TEXT = """g (float[n, 4] x, float[n, 4] z, float[m, 4] o, int64[k, 2] i, int64[k, 1] j,
+    float[k, 2] u, float[k, 4] r) => (float[a, b] y) <int64[1] one = {1}, int64[1] two = {2}> {
+    s = Slice (i, one, two) t = Slice (j, one, two) f = Slice (u, one, two) %s %s }"""
+BY_ELEMENTS = "y = ScatterElements (x, i, u)"
+BY_TUPLES = "y = ScatterND (x, j, r)"
+READERS = {
+    "e = GatherElements (x, s)": BY_ELEMENTS,
+    "e = GatherElements (z, s)": BY_ELEMENTS,  # an axis of the same size
+    "e = GatherElements (x, i)": BY_ELEMENTS,
+    "e = ScatterElements (z, s, f)": BY_ELEMENTS,
+    "e = Gather (z, s)": BY_ELEMENTS,
+    "e = GatherND (x, t)": BY_TUPLES,
+    "e = GatherND (z, j)": BY_TUPLES,
+    "e = Gather (z, t)": BY_TUPLES,
+}
+OTHERS = {
+    "e = GatherElements (o, s)": BY_ELEMENTS,
+    "e = GatherElements <axis = 1> (x, s)": BY_ELEMENTS,
+    "e = GatherElements (x, t)": BY_ELEMENTS,
+    "w = Transpose (x) e = GatherElements <axis = 1> (w, i)": BY_ELEMENTS,  # more rows than w has
+    "e = ScatterElements (z, s, u)": BY_ELEMENTS,  # other updates than indices
+    "e = GatherND (o, t)": BY_TUPLES,
+    "e = GatherND (x, s)": BY_TUPLES,
+    "e = GatherND (z, t)": "y = GatherND (x, j)",  # whose rows may be empty, as far as this tells
+    "n = Neg (j) e = GatherND (x, n)": BY_TUPLES,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_some_of_the_indices(reader):
+    assert_proved(TEXT % (READERS[reader], ""), TEXT % (READERS[reader], reader))
+
+
+@pytest.mark.parametrize("reader", OTHERS)
+def test_other_indices(reader):
+    assert_open(TEXT % (OTHERS[reader], ""), TEXT % (OTHERS[reader], reader), "may fail")
