@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...facts.bounds import Known, alike, known
-from ...facts.fact import UNKNOWN, constant_fact
+from ...facts.bounds import Bounds, Known, alike, known
+from ...facts.fact import UNKNOWN, constant_fact, element
 from ...facts.polynomial import Dimension
 from ...facts.safety_context import Premises, Unproven
 from ...ir import Function, FunctionKey, Graph, Node, Signal, Value, normal_domain
@@ -20,6 +20,8 @@ from ...ops import OLDEST_OPSET, OperatorRules, rules_of
 from ...ops.outputs import known_outputs
 from ...ops.randomness import draws_random_numbers
 from ..shapes.inference import ShapeInference
+
+_ZERO = Dimension.constant(0)
 
 _MOST_STEPS = limit("bound_steps")
 """The limit of steps back from a value outside for its bounds."""
@@ -103,7 +105,7 @@ class Speculation:
         if value in self._outside:
             return self._outside[value]
         fact = self.inference.fact(value)
-        result = known(fact)
+        result = known(fact, self._iterations(value))
         node = value.producer
         if node is not None and result.bounds is not None and fact.content is None and steps:
             inputs = [
@@ -113,6 +115,17 @@ class Speculation:
             result = known_outputs(node, inputs, facts)[node.outputs.index(value)]
         self._outside[value] = result
         return result
+
+    def _iterations(self, value: Value) -> Bounds | None:
+        """Bounds of the iteration number of a Loop; None for other values."""
+        holder = None if value.owner is None else value.owner.holder
+        if holder is None or not holder.is_op("Loop") or "body" not in holder.bodies:
+            return None
+        most = holder.input(0)
+        if value is not holder.body("body").inputs[0] or most is None:
+            return None
+        count = element(self.inference.fact(most))
+        return Bounds(_ZERO, count - 1) if isinstance(count, Dimension) else None
 
     def _remember(self, node: Node, results: Sequence[Known], environment: Environment) -> None:
         for value, result in zip(node.outputs, results, strict=False):
@@ -194,9 +207,9 @@ def _symbols(values: Sequence[Known]) -> set[str]:
     for value in values:
         for dim in value.fact.shape or ():
             symbols |= dim.symbols
-        for element in () if value.fact.content is None else value.fact.content.reshape(-1):
-            if isinstance(element, Dimension):
-                symbols |= element.symbols
+        for part in () if value.fact.content is None else value.fact.content.reshape(-1):
+            if isinstance(part, Dimension):
+                symbols |= part.symbols
     return symbols
 
 

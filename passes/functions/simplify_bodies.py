@@ -1,4 +1,4 @@
-"""Inline calls in bodies of Loops and Scans, and drop Casts without effect.
+"""Simplify the bodies of Loops and Scans: calls, Casts without effect, Einsums.
 
 h1 = Scan <num_scan_inputs = 1,
    body = b (h, e) => (r) {                      body = b (h, e) => (r) {
@@ -7,17 +7,18 @@ h1 = Scan <num_scan_inputs = 1,
    }                                                r = Tanh (s)
 > (h0, x)                                        }
 
-Exporters end bodies with such Casts, and write cells as functions. Analyses of recurrences then
-read the operators themselves.
+Exporters end bodies with such Casts, write cells as functions, and products as Einsum. Analyses
+of recurrences then read the operators themselves.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
+from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
 from ..base import MAY_BE_CONTROL_FLOW, Part, Pass
@@ -27,14 +28,16 @@ from ..utils.legality import can_be_output
 from ..utils.traversal import inside_out
 from .binding import bind, inline_call, obstacle
 from .calls import CallGraph, function_size, live_functions
+from .matrix_products import as_product
 
 _INLINED = Message("body-calls-inlined", "{count} calls in its body are inlined")
+_PRODUCTS = Message("body-einsums", "{count} Einsums in its body are products of matrices")
 _CASTS = Message("body-casts-dropped", "{count} Casts without effect in its body are gone")
 
 
 @dataclasses.dataclass(frozen=True)
 class SimplifyBodies(Pass):
-    """Inline calls and drop Casts without effect in the bodies of Loops and Scans.
+    """Inline calls, drop Casts without effect, and multiply by MatMul in bodies of loops.
 
     Options:
         max_nodes: the limit of nodes that the whole rewrite may add.
@@ -45,11 +48,16 @@ class SimplifyBodies(Pass):
     changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
     max_nodes: int = DEFAULT_MAX_NODES
 
+    @property
+    def exactness(self) -> Equality:
+        """Runtimes round an Einsum and a MatMul differently."""
+        return "reals"
+
     def run(self, model: Model, context: PassContext) -> bool:
         """Inline in inner bodies before outer ones, then drop Casts."""
         inlining = _BodyCalls(model, Budget(context.meter, self.max_nodes))
         changed = False
-        for _, node in inside_out([model.graph, *_inner(model.graph)], "Loop", "Scan"):
+        for node in _loops([model.graph, *_inner(model.graph)]):
             count = inlining.inline(node.body("body"))
             if count:
                 context.rewritten(self, node, node.path, _INLINED(count=count))
@@ -58,11 +66,23 @@ class SimplifyBodies(Pass):
             context.analyses.invalidate(False)
             for key in model.functions.keys() - live_functions(model):
                 del model.functions[key]
+        changed = self._multiply(model, context) or changed
         return self._drop_casts(model, context) or changed
+
+    def _multiply(self, model: Model, context: PassContext) -> bool:
+        changed = False
+        for node in _loops(model.graphs()):
+            body = node.body("body")
+            count = sum([as_product(body, each) for each in body.nodes_of("Einsum")])
+            if count:
+                context.rewritten(self, node, node.path, _PRODUCTS(count=count))
+                context.analyses.invalidate(False)
+                changed = True
+        return changed
 
     def _drop_casts(self, model: Model, context: PassContext) -> bool:
         changed = False
-        for _, node in inside_out(model.graphs(), "Loop", "Scan"):
+        for node in _loops(model.graphs()):
             casts = node.body("body").nodes_of("Cast")
             if not casts:
                 continue
@@ -71,11 +91,19 @@ class SimplifyBodies(Pass):
             for cast in casts:
                 source = cast.input(0)
                 own = None if source is None else inference.fact(source).elem_type
+                if cast.op.references:
+                    continue
                 count += own == cast.attribute("to") and _drop(node.body("body"), cast)
             if count:
                 context.rewritten(self, node, node.path, _CASTS(count=count))
                 changed = True
         return changed
+
+
+def _loops(graphs: Iterable[Graph]) -> list[Node]:
+    """The Loops and Scans with a body of their own, inner ones first."""
+    nodes = [node for _, node in inside_out(graphs, "Loop", "Scan")]
+    return [node for node in nodes if "body" in node.bodies]
 
 
 def _inner(graph: Graph) -> Iterator[Graph]:

@@ -51,8 +51,7 @@ class ForwardStores(Pass):
         """Forward in inner Loops before outer ones."""
         changed = False
         for graph, node in inside_out(model.graphs(), "Loop"):
-            body = node.body("body")
-            if not body.nodes_of(*self.works_on):
+            if "body" not in node.bodies or not node.body("body").nodes_of(*self.works_on):
                 continue
             inference = context.inference(model)
             loop_view = read(node)

@@ -279,7 +279,7 @@ def _loops(model: Model) -> list[Node]:
 
 def _has_choices(model: Model) -> bool:
     """Test for an If in the body of a loop."""
-    bodies = [node.body("body") for node in _loops(model)]
+    bodies = [node.body("body") for node in _loops(model) if "body" in node.bodies]
     return any(graph.nodes_of("If") for body in bodies for graph in body.walk())
 
 

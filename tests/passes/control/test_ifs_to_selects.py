@@ -309,3 +309,43 @@ def test_one_that_is_kept_does_not_hide_one_that_went():
         text = f"{HEAD} g (float[2,3] x, bool c) => (float[2,3] y, float[N,3] z) {{ {nodes} }}"
         result = Pipeline([IfsToSelects()]).run(as_model(text))
         assert result.changed and len(result.kept) == 1
+
+
+IN_LOOP = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{0}},
+        int64 one = {{1}}, bool yes = {{1}}> {{
+    sh = Shape (x) size = Gather (sh, zero)
+    y = Loop ({trips}, yes, a0) <body = b (int64 i, bool c, float[2] a)
+            => (bool c2, float[2] r) {{
+        c2 = Identity (c) j = {index}
+        r = If (p) <then_branch = t () => (float[2] u) {{ e = Gather (x, j) u = Add (a, e) }},
+            else_branch = f () => (float[2] v) {{ v = Neg (a) }}> }}> }}"""
+
+
+@pytest.mark.parametrize(
+    ("trips", "index", "is_safe"),
+    [
+        ("size", "Identity (i)", True),
+        ("size", "Sub (i, one)", False),  # -1 of no rows
+        ("size", "Add (i, one)", False),
+        ("n", "Identity (i)", False),
+    ],
+)
+def test_a_row_of_the_iteration_is_there(trips, index, is_safe):
+    text = IN_LOOP.format(trips=trips, index=index)
+    result = run_passes(text, IfsToSelects(in_loops=True))
+    assert result.changed is is_safe
+    for length in (0, 1, 3):
+        for flag in (True, False) if is_safe else ():
+            x, a0 = np.ones((length, 2), np.float32), np.array([1, 2], np.float32)
+            feed = {"x": x, "a0": a0, "n": np.array(0), "p": np.array(flag)}
+            assert_equal_outputs(text, result.model, feed)
+
+
+def test_ifs_outside_of_loops_stay():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, bool p) => (float[2] y) { y = If (p) <
+        then_branch = t () => (float[2] u) { u = Exp (x) },
+        else_branch = f () => (float[2] v) { v = Neg (x) }> }"""
+    assert run_passes(text, IfsToSelects()).changed
+    assert not run_passes(text, IfsToSelects(in_loops=True)).changed
