@@ -20,7 +20,7 @@ import onnx
 from ...analysis.constants.call_results import CallResults, tells_anything
 from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
-from ...ir import Graph, Model, Node, Operator, Tensor
+from ...ir import Graph, Model, Node, Operator, Tensor, Value
 from ...ops.builder import Builder
 from ...ops.element_types import ElementTypes
 from ..base import Pass
@@ -29,6 +29,9 @@ from ..utils.budget import DEFAULT_MAX_BYTES
 
 _IDLE = frozenset(("Constant",))
 """Operators without operands that are never folded, in a model without functions."""
+
+_MOST_HELD = 1 << 26
+"""The most bytes of large tensors that are held, or read without being freed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +52,7 @@ class FoldConstants(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph, producers before their users."""
         folder = Folder(model, self.max_bytes)
+        held = _Held(folder) if self.large else None
         results = None
         if model.functions and tells_anything(model):
             results = CallResults(folder, lambda: context.inference(model), context.analyses.memory)
@@ -63,11 +67,13 @@ class FoldConstants(Pass):
                     changed |= cast is not node
                     node = cast
                 for value in node.inputs:
-                    if value is not None and value.constant is None:
+                    if value is None or value.constant is not None:
+                        continue
+                    if held is None or value not in held.tensors:
                         break
                 else:
                     if node.op.qualname not in idle:
-                        changed |= _fold(graph, node, folder, self.large)
+                        changed |= _fold(graph, node, folder, held)
                 if results is not None and node.stands and is_call(node, model):
                     changed |= _fold_results(graph, node, results)
         return changed
@@ -91,15 +97,16 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
     return cast.producer
 
 
-def _fold(graph: Graph, node: Node, folder: Folder, large: bool) -> bool:
+def _fold(graph: Graph, node: Node, folder: Folder, held: _Held | None) -> bool:
     """Fold a node whose operands are all constants."""
     if any(v is not None and v.pinned for v in node.outputs):
         return False
     tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
-        results = folder.fold(node, tensors)
-        if results is None and large:
-            results = _fold_large(graph, node, folder)
+        is_held = held is not None and not held.tensors.keys().isdisjoint(node.inputs)
+        results = None if is_held else folder.fold(node, tensors)
+        if results is None and held is not None:
+            results = held.fold(graph, node)
     else:
         results = _call(node, folder) if is_call(node, folder.model) else None
     if results is None:
@@ -111,21 +118,49 @@ def _fold(graph: Graph, node: Node, folder: Folder, large: bool) -> bool:
     return True
 
 
-def _fold_large(graph: Graph, node: Node, folder: Folder) -> list[Tensor] | None:
-    """Fold a node on large tensors without another reader, if the results are no larger."""
-    total = 0
-    tensors = [None if value is None else value.constant for value in node.inputs]
-    for value, tensor in dict(zip(node.inputs, tensors, strict=True)).items():
-        if value is None or tensor is None or not folder.is_large(tensor):
-            continue
-        if tensor.is_external or tensor.is_sparse or value.pinned or len(graph.users(value)) > 1:
+class _Held:
+    """Large tensors that depend on constants alone, until something small depends on them.
+
+    Args:
+        folder: the folder of small ones.
+
+    Attributes:
+        tensors: the tensors, whose nodes still stand.
+        size: the bytes of these.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.tensors: dict[Value, Tensor] = {}
+        self.size = 0
+
+    def fold(self, graph: Graph, node: Node) -> list[Tensor] | None:
+        """Fold a node on large tensors, if the model does not grow; otherwise hold the results."""
+        tensors = [
+            None if value is None else value.constant or self.tensors.get(value)
+            for value in node.inputs
+        ]
+        freed, total = 0, 0
+        for value, tensor in dict(zip(node.inputs, tensors, strict=True)).items():
+            if value is None or tensor is None or not self.folder.is_large(tensor):
+                continue
+            if tensor.is_external or tensor.is_sparse or value.pinned:
+                return None
+            size = tensor.numpy().nbytes
+            total += size
+            freed += 0 if len(graph.users(value)) > 1 or value.constant is None else size
+        if freed < total and self.size + total > _MOST_HELD:
             return None
-        total += tensor.numpy().nbytes
-    # A folder counts four bytes for each element that it reads.
-    results = Folder(folder.model, 4 * total).fold(node, tensors) if total else None
-    if results is None or sum(tensor.numpy().nbytes for tensor in results) > total:
+        # A folder counts four bytes for each element that it reads.
+        results = Folder(self.folder.model, 4 * total).fold(node, tensors) if total else None
+        sizes = [tensor.numpy().nbytes for tensor in results or ()]
+        if results is None or sum(sizes) > total:
+            return None
+        if sum(sizes) <= max(freed, self.folder.max_bytes):
+            return results
+        self.size += sum(sizes)
+        self.tensors |= {v: t for v, t in zip(node.outputs, results, strict=False) if v is not None}
         return None
-    return results
 
 
 def _fold_results(graph: Graph, node: Node, results: CallResults) -> bool:
