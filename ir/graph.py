@@ -74,7 +74,9 @@ class Graph(GraphQueries):
             node = Node(op, inputs, outputs, name)
             node.graph = self
         self._topology.insert(node, sources)
-        if op.qualname == "Constant":
+        kind = op.qualname
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        if kind == "Constant":
             self._read_constant(node)
         return node
 
@@ -96,9 +98,10 @@ class Graph(GraphQueries):
         feeding = self._sources(read)
         values: list[Any] = [None, *read]
         vertices: list[Any] = [None, *feeding]
-        sources, users = topology.sources, topology.users
+        sources, users, counts = topology.sources, topology.users, self._counts
         topology.changes += 1
         for op, name, inputs, feeds, label in block.nodes:
+            counts[op.qualname] = counts.get(op.qualname, 0) + 1
             name = name + suffix if name else ""
             node = plain_node(op, inputs(values), label + suffix, name, graph)
             sources[node] = feeds(vertices)
@@ -236,10 +239,19 @@ class Graph(GraphQueries):
             if name not in op.attributes:
                 raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
         is_constant = "Constant" in (op.qualname, node._op.qualname)
+        self._uncount(node)
+        self._counts[op.qualname] = self._counts.get(op.qualname, 0) + 1
         node._op = op
         self._kinds = NO_KINDS
         if is_constant:
             self._read_constant(node)
+
+    def _uncount(self, node: Node) -> None:
+        """Count one node less of its operator."""
+        kind = node._op.qualname
+        count = self._counts.pop(kind)
+        if count > 1:
+            self._counts[kind] = count - 1
 
     def _read_constant(self, node: Node) -> None:
         """Update the constant of a node's first output."""
@@ -549,6 +561,7 @@ class Graph(GraphQueries):
             raise GraphError(f"{node}: an output is named from outside the data flow, so it stays")
         sources = list(self._topology.sources[node])
         self._topology.discard(node)
+        self._uncount(node)
         self._holders.pop(node, None)
         node.graph = None
         self._drop_captures(sources)

@@ -63,6 +63,7 @@ class GraphQueries:
     """The read-only part of a `Graph`: content and users."""
 
     __slots__ = (
+        "_counts",
         "_header",
         "_holders",
         "_inputs",
@@ -95,6 +96,7 @@ class GraphQueries:
         self._inputs: list[Value] = []
         self._outputs: tuple[Value, ...] = ()
         self._holders: dict[Node, None] = {}  # the nodes that hold graphs
+        self._counts: dict[str, int] = {}  # the number of nodes of each operator
         self._wide: dict[Node | GraphQueries, tuple[object, Positions]] = {}
         self._split: tuple[int, Node | None, dict[Value, list[Node | Graph]]] = _NOT_SPLIT
         self._topology = Topology(sink=self)
@@ -188,17 +190,14 @@ class GraphQueries:
         Raises:
             ModelError: the graph has a cycle.
         """
-        kinds = self._by_kind()
-        present = [name for name in qualnames if name in kinds]
+        present = [name for name in qualnames if name in self._counts]
         if len(present) > 1:
             return [node for node in self.nodes() if node._op.qualname in present]
-        return kinds[present[0]].copy() if present else []
+        return self._by_kind()[present[0]].copy() if present else []
 
     def kinds(self) -> Set[str]:
         """The qualified names of the operators in the graph."""
-        if self._kinds[0] == self._topology.changes:
-            return self._kinds[1].keys()
-        return {v._op.qualname for v in self._topology.sources if type(v) is Node}
+        return self._counts.keys()
 
     def _by_kind(self) -> dict[str, list[Node]]:
         changes = self._topology.changes

@@ -228,3 +228,18 @@ def test_users_of_each_output_of_a_wide_node() -> None:
     graph.replace_all_uses({value: graph.inputs[0] for value in wide.outputs if value})
     assert all(reader.inputs == graph.inputs for reader in (*readers, inner))
     assert graph.unneeded()[0] is wide
+
+
+def test_the_operators_of_a_graph_follow_its_changes() -> None:
+    model = ir.parse(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (float[2] y) { a = Neg (x) b = Neg (a) y = Abs (b) }"""
+    )
+    graph = model.graph
+    _, last, absolute = graph.nodes()
+    assert set(graph.kinds()) == {"Neg", "Abs"} and graph.nodes_of("Exp", "Log") == []
+    graph.set_operator(absolute, ir.Operator("Exp"))
+    assert set(graph.kinds()) == {"Neg", "Exp"} and graph.nodes_of("Exp", "Abs") == [absolute]
+    graph.replace_uses(last.output(), last.inputs[0])  # type: ignore[arg-type]
+    graph.remove(last)
+    assert set(graph.kinds()) == {"Neg", "Exp"} and len(graph.nodes_of("Neg")) == 1

@@ -97,10 +97,13 @@ class Raising(RaisingOptions, Pass):
             return False
         changed = False
         for graph in model.graphs():
-            for seed in graph.nodes_of(*self.seeds):
+            seeds = graph.nodes_of(*self.seeds)
+            if not seeds:
+                continue
+            site = Site(graph, context.inference(model), context.supports)
+            for seed in seeds:
                 if seed.graph is not graph or seed.op.references:
                     continue
-                site = Site(graph, context.inference(model), context.supports)
                 match = self.match(site, seed)
                 if match is not None:
                     path = match.root.path
