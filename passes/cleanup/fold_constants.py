@@ -52,7 +52,7 @@ class FoldConstants(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph, producers before their users."""
         folder = Folder(model, self.max_bytes)
-        held = _Held(folder) if self.large else None
+        store = _LargeResults(folder) if self.large else None
         results = None
         if model.functions and tells_anything(model):
             results = CallResults(folder, lambda: context.inference(model), context.analyses.memory)
@@ -69,11 +69,11 @@ class FoldConstants(Pass):
                 for value in node.inputs:
                     if value is None or value.constant is not None:
                         continue
-                    if held is None or value not in held.tensors:
+                    if store is None or value not in store.tensors:
                         break
                 else:
                     if node.op.qualname not in idle:
-                        changed |= _fold(graph, node, folder, held)
+                        changed |= _fold(graph, node, folder, store)
                 if results is not None and node.stands and is_call(node, model):
                     changed |= _fold_results(graph, node, results)
         return changed
@@ -97,16 +97,16 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
     return cast.producer
 
 
-def _fold(graph: Graph, node: Node, folder: Folder, held: _Held | None) -> bool:
+def _fold(graph: Graph, node: Node, folder: Folder, store: _LargeResults | None) -> bool:
     """Fold a node whose operands are all constants."""
     if any(v is not None and v.pinned for v in node.outputs):
         return False
     tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
-        is_held = held is not None and not held.tensors.keys().isdisjoint(node.inputs)
-        results = None if is_held else folder.fold(node, tensors)
-        if results is None and held is not None:
-            results = held.fold(graph, node)
+        is_large = store is not None and not store.tensors.keys().isdisjoint(node.inputs)
+        results = None if is_large else folder.fold(node, tensors)
+        if results is None and store is not None:
+            results = store.fold(graph, node)
     else:
         results = _call(node, folder) if is_call(node, folder.model) else None
     if results is None:
@@ -118,7 +118,7 @@ def _fold(graph: Graph, node: Node, folder: Folder, held: _Held | None) -> bool:
     return True
 
 
-class _Held:
+class _LargeResults:
     """Large tensors that depend on constants alone, until something small depends on them.
 
     Args:

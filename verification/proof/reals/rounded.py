@@ -369,7 +369,9 @@ def _key_of_norms(array: Array, roundoff: float) -> _Key | None:
     if not largest or not math.isfinite(largest):
         return None
     sizes /= largest
-    quotient = math.log(float(sizes.sum()) / math.sqrt(float(sizes @ sizes)))
+    total = float(sizes.sum())
+    squares = np.square(sizes, out=sizes)  # a product of vectors would wait for threads
+    quotient = math.log(total / math.sqrt(float(squares.sum())))
     return "norms", array.size, round(quotient / (_ROUNDOFFS * roundoff))
 
 
