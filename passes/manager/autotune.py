@@ -31,12 +31,15 @@ from . import registry
 Stages = tuple[Pass, ...]
 
 _log = logging.getLogger(__name__)
+_DECLARING = (registry.InferShapes(),)
 _SHIPPED = "onnxruntime"
 """The costs that compare forms where passes heed none."""
 _LARGE = Message(
     "form-takes-memory",
     "a form that would run faster on small inputs takes {memory}; allow it with {option}",
 )
+_CLEAR = 0.7
+"""The largest ratio of run times by which running both branches of an If is clearly faster."""
 _MOST_CHOICES = 4
 """The limit of choices, each after passes that made the model smaller."""
 
@@ -82,7 +85,8 @@ class Accelerate(Pass):
             changed |= is_other or is_smaller
             if not (is_smaller and _loops(model)) and not (is_other and _has_choices(model)):
                 break
-        return changed
+        # Sizes that the last passes made known are declared by a second run, too.
+        return changed and (run_passes(_DECLARING, model, context, repeat=False) or True)
 
     def _accelerate(self, model: Model, context: PassContext) -> bool:
         if not any(graph.holders() for graph in model.graphs()):
@@ -140,11 +144,12 @@ class _Choice:
     def consider(self, stages: Stages, form: Model) -> None:
         """Choose a form if it is the best one so far."""
         cost, before = _Cost(form, self._table), self._before
+        most = _CLEAR * self._best.running if _has_selects(stages) else before.running
         _log.info("accelerate: after %s, %s", _title(stages), cost)
         self.needs_blocks |= cost.far > before.far
         if cost.loading > self._goal.most_load(before.loading):
             self._slow = _faster(self._slow, cost)
-        elif cost.key(self._goal) >= self._best.key(self._goal) or cost.running > before.running:
+        elif cost.key(self._goal) >= self._best.key(self._goal) or cost.running > most:
             return
         elif self._limit.allows(cost.memory):
             self._best, self.stages = cost, stages
@@ -277,6 +282,12 @@ def _loops(model: Model) -> list[Node]:
     return [n for g in model.graphs() for n in g.nodes_of("Loop", "Scan")]
 
 
+def _has_selects(stages: Stages) -> bool:
+    """Test for a pipeline that runs both branches of Ifs, and must be clearly faster."""
+    passes = [each for stage in stages if isinstance(stage, Repeated) for each in stage.passes]
+    return any(isinstance(each, registry.IfsToSelects) for each in passes)
+
+
 def _has_choices(model: Model) -> bool:
     """Test for an If in the body of a loop."""
     bodies = [node.body("body") for node in _loops(model) if "body" in node.bodies]
@@ -326,7 +337,6 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
         [split, raised, split, scans, lowered],
         [lowered, raised, lowered, scans, lowered],
         [chosen, raised, split],
-        [chosen, scans, lowered],
         *([*before, copied] for before in longer),
     ]
 

@@ -208,9 +208,11 @@ def _same(value: Value) -> Value:
 def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:
     """Emit the values that a companion may take, iterations first."""
     trips = recurrence.trips
-    operand = trips.operand(one.value)
+    operand, (state,) = trips.operand(one.value), recurrence.states
     if operand.fact.shape == own.shape:
         return trips.feeding.every(operand, one.value.name)
+    if own.shape == recurrence.fact(state.initial).shape:
+        return broadcast(recurrence, operand, own)
     raise Unbatchable(f"takes '{one.value.name}', which has another shape")
 
 

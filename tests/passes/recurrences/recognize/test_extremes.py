@@ -48,9 +48,10 @@ def test_where_the_first_candidate_may_be_nan_the_last_of_equal_ones_stays():
         assert_same(text, result.model, x, exact=True, s0=start, **STARTS)
 
 
-def test_elements_of_a_vector():
-    body = "g = Greater (e, s) s2 = Where (g, e, s) k = Expand (i, k3) w2 = Where (g, k, w)"
-    text = loop(body, "float[3] s s0; int64[3] w w0").replace(
+@pytest.mark.parametrize("index", ["k", "i"])
+def test_elements_of_a_vector(index):
+    body = "g = Greater (e, s) s2 = Where (g, e, s) k = Expand (i, k3) w2 = Where (g, INDEX, w)"
+    text = loop(body.replace("INDEX", index), "float[3] s s0; int64[3] w w0").replace(
         "<bool yes", "<int64[1] k3 = {3}, bool yes"
     )
     model = raised(text)
