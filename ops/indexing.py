@@ -12,7 +12,7 @@ import onnx
 from ..facts.bounds import Bounds, Known, greatest, join
 from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.polynomial import Dimension
-from ..facts.safety_context import Premises, Unproven, require, same_shape
+from ..facts.safety_context import Premises, Unproven, at_least, require, same_shape
 from ..ir import Node, Value
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
@@ -354,6 +354,28 @@ class NonMaxSuppression(Selecting):
     fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = (2,)
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)
+
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
+        none = any(dim == 0 for fact in inputs[:2] for dim in fact.dims)
+        count = Dimension.constant(0) if none else symbols.fresh()
+        return [(count, Dimension.constant(3))]
+
+    def prove_safe(self, premises: Premises) -> None:
+        batch, boxes, corners = premises.shape(0, 3)
+        fits = (batch, boxes) == (premises.shape(1, 3)[0], premises.shape(1)[2]) and corners == 4
+        require(fits, "boxes and scores may not fit each other")
+        for index in range(2, 5):
+            if premises.has(index):
+                premises.one_element(index)
+        if premises.has(2):
+            at_least(premises.content(2).reshape(-1)[0], 0, "the number of boxes of a class")
+        threshold = premises.node.input(3)
+        if threshold is not None:  # onnxruntime refuses others
+            overlap = threshold.constant
+            if overlap is None or not overlap.is_readable:
+                raise Unproven(f"{premises.name(3)} is known only at run time")
+            inside = 0 <= float(overlap.numpy().reshape(-1)[0]) <= 1
+            require(inside, f"{premises.name(3)} is not between 0 and 1")
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(3.0 * arrays[1].size)

@@ -218,6 +218,22 @@ class TopK(PassesAxes, SizedByVector):
     roundings: ClassVar[int | None] = 0
     axis: ClassVar[int | None] = -1
 
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
+        """One shape for both outputs, also where k is not known."""
+        shape = list(inputs[0].dims)
+        axis = range(len(shape))[node.attribute("axis", -1)]
+        listed = node.attribute("k")
+        if listed is not None:
+            count = Dimension.constant(listed)
+        else:
+            content = inputs[1].content
+            one = None if content is None or content.size != 1 else content.reshape(-1)[0]
+            (count,) = symbols.sizes([one])
+        if shape[axis].less(count) is True:
+            return None
+        shape[axis] = count
+        return [tuple(shape)] * 2
+
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [None, _position(inputs, node.attribute("axis", -1))]
 

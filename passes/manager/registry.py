@@ -17,6 +17,7 @@ from ..vectorize.vectorize_loops import VectorizeLoops as VectorizeLoops
 from ..loops.block_loops import BlockLoops as BlockLoops
 from ..control.unroll_loops import UnrollLoops as UnrollLoops
 from ..scans.unroll_scans import UnrollScans as UnrollScans
+from ..control.decide_empty_cases import DecideEmptyCases as DecideEmptyCases
 from ..control.inline_ifs import InlineIfs as InlineIfs
 from ..sequences.lower_sequences import LowerSequences as LowerSequences
 from ..cleanup.eliminate_identities import EliminateIdentities as EliminateIdentities
