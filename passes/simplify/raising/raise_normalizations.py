@@ -40,6 +40,9 @@ _NEUTRAL = {
 }
 """Numbers that change nothing, by the operator and the place of the operand."""
 
+_LINEAR, _UNARY = ("Add", "Sub", "Sum", "Mul", "Div"), ("Cast", "Identity", "Neg", "Reciprocal")
+"""Operators after a root that a normalization may consist of."""
+
 
 @dataclasses.dataclass(frozen=True)
 class RaiseNormalizations(Raising):
@@ -130,18 +133,40 @@ def _may_match(
 
 
 def _reads_parameter(site: Site, seed: Node, after: Collection[Node]) -> bool:
-    """Test for a scale or bias that is one number along the last axis."""
-    if len(after) >= MOST_ROOTS:
-        return True  # there may be more nodes
-    for node in after:
-        for place, value in enumerate(node.inputs):
-            if value is None or value.producer is seed or value.producer in after:
+    """Test for a scale or bias that is one number along the last axis.
+
+    No form goes on beyond an operand that varies along it, but for the deviation itself.
+    """
+    waiting = [seed.output()]
+    for value in waiting:
+        is_narrow = _is_narrow(site, value)
+        for node in site.graph.users(value):
+            if not isinstance(node, Node) or node not in after or node.output() in waiting:
                 continue
-            shape, number = site.shape(value), uniform_number(value)
-            neutral = _NEUTRAL.get((node.op_type, place))
-            if shape is None or shape[-1:] in ((), (_ONE,)) or number not in (None, neutral):
-                return True
+            if node.is_op(*_UNARY):
+                waiting.append(node.output())
+            elif node.is_op(*_LINEAR):
+                others = [v for v in node.inputs if v is not value]
+                kinds = {_kind(site, node, v) for v in others if v and v.producer not in after}
+                if "parameter" in kinds:
+                    return True
+                if is_narrow or "wide" not in kinds:
+                    waiting.append(node.output())
     return False
+
+
+def _is_narrow(site: Site, value: Value) -> bool:
+    """Test for one number along the last axis."""
+    shape = site.shape(value)
+    return shape is None or shape[-1:] in ((), (_ONE,))
+
+
+def _kind(site: Site, node: Node, value: Value) -> str:
+    """Tell neutral operands from parameters along other axes, and from wide ones."""
+    number = uniform_number(value)
+    if number is not None and number == _NEUTRAL.get((node.op_type, node.inputs.index(value))):
+        return "neutral"
+    return "parameter" if number is not None or _is_narrow(site, value) else "wide"
 
 
 def _is_only_squared(
