@@ -5,7 +5,8 @@ Run: python dev/benchmarks/simplify.py [MODEL.onnx ...] [--rows] [--trained] [--
 Inputs are those of MODEL.npz, or drawn. Other simplifiers take part where they are installed:
 onnxsim, onnxslim, onnxoptimizer, onnxscript. Each number is a geometric mean over the models, as a
 share of the original; the time of a simplifier is in microseconds a node. OpenVINO loads and runs
-the models, too, where it is installed. `wrong` counts models whose outputs differ.
+the models, too, where it is installed. `wrong` counts models whose outputs differ, also on inputs
+of another size. `--fewer` prints the models on which another simplifier leaves fewer nodes.
 """
 
 from __future__ import annotations
@@ -145,13 +146,13 @@ def openvino_times(message: bytes, feeds: dict[str, Any]) -> tuple[float, float]
 def measure(
     tool: Tool, model: onnx.ModelProto, feeds: dict[str, Any], timed: bool
 ) -> tuple[Row, list[Any]]:
-    """Measurements of a simplifier on a model, and the outputs of its result."""
+    """Measurements of a simplifier on a model, and the outputs of its result for two inputs."""
     started = time.perf_counter()
     result = tool(model)
     own = time.perf_counter() - started
     message = result.SerializeToString()
     running = session(message)
-    outputs = running.run(None, feeds)
+    outputs = [running.run(None, feeds), other_outputs(running, model)]
     times = (math.nan,) * 4
     if timed:
         load = best(lambda: session(message), _LOADS)
@@ -159,6 +160,14 @@ def measure(
         times = (load, run, *openvino_times(message, feeds))
     size = len(message)
     return Row(count(result.graph), size, own / max(1, len(model.graph.node)), *times), outputs
+
+
+def other_outputs(running: ort.InferenceSession, model: onnx.ModelProto) -> list[Any] | None:
+    """Outputs on drawn numbers of other sizes; None where the model does not run on these."""
+    try:
+        return list(running.run(None, drawn(model, 3)))
+    except Exception:  # noqa: BLE001 - sizes may depend on each other
+        return None
 
 
 def equal(first: list[Any], second: list[Any]) -> bool:
@@ -193,13 +202,13 @@ def models(paths: list[Path]) -> Iterator[tuple[str, onnx.ModelProto, dict[str, 
             yield path.stem, model, drawn(model)
 
 
-def drawn(model: onnx.ModelProto) -> dict[str, Any]:
-    """Numbers for every input; sizes without a number are 2."""
+def drawn(model: onnx.ModelProto, size: int = 2) -> dict[str, Any]:
+    """Numbers for every input; sizes without a number are those of `size`."""
     rng, feeds = np.random.default_rng(0), {}
     weights = {tensor.name for tensor in model.graph.initializer}
     for value in (v for v in model.graph.input if v.name not in weights):
         tensor = value.type.tensor_type
-        shape = [dim.dim_value or 2 for dim in tensor.shape.dim]
+        shape = [dim.dim_value or size for dim in tensor.shape.dim]
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         feeds[value.name] = rng.integers(0, 2, shape).astype(dtype)
     return feeds
@@ -240,6 +249,7 @@ def compare(options: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str
         except Exception as error:  # noqa: BLE001 - the runtime lacks an operator
             print(f"{name}: not run: {str(error).splitlines()[0][:100]}")
             continue
+        counts: dict[str, tuple[int, bool]] = {}
         for tool, simplify in tools().items():
             if not re.search(options.tools, tool):
                 continue
@@ -248,14 +258,35 @@ def compare(options: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str
             except Exception as error:  # noqa: BLE001 - a fault of the simplifier
                 print(f"{name}: {tool} failed: {(str(error).splitlines() or [''])[0][:100]}")
                 continue
-            same = equal(outputs, results)
+            same = agrees(outputs, results)
+            counts[tool] = int(row.nodes), same
             wrong[tool] = wrong.get(tool, 0) + (not same)
             share = Row(*(a / b if b else 1.0 for a, b in zip(row, original, strict=True)))
             shares.setdefault(tool, []).append(share._replace(own=row.own))
             if options.rows or not same:
                 numbers = f"{row.nodes:7.0f} of {original.nodes:.0f} nodes{row.own * 1e6:8.0f} us"
                 print(f"{name:30}{tool:22}{numbers}{'' if same else '  other outputs'}", flush=True)
+        if options.fewer:
+            print_fewer(name, int(original.nodes), counts)
     return shares, wrong
+
+
+def agrees(first: list[Any], second: list[Any]) -> bool:
+    """Outputs agree but for rounding, also on other sizes where the original runs on them."""
+    if not equal(first[0], second[0]):
+        return False
+    return first[1] is None or (second[1] is not None and equal(first[1], second[1]))
+
+
+def print_fewer(name: str, original: int, counts: dict[str, tuple[int, bool]]) -> None:
+    """Print for each class of exactness who leaves fewer nodes."""
+    for tool, (own, _) in counts.items():
+        others = {t: c for t, c in counts.items() if t in _PEERS and c[0] < own}
+        if tool not in _PEERS and others:
+            texts = [
+                f"{t} {n}{'' if same else ' (other outputs)'}" for t, (n, same) in others.items()
+            ]
+            print(f"{name:30}{tool:22}{own:7} of {original}: {', '.join(texts)}", flush=True)
 
 
 def mean(numbers: tuple[float, ...]) -> float:
@@ -273,6 +304,7 @@ def main() -> None:
     parser.add_argument(
         "--straighten", action="store_true", help="only models with control flow, straightened"
     )
+    parser.add_argument("--fewer", action="store_true", help="print who leaves fewer nodes")
     parser.add_argument("--tools", default="", help="a regular expression of simplifiers")
     parser.add_argument("--untimed", dest="timed", action="store_false", help="nodes and bytes")
     with contextlib.suppress(AttributeError):
