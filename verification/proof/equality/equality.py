@@ -329,16 +329,20 @@ class Comparison:
         pairs = self._alike(one, other)
         if pairs is not None:
             differences = sum(a is not b for a, b in pairs)
-            self._leaps += differences > 1 or one.head.name in ELEMENTWISE
+            is_view = one.head.op is None and one.operands[0].head is not other.operands[0].head
+            self._leaps += differences > 1 or is_view or one.head.name in ELEMENTWISE
         return pairs
 
     def _moves_alike(self, one: Term, other: Term) -> bool:
-        """Test for views of operators of one head. In a long comparison slices and all views are
-        such."""
+        """Test for views of operators of one head, or of one and its longer form. In a long
+        comparison slices and all views are such."""
         if one.head.name not in ("view", "narrow"):
             return False
-        is_long = len(self._needed) >= _MANY_PAIRS
-        return is_long or one.operands[0].head is other.operands[0].head
+        below = one.operands[0], other.operands[0]
+        if len(self._needed) >= _MANY_PAIRS or below[0].head is below[1].head:
+            return True
+        names = [self.longer_forms.name_of(term) for term in below]
+        return names[0] != names[1] and any(name in DEFINITIONS for name in names)
 
     def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
         """Equality over the reals, where that is asked for: as it stands, or if variables of two

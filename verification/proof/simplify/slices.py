@@ -200,6 +200,9 @@ def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
     if other == axis:
         return terms.narrow(below, axis, element(first.fact) + start, size)
     if other < axis:
+        part = None if terms.tensor(below) is None else terms.narrow(below, axis, start, size)
+        if terms.tensor(part) is not None and part is not None:
+            return terms.narrow(part, other, element(first.fact), element(length.fact))
         head = terms.heads.own("narrow", axis)
         args = (x, terms.size(start), terms.size(size))
         return terms.keep(head, args, _part_fact(x, axis, start, size))

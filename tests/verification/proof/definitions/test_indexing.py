@@ -54,3 +54,14 @@ def test_values_are_those_at_the_places():
     assert_proved(after, before)
     assert_open(before, after.replace("largest = 1", "largest = 0"))
     assert_open(before, after.replace("GatherElements <axis = 1>", "GatherElements <axis = 0>"))
+
+
+def test_parts_of_elements_by_place():
+    text = """g (int64[n, 4] i) => (float[n, 2] y)
+        <float[3, 4] x = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}, int64 zero = {{0}},
+        int64 one = {{1}}, int64[1] all = {{-1}}, int64[1] down = {{1}}, int64[1] two = {{2}},
+        int64[1] four = {{4}}> {{ {} y = Slice (z, two, four, down) }}"""
+    before = text.format("z = GatherElements (x, i)")
+    nodes = FLAT.format(**ALONG[0]).replace("y = Gather (v, f)", "z = Gather (v, f)")
+    assert_proved(before, text.format(nodes))
+    assert_open(before, text.format(nodes.replace("t = Mul (p, w)", "t = Mul (p, h)")))

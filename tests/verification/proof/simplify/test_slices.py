@@ -206,3 +206,17 @@ def test_running_sums_begin_with_the_first_element():
     assert_open(text % (0, 1, "c = CumSum <exclusive = 1> (x, axis)"), after)
     assert_open(text % (0, 1, "c = CumSum <reverse = 1> (x, axis)"), after)
     assert_open(text % (0, 1, "z = Sub (axis, axis) c = CumSum (x, z)"), after)
+
+
+def test_a_part_of_a_slice_of_a_constant_is_a_slice_of_its_part():
+    text = """g (float[n, 2] x) => (float[n, 2] y) <float[9, 4] c = {{{}}}, float[9, 2] h = {{{}}},
+        int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] four = {{4}}> {{
+        s = Shape <end = 1> (x) {} y = Add (x, p) }}"""
+    numbers = [0.5 * n for n in range(36)]
+    half = [n for place, n in enumerate(numbers) if place % 4 > 1]
+    listed = ", ".join(map(str, numbers)), ", ".join(map(str, half))
+    before = text.format(*listed, "r = Slice (c, zero, s, zero) p = Slice (r, two, four, one)")
+    after = text.format(*listed, "p = Slice (h, zero, s, zero)")
+    assert_proved(before, after)
+    assert_open(before.replace("two, four", "one, two"), after)
+    assert_open(before, after.replace("17.5", "17.0"))
