@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....facts.fact import Shape
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 
@@ -16,9 +17,10 @@ _MOST_ELEMENTS = 1 << 16
 def default_states(
     terms: Terms, head: Head, args: Args, count: int
 ) -> Sequence[Term | None] | None:
-    """Omit initial states of zeros, none of which is negative."""
+    """Omit initial states of zeros, none of which is negative, if their sizes fit."""
+    shape = _shape_of_state(head, args)
     shorter = [
-        None if index in _STATES and _is_zero(terms, each) else each
+        None if index in _STATES and _is_zero(terms, each, shape) else each
         for index, each in enumerate(args)
     ]
     while shorter and shorter[-1] is None:
@@ -29,8 +31,20 @@ def default_states(
     return terms.apply(head, tuple(shorter), count)
 
 
-def _is_zero(terms: Terms, term: Term | None) -> bool:
-    """Test for a tensor of positive zeros, moved or repeated."""
+def _shape_of_state(head: Head, args: Args) -> Shape | None:
+    """Shape that an initial state must have; None if unknown."""
+    shapes = [None if each is None else each.fact.shape for each in (args[0], args[2])]
+    if shapes[0] is None or shapes[1] is None or {len(shape or ()) for shape in shapes} != {3}:
+        return None
+    (first, second, _), (directions, _, hidden) = shapes[0], shapes[1]
+    by_batch = head.attribute("layout", 0)
+    return (first, directions, hidden) if by_batch else (directions, second, hidden)
+
+
+def _is_zero(terms: Terms, term: Term | None, shape: Shape | None) -> bool:
+    """Test for a tensor of positive zeros of a shape, moved or repeated."""
+    if term is None or shape is None or term.fact.shape != shape:
+        return False
     while term is not None and term.head.name in _MOVES:
         term = term.args[0]
     tensor = terms.tensor(term)

@@ -44,8 +44,10 @@ def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
     version, op_type = imports[domain], node.op_type
     attributes = tuple([attribute.name for attribute in node.attribute])
     fault = _form_fault(op_type, version, domain, len(node.input), len(node.output), attributes)
-    if not fault and not domain and op_type in _RESTRICTED:
-        fault = _value_fault(node, version)
+    if not fault and not domain:
+        fault = "" if _FLAGS.isdisjoint(attributes) else _flag_fault(node)
+        if not fault and op_type in _RESTRICTED:
+            fault = _value_fault(node, version)
     if fault:
         raise InvalidError(f"{label(node)} {fault} in opset {version}")
 
@@ -65,7 +67,19 @@ def _form_fault(
     if not schema.min_output <= outputs <= schema.max_output:
         return f"has {outputs} outputs"
     unknown = sorted(set(attributes) - set(schema.attributes))
+    if op_type == "Constant" and len(attributes) != 1:
+        return f"has {len(attributes)} values"
     return f"has no '{unknown[0]}'" if unknown else ""
+
+
+def _flag_fault(node: onnx.NodeProto) -> str:
+    """Fault of an attribute that is 0 or 1: runtimes refuse other numbers, or read them in ways of
+    their own."""
+    for attribute in node.attribute:
+        is_flag = attribute.name in _FLAGS and not attribute.ref_attr_name
+        if is_flag and attribute.i not in (0, 1):
+            return f"has {attribute.name} = {attribute.i}"
+    return ""
 
 
 def _value_fault(node: onnx.NodeProto, version: int) -> str:
@@ -80,6 +94,18 @@ def _value_fault(node: onnx.NodeProto, version: int) -> str:
     if node.op_type == "Split" and version >= 18 and not (has_number or has_sizes):
         return "has neither sizes nor their number"
     return ""
+
+
+_FLAGS = frozenset([
+    "align_corners", "allowzero", "antialias", "batch_axis", "broadcast", "ceil_mode",
+    "center_point_box", "count_include_pad", "detect_negative", "detect_positive",
+    "exclude_outside", "exclusive", "fmod", "input_forget", "interleaved", "inverse",
+    "is_case_sensitive", "is_causal", "is_test", "keepdims", "largest", "layout",
+    "linear_before_reset", "new_axis", "noop_with_empty_axes", "onesided", "output_sequence",
+    "periodic", "reverse", "saturate", "select_last_index", "sorted", "spatial",
+    "storage_order", "time_axis", "training_mode", "transA", "transB", "upper",
+])  # fmt: skip
+"""Attributes of operators that are 0 or 1."""
 
 
 class _Restriction(NamedTuple):

@@ -4,7 +4,8 @@ import pytest
 from proofs import assert_open, assert_proved
 
 TEXT = """g (float[T, 2, 3] x, float[1, {}, 3] w, float[1, {}, 2] r) => (float[T, 1, 2, 2] y)
-    <float[1, 2, 2] zeros = {{0, 0, 0, 0}}, float[1, 2, 2] minus = {{0, 0, -0.0, 0}},
+    <float[1, 2, 2] zeros = {{0, 0, 0, 0}}, float[1, 1, 2] few = {{0, 0}},
+    float[2, 1, 2] other = {{0, 0, 0, 0}}, float[1, 2, 2] minus = {{0, 0, -0.0, 0}},
     float[1, 2, 2] one = {{0, 0, 1, 0}}> {{ y, h = {} <hidden_size = 2> (x, w, r{}) }}"""
 
 
@@ -15,7 +16,7 @@ def test_zeros_and_no_state(op_type, gates):
 
     assert_proved(text(", , , zeros"), text(""))
     assert_proved(text(""), text(", , , zeros"))
-    for other in ("minus", "one"):
+    for other in ("minus", "one", "few", "other"):
         assert_open(text(f", , , {other}"), text(""))
     if op_type == "LSTM":
         assert_proved(text(", , , zeros, zeros"), text(", , , , zeros"))

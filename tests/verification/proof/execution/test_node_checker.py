@@ -38,6 +38,10 @@ INVALID = {
     "Flatten": ("y = Flatten <axis = -1> (x)", 11, 10),
     "GridSample": ('y = GridSample <mode = "cubic"> (x, x)', 20, 16),
     "Scale": ("y = Neg <scale = 3.0> (x)", 18, 18),
+    "no value": ("k = Constant () y = Add (x, k)", 18, 18),
+    "two values": ("k = Constant <value_float = 1.0, value_int = 1> () y = Add (x, k)", 18, 18),
+    "flag": ("y = Mod <fmod = -1> (x, x)", 18, 18),
+    "keepdims": ("y = ReduceMax <axes = [1], keepdims = 2> (x)", 13, 13),
 }
 
 
