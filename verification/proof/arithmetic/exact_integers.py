@@ -106,8 +106,7 @@ def _alone(terms: Terms, term: Term) -> LinearSum:
     low, high = range_of(term.fact.elem_type)
     content = element(term.fact)
     if isinstance(content, Dimension):
-        least = content.at_least
-        low = low if least is None else max(low, least)
+        low = max(low, -highest(terms, -content))
         return LinearSum(content, {}, low, min(high, highest(terms, content)))
     return atom(term, low, high)
 
@@ -119,7 +118,20 @@ def atom(term: Term, low: int, high: int) -> LinearSum:
 
 
 def highest(terms: Terms, size: Dimension) -> int:
-    """Upper bound of a size."""
+    """Upper bound of a number."""
+    exact = without_counts(terms, size)
+    own = _highest_sum(terms, size)
+    return own if exact is size else min(own, _highest_sum(terms, exact))
+
+
+def without_counts(terms: Terms, size: Dimension) -> Dimension:
+    """Number with n in the place of each max(n, 0) where n is never negative."""
+    counts = {name: terms.counts[name] for name in size.symbols & terms.counts.keys()}
+    numbers = {n: count.form for n, count in counts.items() if count.low >= 0 and not count.atoms}
+    return size.replaced(numbers) if numbers else size
+
+
+def _highest_sum(terms: Terms, size: Dimension) -> int:
     total = 0
     for product, factor in size.terms.items():
         if not product:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import onnx
 
 from ....facts.fact import Fact, element
+from ....facts.magnitudes import MOST_ELEMENTS
 from ....facts.polynomial import Dimension
 from ..terms.free_variables import COMPARED
 from ..terms.linear_sum import LinearSum
@@ -91,6 +92,8 @@ def _symbol_of(terms: Terms, term: Term, number: LinearSum) -> Dimension:
         count = terms.counts.get(name)
         if count is None or number.high < count.high:
             terms.counts[name] = number
+    if number.high <= MOST_ELEMENTS:
+        terms.symbols.magnitudes.exists((size,))
     return size
 
 

@@ -98,6 +98,7 @@ def reduction_axes(terms: Terms, head: Head, args: Args) -> Sequence[Term | None
 
 
 _ALONG_ONE_AXIS = 13
+"""Opset from which on Softmax works along one axis."""
 
 
 @canonical_form("Softmax", "LogSoftmax", "Hardmax")
@@ -111,6 +112,8 @@ def softmax(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term |
     if head.opset >= _ALONG_ONE_AXIS:
         written_axis = head.attribute("axis")
         return None if written_axis == axis else [terms.with_attributes(head, x, axis=axis)]
+    if rank is None and axis == -1:
+        return [_along(terms, head, x, axis)]  # the last axis, whatever the rank
     if rank is None or shape is None or not 0 <= axis < rank:
         return None
     if axis == rank - 1:

@@ -16,7 +16,7 @@ from ....facts.types import INTEGER_BITS
 from ....ops import OperatorRules, rules_of
 from ....ops.elementwise import Elementwise
 from ....ops.rules import OLDEST_OPSET, Total
-from ..arithmetic.exact_integers import highest
+from ..arithmetic.exact_integers import highest, without_counts
 from ..arithmetic.padded_sizes import is_filled
 from ..arithmetic.trip_counts import not_negative
 from ..terms.constants import present
@@ -50,6 +50,7 @@ class Safety:
         self._terms = terms
         self._by_facts = terms.safe
         self._bounds = terms.bounds
+        self._counted: dict[Term, Known] | None = None
 
     def is_total(self, head: Head) -> bool:
         """Test whether an operator cannot fail on any operands."""
@@ -91,7 +92,17 @@ class Safety:
         if head.name == "Reshape" and is_filled(self._terms, args):
             return ""
         numbers = [self._up_to_numbers(each) for each in operands]
-        return fault if self._fault(head, args, count, numbers) else ""
+        if not self._fault(head, args, count, numbers):
+            return ""
+        counted = [Known(UNKNOWN) if arg is None else self._by_counts(arg) for arg in args]
+        return fault if self._fault(head, args, count, counted) else ""
+
+    def _by_counts(self, root: Term) -> Known:
+        """Fact with bounds in which numbers stand in the place of trip counts."""
+        other = Safety(self._terms)
+        self._counted = {} if self._counted is None else self._counted
+        other._bounds = other._counted = self._counted
+        return other.known(root)
 
     def holds_within(self, head: Head, args: Args, place: int, size: Dimension) -> bool:
         """Test whether an operator cannot fail if an operand holds positions below a size."""
@@ -229,6 +240,8 @@ class Safety:
     def _extreme(self, size: Dimension, *, below: bool) -> Dimension:
         """Smallest or largest value of a size, over the iterations of the loops around it."""
         limits = self._terms.limits
+        if self._bounds is self._counted:
+            size = without_counts(self._terms, size)
         for _ in range(_NESTED):
             if size.symbols.isdisjoint(limits):
                 break

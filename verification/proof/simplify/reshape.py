@@ -14,6 +14,8 @@ from ..terms.term_manager import Terms, rule
 from .dynamic_sizes import sizes_of
 from .leading_axes import ones_in_front
 
+_COMPARISONS = ("Equal", "Less", "LessOrEqual")
+
 
 @rule("Identity")
 def identity(terms: Terms, head: Head, args: Args) -> Sequence[Term | None]:
@@ -52,13 +54,15 @@ def reshaping(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]
 
 @rule("view")
 def view(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
-    """Fuse views, and drop a view in the same shape."""
+    """Fuse views, and drop a view in the same shape. One truth value is that of scalars."""
     x, sizes = args
     shape = tuple(vector(sizes.fact) or ())
     if x.head is head:
         x = x.operands[0]
     if x.fact.shape == shape:
         return [x]
+    if not shape and x.is_op(*_COMPARISONS) and all(map(_is_one, x.operands)):
+        return [terms.rebuild(x, tuple([terms.view(arg, ()) for arg in x.operands]))]
     tensor = terms.tensor(x)
     numbers = [dim.value for dim in shape if dim.value is not None]
     elements = x.fact.content if tensor is None else tensor
@@ -129,6 +133,11 @@ def expand(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     if vector_of_sizes is target and x is args[0]:
         return None
     return terms.apply(head, (x, vector_of_sizes))
+
+
+def _is_one(x: Term) -> bool:
+    """Test whether a tensor has one element."""
+    return x.fact.shape is not None and all(dim.value == 1 for dim in x.fact.shape)
 
 
 def _without_ones(terms: Terms, x: Term) -> Term:

@@ -16,11 +16,12 @@ from ....facts.fact import MAX_CONTENT, Fact, Shape, content_from, element, inte
 from ....facts.polynomial import Dimension, product
 from ....ir import Array, Tensor
 from ..arithmetic.exact_integers import linear_sum
-from ..arithmetic.trip_counts import least, nonnegative_part
+from ..arithmetic.trip_counts import at_least, least, nonnegative_part
 from ..terms.budget import OpenError
 from ..terms.constants import MOST_ELEMENTS
 from ..terms.term import Args, Head, Operands, Term
 from ..terms.term_manager import ZERO, Terms, rule
+from .select import choose
 from .zero_sizes import uncut
 
 
@@ -53,6 +54,8 @@ def _never_negative(terms: Terms, number: Dimension) -> bool:
 _COUNTING = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _FAR = 1 << 62
 """Limit of integers whose differences do not wrap."""
+_LESS = 13
+"""Opset of Less as of today."""
 BEYOND = 1 << 47
 """Size that no axis has: more than a process can address."""
 
@@ -297,8 +300,7 @@ def _slice(
     size = x.shape[axis]
     start, end = bounds
     if step == 1:
-        place = _clamp(terms, start, end, size)
-        return None if place is None else terms.narrow(x, axis, *place)
+        return terms.narrow(x, axis, *_clamp(terms, start, end, size))
     if size.value is not None and start.value is not None and end.value is not None:
         places = _places(start.value, end.value, step, size.value)
         if places == range(size.value)[::-1]:
@@ -360,12 +362,9 @@ def _listing(terms: Terms, args: Args, index: int, default: list[int]) -> list[i
 
 def _clamp(
     terms: Terms, start: Dimension, end: Dimension, size: Dimension
-) -> tuple[Dimension, Dimension] | None:
-    """Start and length of a Slice with step 1; None if not certain."""
-    low = _place(terms, start, size)
-    high = _place(terms, end, size)
-    if low is None or high is None:
-        return None
+) -> tuple[Dimension, Dimension]:
+    """Start and length of a Slice with step 1."""
+    low, high = _place(terms, start, size), _place(terms, end, size)
     below = (high - low).less(0)
     if below is None and is_part(terms, low, high - low, size):
         below = False
@@ -374,11 +373,11 @@ def _clamp(
     return low, Dimension.constant(0) if below else high - low
 
 
-def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
+def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension:
     """Bound of a Slice counted from the front, clamped to the axis."""
     negative = at.less(0)
     if negative is None:
-        return Dimension.constant(0) if (at + size).value == 0 else None
+        return Dimension.constant(0) if (at + size).value == 0 else _computed(terms, at, size)
     if negative:
         at = at + size
         if at.less(0) is True:
@@ -393,6 +392,13 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension | None:
     if at.value is not None and terms.symbols.magnitudes.is_end(at.value):
         return size
     return least(terms, [at, size])
+
+
+def _computed(terms: Terms, at: Dimension, size: Dimension) -> Dimension:
+    """Bound of a Slice that counts from the front or, if negative, from behind."""
+    from_behind = terms.op("Less", _LESS, terms.size(at), terms.size(0))
+    place = choose(terms, from_behind, terms.size(at + size), terms.size(at))
+    return least(terms, [at_least(terms, place, 0), size])
 
 
 @rule("Gather")

@@ -234,6 +234,21 @@ def test_along_the_last_axis_they_are_the_same(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_last_axis_of_a_tensor_of_unknown_rank(name):
+    def of(opset, attributes):
+        return f"""<ir_version: 8, opset_import: ["" : {opset}]>
+            g (float[N, 4] x, int64[R] s) => (float[K, L] y) {{
+                r = Reshape (x, s) e = {name} {attributes} (r)
+                t = Shape (x) y = Reshape (e, t) }}"""
+
+    old = of(12, "<axis = -1>")
+    assert_proved(old, of(13, ""))
+    assert_proved(of(13, ""), of(9, "<axis = -1>"))
+    assert_open(old, of(13, "<axis = -2>"))
+    assert_open(of(12, ""), of(13, ""))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_several_axes_at_once_are_rows_of_a_matrix(name):
     rows = f"r = Flatten <axis = 1> (x) n = {name} (r) s = Shape (x) y = Reshape (n, s)"
     old = model(f"y = {name} (x)", 11)

@@ -93,3 +93,15 @@ def test_sizes_in_a_shape_that_does_not_hold_them_are_left_open():
         z = If (c) <then_branch = t () => (int64[2] a) { a = Identity (s) },
             else_branch = e () => (int64[2] b) { b = Neg (s) }> }"""
     assert_open(text, text.replace("Neg (s)", "Abs (s)"), "a Reshape fails")
+
+
+@pytest.mark.parametrize("name", ["Less", "LessOrEqual", "Equal"])
+def test_one_truth_value_is_that_of_scalars(name):
+    text = """g (float[1] a, float[1, 1] b, float[N] x) => (float[N] z) <int64[2] both = {0, 1},
+        int64[1] first = {0}> { %s z = If (c) <then_branch = t () => (float[N] p) { p = Exp (x) },
+            else_branch = e () => (float[N] q) { q = Identity (x) }> }"""
+    one = text % f"d = {name} (a, b) c = Squeeze (d, both)"
+    scalars = "f = Squeeze (a, first) g = Squeeze (b, both) c = {} ({}, {})"
+    assert_proved(one, text % scalars.format(name, "f", "g"))
+    if name != "Equal":
+        assert_open(one, text % scalars.format(name, "g", "f"))

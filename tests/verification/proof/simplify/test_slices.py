@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from proofs import assert_open, assert_proved
+from proofs import assert_open, assert_proved, model
+from sessions import outputs
 from straightline.facts.polynomial import Dimension
+from straightline.reference import run
 from straightline.verification.proof.simplify.slices import even_steps
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
@@ -220,3 +222,44 @@ def test_a_part_of_a_slice_of_a_constant_is_a_slice_of_its_part():
     assert_proved(before, after)
     assert_open(before.replace("two, four", "one, two"), after)
     assert_open(before, after.replace("17.5", "17.0"))
+
+
+COMPUTED = """g (float[4, 32] w, float[S] x) => (float[4, K] y)
+    <int64[1] c = {{32}}, int64[1] far = {{9223372036854775807}}, int64[1] one = {{1}},
+     int64[1] zero = {{0}}, int64 from = {{0}}, int64 step = {{1}}> {{
+    s = Shape (x) d = Sub (c, s) {} }}"""
+SLICE = COMPUTED.format("y = Slice (w, d, far, one)")
+RANGE = """back = Add (d, c) negative = Less (d, zero) b = Where (negative, back, d)
+    low = Less (b, zero) p = Where (low, zero, b) high = Greater (p, c) q = Where (high, c, p)
+    n = Sub (c, q) none = Less (n, zero) m = Where (none, zero, n) k = Squeeze (m)
+    r = Range (from, k, step) i = Add (r, q) y = Gather <axis = 1> (w, i)"""
+
+
+def test_a_computed_start_counts_from_the_front_or_from_behind():
+    assert_proved(SLICE, COMPUTED.format(RANGE))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("back = Add (d, c)", "back = Add (d, one)"),
+        ("negative = Less (d, zero)", "negative = Less (zero, d)"),
+        ("negative = Less (d, zero)", "negative = Less (d, one)"),
+        ("Where (low, zero, b)", "Where (low, one, b)"),
+        ("Where (negative, back, d)", "Identity (d)"),
+        ("n = Sub (c, q)", "n = Sub (c, p)"),
+        ("i = Add (r, q)", "i = Add (r, zero)"),
+    ],
+)
+def test_other_starts(old, new):
+    assert old in RANGE
+    assert_open(SLICE, COMPUTED.format(RANGE.replace(old, new)))
+
+
+@pytest.mark.parametrize("runtime", [run, outputs])
+def test_starts_on_each_side_of_the_axis(runtime):
+    w = np.arange(128, dtype=np.float32).reshape(4, 32)
+    for size in (0, 1, 31, 32, 33, 63, 64, 65, 100):
+        feeds = {"w": w, "x": np.zeros(size, np.float32)}
+        one, other = (runtime(model(t), feeds)[0] for t in (SLICE, COMPUTED.format(RANGE)))
+        np.testing.assert_array_equal(one, other)
