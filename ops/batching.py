@@ -50,11 +50,13 @@ class Ragged:
         axis: along which it is shorter, counted from the end: -1 or less.
         size: how many elements there are along it for all trips.
         present: truth values of shape [trips, size].
+        data: where the elements were read, with one more for the padding; None without one.
     """
 
     axis: int
     size: int
     present: Value
+    data: Value | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,6 +23,9 @@ _FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DO
 """What padding is computed with, as no operation fails on any of their numbers."""
 
 
+_HAS_MIN = 12
+"""The first opset whose Min takes integers."""
+
 PAST_THE_END = "takes elements of which some may lie past the end on some trips"
 """Why a Slice is computed trip by trip that is not padded."""
 
@@ -98,9 +101,24 @@ def filled(batch: Batch, ragged: Ragged, neutral: float) -> Batch:
         raise Unbatchable(DIFFERING)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(operand.fact.elem_type)
     number = batch.emit.constant(np.array(neutral, dtype), batch.label("_fill"))
+    value = _read_past_the_end(batch, operand.value, ragged, number)
+    if value is not None:
+        return batch.replaced(0, Operand(value, True, operand.fact))
     present = _in_place(batch, ragged)
     value = batch.emit.add("Where", [present, operand.value, number], batch.label("_filled"))
     return batch.replaced(0, Operand(value, True, operand.fact))
+
+
+def _read_past_the_end(batch: Batch, value: Value, ragged: Ragged, number: Value) -> Value | None:
+    """Emit a window again, with a number past the end; None for other values."""
+    node, data = value.producer, ragged.data
+    if data is None or node is None or not node.is_op("Gather") or node.input(0) is not data:
+        return None
+    pad = data.producer
+    if pad is None or len(pad.inputs) != 2:
+        return None
+    whole = batch.emit.apply(pad.op, [*pad.inputs, number], batch.label("_padded"))
+    return batch.emit.apply(node.op, [whole, node.input(1)], batch.label("_filled"))
 
 
 def _in_place(batch: Batch, ragged: Ragged) -> Value:
@@ -153,13 +171,19 @@ def window(
     size = emit.add("Gather", [sizes, batch.vector(axis)], label, axis=0)
     places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))
     present = emit.add("Less", [places, size], batch.label("_present"))
+    padded_data = None
     if batch.extent.never_negative(batch.shape(0)[axis] - 1):  # no trip has an empty axis
         spare = emit.add("Sub", [size, batch.vector(1)], batch.label("_last"))
     else:
-        data, spare = _with_one_more(batch, data, axis), size
-    read = emit.add("Where", [present, places, spare], batch.label("_places"))
-    ragged = Ragged(axis - batch.rank(0), len(steps), present)
-    return data, read, ragged
+        data = padded_data = _with_one_more(batch, data, axis)
+        spare = size
+    read = batch.label("_places")
+    if emit.opset >= _HAS_MIN:
+        places = emit.add("Min", [places, spare], read)
+    else:
+        places = emit.add("Where", [present, places, spare], read)
+    ragged = Ragged(axis - batch.rank(0), len(steps), present, padded_data)
+    return data, places, ragged
 
 
 def _with_one_more(batch: Batch, data: Value, axis: int) -> Value:

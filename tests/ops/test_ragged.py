@@ -98,6 +98,25 @@ def test_infinities_and_nan_stay_in_their_windows():
             assert_same(model, result, {"x": x, "n": np.array(5)})
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_padding_that_the_model_has_counts(known):
+    """Only the element past the end of a window holds a neutral number."""
+    least = "r = ReduceMax <axes = [0], keepdims = 0> (part)"
+    text = TEXT.format(**{**ROWS, "shape": "4, 2" if known else "N, 2"}, body=least)
+    text = text.replace("int64 two", "int64[4] pads = {0, 0, 2, 0}, int64 two")
+    text = text.replace("z = Loop", "padded = Pad (x, pads) z = Loop")
+    model = as_model(HEAD + text.replace("Slice (x", "Slice (padded"))
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    for n in (1, 3, 6):
+        assert_same(model, result.model, {"x": -np.abs(numbers(4, 2)), "n": np.array(n)})
+
+
+def test_a_mean_of_windows_needs_no_select():
+    types = list(op_types(vectorized(model_of(ROWS, MEAN)).model.graph))
+    assert "Where" not in types and types.count("Pad") == 1
+
+
 def test_a_sum_of_nothing_is_zero():
     model = model_of(ROWS, "r = ReduceSum <keepdims = 0> (part, at)")
     result = vectorized(model).model
