@@ -31,6 +31,7 @@ from .commutativity import swap_operands
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .order import same_places
+from .positions import Positions
 from .prefix_sums import PrefixSums
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .row_by_row import RowByRow
@@ -132,6 +133,8 @@ class Comparison:
         self.induction = Induction(terms, self.pushdown)
         self.cases = CaseDistinction(terms, self.pushdown)
         self.row_by_row = RowByRow(terms, self.pushdown, self.induction)
+        self._positions = Positions(terms, self.induction)
+        self._general: dict[Pair, bool] = {}
         self._asked: list[set[Pair]] = [set()]
         self._needed: dict[Pair, list[Pair]] = {}
         self._stack: list[Pair] = []
@@ -306,9 +309,10 @@ class Comparison:
             pairs = self.induction.states(one, other)
             if pairs is not None:
                 return pairs  # before iterations are written out
-        pairs = self._leap(one, other)
-        if pairs is not None:
-            return pairs
+        for shortcut in (self._leap, self._anywhere):
+            pairs = shortcut(one, other)
+            if pairs is not None:
+                return pairs
         settled = self.pushdown.settled(one), self.pushdown.settled(other)
         if settled != (one, other):
             self.pushdown.chosen |= self.pushdown.reshaped(one) ^ self.pushdown.reshaped(other)
@@ -343,6 +347,22 @@ class Comparison:
             return True
         names = [self.longer_forms.name_of(term) for term in below]
         return names[0] != names[1] and any(name in DEFINITIONS for name in names)
+
+    def _anywhere(self, one: Term, other: Term) -> list[Pair] | None:
+        """Pair at any position, in a long comparison, whose slices at known ones are many."""
+        is_long = len(self._needed) >= _MANY_PAIRS and not self._by_row
+        if not is_long or self._reals is not None or self.terms.trace is not None:
+            return None
+        if list(self._general.values()).count(False) >= _MOST_FAILURES:
+            return None
+        pair = self._positions.general(one, other)
+        if pair is None:
+            return None
+        if pair not in self._general:
+            with self._attempt() as attempt:
+                self._compare(*pair, "")
+            self._general[pair] = attempt.succeeded
+        return [pair] if self._general[pair] else None
 
     def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
         """Equality over the reals, where that is asked for: as it stands, or if variables of two
