@@ -12,7 +12,7 @@ from straightline.driver.trip_bounds import AssumptionError
 from typer.testing import CliRunner
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N, 4] boxes, float[N] scores) => (int64[M] kept)
+g (float[N, 4] boxes, float[P] scores) => (int64[M] kept)
     <int64 zero = {0}, int64[1] axes = {0}, int64[1] top = {8}, float[1] limit = {0.5}> {
     count = Size (scores)  none = Equal (count, zero)
     kept = If (none) <
