@@ -144,13 +144,6 @@ class Definedness:
         self.positive: set[Dimension] = set()
         self._safety = Safety(comparison.terms)
         self._before = before
-        self._premises: dict[Demand, list[Guards]] = {}
-        for each in before:
-            demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
-            if each.head.name != "GatherND":  # runtimes do not look at the indices of empty rows
-                demands = *demands, *index_range(self.terms, each.head, each.args)
-            for demand in (*demands, *_fitting(self.terms, each.head, each.args)):
-                self._premises.setdefault(demand, []).append(each.guards)
         self._opened = False
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._by_shapes: dict[Hashable, list[Obligation]] = {}
@@ -158,6 +151,18 @@ class Definedness:
         self._fits_below = False
         self._loops: list[Guard] | None = None
         self._reach: dict[tuple[Term, int], int] | None = None
+
+    @lazy_property
+    def _premises(self) -> dict[Demand, list[Guards]]:
+        """Guards of the original's nodes, by demand."""
+        premises: dict[Demand, list[Guards]] = {}
+        for each in self._before:
+            demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
+            if each.head.name != "GatherND":  # runtimes do not look at the indices of empty rows
+                demands = *demands, *index_range(self.terms, each.head, each.args)
+            for demand in (*demands, *_fitting(self.terms, each.head, each.args)):
+                premises.setdefault(demand, []).append(each.guards)
+        return premises
 
     def require(self, after: Iterable[Obligation]) -> None:
         """Prove that no node of the rewrite fails where the original does not.
@@ -170,7 +175,8 @@ class Definedness:
             key = each.head, each.args, tuple([guard.key for guard in each.guards])
             if key not in visited:
                 visited.add(key)
-                self._require(each)
+                if each.head.op is None or not self._safety.holds_by_facts(*each[:3]):
+                    self._require(each)
 
     def _require(self, obligation: Obligation) -> None:
         around = {guard.key for guard in obligation.guards}
