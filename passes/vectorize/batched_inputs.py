@@ -47,6 +47,7 @@ class Feeding:
         outside: the graph's inputs for outside values.
         ranks: the ranks of the graph's values.
         depth: the number of calls around the current node.
+        adds_loops: true after the emission of loops that may be vectorized themselves.
 
     Raises:
         Unbatchable: an unknown fact that decides the form.
@@ -77,6 +78,7 @@ class Feeding:
         self._ranks: dict[Value, int] = {}
         self.ranks = Ranks(scratch, self._rank_beyond)
         self.depth = 0
+        self.adds_loops = False
         self.number = inference.symbols.fresh()
         self.trips = self._count()
 

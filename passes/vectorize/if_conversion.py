@@ -19,6 +19,7 @@ from ...facts.fact import UNKNOWN, Fact
 from ...ir import Function, Graph, Node, Value
 from ...limits import allowed, current, limit
 from ...ops.batching import Operand, Unbatchable
+from ...ops.builder import Builder
 from ..functions.binding import bind, semantic_difference
 from ..utils.select import select
 from .batch_interpreter import NodeBatcher
@@ -32,7 +33,7 @@ _INLINE_STEPS = 300_000
 """The work of a batched node of a function, in steps."""
 
 
-class _InlineBatcher(NodeBatcher):
+class InlineBatcher(NodeBatcher):
     """A batch interpreter that inlines a branch or a function's body.
 
     Declarations do not count: a branch declares facts of the iterations that run it, and a function
@@ -41,33 +42,44 @@ class _InlineBatcher(NodeBatcher):
     Args:
         around: the interpreter of the body around it.
         mask: the flags of iterations that run the nodes, a vector of booleans; None for all.
+        emit: the builder of the nodes; that of the body around it if None.
     """
 
-    def __init__(self, around: NodeBatcher, mask: Value | None) -> None:
-        super().__init__(around.feeding, around.emit, around.extent, around.speculation)
+    def __init__(
+        self, around: NodeBatcher, mask: Value | None, emit: Builder | None = None
+    ) -> None:
+        super().__init__(around.feeding, emit or around.emit, around.extent, around.speculation)
         self._around = around
         self.mask = mask
         self._known: dict[Value, Known] = {}
         self._clamped: Node | None = None
 
     def operand_around(self, value: Value) -> Operand:
+        """The operand of a value from outside these nodes."""
         return self._around.operand(value)
 
     def known(self, value: Value) -> Known:
+        """The bounds of a value in one iteration."""
         match = self._known.get(value)
         return self._around.known(value) if match is None else match
 
     def fact(self, value: Value) -> Fact:
+        """The fact of a value, without declarations."""
         match = self._known.get(value)
         return self._around.fact(value) if match is None else match.fact
 
     def read_rows(self, node: Node) -> Value | None:
+        """The batched rows that a node reads in order; None for other nodes."""
         return self._around.read_rows(node) if self._clamped is None else None
 
     def enter(self, value: Value, outside: Value) -> None:
         """Bind an input of a function to an argument of the call."""
         self.operands[value] = self._around.operand(outside)
         self._known[value] = self._around.known(outside)
+
+    def assume(self, value: Value, fact: Known) -> None:
+        """Record the facts of a value in all iterations."""
+        self._known[value] = fact
 
     def run(self, graph: Graph) -> list[Operand]:
         """Compute all nodes, and return the operands of the outputs."""
@@ -76,12 +88,14 @@ class _InlineBatcher(NodeBatcher):
         return [self.operand(value) for value in graph.outputs]
 
     def compute_node(self, node: Node) -> None:
+        """Compute a node that may run in all iterations."""
         if not node.bodies and node.op.function_key not in self.inference.model.functions:
             self._check_speculation(node)
         super().compute_node(node)
         self._clamped = None
 
     def compute_holder(self, node: Node) -> None:
+        """Compute an If or a call."""
         facts: Sequence[Fact]
         if node.is_op("If"):
             facts = compute_choice(node, self)
@@ -109,6 +123,7 @@ class _InlineBatcher(NodeBatcher):
         self._known.update((value, result) for value, result in pairs if value is not None)
 
     def may_run(self, node: Node) -> bool:
+        """Test whether a loop-invariant node may run."""
         if self.mask is not None or self.extent.certain or node.is_op("Constant", "Identity"):
             return True
         try:
@@ -144,6 +159,7 @@ class _InlineBatcher(NodeBatcher):
         )
 
     def operands_of(self, node: Node) -> list[Operand | None]:
+        """The operands of a node, with safe indices."""
         operands = super().operands_of(node)
         if node is self._clamped:
             operands[1] = self._clamp(_input(node, 1))
@@ -188,7 +204,7 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
     flags = _condition(node, around)
     branches, results = [node.body(name) for name in _BRANCHES], []
     for branch, mask in zip(branches, _masks(flags, around), strict=True):
-        batcher = _InlineBatcher(around, mask)
+        batcher = InlineBatcher(around, mask)
         operands = batcher.run(branch)
         results.append(list(zip(operands, map(batcher.fact, branch.outputs), strict=True)))
     facts = []
@@ -256,7 +272,7 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
     )
     if reason is not None:
         raise Unbatchable(f"holds {node}, which cannot be entered: {reason}")
-    bound, batcher = bind(function, node), _InlineBatcher(around, around.mask)
+    bound, batcher = bind(function, node), InlineBatcher(around, around.mask)
     if around.emit.room is not None:
         around.emit.room.admit(sum(len(graph) for graph in bound.graph.walk()))
     for value, argument in zip(bound.graph.inputs, node.inputs, strict=False):

@@ -20,6 +20,7 @@ from ..scans.layout import add_holder, declaration, move_axis
 from .batch_interpreter import NodeBatcher
 from .if_conversion import compute_call, compute_choice
 from .loop_view import LoopView, ScanInput, ScanOutput, read
+from .masked_loops import compute_masked
 from .residual_loop import own_output
 
 
@@ -139,7 +140,9 @@ def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
     counts = [loop_view.maximum, loop_view.start] if node.is_op("Loop") else []
     limits = [None if value is None else around.operand(value) for value in counts]
     if any(limit is not None and limit.batched for limit in limits):
-        raise Unbatchable(f"holds {node}, which makes more trips at one time than at another")
+        inner = compute_masked(loop_view, around, _info)
+        _enter_outputs([state.final for state in loop_view.states], inner.outputs, around)
+        return
     sources = [around.operand(one.source) for one in loop_view.scan_inputs]
     inputs = [None if limit is None else limit.value for limit in limits]
     inputs += [around.every(state.initial) for state in loop_view.states]

@@ -50,11 +50,17 @@ class VectorizeLoops(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Vectorize inner constructs before outer ones."""
-        inference = context.inference(model)
-        changed = False
-        for graph, node in inside_out(model.graphs(), *self.works_on):
-            changed |= self._read_tensors(node, inference, context)
-            changed |= self._visit(graph, node, inference, context)
+        changed, again = False, True
+        while again:
+            inference, again = context.inference(model), False
+            context.remarks.forget_kept(self)
+            for graph, node in inside_out(model.graphs(), *self.works_on):
+                changed |= self._read_tensors(node, inference, context)
+                outcome = self._visit(graph, node, inference, context)
+                changed |= outcome is not None
+                again |= outcome is True
+            if again:
+                context.analyses.invalidate(False)
         return changed
 
     def _read_tensors(self, node: Node, inference: ShapeInference, context: PassContext) -> bool:
@@ -65,14 +71,19 @@ class VectorizeLoops(Pass):
 
     def _visit(
         self, graph: Graph, node: Node, inference: ShapeInference, context: PassContext
-    ) -> bool:
+    ) -> bool | None:
+        """Vectorize one construct.
+
+        Returns:
+            None without a change; true if new loops are to be visited.
+        """
         from .vectorization import Vectorization  # imported on the first loop
 
         path = node.path
         loop_view = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
         if isinstance(loop_view, str):
             context.kept(self, node, loop_view)
-            return False
+            return None
         bounds = MemoryBounds(self.max_bytes, self.row_bytes, self.block_bytes)
         memory, offer = IterationMemory(loop_view, inference, bounds), ""
         try:
@@ -89,7 +100,7 @@ class VectorizeLoops(Pass):
         except (Unbatchable, RewriteError) as reason:
             offer = self._offer(loop_view, inference, memory)
             context.kept(self, node, _NOT_BATCHED(str(reason)) + offer)
-            return False
+            return None
         if loop is None:
             parts = [_AT_ONCE(), *([] if growth is None else [growth])]
             context.rewritten(self, node, path, Reason.join(parts))
@@ -98,7 +109,7 @@ class VectorizeLoops(Pass):
             if node.op in context.offers:
                 context.offers[loop.op] = context.offers.pop(node.op)
             context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
-        return True
+        return vectorization.feeding.adds_loops
 
     def _offer(
         self, loop_view: LoopView, inference: ShapeInference, memory: IterationMemory

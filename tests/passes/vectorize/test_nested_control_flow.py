@@ -68,9 +68,6 @@ def test_a_recurrence_inside_a_map(inner, outer):
 
 
 KEPT = {
-    "which makes more trips at one time than at another": """y = Loop (i, yes, h0) <body =
-        f (int64 j, bool d, float[3] s) => (bool d2, float[3] t) { d2 = Identity (d)
-        t = Tanh (s) }>""",
     "its body decides when it ends": """y = Loop (n, yes, h0) <body =
         f (int64 j, bool d, float[3] s) => (bool d2, float[3] t) { t = Mul (s, k)
         a = ReduceMax <keepdims = 0> (t) d2 = Less (a, k) }>""",
