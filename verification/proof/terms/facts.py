@@ -7,6 +7,7 @@ iterations of a loop apply it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Hashable, Mapping, Sequence
 
 import onnx
@@ -15,7 +16,7 @@ from ....analysis.shapes.node_transfer import NodeFacts
 from ....analysis.shapes.onnx_inference_cache import Kind, OnnxFacts
 from ....facts.fact import FOLLOWED, UNKNOWN, Fact, Shape, constant_fact
 from ....facts.polynomial import Dimension
-from ....ir import Model, Node, Operator, Tensor, Value
+from ....ir import Graph, Model, Node, Operator, Tensor, Value
 from ....ops import rules_of
 from ....ops.elementwise import Elementwise
 from ....ops.rules import KeepsShape
@@ -34,8 +35,9 @@ class _HeadFacts(OnnxFacts):
     head: Head
 
     def kind(self, node: Node, op: Operator) -> Kind:
-        """The key of nodes with equal outputs for equal inputs."""
-        return self.head, len(node.outputs)
+        """The key of nodes with equal outputs for equal inputs. All but the head is known beyond a
+        proof, with the operator."""
+        return self.head, len(node.outputs), self.head.opset
 
     def elem_types(self, node: Node, inputs: Sequence[Fact], kind: Kind) -> tuple[int, ...]:
         """The element types of a node's outputs for any shapes; 0 where onnx needs them."""
@@ -46,10 +48,17 @@ class _HeadFacts(OnnxFacts):
         return types
 
 
-_Written = tuple[Model, NodeFacts, _HeadFacts]
-"""A model of some opsets, and what infers its nodes."""
-
 _IR_VERSION = 10
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _model_of(imports: tuple[tuple[str, int], ...]) -> Model:
+    """Model without nodes of some opsets, for all proofs."""
+    model = Model(onnx.ModelProto(ir_version=_IR_VERSION))
+    model.opset_imports = dict(imports)
+    return model
+
+
 _NOTHING: set[str] = set()
 _INFERRED_WITH = {"TopK": 2}
 """Number of outputs without which onnx infers nothing, by operator."""
@@ -78,8 +87,9 @@ class TermFacts:
         self._inferred: dict[Hashable, list[Fact]] = {}
         self._of_sizes: dict[Hashable, list[Fact]] = {}
         self._nodes: dict[Hashable, Node] = {}
-        self._written_for: dict[tuple[tuple[str, int], ...], _Written] = {}
-        self._by_imports: dict[int, tuple[Mapping[str, int], _Written]] = {}
+        self._by_imports: dict[int, tuple[Mapping[str, int], Graph]] = {}
+        self._onnx_facts = _HeadFacts(_model_of(()), symbols)
+        self._node_facts = NodeFacts(symbols, self._onnx_facts)
 
     def one(self, fact: Fact) -> Fact:
         """Unique object for all facts equal to this one; each constant has its own."""
@@ -194,9 +204,8 @@ class TermFacts:
     ) -> list[Fact]:
         node = self.node(head, args, constants, max(count, _INFERRED_WITH.get(head.name, 1)))
         assert head.op is not None
-        _, node_facts, onnx_facts = self._for(head.imports)
-        onnx_facts.head = head
-        return node_facts.infer(node, facts, head.op)[:count]
+        self._onnx_facts.head = head
+        return self._node_facts.infer(node, facts, head.op)[:count]
 
     def elem_types(self, head: Head, types: Sequence[int | None], count: int) -> tuple[int, ...]:
         """Element types of a head's outputs for operands of any shape; 0 where onnx needs it.
@@ -207,10 +216,9 @@ class TermFacts:
             count: how many outputs there are.
         """
         node = self.node(head, types, {}, count)
-        onnx_facts = self._for(head.imports)[2]
-        onnx_facts.head = head
+        self._onnx_facts.head = head
         facts = [UNKNOWN if elem_type is None else Fact(elem_type) for elem_type in types]
-        return onnx_facts.elem_types(node, facts, (head, count))
+        return self._onnx_facts.elem_types(node, facts, self._onnx_facts.kind(node, node.op))
 
     def node(
         self,
@@ -237,26 +245,16 @@ class TermFacts:
             for i, arg in enumerate(args)
         ]
         node = Node(head.op, values, [f"o{i}" for i in range(count)])
-        node.graph = self._for(head.imports)[0].graph
+        node.graph = self._graph(head.imports)
         return node
 
-    def _for(self, imports: Mapping[str, int]) -> _Written:
-        """Inference for nodes of these opsets, cached by the identity of the mapping."""
+    def _graph(self, imports: Mapping[str, int]) -> Graph:
+        """Graph for nodes of these opsets, cached by the identity of the mapping."""
         entry = self._by_imports.get(id(imports))
         if entry is None:
-            entry = self._by_imports[id(imports)] = imports, self._for_equal(imports)
+            entry = imports, _model_of(tuple(sorted(imports.items()))).graph
+            self._by_imports[id(imports)] = entry
         return entry[1]
-
-    def _for_equal(self, imports: Mapping[str, int]) -> _Written:
-        key = tuple(sorted(imports.items()))
-        context = self._written_for.get(key)
-        if context is None:
-            model = Model(onnx.ModelProto(ir_version=_IR_VERSION))
-            model.opset_imports = dict(imports)
-            onnx_facts = _HeadFacts(model, self.symbols)
-            context = model, NodeFacts(self.symbols, onnx_facts), onnx_facts
-            self._written_for[key] = context
-        return context
 
 
 def _key(head: Head, args: Args, count: int) -> Hashable:
