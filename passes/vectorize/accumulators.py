@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import onnx
 
+from ...analysis.trips.trip_count import whole_number
 from ...facts.fact import Fact, Shape
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
@@ -62,7 +63,7 @@ def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | 
         return None if element is None else Write(state, node, element)
     if first is not state.argument:
         return None
-    if node.is_op("SequenceInsert") and len(others) == 1:
+    if node.is_op("SequenceInsert") and (len(others) == 1 or _inserts_first(node)):
         return Write(state, node, others[0])
     overwrites = node.attribute("reduction", b"none") in (b"none", "none")
     if node.is_op("ScatterND", "ScatterElements") and overwrites:
@@ -70,6 +71,11 @@ def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | 
         test = injective.is_injective if node.is_op("ScatterND") else injective.is_one_number
         return Write(state, node, element, index) if test(index) else None
     return None
+
+
+def _inserts_first(node: Node) -> bool:
+    """Test for a SequenceInsert in front of all elements."""
+    return whole_number(node.input(2)) == 0
 
 
 _SPLIT = tuple(
@@ -105,10 +111,11 @@ def final_value(write: Write, operand: Callable[[Value], Operand], feeding: Feed
 
 def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
     """Emit all rows as a sequence, after the initial elements."""
-    initial = write.state.initial
+    initial, is_first = write.state.initial, _inserts_first(write.node)
     producer = initial.producer
+    rows = feeding.reverse(rows) if is_first else rows
     if producer is not None and producer.is_op("SequenceConstruct") and not producer.op.references:
-        rows = _append_rows(producer, rows, shape, feeding)
+        rows = _join_rows(producer, rows, shape, feeding, is_first)
     elif feeding.inference.fact(initial).count != 0:
         raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
     element = feeding.inference.fact(write.element)
@@ -127,15 +134,15 @@ def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Va
     return feeding.emit.apply(split, [rows], label)
 
 
-def _append_rows(node: Node, rows: Value, shape: Shape, feeding: Feeding) -> Value:
-    """Emit rows after the operands of a SequenceConstruct."""
+def _join_rows(node: Node, rows: Value, shape: Shape, feeding: Feeding, is_first: bool) -> Value:
+    """Emit rows after the operands of a SequenceConstruct, or before them."""
     first = []
     for value in node.inputs:
         operand = None if value is None else feeding.same(value)
         if operand is None or operand.fact.shape != shape:
             raise Unbatchable("adds to a sequence of tensors of other sizes")
         first.append(feeding.emit.unsqueeze(operand.value, 0, "first"))
-    return feeding.emit.concat([*first, rows], 0, "rows")
+    return feeding.emit.concat([rows, *first] if is_first else [*first, rows], 0, "rows")
 
 
 def _concat_rows(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:

@@ -65,10 +65,12 @@ READS = {
 }
 
 
+@pytest.mark.parametrize("place", ["", ", zero"])
 @pytest.mark.parametrize("read", READS)
-def test_a_list_to_which_each_trip_appends(read):
+def test_a_list_to_which_each_trip_adds_at_one_end(read, place):
     out, before, after = READS[read]
-    model = as_model(HEAD + SEQUENCE.format(out=out, before=before, after=after))
+    text = SEQUENCE.format(out=out, before=before, after=after)
+    model = as_model(HEAD + text.replace("Insert (s, f)", f"Insert (s, f{place})"))
     result = vectorized(model)
     types = set(op_types(result.model.graph))
     assert not types & {"Loop", "SplitToSequence", "SequenceAt", "ConcatFromSequence"}
@@ -76,6 +78,13 @@ def test_a_list_to_which_each_trip_appends(read):
         if n or read in ("their number", "behind others"):
             feed = {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)}
             assert_same(model, result.model, feed)
+
+
+@pytest.mark.parametrize("place", ["last", "i"])
+def test_a_list_to_which_each_trip_adds_elsewhere(place):
+    text = SEQUENCE.format(out="int64 y", before=CONSTRUCTED, after="y = SequenceLength (seq)")
+    model = as_model(HEAD + text.replace("Insert (s, f)", f"Insert (s, f, {place})"))
+    assert "Loop" in op_types(vectorized(model).model.graph)
 
 
 def test_a_list_that_is_given_out():
