@@ -31,7 +31,6 @@ from . import registry
 Stages = tuple[Pass, ...]
 
 _log = logging.getLogger(__name__)
-_DECLARING = (registry.InferShapes(),)
 _SHIPPED = "onnxruntime"
 """The costs that compare forms where passes heed none."""
 _LARGE = Message(
@@ -85,8 +84,7 @@ class Accelerate(Pass):
             changed |= is_other or is_smaller
             if not (is_smaller and _loops(model)) and not (is_other and _has_choices(model)):
                 break
-        # Sizes that the last passes made known are declared by a second run, too.
-        return changed and (run_passes(_DECLARING, model, context, repeat=False) or True)
+        return changed
 
     def _accelerate(self, model: Model, context: PassContext) -> bool:
         if not any(graph.holders() for graph in model.graphs()):
