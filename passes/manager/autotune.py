@@ -79,15 +79,17 @@ class Accelerate(Pass):
         """Choose a pipeline and run it, then the last passes, until these change nothing."""
         changed = False
         for _ in range(_MOST_CHOICES):
+            was_flat = _is_flat(model)
             is_other = self._accelerate(model, context)
             is_smaller = run_passes(self.last, model, context, repeat=True)
             changed |= is_other or is_smaller
-            if not (is_smaller and _loops(model)) and not (is_other and _has_choices(model)):
+            opens = (is_smaller and _loops(model)) or (is_other and _has_choices(model))
+            if not opens and _is_flat(model) is was_flat:
                 break
         return changed
 
     def _accelerate(self, model: Model, context: PassContext) -> bool:
-        if not any(graph.holders() for graph in model.graphs()):
+        if _is_flat(model):
             return run_passes(self.alternatives[0], model, context, repeat=False)
         stages, reason = self._choose(model, context)
         changed = stages is not None and run_passes(stages, model, context, repeat=False)
@@ -278,6 +280,11 @@ class _Cost:
 
 def _loops(model: Model) -> list[Node]:
     return [n for g in model.graphs() for n in g.nodes_of("Loop", "Scan")]
+
+
+def _is_flat(model: Model) -> bool:
+    """Test for a model without control flow, which has one pipeline."""
+    return not any(graph.holders() for graph in model.graphs())
 
 
 def _has_selects(stages: Stages) -> bool:
