@@ -2,6 +2,7 @@
 
 from ..rules.registry import SHIPPED as SHIPPED
 from . import arithmetic as arithmetic
+from . import bounds as bounds
 from . import broadcasting as broadcasting
 from . import casts as casts
 from . import chains as chains

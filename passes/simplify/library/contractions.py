@@ -42,16 +42,63 @@ for _transposed in (0, 1):
     shipped(_bias(_transposed))
 
 
-@shipped
-class GemmOfTransposed(Rule):
-    """Let the Gemm transpose its right matrix."""
+def _turned(is_first: bool, flag: int, other: int) -> type[Rule]:
+    """A rule by which a Gemm transposes an operand by itself, or no longer.
 
-    before = """(floats x[m, k], w[n, k], b[< m, n]) => (y) {
-        t = Transpose <perm = [1, 0]> (w)
-        y = Gemm <alpha = @a, beta = @c> (x, t, b?)
-    }"""
-    after = "(x, w, b) => (y) { y = Gemm <alpha = @a, beta = @c, transB = 1> (x, w, b?) }"
-    exactness = "reals"
+    Args:
+        is_first: true for the first operand.
+        flag: its attribute transA or transB.
+        other: that of the other operand.
+    """
+    first, second = (flag, other) if is_first else (other, flag)
+    # The operand of the Transpose has the shape of the other flag.
+    x = ("m, k", "k, m")[first != is_first]
+    w = ("k, n", "n, k")[second == is_first]
+
+    def gemm(a: int, b: int, operands: str) -> str:
+        return f"Gemm <alpha = @a, beta = @c, transA = {a}, transB = {b}> ({operands}, b?)"
+
+    turned = (1 - first, second) if is_first else (first, 1 - second)
+    content = {
+        "before": f"""(floats x[{x}], w[{w}], b[< m, n]) => (y) {{
+            t = Transpose <perm = [1, 0]> ({"x" if is_first else "w"})
+            y = {gemm(first, second, "t, w" if is_first else "x, t")}
+        }}""",
+        "after": f"(x, w, b) => (y) {{ y = {gemm(*turned, 'x, w')} }}",
+        "exactness": "reals",
+        "__doc__": "Let the Gemm transpose a matrix.",
+    }
+    place = "Left" if is_first else "Right"
+    return type(f"GemmOfTransposed{place}{first}{second}", (Rule,), content)
+
+
+for _is_first in (False, True):
+    for _flag in (0, 1):
+        for _other in (0, 1):
+            shipped(_turned(_is_first, _flag, _other))
+
+
+def _product_of_turned(is_first: bool) -> type[Rule]:
+    """A rule that makes a Gemm of a product of a transposed matrix.
+
+    Args:
+        is_first: true for the first operand.
+    """
+    shape, operands = ("x[k, m], w[k, n]", "t, w") if is_first else ("x[m, k], w[n, k]", "x, t")
+    content = {
+        "before": f"""(floats {shape}) => (y) {{
+            t = Transpose <perm = [1, 0]> ({"x" if is_first else "w"})  y = MatMul ({operands})
+        }}""",
+        "after": f"(x, w) => (y) {{ y = Gemm <trans{'A' if is_first else 'B'} = 1> (x, w) }}",
+        "exactness": "reals",
+        "since": 11,
+        "__doc__": "Make a Gemm of a product of a transposed matrix.",
+    }
+    return type(f"MatMulOfTransposed{'Left' if is_first else ''}", (Rule,), content)
+
+
+for _is_first in (False, True):
+    shipped(_product_of_turned(_is_first))
 
 
 def _scaled(op_type: str, trans: int | None) -> type[Rule]:

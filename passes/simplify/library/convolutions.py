@@ -148,54 +148,76 @@ def _scale_before(form: _Convolution, op_type: str) -> None:
     )
 
 
-def _pad_before(form: _Convolution) -> None:
-    """Add a rule by which a Conv pads its image."""
+def _pads(match: Match, rank: int) -> tuple[int, ...] | None:
+    """Pads of windows that add the zeros of a Pad to their own; None where they cannot.
+
+    A kernel may refuse an image without pixels, which a Pad fills.
+    """
+    axes, attributes, widths = rank + 2, match["A"], match["widths"]
+    image, value = match.shape("x"), np.zeros(())
+    if "z" in match.values:
+        value = match.array("z")
+    if image is None or not all(size.value for size in image[2:]) or value is None or value != 0:
+        return None
+    outside = (*widths[:2], *widths[axes : axes + 2])
+    if len(widths) != 2 * axes or min(widths) < 0 or any(outside):
+        return None
+    if attributes.get("auto_pad", "NOTSET") != "NOTSET":
+        return None
+    own = attributes.get("pads") or (0,) * 2 * rank
+    more = (*widths[2:axes], *widths[axes + 2 :])
+    return tuple([a + b for a, b in zip(own, more, strict=True)])
+
+
+def _pad_before(rank: int, name: str, header: str, node: str, parameters: str) -> None:
+    """Add a rule by which a Conv or a mean over windows pads its image.
+
+    Args:
+        rank: the number of spatial axes.
+        name: the name of the operator.
+        header: the operands, without the closing bracket.
+        node: the text of the operator.
+        parameters: the names of operands besides the image.
+    """
 
     def where(self: Rule, match: Match) -> bool:
-        """Require pads of the image alone; the Conv adds them to its own.
-
-        A kernel may refuse an image without pixels, which a Pad fills.
-        """
-        axes, attributes = form.rank + 2, match["A"]
-        image = match.shape("x")
-        if image is None or not all(size.value for size in image[2:]):
-            return False
-        own = attributes.get("pads") or (0,) * 2 * form.rank
-        pads = match["widths"]
-        outside = (*pads[:2], *pads[axes : axes + 2])
-        if len(pads) != 2 * axes or min(pads) < 0 or any(outside):
-            return False
-        value = match.array("z") if "z" in match.values else np.zeros(())
-        if attributes.get("auto_pad", "NOTSET") != "NOTSET" or value is None or value != 0:
-            return False
-        more = (*pads[2:axes], *pads[axes + 2 :])
-        sums = tuple([a + b for a, b in zip(own, more, strict=True)])
-        return match.bind("B", {**attributes, "pads": sums})
+        pads, changes = _pads(match, rank), dict[str, int]()
+        if name == "AveragePool":
+            attributes = match["A"]
+            counts = attributes.get("count_include_pad", 0) or not any(attributes.get("pads", ()))
+            if attributes.get("ceil_mode", 0) or not counts:
+                return False
+            changes["count_include_pad"] = 1
+            # onnxruntime takes only pads below the size of a window.
+            sizes = attributes["kernel_shape"] * 2
+            if pads is None or any(pad >= size for pad, size in zip(pads, sizes, strict=True)):
+                return False
+        return pads is not None and match.bind("B", {**match["A"], "pads": pads, **changes})
 
     def cases(self: Rule, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
         """Pad one side, and both."""
-        sides = (0, 0, *(0, 1, 0)[: form.rank]), (0, 0, *(2, 1, 1)[: form.rank])
-        return [{**case, "widths": sides[0] + sides[1], "z": 0.0} for case in _cases(self, ranks)]
+        sides = (0, 0, *(0, 1, 0)[:rank]), (0, 0, *(2, 1, 1)[:rank])
+        forms = _cases(self, ranks)
+        if name == "AveragePool":
+            window = {"kernel_shape": (3, 2, 2)[:rank], "strides": (2, 1, 1)[:rank]}
+            own = {"pads": (1, *(0,) * (2 * rank - 1)), "count_include_pad": 1}
+            forms = [{**_SPATIAL, "A": form} for form in (window, {**window, **own})]
+        return [{**form, "widths": sides[0] + sides[1], "z": 0.0} for form in forms]
 
-    header = form.header.replace("const ", "")
-    node = form.node("w", form.bias)
+    content = {
+        "__doc__": "Let an operator of windows pad its image.",
+        "before": tuple(
+            f"""{header}{", const floats z[]" if zero else ""}) => (y) {{
+                t = Pad <pads = @widths> (x{zero})  y = {node.replace("(x", "(t")} }}"""
+            for zero in ("", ", z")
+        ),
+        "after": f"(x{parameters}) => (y) {{ y = {node.replace('*A', '*B')} }}",
+        "exactness": "reals",
+        "where": where,
+        "cases": cases,
+    }
     shipped(
-        type(
-            f"PadBefore{form.name}",
-            (Rule,),
-            {
-                "__doc__": "Let a Conv pad its image.",
-                "before": tuple(
-                    f"""{header}{", const floats z[]" if zero else ""}) => (y) {{
-                        t = Pad <pads = @widths> (x{zero})  y = {node.replace("(x,", "(t,")} }}"""
-                    for zero in ("", ", z")
-                ),
-                "after": f"(x, w{form.bias}) => (y) {{ y = {node.replace('*A', '*B')} }}",
-                "exactness": "reals",
-                "where": where,
-                "cases": cases,
-            },
-        )
+        type(f"PadBefore{name}{rank}D{'Bias' if ', b' in parameters else ''}", (Rule,), content)
     )
 
 
@@ -225,10 +247,14 @@ for _rank in (1, 2, 3):
         for _kind in ("Conv", "ConvTranspose"):
             _form = _Convolution(_kind, _rank, _has_bias)
             if _kind == "Conv":
-                _pad_before(_form)
+                _header = _form.header.replace("const ", "")
+                _node = _form.node("w", _form.bias)
+                _pad_before(_rank, _kind, _header, _node, f", w{_form.bias}")
             _normalize(_form)
             for _op_type in ("Add", "Sub"):
                 _add(_form, _op_type)
             for _op_type in ("Mul", "Div"):
                 _scale(_form, _op_type)
                 _scale_before(_form, _op_type)
+    _image = f"(floats x[n, c, {', '.join(_IMAGE[:_rank])}]"
+    _pad_before(_rank, "AveragePool", _image, "AveragePool <*A> (x)", "")

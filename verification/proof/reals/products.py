@@ -61,8 +61,18 @@ def convolution(terms: Terms, term: Term) -> Term | None:
     return terms.op("Add", _FIRST_OPSET, product, terms.view(bias, channels))
 
 
-def _padding(terms: Terms, term: Term) -> Term | None:
-    """A Conv that adds the zeros of a Pad before it."""
+@rewriting("AveragePool")
+def pool(terms: Terms, term: Term) -> Term | None:
+    """Rewrite a mean over windows of a Pad to one that pads."""
+    head, pads = term.head, term.head.attribute("pads")
+    counts = head.attribute("count_include_pad", 0)
+    if head.attribute("ceil_mode", 0) or (pads and any(pads) and not counts):
+        return None
+    return _padding(terms, term, count_include_pad=1)
+
+
+def _padding(terms: Terms, term: Term, **changes: int) -> Term | None:
+    """Operator that adds the zeros of a Pad before it."""
     image, rank = term.args[0], len(term.fact.shape or ())
     if image is None or not image.is_op("Pad") or not 1 < len(image.args) < 4 or rank < 3:
         return None
@@ -79,7 +89,7 @@ def _padding(terms: Terms, term: Term) -> Term | None:
     if any((*starts[:2], *ends[:2])):
         return None
     pads = [a + b for a, b in zip(own, (*starts[2:], *ends[2:]), strict=True)]
-    head = terms.heads.with_attributes(term.head, pads=pads)
+    head = terms.heads.with_attributes(term.head, pads=pads, **changes)
     return terms.apply(head, (x, *term.args[1:]))[0]
 
 

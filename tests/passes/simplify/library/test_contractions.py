@@ -73,3 +73,26 @@ def test_a_normalized_product(product):
     scaled = text.replace("Gemm (x", "Gemm <beta = 0.5> (x")
     if scaled != text:
         assert operators(scaled, signature, "reals") == ["Gemm", "BatchNormalization"]
+
+
+@pytest.mark.parametrize("opset", [9, 17])
+@pytest.mark.parametrize("flags", ["", "<transA = 1>", "<transB = 1>", "<transA = 1, transB = 1>"])
+def test_a_gemm_transposes_both_matrices(flags, opset):
+    text = f"{{ t = Transpose (x) u = Transpose (w) y = Gemm {flags} (t, u, b) }}"
+    x = "float[2, 3] x" if "transA" in flags else "float[3, 2] x"
+    w = "float[3, 4] w" if "transB" in flags else "float[4, 3] w"
+    signature = f"({x}, {w}, float[4] b) => (float[2, 4] y)"
+    assert operators(text, signature, "reals", opset) == ["Gemm"]
+    assert len(operators(text, signature, "values", opset)) == 3
+
+
+@pytest.mark.parametrize("operands", ["t, w", "w, t"])
+def test_a_product_of_a_transposed_matrix(operands):
+    text = f"{{ t = Transpose (x) y = MatMul ({operands}) }}"
+    signature = "(float[3, 3] x, float[3, 3] w) => (y)"
+    assert operators(text, signature, "reals") == ["Gemm"]
+    assert operators(text, signature, "values") == ["Transpose", "MatMul"]
+    assert operators(text, signature, "reals", 9) == ["Transpose", "MatMul"]  # needs a bias
+    cube = f"{{ t = Transpose <perm = [0, 2, 1]> (x) y = MatMul ({operands}) }}"
+    signature = "(float[2, 3, 3] x, float[2, 3, 3] w) => (y)"
+    assert operators(cube, signature, "reals") == ["Transpose", "MatMul"]

@@ -167,3 +167,18 @@ def test_pads_of_other_elements_stay():
     assert operators(text % (1, "", ""), IMAGE, "reals") == ["Pad", "Conv"]
     for mode, auto in (('<mode = "edge">', ""), ("", '<auto_pad = "SAME_UPPER">')):
         assert operators(text % (0, mode, auto), IMAGE, "reals") == ["Pad", "Conv"]
+
+
+@pytest.mark.parametrize("opset", [10, 19])
+def test_a_mean_over_windows_pads(opset):
+    pad = ("Pad <pads = [%s]> (x)", "Pad (x, p)")[opset > 10]
+    text = f"<int64[8] p = {{%s}}> {{ t = {pad} y = AveragePool <kernel_shape = [2, 2] %s> (t) }}"
+    if opset < 11:
+        text = "{ " + text.partition("{ ")[2]
+    sizes, counted = "0, 0, 1, 0, 0, 0, 1, 1", ", pads = [0, 0, 0, 1], count_include_pad = 1"
+    for more in ("", ", strides = [2, 1]"):
+        assert operators(text % (sizes, more), IMAGE, "reals", opset) == ["AveragePool"]
+    # As many pads as a window has pixels are refused, and other pads are not counted.
+    for more in (counted, ", pads = [0, 0, 0, 1]", ", ceil_mode = 1"):
+        assert operators(text % (sizes, more), IMAGE, "reals", opset) == ["Pad", "AveragePool"]
+    assert operators(text % (sizes, ""), IMAGE, "values", opset) == ["Pad", "AveragePool"]

@@ -222,3 +222,33 @@ def test_outputs_that_nobody_reads_make_a_normalization_train(opset):
     inference = onnx.parser.parse_model(text)
     training = onnx.parser.parse_model(text.replace("y =", "y, a, b, c, d ="))
     assert not prove(training, inference, equality="reals", search=False)
+
+
+BOUNDS = (
+    "(float[n] x) => (float[n] y) <float a = {-1}, float b = {2}, float c = {0.5}, float d = {3},"
+    " float z = {0}, float two = {2}, float four = {4}, float e = {2.5}>"
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_equal"),
+    [
+        ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, c, b)", True),
+        ("t = Relu (x) y = Clip (t, a, b)", "y = Clip (x, z, b)", True),
+        ("t = Clip (x, a, b) y = Relu (t)", "y = Clip (x, z, b)", True),
+        (
+            "t = Relu (x) u = Mul (t, two) y = Clip (u, a, four)",
+            "t = Clip (x, z, two) y = Mul (t, two)",
+            True,
+        ),
+        ("t = Mul (x, two) y = Relu (t)", "t = Relu (x) y = Mul (t, two)", True),
+        ("t = Mul (x, a) y = Relu (t)", "t = Relu (x) y = Mul (t, a)", False),
+        ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, a, b)", False),
+        ("t = Clip (x, a, b) y = Clip (t, e, d)", "y = Clip (x, e, b)", False),
+        ("t = Clip (x, b, a) y = Clip (t, c, d)", "y = Clip (x, b, a)", False),
+    ],
+)
+def test_bounds_of_bounds(one, other, is_equal):
+    head = f'<ir_version: 8, opset_import: ["" : 17]> g {BOUNDS}'
+    models = [onnx.parser.parse_model(f"{head} {{ {each} }}") for each in (one, other)]
+    assert prove(*models, equality="reals").proved is is_equal
