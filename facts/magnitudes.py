@@ -97,9 +97,12 @@ class Magnitudes:
         for name in monomial:
             if isinstance(name, Abbreviation):
                 return _UNBOUNDED
-            is_size = not name.startswith(_NUMBERS) or (name,) in self._together
-            largest *= most if is_size else (1 << 63) - 1
+            largest *= most if self.is_size(name) else (1 << 63) - 1
         return largest
+
+    def is_size(self, name: str) -> bool:
+        """Test whether a symbol is no larger than a tensor may be."""
+        return not name.startswith(_NUMBERS) or (name,) in self._together
 
 
 _UNBOUNDED = 1 << 300

@@ -205,6 +205,10 @@ class Values:
     def _of_least(self, term: Term) -> Any:
         return min(self._integer(arg) for arg in term.args)
 
+    def _of_divided(self, term: Term) -> Any:
+        """An integer by a number, towards zero."""
+        return int(self._integer(term.args[0]) / term.head.key)
+
     def _integer(self, term: Term) -> int:
         """One integer; a number of trips may be more than its type holds."""
         told = element(term.fact)

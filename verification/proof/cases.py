@@ -31,7 +31,7 @@ def with_sizes(case: Mapping[str, Dimension], more: Mapping[str, Dimension]) -> 
 
 
 def case_by_demands(terms: Terms, before: Log) -> Case:
-    """Case of the sizes of inputs that are 1 or more wherever the original runs; empty without any.
+    """Case of the sizes that are 1 or more wherever the original runs; empty without any.
 
     No other case is left, since the original fails where one of them is 0.
 
@@ -40,7 +40,7 @@ def case_by_demands(terms: Terms, before: Log) -> Case:
         before: obligations of the original.
     """
     names = {name for each in before if not each.guards for name in positive_sizes(*each[:2])}
-    return _positive(sorted(names & terms.facts.declared))
+    return _positive(sorted(name for name in names if may_fix(terms, name)))
 
 
 def _positive(names: Iterable[str]) -> Case:

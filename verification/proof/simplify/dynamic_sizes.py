@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import onnx
+
 from ....facts.fact import FOLLOWED, Fact, Shape, element, vector
 from ....facts.polynomial import Dimension
 from ..arithmetic.exact_integers import is_one_integer
@@ -12,6 +14,9 @@ from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
 from .zero_sizes import at_least_ones
+
+QUOTIENT = "divided"
+"""Head of a size by a number; its key holds the number."""
 
 
 @rule("Max", constants=True)
@@ -61,6 +66,33 @@ def select_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None
         return None
     count = terms.trips_if(terms.view(condition, ()), content)
     return terms.view(terms.sizes([count], x.fact.elem_type), shape)
+
+
+@rule("Div", constants=True)
+def quotient(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Rewrite the quotient of a size by a number to a size.
+
+    Less than the divisor may be added or subtracted. Integers are divided towards zero: the result
+    is never negative, and no larger than the size.
+    """
+    number, divisor = args
+    shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
+    if number is None or divisor is None or shape is None or not is_one_integer(number):
+        return None
+    size, by = element(number.fact), terms.numbers(divisor)
+    if number.fact.elem_type != onnx.TensorProto.INT64 or by is None or len(by) != 1:
+        return None
+    name = size.only_symbol if isinstance(size, Dimension) else None
+    if name is None or by[0] <= 1 or any(dim.value != 1 for dim in shape):
+        return None
+    is_size = terms.symbols.magnitudes.is_size(name) and 0 < size.terms[(name,)] <= by[0]
+    if not is_size or not -by[0] < size.terms.get((), 0) < by[0]:
+        return None
+    if size.divided_by(by[0]) is not None or terms.symbols.vary({name}):
+        return None
+    fact = Fact(onnx.TensorProto.INT64, ())
+    whole = terms.keep(terms.heads.own(QUOTIENT, by[0]), (terms.size(size),), fact)
+    return [terms.view(terms.sizes([terms.size_of(whole)]), shape)]
 
 
 @rule("Range", constants=True)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
+from sessions import outputs
 from straightline.facts.polynomial import Dimension
+from straightline.reference import run
 from term_values import evaluated, terms_of
 
 NUMBERS = """g (int64 n, float[1] x) => (float[k, 1] z) <bool yes = {1}> {
@@ -94,3 +96,32 @@ MINIMUM = """g (float[S] x) => (int64[k] z)
 def test_a_minimum_that_is_at_least_one_is_no_sum(other):
     assert_open(MINIMUM % "t = Max (m, one)", MINIMUM % other)
     assert_proved(MINIMUM % "t = Max (m, one)", MINIMUM % "t = Max (one, m)")
+
+
+QUOTIENT = """g (float[N] x, int64[1] a) => (int64[1] z)
+    <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] six = {6},
+     int64[1] minus = {-2}, int64[1] none = {0}> {
+    n = Shape (x) less = Sub (n, one) m = Sub (n, two) more = Add (n, one)
+    b = Max (a, zero) large = Mul (n, six) d = Div (%s) z = %s }"""
+
+
+@pytest.mark.parametrize("operands", ["n, two", "less, two", "more, two", "n, six", "m, six"])
+def test_a_quotient_of_a_size_is_a_size(operands):
+    texts = [QUOTIENT % (operands, nodes) for nodes in ("Max (d, zero)", "Identity (d)")]
+    assert_proved(*texts)
+    assert_open(texts[0], QUOTIENT % (operands, "Max (d, one)"))
+    for size in range(4):
+        feeds = {"x": np.zeros(size, np.float32), "a": np.zeros(1, np.int64)}
+        for runtime in (run, outputs):
+            one, other = (runtime(model(text), feeds)[0].tolist() for text in texts)
+            assert one == other
+
+
+@pytest.mark.parametrize("operands", ["m, two", "n, minus", "a, two", "n, a", "two, n"])
+def test_other_quotients_may_be_negative(operands):
+    assert_open(QUOTIENT % (operands, "Max (d, zero)"), QUOTIENT % (operands, "Identity (d)"))
+
+
+def test_quotients_by_other_numbers_differ():
+    assert_open(QUOTIENT % ("n, two", "Identity (d)"), QUOTIENT % ("n, six", "Identity (d)"))
+    assert_open(QUOTIENT % ("n, two", "Identity (d)"), QUOTIENT % ("less, two", "Identity (d)"))
