@@ -154,9 +154,8 @@ def _pads(match: Match, rank: int) -> tuple[int, ...] | None:
     A kernel may refuse an image without pixels, which a Pad fills.
     """
     axes, attributes, widths = rank + 2, match["A"], match["widths"]
-    image, value = match.shape("x"), np.zeros(())
-    if "z" in match.values:
-        value = match.array("z")
+    image = match.shape("x")
+    value = match.array("z") if "z" in match.values else np.zeros(())
     if image is None or not all(size.value for size in image[2:]) or value is None or value != 0:
         return None
     outside = (*widths[:2], *widths[axes : axes + 2])
