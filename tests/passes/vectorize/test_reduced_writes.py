@@ -17,8 +17,6 @@ BODIES = {
         " t = ScatterND (s, at, u)"),
     "the element first": ("4", f"{AT} o = Gather (s, j) w = Add (e, o) u = Unsqueeze (w, a)"
         " t = ScatterND (s, at, u)"),
-    "a greatest": ("4", f"{AT} o = Gather (s, j) w = Max (o, e) u = Unsqueeze (w, a)"
-        " t = ScatterND (s, at, u)"),
     "rows": ("4, 2", f"{AT} o = Gather (s, j) w = Add (o, row) u = Unsqueeze (w, a)"
         " t = ScatterND (s, at, u)"),
     "a reduction": ("4", f"{AT} u = Unsqueeze (e, a)"
@@ -64,6 +62,8 @@ KEPT = {
     " t = ScatterND (s, at, u)",
     "twice the place": f"{AT} o = Gather (s, j) w = Add (o, o) u = Unsqueeze (w, a)"
     " t = ScatterND (s, at, u)",
+    "a greatest of floats, which may be NaN": f"{AT} o = Gather (s, j) w = Max (o, e)"
+    " u = Unsqueeze (w, a) t = ScatterND (s, at, u)",
     "a difference": f"{AT} o = Gather (s, j) w = Sub (e, o) u = Unsqueeze (w, a)"
     " t = ScatterND (s, at, u)",
     "two places": "j1 = Unsqueeze (j, a) at = Concat <axis = 0> (j1, j1)"
@@ -82,5 +82,21 @@ def test_near_misses(case):
 def test_an_older_opset_has_no_such_scatter():
     body = BODIES["a ScatterND"][1]
     assert "Loop" in op_types(vectorized(model_of("4", body, opset=15)).model.graph)
-    body = BODIES["a greatest"][1]
-    assert "Loop" in op_types(vectorized(model_of("4", body, opset=16)).model.graph)
+
+
+def test_greatest_integers():
+    text = LOOP.format(
+        size="4",
+        body=f"{AT} o = Gather (s, j) w = Max (o, k) u = Unsqueeze (w, a) t = ScatterND (s, at, u)",
+    )
+    text = text.replace("float[4]", "int64[4]").replace(
+        "e = Gather", "k = Gather (p, i) e = Gather"
+    )
+    for opset in (17, 18):
+        model = as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text)
+        result = vectorized(model)
+        assert ("Loop" in op_types(result.model.graph)) is (opset == 17)
+        for n in (0, 1, 9):
+            feed = {"x": np.zeros(9, np.float32), "r": np.zeros((9, 2), np.float32), "p": PLACES}
+            feed |= {"h0": np.array([1, -2, 0, 3]), "n": np.array(n)}
+            assert_same(model, result.model, feed, exact=True)
