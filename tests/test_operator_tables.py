@@ -31,6 +31,7 @@ REMAINING = {
     "passes/sequences/lower_sequences.py": "the operators that the pass is about",
     "passes/simplify/omit_zero_states.py": "operators that move the elements of a state",
     "passes/simplify/raising/raise_activations.py": "the operators that the pass is about",
+    "passes/simplify/raising/raise_normalizations.py": "the operators that the pass is about",
     "passes/simplify/library/broadcasting.py": "operators that the rules are about",
     "passes/simplify/library/chains.py": "operators that the rules are about",
     "passes/simplify/library/movement.py": "operators that the rules are about",
