@@ -58,7 +58,8 @@ class BlockFeeding(Feeding):
         arguments: the states in the body of the new Loop.
         around: the builder of the nodes around the new Loop.
         count: the trip count of the original, int64 of shape [1].
-        blocks: the number of blocks, int64 of shape [1].
+        blocks, block: the number of blocks and the length of each, scalars.
+        last: the number of the last iteration.
         loop: the new Loop.
         condition: the condition input of its body.
     """
@@ -75,19 +76,26 @@ class BlockFeeding(Feeding):
         self.around, self.count = self.emit, self.trips
         if self.around.opset < _OLDEST:
             raise Unbatchable(f"is of opset {self.around.opset}; convert to {_OLDEST} first")
-        self.blocks, self.trips = self._sizes(self._most_rows(block_bytes))
+        self._one = self._number(1)
+        is_known = self.trip_dimension is not None
+        self._rows = self._limit() if is_known else self.emit.squeeze(self.count, 0, "count")
+        self.last = self.emit.add("Sub", [self._rows, self._one], "last")
+        self.blocks, self.block = self._sizes(self._most_rows(block_bytes))
+        self.trips = self.emit.unsqueeze(self.block, 0, "block")
         self.loop = self._add_loop()
-        last = self.emit.add("Sub", [self.count, self.integers(1)], "last")
-        offsets = None if sums else self.numbers(self.trips)
+        offsets = None if sums else self._range(self.block)
         number, self.condition, self.arguments = self._enter_body()
-        self.last = last
-        start = self.emit.add("Mul", [number, self.trips], "start")
+        start = self.emit.add("Mul", [number, self.block], "start")
         self._places = self._rest(start) if offsets is None else self._full(start, offsets)
 
     def require_room(self, what: str, fact: Fact) -> None:
         """A block bounds the size of each batched value."""
 
     # Blocks --------------------------------------------------------------------------------------
+
+    def _number(self, number: int) -> Value:
+        """Emit a constant scalar of int64."""
+        return self.emit.constant(np.array(number, np.int64), "k")
 
     def _most_rows(self, block_bytes: int) -> Value:
         """Emit the number of iterations whose largest value fits a block, at least 1."""
@@ -98,14 +106,15 @@ class BlockFeeding(Feeding):
             most = block_bytes // max(least, 1)
             if most < 2 or (self.most_trips is not None and self.most_trips <= most):
                 raise Unbatchable(f"makes values of {least} bytes on each trip")
-            return self.integers(most)
+            return self._number(most)
         size = self.integers(onnx.helper.tensor_dtype_to_np_dtype(largest.elem_type).itemsize)
         for dim in largest.shape or ():
             if dim != 1:
                 size = self.emit.add("Mul", [size, self.size(dim)], "row_bytes")
         some = self.emit.add("Max", [size, self.integers(max(least, 1))], "row_bytes")
-        fitting = self.emit.add("Div", [self.integers(block_bytes), some], "most")
-        return self.emit.add("Max", [fitting, self.integers(1)], "most")
+        row = self.emit.squeeze(some, 0, "row_bytes")
+        fitting = self.emit.add("Div", [self._number(block_bytes), row], "most")
+        return self.emit.add("Max", [fitting, self._one], "most")
 
     def _row_bytes(self) -> tuple[int, Fact | None]:
         """The bytes of an iteration's largest value, and the largest value of open size."""
@@ -127,12 +136,12 @@ class BlockFeeding(Feeding):
 
     def _sizes(self, most: Value) -> tuple[Value, Value]:
         """Emit the number of blocks, and the equal length of each."""
-        emit, count, one = self.emit, self.count, self.integers(1)
-        padded = emit.add("Add", [count, emit.add("Sub", [most, one], "more")], "padded")
-        blocks = emit.add("Div", [padded, most], "blocks")
-        padded = emit.add("Add", [count, emit.add("Sub", [blocks, one], "more")], "padded")
+        emit, one = self.emit, self._one
+        blocks = emit.add("Div", [emit.add("Add", [self.last, most], "padded"), most], "blocks")
         some = emit.add("Max", [blocks, one], "some")
-        return blocks, emit.add("Div", [padded, some], "block")
+        full = emit.add("Div", [self.last, some], "full")
+        block = emit.add("Max", [emit.add("Add", [full, one], "block"), one], "block")
+        return blocks, block
 
     def _add_loop(self) -> Node:
         """Add the Loop over the blocks, without its body."""
@@ -147,7 +156,7 @@ class BlockFeeding(Feeding):
         like = Operator("Loop", extra=node.op.extra)
         holds = self.emit.constant(np.array(True), "holds")
         initial = [self.same(each.state.initial).value for each in self.sums]
-        inputs = [self.emit.squeeze(self.blocks, 0, "blocks"), holds, *initial]
+        inputs = [self.blocks, holds, *initial]
         return add_holder(self.graph, like, {}, ["body"], inputs, labels, node.name)
 
     def _enter_body(self) -> tuple[Value, Value, list[Value]]:
@@ -163,17 +172,17 @@ class BlockFeeding(Feeding):
     def _full(self, start: Value, offsets: Value) -> Value:
         """The iterations of a full block, which repeat the last one."""
         places = self.emit.add("Add", [start, offsets], "places")
-        return self.emit.add("Min", [places, self.last], "places")
+        inside = self.emit.add("Min", [self.last, places], "places")
+        # They are certainly in range then, also for whoever proves it.
+        return self.emit.add("Max", [inside, self._number(0)], "places")
 
     def _rest(self, start: Value) -> Value:
         """The iterations of a block that may be shorter; `trips` is its length from now on."""
         emit = self.emit
-        stop = emit.add("Add", [start, self.trips], "stop")
-        end = emit.add("Min", [stop, self.count], "end")
-        self.trips = emit.add("Sub", [end, start], "length")
-        one = emit.constant(np.array(1, np.int64), "one")
-        bounds = [emit.squeeze(bound, 0, "bound") for bound in (start, end)]
-        return emit.add("Range", [*bounds, one], "places")
+        stop = emit.add("Add", [start, self.block], "stop")
+        end = emit.add("Min", [stop, self._rows], "end")
+        self.trips = emit.unsqueeze(emit.add("Sub", [end, start], "length"), 0, "length")
+        return emit.add("Range", [start, end, self._one], "places")
 
     # Arguments of the body -----------------------------------------------------------------------
 
@@ -301,7 +310,8 @@ class BlockLoop:
             return emit.add("Reshape", [blocks, target], label)
         if emit.opset < _ALLOW_ZERO:
             raise Unbatchable(f"gives rows that may be empty; convert to opset {_ALLOW_ZERO} first")
-        parts = [emit.add("Mul", [feeding.blocks, feeding.trips], "rows")]
+        rows = emit.add("Mul", [feeding.blocks, feeding.block], "rows")
+        parts = [emit.unsqueeze(rows, 0, "rows")]
         parts += [feeding.size(dim) for dim in shape]
         if dropped:
             some = emit.add("Cast", [feeding.count], "some", to=onnx.TensorProto.BOOL)

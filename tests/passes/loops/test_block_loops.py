@@ -25,18 +25,17 @@ def test_rows_of_fixed_size():
         HEAD + before.replace("float[N] y", "float[9] y"),
         HEAD
         + """g (float[9, 3] x, float[2, 3] w) => (float[9] y) <bool yes = {1}, int64 zero = {0},
-            int64[1] axes = {0}, int64[1] k = {4}, int64[1] k_1 = {1}, bool holds = {1},
-            int64 k_2 = {0}, int64 k_3 = {1}, int64[1] k_4 = {-1}, int64[1] more = {3}> {
+            int64[1] axes = {0}, int64 k = {1}, int64 k_1 = {4}, bool holds = {1},
+            int64 k_2 = {0}, int64 k_3 = {1}, int64[1] k_4 = {-1}> {
             s = Shape (x) n = Gather (s, zero) vector = Unsqueeze (n, axes)
-            padded = Add (vector, more) blocks = Div (padded, k)
-            more_1 = Sub (blocks, k_1) padded_1 = Add (vector, more_1)
-            some = Max (blocks, k_1) block = Div (padded_1, some)
-            blocks_1 = Squeeze (blocks, axes) limit = Squeeze (block, axes)
-            numbers = Range (k_2, limit, k_3) last = Sub (vector, k_1)
-            y_blocks = Loop (blocks_1, holds) <body = b (int64 block_number, bool holds_1)
-                => (bool holds_2, float[?] r) <int64[1] axes_1 = {1}> {
-                start = Mul (block_number, block) places = Add (start, numbers)
-                places_1 = Min (places, last) e = Gather <axis = 0> (x, places_1)
+            last = Sub (n, k) padded = Add (last, k_1) blocks = Div (padded, k_1)
+            some = Max (blocks, k) full = Div (last, some) block = Add (full, k)
+            block_1 = Max (block, k) numbers = Range (k_2, block_1, k_3)
+            y_blocks = Loop (blocks, holds) <body = b (int64 block_number, bool holds_1)
+                => (bool holds_2, float[?] r) <int64 k_5 = {0}, int64[1] axes_1 = {1}> {
+                start = Mul (block_number, block_1) places = Add (start, numbers)
+                places_1 = Min (last, places) places_2 = Max (places_1, k_5)
+                e = Gather <axis = 0> (x, places_2)
                 e_lifted = Unsqueeze (e, axes_1) d = Sub (w, e_lifted)
                 r = ReduceMax <keepdims = 0, axes = [1, 2]> (d) holds_2 = Identity (holds_1) }>
             y_blocks_1 = Reshape (y_blocks, k_4) y = Slice (y_blocks_1, axes, vector, axes)

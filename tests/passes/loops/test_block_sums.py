@@ -38,18 +38,17 @@ def test_a_sum():
         HEAD + SUMS,
         HEAD
         + """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n) => (float[2, 3] y)
-            <bool yes = {1}, int64[1] axes = {0}, int64[1] k = {32}, int64[1] k_1 = {1},
-            bool holds = {1}, int64[1] more = {31}> {
+            <bool yes = {1}, int64[1] axes = {0}, int64 k = {1}, int64 k_1 = {32},
+            bool holds = {1}> {
             vector = Unsqueeze (n, axes) trips = Max (vector, axes)
-            padded = Add (trips, more) blocks = Div (padded, k) more_1 = Sub (blocks, k_1)
-            padded_1 = Add (trips, more_1) some = Max (blocks, k_1)
-            block = Div (padded_1, some) blocks_1 = Squeeze (blocks, axes)
-            y = Loop (blocks_1, holds, s0) <body = b (int64 block_number, bool holds_1,
+            count = Squeeze (trips, axes) last = Sub (count, k) padded = Add (last, k_1)
+            blocks = Div (padded, k_1) some = Max (blocks, k) full = Div (last, some)
+            block = Add (full, k) block_1 = Max (block, k)
+            y = Loop (blocks, holds, s0) <body = b (int64 block_number, bool holds_1,
                 float[2, 3] s) => (bool holds_2, float[2, 3] t)
-                <int64 one = {1}, int64[1] axes_1 = {0}, int64[1] axes_2 = {1}> {
-                start = Mul (block_number, block) stop = Add (start, block)
-                end = Min (stop, trips) bound = Squeeze (start, axes_1)
-                bound_1 = Squeeze (end, axes_1) places = Range (bound, bound_1, one)
+                <int64[1] axes_1 = {0}, int64[1] axes_2 = {1}> {
+                start = Mul (block_number, block_1) stop = Add (start, block_1)
+                end = Min (stop, count) places = Range (start, end, k)
                 e = Gather <axis = 0> (x, places) e_lifted = Unsqueeze (e, axes_2)
                 v = Mul (w, e_lifted) v_1 = ReduceSum <keepdims = 0> (v, axes_1)
                 t = Add (s, v_1) holds_2 = Identity (holds_1) }>

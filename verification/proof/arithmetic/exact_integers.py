@@ -108,7 +108,25 @@ def _alone(terms: Terms, term: Term) -> LinearSum:
     if isinstance(content, Dimension):
         low = max(low, -highest(terms, -content))
         return LinearSum(content, {}, low, min(high, highest(terms, content)))
-    return atom(term, low, high)
+    return atom(term, *(_quotient_range(terms, term) or (low, high)))
+
+
+def _quotient_range(terms: Terms, term: Term) -> tuple[int, int] | None:
+    """Range of a quotient of sizes: of a dividend of at least 0, a divisor of at least 1."""
+    while term.head.name == "view" and term.args[0] is not None:
+        term = term.args[0]
+    if not term.is_op("Div") or not all(map(is_one_integer, term.args)):
+        return None
+    dividend, divisor = (element(arg.fact) for arg in term.operands)
+    if not isinstance(dividend, Dimension) or not isinstance(divisor, Dimension):
+        return None
+    if dividend.less(0) is not False or divisor.less(1) is not False:
+        return None
+    is_less = dividend.less(divisor)
+    if is_less:
+        return 0, 0
+    low, high = int(is_less is False), range_of(term.fact.elem_type)[1]
+    return low, min(highest(terms, dividend), high)
 
 
 def atom(term: Term, low: int, high: int) -> LinearSum:

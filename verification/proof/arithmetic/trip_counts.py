@@ -24,6 +24,7 @@ from ..terms.free_variables import COMPARED
 from ..terms.linear_sum import LinearSum
 from ..terms.term import Term, fingerprint
 from ..terms.term_manager import Terms
+from .blocks import cover
 from .exact_integers import (
     TOTAL,
     atom,
@@ -71,6 +72,8 @@ def nonnegative_part(terms: Terms, number: LinearSum) -> Dimension:
         return _ZERO
     if not atoms and sizes.less(0) is False:
         return sizes
+    if atoms and number.low > 0:
+        return nonnegative_part(terms, number.shift(-number.low)) + number.low
     return _symbol_of(terms, _total(terms, sizes, atoms), number)
 
 
@@ -88,6 +91,8 @@ def _before_zero(terms: Terms, number: LinearSum) -> LinearSum:
 def _symbol_of(terms: Terms, term: Term, number: LinearSum) -> Dimension:
     """Symbol of the maximum of a term and 0."""
     size = terms.dependent_size("least0", term, None)
+    if number.high <= MOST_ELEMENTS:
+        terms.symbols.magnitudes.exists((size,))
     for name in size.symbols:
         count = terms.counts.get(name)
         if count is None or number.high < count.high:
@@ -175,7 +180,8 @@ def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:
         return False
     if size.value is not None and highest(terms, other) <= size.value:
         return True
-    return (size - other).less(0) is False or _is_more_counted(terms, size - other)
+    is_more = (size - other).less(0) is False or _is_more_counted(terms, size - other)
+    return is_more or cover(terms, size, other)
 
 
 def _is_more_counted(terms: Terms, size: Dimension) -> bool:

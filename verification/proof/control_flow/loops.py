@@ -149,8 +149,8 @@ class EmptyScanOutputs:
 
     A size is a number if the body declares it, or if onnx's plain shape inference finds it, with
     which all runtimes begin. Else it is 0 if the proof finds no number either, for any initial
-    states. Any other size leaves the proof open: it depends on how much of the model a runtime
-    folds while it loads it.
+    states. Any other size is unknown: it depends on how much of the model a runtime folds while it
+    loads it.
 
     Args:
         execution: the execution.
@@ -186,16 +186,20 @@ class EmptyScanOutputs:
             raise OpenError(f"{label(step.node)}: its type is unknown if there is no iteration")
         sizes = [] if inferred is None else [dim.dim_value for dim in inferred.shape.dim]
         shape = () if all(sizes) else self._in_body[index].shape
-        if not all(sizes) and (
-            shape is None
-            or len(shape) != len(sizes)
-            or any(not number and dim.value for number, dim in zip(sizes, shape, strict=True))
-        ):
+        if all(sizes):
+            return Fact(elem_type, tuple(map(Dimension.constant, sizes)))
+        if shape is None or len(shape) != len(sizes):
             raise OpenError(
                 f"{label(step.node)}: without an iteration runtimes may give its scan output"
                 " other sizes"
             )
-        return Fact(elem_type, tuple(map(Dimension.constant, sizes)))
+        fresh = self._execution.terms.symbols.fresh
+        pairs = zip(sizes, shape, strict=True)
+        dims = [
+            fresh() if dim.value and not number else Dimension.constant(number)
+            for number, dim in pairs
+        ]
+        return Fact(elem_type, tuple(dims))
 
     @lazy_property
     def _in_body(self) -> list[Fact]:

@@ -238,12 +238,32 @@ class SlicePushdown:
         place = axis_below(shape, below, axis, start, size)
         if place is not None:
             return self._terms.view((yield inner, *place), new)
-        row = _row_below(shape, below, axis, start, size)
-        if row is None:
+        own = _merged_axes(shape, below, axis)
+        row = None if own is None else self._place_in_row(below, own, start, size)
+        if own is None or row is None:
             return part
-        own, number, place_in_row = row
-        moved = yield inner, own, number, ONE
-        return self._terms.view((yield moved, own + 1, place_in_row, size), new)
+        moved = yield inner, own, row[0], ONE
+        return self._terms.view((yield moved, own + 1, row[1], size), new)
+
+    def _place_in_row(
+        self, below: Shape, own: int, start: Dimension, size: Dimension
+    ) -> tuple[Dimension, Dimension] | None:
+        """Row of merged axes that holds a slice, and the start in it; None if that is not certain.
+
+        The row of one element at an unknown position is a symbol, the quotient of its position.
+        """
+        rows, row = below[own : own + 2]
+        if start.value is not None and size.value is not None and row.value:
+            number, place = divmod(start.value, row.value)
+            if place + size.value <= row.value:
+                return Dimension.constant(number), Dimension.constant(place)
+        if start.value is not None or size.value != 1:
+            return None
+        name = f"{PRIVATE}row{start}:{rows}:{row}"
+        self._terms.limits[name] = rows
+        quotient = self._terms.symbols.trip(name)
+        self._terms.symbols.magnitudes.exists((quotient, row))  # no more than the merged axis
+        return quotient, start - quotient * row
 
     def _of_expand(
         self, x: Term, axis: int, start: Dimension, size: Dimension, new: Shape
@@ -308,23 +328,12 @@ def axis_below(
     return None
 
 
-def _row_below(
-    shape: Shape, below: Shape, axis: int, start: Dimension, size: Dimension
-) -> tuple[int, Dimension, Dimension] | None:
-    """Place of a slice of merged axes, if it lies within one row.
-
-    Returns:
-        the first one of the axes, the position along it, and the start along the second one.
-    """
-    first, count = start.value, size.value
+def _merged_axes(shape: Shape, below: Shape, axis: int) -> int | None:
+    """First one of two axes that a view merges into an axis; None if it does not."""
     behind = product(shape[axis + 1 :])
     for own, (rows, row) in enumerate(itertools.pairwise(below)):
-        merged = rows * row == shape[axis] and product(below[own + 2 :]) == behind
-        if not merged or not row.value or first is None or count is None:
-            continue
-        number, place = divmod(first, row.value)
-        if place + count <= row.value:
-            return own, Dimension.constant(number), Dimension.constant(place)
+        if rows * row == shape[axis] and product(below[own + 2 :]) == behind:
+            return own
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....facts.bounds import Bounds, Known, greatest, join, known, least
-from ....facts.fact import UNKNOWN
+from ....facts.fact import UNKNOWN, Fact
 from ....facts.polynomial import Dimension
 from ....facts.safety_context import Premises, Unproven
 from ....facts.types import INTEGER_BITS
@@ -179,7 +179,7 @@ class Safety:
     def _operands(self, term: Term) -> Sequence[Term]:
         """Terms whose bounds those of a term follow from."""
         name, fact = term.head.name, term.fact
-        if fact.content is not None or fact.elem_type not in INTEGER_BITS:
+        if _is_followed(fact) or fact.elem_type not in INTEGER_BITS:
             return ()
         if id(fact) in self._terms.facts.empty:
             return ()
@@ -197,7 +197,7 @@ class Safety:
     def _fact_of(self, term: Term) -> Known:
         if id(term.fact) in self._terms.facts.empty:
             return Known(term.fact, _OF_NOTHING)
-        if term.fact.content is not None:
+        if _is_followed(term.fact):
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
         operands = self._operands(term)
@@ -231,8 +231,6 @@ class Safety:
         """Bounds of sizes and of trip counts."""
         assert term.fact.content is not None
         elements = list(term.fact.content.reshape(-1))
-        if not elements or not all(isinstance(each, Dimension) for each in elements):
-            return None
         low = least([self._extreme(each, below=True) for each in elements])
         high = greatest([self._extreme(each, below=False) for each in elements])
         return None if low is None or high is None else Bounds(low, high)
@@ -257,3 +255,10 @@ class Safety:
                 total = total + part.replaced(ends)
             size = total
         return size
+
+
+def _is_followed(fact: Fact) -> bool:
+    """Test for a tensor of which each element is a known size."""
+    content = fact.content
+    elements = [] if content is None else list(content.reshape(-1))
+    return bool(elements) and all(isinstance(each, Dimension) for each in elements)

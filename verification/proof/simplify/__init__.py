@@ -7,6 +7,7 @@ where it does not apply. No rule here holds only up to rounding.
 from . import concat as concat
 from . import dynamic_sizes as dynamic_sizes
 from . import leading_axes as leading_axes
+from . import minima as minima
 from . import no_ops as no_ops
 from . import padding as padding
 from . import reshape as reshape

@@ -9,7 +9,7 @@ import onnx
 from ....facts.fact import FOLLOWED, Fact, Shape, element, vector
 from ....facts.polynomial import Dimension
 from ..arithmetic.exact_integers import is_one_integer
-from ..arithmetic.trip_counts import at_least, least, not_negative
+from ..arithmetic.trip_counts import at_least, not_negative
 from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
@@ -37,19 +37,6 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
             size = at_least(terms, number, floor)
             return [terms.view(terms.sizes([size], number.fact.elem_type), shape)]
     return None
-
-
-@rule("Min", constants=True)
-def fewest(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Rewrite Min of sizes to the minimum as a size."""
-    shape = broadcast([None if arg is None else arg.fact.shape for arg in args])
-    if shape is None or any(dim.value != 1 for dim in shape):
-        return None
-    sizes = [element(arg.fact) for arg in args if arg is not None]
-    if not all(isinstance(size, Dimension) and size.less(0) is False for size in sizes):
-        return None
-    elem_type = args[0].fact.elem_type if args[0] is not None else 0
-    return [terms.view(terms.sizes([least(terms, sizes)], elem_type), shape)]
 
 
 def select_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:

@@ -7,6 +7,7 @@ which exist. Along one axis there is at most one.
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -89,16 +90,35 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
         return [terms.narrow(x.operands[0], axis, start, size)]
     if x.is_op("Expand") and _is_spread(x, axis):
         return [terms.rebuild(x, (x.args[0], terms.sizes(_part_shape(x, axis, size))))]
-    tensor = terms.tensor(x)
-    if tensor is not None and tensor.is_readable and size.value:
-        part = _of_constant(terms, tensor, axis, start, size.value)
-        if part is not None:
-            return [part]
+    part = _of_numbers(terms, x, axis, start, size)
+    if part is not None:
+        return [part]
     bare = _without_unit_axes(terms, x, axis)
     if bare is not None:
         own = sum(dim.value != 1 for dim in x.shape[:axis])
         return [terms.view(terms.narrow(bare, own, start, size), _part_shape(x, axis, size))]
     return [terms.keep(head, args, _part_fact(x, axis, start, size))]
+
+
+def _of_numbers(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term | None:
+    """Slice of a constant, or of sizes."""
+    tensor = terms.tensor(x)
+    if tensor is not None and tensor.is_readable and size.value:
+        return _of_constant(terms, tensor, axis, start, size.value)
+    return _of_even_numbers(terms, x, start, size)
+
+
+def _of_even_numbers(terms: Terms, x: Term, start: Dimension, size: Dimension) -> Term | None:
+    """Element at an unknown position of sizes that grow evenly; None for others."""
+    content = x.fact.content
+    if x.head.name != "sizes" or content is None or x.fact.elem_type not in _COUNTING:
+        return None
+    if content.ndim != 1 or content.size < 2 or size.value != 1 or start.value is not None:
+        return None
+    first, *rest = (other - one for one, other in itertools.pairwise(content))
+    if any(step != first for step in rest):
+        return None
+    return terms.sizes([content[0] + start * first], x.fact.elem_type)
 
 
 def _of_constant(

@@ -150,6 +150,15 @@ def test_a_part_of_merged_axes_within_a_row():
     assert_open(ROWS, shifted.replace("(f, no, seven, no)", "(f, one, eight, no)"))
 
 
+def test_an_element_of_merged_axes_at_an_unknown_position():
+    many = (("[7, 3]", "[5000, 3]"), ("n = {7}", "n = {5000}"), ("last = {6}", "last = {4999}"))
+    more = ("seven = {7}", "seven = {5000}"), ("blocks = {3}", "blocks = {1667}")
+    rows, blocks = ROWS, BLOCKS
+    for old, new in (*many, *more):
+        rows, blocks = rows.replace(old, new), blocks.replace(old, new)
+    assert_proved(rows, blocks)
+
+
 def test_a_part_that_crosses_rows_of_merged_axes_stays():
     proto = model("""g (float[4, 3, 2] x) => (float[12, 2] z) <int64[2] s = {12, 2}> {
         z = Reshape (x, s) }""")
