@@ -8,7 +8,7 @@ or If is watched in every graph.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
@@ -99,19 +99,29 @@ class Search:
         self._pair = Pair(Source(original, base_dir), Source(guarded, base_dir))
         self._steering = tuple(sorted(steering_inputs(self._pair.before.proto)))
 
-    def on_samples(self) -> Violation | None:
-        """Return a sample of the comparison that violates one."""
+    def on_samples(self, differing: Feeds | None) -> Violation | None:
+        """Return a sample of the comparison that violates one.
+
+        Args:
+            differing: an input on which the outputs differ, if any; the samples here are others.
+        """
         if not self._guards:
             return None
         verdict = self._verdict()
-        if verdict.status != "different" or verdict.feeds is None:
-            return None
-        return self._told(verdict.reason, verdict.feeds)
+        if verdict.status == "different" and verdict.feeds is not None:
+            violation = self._told(verdict.reason, verdict.feeds)
+            if violation is not None:
+                return violation
+        return None if differing is None else self._first([differing])
 
     def further(self) -> Violation | None:
         """Return an input drawn to violate one; None where the caller gives inputs."""
         if not self._guards or self._options.feeds is not None:
             return None
+        return self._first(self._drawn())
+
+    def _first(self, candidates: Iterable[Feeds]) -> Violation | None:
+        """Return the first input that violates one."""
         with ExitStack() as stack:
             workers = self._workers or stack.enter_context(Workers())
             runtime, timeout = self._options.runtime, self._options.timeout
@@ -119,7 +129,7 @@ class Search:
                 runtime = "onnxruntime" if has_onnxruntime() else "reference"
             worker = workers.get(runtime, min(timeout or _PATIENCE, _PATIENCE))
             try:
-                for feeds in self._drawn():
+                for feeds in candidates:
                     try:
                         worker.run(self._pair.after, self._pair.feeds_after(feeds))
                     except RuntimeFailure as error:

@@ -119,7 +119,7 @@ class Rewrite:
         model, bound = self.bound()
         fixed: dict[str, Any] = {"bound": bound, "base_dir": self.base_dir}
         search = Search(self.original, model, assumptions, options, workers=workers, **fixed)
-        violation = search.on_samples()
+        violation = search.on_samples(verdict.feeds if verdict.differs else None)
         if violation is not None:
             reason = f"an input makes {violation.claim.violation}: {violation.shown}"
             different = dataclasses.replace(

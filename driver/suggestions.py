@@ -118,6 +118,8 @@ class Advice:
         options, reasons = self.refuted[key]
         plain = [part.plain for part in sentence.parts]
         other = [part.plain for why in reasons for part in why.parts if part.plain not in plain]
+        if key[0] == "If" and any(part.arguments.get("by_data") for part in sentence.parts):
+            other.append(f"{by(f'--assume {key[1]}=then|else')} takes a branch on trust")
         more = "; ".join([f"it stays with {' '.join(options)}", *dict.fromkeys(other)])
         parts = [part.replaced(part.plain) for part in sentence.parts]
         return Reason.join([*parts, sentence.replaced(more)])

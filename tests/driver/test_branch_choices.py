@@ -64,6 +64,18 @@ def test_inputs_that_take_the_other_branch_withhold_the_result(branch, other):
     assert caught.value.violation.claim.path == "kept"
 
 
+def test_a_difference_names_the_assumption():
+    """Samples of the comparison are drawn for what it compares, and others for the search."""
+    model = as_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x) => (int64 y) <float z = {0}, int64 zero = {0}> {
+            s = ReduceSum <keepdims = 0> (x)  c = Greater (s, z)
+            y = If (c) <
+                then_branch = a () => (int64 p) { p = ArgMax <axis = 0, keepdims = 0> (x) },
+                else_branch = b () => (int64 q) { q = Identity (zero) }> }""")
+    with pytest.raises(sl.MismatchError, match=r"an input makes If 'y' take its then branch"):
+        sl.rewrite(model, assume={"y": "else"}, verify=True)
+
+
 def test_inputs_that_keep_to_it_agree():
     how = {"feeds": SOME, "prove": False}
     outcome = sl.transform(as_model(MODEL), assume={"kept": "else"}, verify=how)
