@@ -21,12 +21,16 @@ class MatMulAdd(Rule):
     exactness = "reals"
 
 
-def _bias(trans: int) -> type[Rule]:
-    """A rule that adds a bias in a Gemm."""
-    right = "n, k" if trans else "k, n"
-    gemm = f"Gemm <alpha = @a, transB = {trans}>"
+def _shapes(a: int, b: int) -> str:
+    """Shapes of the matrices of a Gemm with attributes transA and transB."""
+    return f"x[{('m, k', 'k, m')[a]}], w[{('k, n', 'n, k')[b]}]"
+
+
+def _bias(a: int, b: int) -> type[Rule]:
+    """A rule that adds a bias in a Gemm with attributes transA and transB."""
+    gemm = f"Gemm <alpha = @a, transA = {a}, transB = {b}>"
     content = {
-        "before": f"""(floats x[m, k], w[{right}], b[< m, n]) => (y) {{
+        "before": f"""(floats {_shapes(a, b)}, b[< m, n]) => (y) {{
             t = {gemm} (x, w)
             y = Add (t, b)
         }}""",
@@ -35,11 +39,28 @@ def _bias(trans: int) -> type[Rule]:
         "since": 11,
         "__doc__": "Add a bias in the Gemm.",
     }
-    return type(f"Gemm{trans or ''}Add", (Rule,), content)
+    return type(f"Gemm{a}{b}Add", (Rule,), content)
 
 
-for _transposed in (0, 1):
-    shipped(_bias(_transposed))
+def _shifted(op_type: str, a: int, b: int) -> type[Rule]:
+    """A rule that adds to the constant bias of a Gemm."""
+    gemm = f"Gemm <alpha = @a, transA = {a}, transB = {b}>"
+    content = {
+        "before": f"""(floats {_shapes(a, b)}, const b[n], const s[< n]) => (y) {{
+            t = {gemm} (x, w, b)
+            y = {op_type} (t, s)
+        }}""",
+        "after": f"(x, w, b, s) => (y) {{ d = {op_type} (b, s)  y = {gemm} (x, w, d) }}",
+        "exactness": "reals",
+        "__doc__": f"Apply {op_type} to the bias of the Gemm.",
+    }
+    return type(f"{op_type}OfGemm{a}{b}", (Rule,), content)
+
+
+for _flags in ((0, 0), (0, 1), (1, 0), (1, 1)):
+    shipped(_bias(*_flags))
+    for _op_type in ("Add", "Sub"):
+        shipped(_shifted(_op_type, *_flags))
 
 
 def _turned(is_first: bool, flag: int, other: int) -> type[Rule]:
@@ -51,16 +72,13 @@ def _turned(is_first: bool, flag: int, other: int) -> type[Rule]:
         other: that of the other operand.
     """
     first, second = (flag, other) if is_first else (other, flag)
-    # The operand of the Transpose has the shape of the other flag.
-    x = ("m, k", "k, m")[first != is_first]
-    w = ("k, n", "n, k")[second == is_first]
+    turned = (1 - first, second) if is_first else (first, 1 - second)
 
     def gemm(a: int, b: int, operands: str) -> str:
         return f"Gemm <alpha = @a, beta = @c, transA = {a}, transB = {b}> ({operands}, b?)"
 
-    turned = (1 - first, second) if is_first else (first, 1 - second)
     content = {
-        "before": f"""(floats x[{x}], w[{w}], b[< m, n]) => (y) {{
+        "before": f"""(floats {_shapes(*turned)}, b[< m, n]) => (y) {{
             t = Transpose <perm = [1, 0]> ({"x" if is_first else "w"})
             y = {gemm(first, second, "t, w" if is_first else "x, t")}
         }}""",

@@ -96,3 +96,21 @@ def test_a_product_of_a_transposed_matrix(operands):
     cube = f"{{ t = Transpose <perm = [0, 2, 1]> (x) y = MatMul ({operands}) }}"
     signature = "(float[2, 3, 3] x, float[2, 3, 3] w) => (y)"
     assert operators(cube, signature, "reals") == ["Transpose", "MatMul"]
+
+
+@pytest.mark.parametrize("flags", ["", "transA = 1, ", "transB = 1, ", "transA = 1, transB = 1, "])
+def test_sums_after_a_gemm(flags):
+    text = f"<float[2] b = {{5, 6}}, float[2] s = {{7, -8}}, float c = {{2}}> {{ t = Gemm <{flags}"
+    signature = "(float[2, 2] x, float[2, 2] w) => (y)"
+    for operands, node in (
+        ("x, w", "Add (s, t)"),
+        ("x, w, b", "Add (t, s)"),
+        ("x, w, b", "Sub (t, s)"),
+        ("x, w, b", "Sub (t, c)"),
+    ):
+        nodes = f"{text} alpha = 0.5> ({operands}) y = {node} }}"
+        assert operators(nodes, signature, "reals") == ["Gemm"]
+        assert len(operators(nodes, signature, "values")) == 2
+    for scale, node in (("alpha = 0.5", "Sub (s, t)"), ("beta = 0.5", "Add (t, s)")):
+        nodes = f"{text} {scale}> (x, w, b) y = {node} }}"
+        assert len(operators(nodes, signature, "reals")) == 2
