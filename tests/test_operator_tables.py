@@ -54,6 +54,7 @@ REMAINING = {
     "verification/proof/reals/conditions.py": "operators over the reals that are total",
     "verification/proof/reals/definitions.py": "operators by formulas over the reals",
     "verification/proof/reals/real_terms.py": "odd and even functions",
+    "verification/proof/execution/node_checker.py": "values that attributes may have",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
     "verification/proof/terms/evaluations.py": "operators whose value leaves no doubt",
     "verification/proof/terms/exact_operators.py": "laws of arithmetic",

@@ -93,12 +93,20 @@ def _compare(before: Types, after: Types, bound: Mapping[str, Array]) -> set[str
         tensor = Tensor(array=value)
         for type_ in (before[name], after.get(name, before[name])):
             _is_narrower(name, fact_of(type_), Fact(tensor.elem_type, tuple(tensor.dims)))
-    assumptions = set()
+    assumptions, axes = set(), dict[object, set[object]]()
+    for name in free[1]:
+        pairs = zip(
+            fact_of(after[name]).shape or (), fact_of(before[name]).shape or (), strict=False
+        )
+        for axis, (dim, own) in enumerate(pairs):
+            if isinstance(dim, str):
+                axes.setdefault(dim, set()).add((name, axis) if own is None else own)
+    ties = {dim for dim, places in axes.items() if len(places) > 1}
     for name, type_ in ((name, after[name]) for name in free[1]):
         facts = fact_of(type_), fact_of(before[name])
         if 0 in (facts[0].elem_type, facts[1].elem_type) and type_ != before[name]:
             raise CertificateError(f"input '{name}' has different types")
-        if _is_narrower(name, *facts):
+        if _is_narrower(name, *facts) or not ties.isdisjoint(facts[0].shape or ()):
             assumptions.add(f"input '{name}' is {facts[0].text()}, as the rewrite declares it")
     return assumptions
 

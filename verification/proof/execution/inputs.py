@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from types import MappingProxyType
 
 import onnx
@@ -11,7 +11,7 @@ from ....facts.fact import PRIVATE, UNKNOWN, Fact, is_private
 from ....facts.named_dimensions import with_sizes
 from ....facts.polynomial import Dimension
 from ....ir import Array
-from ....reference.signature import dims_of, type_text
+from ....reference.signature import Dim, dims_of, type_text
 from ..terms.budget import OpenError
 from ..terms.term import Term
 from ..terms.term_manager import Terms
@@ -106,11 +106,31 @@ def narrower(
     for info in before.graph.input:
         sizes = shapes.get(info.name) if info.type.HasField("tensor_type") else None
         types[info.name] = info.type if sizes is None else with_sizes(info.type, sizes)
+    free = [info for info in after.graph.input if info.name in types and info.name not in bound]
+    ties = _ties(types, free)
     return {
         f"input '{info.name}' is {type_text(info.type)}, as the rewrite declares it"
-        for info in after.graph.input
-        if info.name in types and info.name not in bound and _says_more(info.type, types[info.name])
+        for info in free
+        if _says_more(info.type, types[info.name])
+        or not ties.isdisjoint(dims_of(info.type.tensor_type) or ())
     }
+
+
+def _ties(types: Mapping[str, onnx.TypeProto], after: Sequence[onnx.ValueInfoProto]) -> set[Dim]:
+    """Names that the rewrite gives to axes of inputs which may differ in the original: runtimes
+    reuse memory by such names."""
+    axes: dict[Dim, set[Hashable]] = {}
+    for info in after:
+        pairs = zip(
+            dims_of(info.type.tensor_type) or (),
+            dims_of(types[info.name].tensor_type) or (),
+            strict=False,
+        )
+        for axis, (dim, before) in enumerate(pairs):
+            if isinstance(dim, str):
+                place = (info.name, axis) if before is None else before
+                axes.setdefault(dim, set()).add(place)
+    return {name for name, places in axes.items() if len(places) > 1}
 
 
 def _says_more(type_: onnx.TypeProto, other: onnx.TypeProto) -> bool:

@@ -89,6 +89,10 @@ def _value_fault(node: onnx.NodeProto, version: int) -> str:
         value = None if least is None else onnx.helper.get_attribute_value(attribute)
         if least is not None and version < least.version and not least.takes(value):
             return f"has {attribute.name} = {value!r}"
+        words = _WORDS.get((node.op_type, attribute.name))
+        word = attribute.s.decode(errors="replace")
+        if words is not None and word not in words.split() and not attribute.ref_attr_name:
+            return f"has {attribute.name} = '{word}'"
     has_number = any(attribute.name == "num_outputs" for attribute in node.attribute)
     has_sizes = len(node.input) > 1 and bool(node.input[1])
     if node.op_type == "Split" and version >= 18 and not (has_number or has_sizes):
@@ -123,7 +127,29 @@ _VALUES = {
 """Attributes with values that earlier versions lack; runtimes refuse to load these."""
 
 
-_RESTRICTED = {"Split", *(op_type for op_type, _ in _VALUES)}
+_PADS = "NOTSET SAME_UPPER SAME_LOWER VALID"
+_DIRECTIONS = "forward reverse bidirectional"
+_WORDS = {
+    ("BitShift", "direction"): "LEFT RIGHT",
+    ("DepthToSpace", "mode"): "DCR CRD",
+    ("Gelu", "approximate"): "none tanh",
+    ("GridSample", "padding_mode"): "zeros border reflection",
+    ("Pad", "mode"): "constant reflect edge wrap",
+    ("Resize", "mode"): "nearest linear cubic",
+    ("Resize", "coordinate_transformation_mode"): (
+        "half_pixel half_pixel_symmetric pytorch_half_pixel align_corners asymmetric"
+        " tf_half_pixel_for_nn tf_crop_and_resize"
+    ),
+    ("Resize", "nearest_mode"): "round_prefer_floor round_prefer_ceil floor ceil",
+    ("ScatterElements", "reduction"): "none add mul min max",
+    ("ScatterND", "reduction"): "none add mul min max",
+    ("Upsample", "mode"): "nearest linear bilinear",
+    **{(op, "direction"): _DIRECTIONS for op in ("GRU", "LSTM", "RNN")},
+    **{(op, "auto_pad"): _PADS for op in ("AveragePool", "Conv", "ConvTranspose", "MaxPool")},
+}
+"""Words that an attribute may be."""
+
+_RESTRICTED = {"Split", *(op_type for op_type, _ in (*_VALUES, *_WORDS))}
 
 
 def type_of(fact: Fact) -> Type:

@@ -81,6 +81,26 @@ def test_what_the_rewrite_alone_declares_of_an_input_is_told(declared, told):
     assert prove(before, before).assumptions == ()
 
 
+@pytest.mark.parametrize(
+    ("sizes", "ties"),
+    [
+        ("n, m", True),
+        ("?, ?", True),
+        ("n, ?", True),
+        ("n, 3", True),
+        ("n, n", False),
+        ("3, 3", False),
+    ],
+)
+def test_a_name_that_two_axes_have_in_the_rewrite_only_is_told(sizes, ties):
+    """onnxruntime reuses memory where names of sizes are equal."""
+    one, other = sizes.split(", ")
+    text = "g (float[%s] x, float[%s] y) => (float[k] z) { z = Neg (x) }"
+    proof = prove(model(text % (one, other)), model(text % ("s", "s")))
+    assert proof.proved and bool(proof.assumptions) is ties
+    assert not prove(model(text % ("s", "s")), model(text % ("a", "b"))).assumptions
+
+
 def sized(sizes, before, after):
     return prove(model(before), model(after), sizes=sizes)
 
