@@ -111,6 +111,8 @@ class ConditionReader:
         if (test.equal and not near) or not (before or small):
             return False
         if self.is_wide(test):
+            if counter.step == -1:  # down to a number, which a counter of 64 bits meets
+                return near and before and not test.rounded
             if counter.step != 1 or first is None or not small:
                 return False
             if not near and counter.start is not None and self._elem_type(counter.start) == _INT32:

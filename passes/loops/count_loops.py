@@ -202,12 +202,22 @@ class _Counting:
             shift += number
             least = self._at_least(bound, shift) if end.wide else bound
             trips = self._plus(least, -shift)
+        elif end.wide:
+            assert first is not None
+            trips = self._falling(self._wide(first), shift - (integer(bound) or 0))
         else:
             assert first is not None
             start = self._plus(self._wide(first), shift)
             pair = [bound, start] if counter.step == 1 else [start, bound]
             trips = self.emit.once("Sub", pair, "trips")
         return trips if end.before else self._at_least(trips, 1)
+
+    def _falling(self, start: Value, distance: int) -> Value:
+        """Emit a start plus a number, at least 0, without overflow."""
+        least = self._at_least(start, -distance)
+        if distance > 0:
+            least = self._plus(least, np.iinfo(np.int64).max - distance, "Min")
+        return self._plus(least, distance)
 
     def _bound(self, end: _Exit) -> Value:
         """Emit the bound, as 64 bits; for rounded numbers, the nearest integer that fails."""

@@ -9,6 +9,7 @@ import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import transform
 from straightline.passes import CountLoops
+from straightline.reference import run
 from straightline.verification.proof import prove
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -95,6 +96,28 @@ def test_downwards():
     assert_counts(loop("d = Greater (J, END)", step=-1))
     assert_counts(loop("d = GreaterOrEqual (J, END)", step=-1, bound="three"))
     assert_stays(loop("d = GreaterOrEqual (J, END)", step=-1))  # it never ends at the least number
+
+
+@pytest.mark.parametrize("bound", ["zero", "three"])
+@pytest.mark.parametrize("relation", ["GreaterOrEqual", "Greater"])
+def test_counters_of_64_bits_downwards(relation, bound):
+    text = loop(f"d = {relation} (J, END)", step=-1, kind="int64", bound=bound)
+    # From the largest number to 0 the loop never ends: there are more iterations than it counts.
+    proved = (relation, bound) != ("GreaterOrEqual", "zero")
+    assert_counts(text, starts=(-5, 0, 2, 7), kind="int64", proved=proved)
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    bounded = counted(
+        loop(f"d = {relation} (J, END)", step=-1, kind="int64", bound=bound, most="m")
+    )
+    for start, trips in ((least, 0), (least + 1, 0), (most, 9), (most - 1, 9), (most - 3, 9)):
+        feed = {"s": np.array(start), "n": np.array(0), "m": np.array(9), "ask": np.array(True)}
+        feed = {i.name: feed[i.name] for i in bounded.graph.input if i.name in feed}
+        assert run(bounded, feed)[1] == trips
+
+
+def test_counters_of_64_bits_downwards_to_any_number_stay():
+    assert_stays(loop("d = Greater (J, END)", step=-1, kind="int64"))
+    assert_stays(loop("d = Greater (J, END)", before="ask", step=-1, kind="int64", bound="three"))
 
 
 def test_up_to_a_number_itself():
