@@ -112,6 +112,9 @@ _FLAGS = frozenset([
 """Attributes of operators that are 0 or 1."""
 
 
+_NEVER = 1 << 31
+
+
 class _Restriction(NamedTuple):
     """A restriction of an attribute: the version that lifts it, and which values it allows."""
 
@@ -123,6 +126,7 @@ _VALUES = {
     ("Flatten", "axis"): _Restriction(11, lambda axis: axis >= 0),
     ("TopK", "k"): _Restriction(10, lambda k: k > 0),
     ("GridSample", "mode"): _Restriction(20, lambda mode: mode not in (b"linear", b"cubic")),
+    ("Transpose", "perm"): _Restriction(_NEVER, lambda perm: sorted(perm) == [*range(len(perm))]),
 }
 """Attributes with values that earlier versions lack; runtimes refuse to load these."""
 

@@ -42,6 +42,7 @@ INVALID = {
     "two values": ("k = Constant <value_float = 1.0, value_int = 1> () y = Add (x, k)", 18, 18),
     "Gelu of what": ('y = Gelu <approximate = "sinh"> (x)', 20, 20),
     "Resize": ('y = Resize <mode = "lineal"> (x, , s)', 18, 18),
+    "Transpose": ("y = Transpose <perm = [2, 0, 1, 1]> (x)", 18, 18),
     "flag": ("y = Mod <fmod = -1> (x, x)", 18, 18),
     "keepdims": ("y = ReduceMax <axes = [1], keepdims = 2> (x)", 13, 13),
 }
