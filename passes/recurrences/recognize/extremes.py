@@ -91,7 +91,9 @@ def raise_extreme(recurrence: Recurrence) -> Replacement | str:
     if companions is not None and _has_order(recurrence, extreme, fact):
         return _best(recurrence, extreme, companions, fact)
     rows = _candidates(recurrence, extreme, fact, is_last=False)
-    return accumulate(recurrence, extreme.kind, rows, fact, True)
+    tensor = state.initial.constant
+    is_number = tensor is not None and tensor.is_readable and not np.isnan(tensor.numpy()).any()
+    return accumulate(recurrence, extreme.kind, rows, fact, True, may_be_nan=not is_number)
 
 
 def _read(recurrence: Recurrence) -> Extreme | str:

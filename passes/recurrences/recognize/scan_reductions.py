@@ -78,7 +78,12 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
 
 
 def accumulate(
-    recurrence: Recurrence, kind: str, added: Value, fact: Fact, one_term: bool
+    recurrence: Recurrence,
+    kind: str,
+    added: Value,
+    fact: Fact,
+    one_term: bool,
+    may_be_nan: bool = True,
 ) -> Replacement | str:
     """Replace a state by a reduction of rows, in the shape of the state.
 
@@ -88,6 +93,7 @@ def accumulate(
         added: the row of each iteration.
         fact: the fact of the state.
         one_term: true if each iteration adds one value, without an addition of its own.
+        may_be_nan: true if a row or the initial value may be NaN.
     """
     (state,), emit, trips = recurrence.states, recurrence.trips.emit, recurrence.trips
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
@@ -112,7 +118,7 @@ def accumulate(
         monoid = monoid_of(Operator(kind))
         (joined,) = parallel_prefix(emit, monoid, [rows], [fact], most, straight)
         return replace_all(recurrence, joined, f"{kind} in steps of doubling distance", exact)
-    last = _last(emit, reduction, rows, fact.elem_type)
+    last = _last(emit, reduction, rows, fact.elem_type, may_be_nan)
     return Replacement(describe(reduction, exact), exact, {}, {state: lambda: last})
 
 
@@ -122,7 +128,7 @@ def most_rows(recurrence: Recurrence) -> int | None:
     return None if most is None else most + 1
 
 
-def _last(emit: Builder, reduction: str, rows: Value, elem_type: int) -> Value:
+def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, may_be_nan: bool) -> Value:
     """Emit a reduction that keeps NaN, also of truth values, as numbers.
 
     onnxruntime's reductions may lose a NaN, while Max and Min propagate it.
@@ -132,7 +138,7 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int) -> Value:
         largest = emit.reduce(reduction, numbers, (0,), "last_number")
         return emit.add("Cast", [largest], "last", to=_TYPES.BOOL)
     last = emit.reduce(reduction, rows, (0,), "last")
-    if reduction == "ReduceProd" or elem_type not in _FLOATS:
+    if reduction == "ReduceProd" or elem_type not in _FLOATS or not may_be_nan:
         return last
     flags = emit.add("Cast", [emit.add("IsNaN", [rows], "nan")], "nan", to=_TYPES.FLOAT)
     count = emit.reduce("ReduceSum", flags, (0,), "nans")

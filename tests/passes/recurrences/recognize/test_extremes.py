@@ -96,3 +96,14 @@ def test_a_companion_that_reads_the_extreme():
     for length in (0, 1, 5):
         start = np.array(0, np.float32)
         assert_same(text, model, numbers(length), s0=start, **STARTS)
+
+
+@pytest.mark.parametrize("start", ["0", "nan"])
+def test_the_last_extreme_alone(start):
+    text = loop(f"{SCORE} g = Greater (q, s) s2 = Where (g, q, s)", "float s s0")
+    text = text.replace(", float s0", "").replace("<bool yes", f"<float s0 = {{{start}}}, bool yes")
+    model = raised(text)
+    types = [node.op_type for node in model.graph.node]
+    assert "ReduceMax" in types and types.count("IsNaN") == (1 if start == "0" else 2)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length, [NAN, INF, -INF, NAN]), exact=True)
