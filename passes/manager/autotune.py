@@ -83,10 +83,14 @@ class Accelerate(Pass):
             is_other = self._accelerate(model, context)
             is_smaller = run_passes(self.last, model, context, repeat=True)
             changed |= is_other or is_smaller
-            opens = (is_smaller and _loops(model)) or (is_other and _has_choices(model))
+            opens = (is_smaller and _loops(model)) or (is_other and self._reopens(model))
             if not opens and _is_flat(model) is was_flat:
                 break
         return changed
+
+    def _reopens(self, model: Model) -> bool:
+        """Test for loops whose other forms compare anew after a choice."""
+        return _has_choices(model) or (self.optimize_for == "load" and bool(_loops(model)))
 
     def _accelerate(self, model: Model, context: PassContext) -> bool:
         if _is_flat(model):
