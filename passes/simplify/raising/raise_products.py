@@ -66,7 +66,8 @@ def _chains(site: Site, seed: Node, rows: Value) -> Iterator[Match | None]:
         chain = gemm = Emitted(Operator("Gemm"), [matrix, step.input(1), bias])
         step = only_reader(site, total.output())
         is_view = step is not None and step.is_op(*_VIEWS) and not step.output().pinned
-        yield _completed(site, gemm, step if is_view and step else total, shapes[1])
+        root = step if is_view and step and _keeps_count(site, step) else total
+        yield _completed(site, gemm, root, shapes[1])
 
 
 def _product_shapes(site: Site, node: Node) -> tuple[Shape, Shape] | None:
@@ -103,7 +104,8 @@ def _rows(site: Site, value: Value, matrix: Shape) -> Operand:
     """The matrix of the rows of a tensor."""
     node = value.producer
     source: Value | None = value
-    if node is not None and node.graph is site.graph and node.is_op(*_VIEWS):
+    is_view = node is not None and node.graph is site.graph and node.is_op(*_VIEWS)
+    if is_view and node is not None and _keeps_count(site, node):
         source = node.input(0)
     shape, own = None if source is None else site.shape(source), site.shape(value)
     if source is None or shape is None or own is None:
@@ -124,6 +126,14 @@ def _completed(site: Site, gemm: Emitted, root: Node, matrix: Shape) -> Match | 
     if sizes is None:
         return None
     return site.completed(Match(Operator("Reshape"), [gemm, sizes], root))
+
+
+def _keeps_count(site: Site, view: Node) -> bool:
+    """Test that sizes before and after a view show that the number of elements is the same."""
+    source = view.input(0)
+    before = None if source is None else site.shape(source)
+    after = site.shape(view.output())
+    return before is not None and after is not None and product(before) == product(after)
 
 
 def _sizes(shape: Shape) -> Array | None:
