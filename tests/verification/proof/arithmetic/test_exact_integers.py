@@ -109,3 +109,23 @@ def test_long_sums_end():
         f"{new} = Add ({old}, a)" for old, new in itertools.pairwise(names)
     )
     assert read(nodes)[1].parts()[1]
+
+
+@pytest.mark.parametrize(
+    ("quotient", "low", "high"),
+    [
+        ("a = Add (s, four) q = Div (a, four)", 1, None),
+        ("q = Div (s, four)", 0, None),
+        ("q = Div (three, more)", 0, 0),
+        ("q = Div (m, four)", None, None),
+        ("q = Div (s, m)", None, None),
+    ],
+)
+def test_the_range_of_a_quotient(quotient, low, high):
+    text = """g (float[N] x, int64 m) => (int64 q) <int64 four = {4}, int64 three = {3}> {
+        u = Shape (x) s = Squeeze (u) more = Add (s, four) %s }"""
+    terms, (q,) = terms_of(model(text % quotient))
+    found = linear_sum(terms, q)
+    least, greatest = range_of(T.INT64)
+    assert found.low == (least if low is None else low)
+    assert found.high == high if high is not None else found.high <= greatest
