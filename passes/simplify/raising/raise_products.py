@@ -129,7 +129,7 @@ def _completed(site: Site, gemm: Emitted, root: Node, matrix: Shape) -> Match | 
 
 
 def _keeps_count(site: Site, view: Node) -> bool:
-    """Test that sizes before and after a view show that the number of elements is the same."""
+    """Test that the sizes around a view show as many elements."""
     source = view.input(0)
     before = None if source is None else site.shape(source)
     after = site.shape(view.output())
