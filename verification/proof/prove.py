@@ -37,7 +37,13 @@ from .cases import Case, case_by_demands, cases_by_sizes, size_without_iteration
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
-from .execution.compile_graph import Compiler, Operation, Program, subgraphs_of
+from .execution.compile_graph import (
+    Compiler,
+    Declarations,
+    Operation,
+    Program,
+    subgraphs_of,
+)
 from .execution.cut_points import CutPoints
 from .execution.inputs import (
     conditions_of,
@@ -238,6 +244,8 @@ class _Question:
         self.ran: _Ran | None = None
         self.log: Log = []
         self.demanded: Case = {}
+        self.declarations: Declarations = {}
+        self.declares = False
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
 
@@ -507,6 +515,8 @@ class _Question:
             runs = self._executions(inputs)
             counts = self._by_cut_points(inputs, runs)
             if counts is not None:
+                if self.declares:  # a run of the whole rewrite checks its declarations
+                    self._run(1, runs[1], inputs)
                 return counts, set()
             one = self._run(0, runs[0], inputs)
             terms.end_original()
@@ -588,7 +598,12 @@ class _Question:
         """Main graph of a model."""
         self.side = side
         proto, rows = self.protos[side], self.sides[side].rows
-        return Compiler(self.terms.heads, proto, self.operations, rows).main
+        original = self.declarations if side else None
+        compiler = Compiler(self.terms.heads, proto, self.operations, rows, original)
+        self.declares = compiler.declares
+        if not side:
+            self.declarations = compiler.declarations
+        return compiler.main
 
     def _execution(self, side: int, original: Execution | None = None) -> Execution:
         """Execution of a model, of the rewrite after the original."""

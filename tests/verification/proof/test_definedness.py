@@ -144,7 +144,7 @@ def test_what_a_body_gives_is_what_it_declares():
     fine = SCAN % ("float[2]", "float[2]", "")
     wrong = SCAN % ("float[2]", "float[3]", "")
     assert_proved(fine, SCAN % ("float[2]", "float[k]", ""))
-    assert_open(fine, wrong, "a value may have other sizes than it declares")
+    assert_open(fine, wrong, "the rewrite declares sizes of 'o' that it does not have")
     assert_proved(wrong, fine)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import onnx
 
@@ -120,6 +121,7 @@ class Program:
         declared: sizes that a body declares for its outputs, by output.
         declared_inputs: those of its inputs that its node feeds, by input.
         types: types that a graph declares for its values, by slot, with the name.
+        sizes: sizes that a rewrite declares and the original does not, likewise.
         imports: its opsets.
         proto: the graph or function.
         names: the names of its inputs.
@@ -139,6 +141,7 @@ class Program:
     declared: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     declared_inputs: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     types: list[tuple[int, Type, str]] = dataclasses.field(default_factory=list)
+    sizes: list[tuple[int, list[Dim], str]] = dataclasses.field(default_factory=list)
     size: int = 1
 
     @lazy_property
@@ -187,6 +190,8 @@ class _Scope:
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
+Declarations: TypeAlias = Mapping[str, Sequence[onnx.TypeProto]]
+
 _SHORT = 256
 """Limit of attribute bytes up to which nodes share an operation."""
 
@@ -200,6 +205,11 @@ class Compiler:
         operations: those of other models over the same heads, which a model without functions adds
             its own to.
         rows: nodes of the main graph, if the caller has read them.
+        original: the types that the original declares, if the model is its rewrite.
+
+    Attributes:
+        declarations: the types that an original declares, by name.
+        declares: true for a rewrite that declares sizes which its original does not.
     """
 
     def __init__(
@@ -208,7 +218,11 @@ class Compiler:
         model: onnx.ModelProto,
         operations: dict[Hashable, Operation] | None = None,
         rows: Iterable[Row] | None = None,
+        original: Declarations | None = None,
     ) -> None:
+        self.declarations: dict[str, list[onnx.TypeProto]] = {}
+        self.declares = False
+        self._original = original
         self._heads = heads
         self._functions: dict[FunctionKey, onnx.FunctionProto] = {
             key_of(f.domain, f.name, f.overload): f for f in model.functions
@@ -241,12 +255,8 @@ class Compiler:
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(rows_of(graph.node) if rows is None else rows, scope, depth)
         program.outputs = [scope.find(info.name) for info in graph.output]
-        program.types = [
-            (scope.slots[info.name], declared, info.name)
-            for info in (*graph.value_info, *graph.output)
-            if info.name in scope.slots and not info.type.HasField("optional_type")
-            if (declared := declared_type(info.type))
-        ]
+        for info in (*graph.value_info, *graph.output):
+            self._declaration(info, program, scope)
         if around is not None:
             shapes = [dims_of(info.type.tensor_type) for info in graph.output]
             program.declared = {k: dims for k, dims in enumerate(shapes) if dims is not None}
@@ -254,6 +264,22 @@ class Compiler:
             shapes = [dims_of(info.type.tensor_type) for info in infos]
             program.declared_inputs = {k: dims for k, dims in enumerate(shapes) if dims is not None}
         return program
+
+    def _declaration(self, info: onnx.ValueInfoProto, program: Program, scope: _Scope) -> None:
+        name, type_ = info.name, info.type
+        place = scope.slots.get(name)
+        if place is None or type_.HasField("optional_type"):
+            return
+        declared = declared_type(type_)
+        if declared:
+            program.types.append((place, declared, name))
+        if self._original is None:
+            self.declarations.setdefault(name, []).append(type_)
+        elif type_.HasField("tensor_type") and type_ not in self._original.get(name, ()):
+            dims = dims_of(type_.tensor_type)
+            if dims is not None:
+                program.sizes.append((place, dims, name))
+                self.declares = True
 
     def _nodes(self, rows: Iterable[Row], scope: _Scope, depth: int) -> None:
         if depth > MOST_DEPTH:

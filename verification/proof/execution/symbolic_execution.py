@@ -8,6 +8,7 @@ from typing import Any
 import onnx
 
 from ....facts.fact import Shape
+from ....facts.polynomial import Dimension
 from ....ir import Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
 from ....reference.bodies import label
@@ -89,6 +90,8 @@ class Execution:
         self._calls: dict[Hashable, tuple[list[Value], Log]] = {}
         self._noted: dict[Hashable, int] = {}
         self._constants: dict[int, Term] = {}
+        self._sizes: dict[str, Dimension] = {}
+        """Sizes by the names that only the rewrite gives them."""
         self._constants_of: dict[Step, Term] = {}
 
     def run(
@@ -125,6 +128,8 @@ class Execution:
                 value = frame[place]
                 if value is not None and type_of(value.fact) not in (0, declared):
                     raise_type_conflict(name, declared, type_of(value.fact))
+            if program.sizes:
+                self._require_sizes(program, frame)
             if around is not None and any(result is None for result in results):
                 raise OpenError(f"body {program.proto.name!r} has an absent output")
             for k, dims in program.declared.items():
@@ -132,6 +137,30 @@ class Execution:
             return results
 
         return call
+
+    def _require_sizes(self, program: Program, frame: Frame) -> None:
+        """Check sizes that only the rewrite declares: runtimes reuse memory by their names."""
+        for place, dims, name in program.sizes:
+            value = frame[place]
+            shape = None if value is None else value.fact.shape
+            if shape is None:
+                continue
+            if len(dims) != len(shape) or any(map(self._contradicts, dims, shape)):
+                raise OpenError(f"the rewrite declares sizes of '{name}' that it does not have")
+
+    def _contradicts(self, declared: Dim, size: Dimension) -> bool:
+        """Test for a declared size that is certainly another one."""
+        if declared is None:
+            return False
+        if isinstance(declared, int):
+            return size.equals(declared) is False
+        names, case = self.terms.facts.declared, self.terms.case
+        if declared in names:
+            other = Dimension.symbol(declared).replaced(case)
+        else:
+            other = self._sizes.setdefault(declared, size)
+        symbols = size.symbols | other.symbols
+        return size != other and symbols <= names | {n for d in case.values() for n in d.symbols}
 
     def _demand_sizes(self, program: Program, value: Value, dims: Sequence[Dim]) -> None:
         """Demand the sizes that a body declares, with which runtimes make room for its values."""
