@@ -600,6 +600,8 @@ def _axis_of_gather(obligation: Obligation) -> tuple[Term, int] | None:
     head, args = obligation.head, obligation.args
     if head.name != "Gather" or args[0] is None or not args[0].fact.shape:
         return None
+    if speaks_of_no_axis(head, args):
+        return None
     return args[0], head.attribute("axis", 0) % len(args[0].fact.shape)
 
 

@@ -331,6 +331,7 @@ def test_constant_indices_that_reach_as_far():
     assert_proved(original, text % "z = Gather (x, both)")
     assert_open(text % "a = Gather (x, far)", text % "z = Gather (x, both)", "out of range")
     assert_open(text % "a = Gather <axis = 1> (x, far)", text % "z = Gather (x, near)", "range")
+    assert_open(original, text % "z = Gather <axis = 2> (x, near)", "axis 2 does not exist")
     branch = """d = If (c) <then_branch = t () => (float[2] u) { u = Gather (x, far) },
         else_branch = e () => (float[2] v) { v = ReduceSum <keepdims = 0> (x) }>"""
     assert_open(text % branch, text % "z = Gather (x, near)", "out of range")
