@@ -87,7 +87,7 @@ def families(measured: Sequence[Comparison]) -> Iterator[str]:
 
 
 def counts(measured: Sequence[Comparison], refusals: Sequence[RefusedError]) -> Iterator[str]:
-    """How many models the runtime takes, as they came and in each form, if it refuses any."""
+    """Count the models that the runtime takes, in each form, if it refuses any."""
     for name in refusals[0].taken if refusals else ():
         number = len(measured) + sum(refusal.taken[name] for refusal in refusals)
         yield f"{name}: {number} of {len(measured) + len(refusals)} are taken"

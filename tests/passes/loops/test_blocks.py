@@ -7,20 +7,10 @@ from harness import as_model, run_in_onnxruntime, run_passes
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from loops import HEAD, op_types
+from row_pairs import MANY, PAIRS, pairs
 from straightline import reference
 from straightline.passes import BlockLoops
 from vectorized import numbers
-
-PAIRS = """g (float[N, D] x, float[M, D] w) => (float[N] y) <bool yes = {1}, int64 zero = {0}> {
-    s = Shape (x) n = Gather (s, zero)
-    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
-        c2 = Identity (c) e = Gather (x, i) d = Sub (w, e) r = ReduceMax <keepdims = 0> (d) }> }"""
-MANY = BlockLoops(block_bytes=4 * 24)
-"""Four trips of two rows of three floats."""
-
-
-def pairs(length, width=3, rows=2):
-    return {"x": numbers(length, width), "w": numbers(rows, width)}
 
 
 def assert_same(before, after, feed, exact=True):

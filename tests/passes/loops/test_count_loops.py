@@ -246,9 +246,9 @@ def test_constants_need_no_operator_of_a_newer_opset(condition, most, trips):
     text = loop(condition, before="yes", start="zero", bound="three", kind="int64", most=most)
     text = text.replace("none = {0}>", "none = {0}, int64 two = {2}>", 1)
     opset = 12 if "OrEqual" in condition else 11
-    made = counted(text.replace('"" : 17', f'"" : {opset}').replace("f = And", "f0 = And"))
-    node = next(node for node in made.graph.node if node.op_type == "Loop")
-    (number,) = [t for t in made.graph.initializer if t.name == node.input[0]]
+    after = counted(text.replace('"" : 17', f'"" : {opset}').replace("f = And", "f0 = And"))
+    node = next(node for node in after.graph.node if node.op_type == "Loop")
+    (number,) = [t for t in after.graph.initializer if t.name == node.input[0]]
     assert onnx.numpy_helper.to_array(number) == trips
     assert_counts(text, starts=(0,), bounds=(0,), kind="int64")
 

@@ -1,4 +1,4 @@
-"""What OpenVINO took before a rewrite it takes after: a body does not return its own condition."""
+"""Conditions that a body computes, which OpenVINO requires, stay computed."""
 
 import onnx
 import pytest

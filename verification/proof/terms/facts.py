@@ -109,7 +109,7 @@ class TermFacts:
         return self.note(constant_fact(tensor))
 
     def note(self, fact: Fact) -> Fact:
-        """The same fact; one of a tensor without elements is recorded."""
+        """Return the same fact, and record one of a tensor without elements."""
         if is_empty(fact):
             self.empty.add(id(fact))
         return fact

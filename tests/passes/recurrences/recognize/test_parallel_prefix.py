@@ -23,8 +23,9 @@ def doubled(op_type, most, opset=17):
     (x,) = model.graph.inputs
     fact = ShapeInference(model).fact(x)
     row = Fact(fact.elem_type, fact.shape[1:])
-    made = parallel_prefix(Builder(model.graph), monoid_of(Operator(op_type)), [x], [row], most)
-    model.graph.set_outputs(made)
+    monoid = monoid_of(Operator(op_type))
+    prefixes = parallel_prefix(Builder(model.graph), monoid, [x], [row], most)
+    model.graph.set_outputs(prefixes)
     ir.verify(model)
     proto = ir.to_proto(model)
     check_model(proto)

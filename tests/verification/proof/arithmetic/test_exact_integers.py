@@ -125,7 +125,7 @@ def test_the_range_of_a_quotient(quotient, low, high):
     text = """g (float[N] x, int64 m) => (int64 q) <int64 four = {4}, int64 three = {3}> {
         u = Shape (x) s = Squeeze (u) more = Add (s, four) %s }"""
     terms, (q,) = terms_of(model(text % quotient))
-    found = linear_sum(terms, q)
+    total = linear_sum(terms, q)
     least, greatest = range_of(T.INT64)
-    assert found.low == (least if low is None else low)
-    assert found.high == high if high is not None else found.high <= greatest
+    assert total.low == (least if low is None else low)
+    assert total.high == high if high is not None else total.high <= greatest
