@@ -239,8 +239,7 @@ def _symbolic(
     if condition is None and limit is None:
         raise OpenError(f"{label(step.node)} has neither a trip count nor a condition")
     shapes = one_of(body, 0), one_of(body, 1)
-    if condition is None and _reads_condition(body) and not _goes_on(execution, body):
-        raise OpenError(f"the body of {label(step.node)} reads a condition that does not end it")
+    goes_on = condition is None and _reads_condition(body)
     if any(value is None for value in carried):
         raise OpenError(f"{label(step.node)} has an absent initial value")
 
@@ -250,6 +249,11 @@ def _symbolic(
         again, *rest = run([number, keep, *states])
         assert again is not None
         require_one(execution, step, again)
+        # Each iteration but the first reads the condition of the one before.
+        if goes_on and not holds(terms, again):
+            raise OpenError(
+                f"the body of {label(step.node)} reads a condition that does not end it"
+            )
         return _scalar(execution, again), rest
 
     trips = None if limit is None else most_trips(execution, limit)

@@ -97,6 +97,22 @@ def test_a_body_that_reads_the_ignored_condition_reads_that_of_the_iteration_bef
     assert_proved(PASSING % (0, "t = Not (s)"), PASSING % (0, "n = Neg (i) t = Not (s)"))
 
 
+def test_a_condition_that_a_body_reads_holds_by_its_meaning():
+    holds, ends = (
+        loop("m, ", f"w = And (k, k) u = Constant <value = bool {{{value}}}> () k2 = Or (w, u)")
+        for value in (1, 0)
+    )
+    for text in (holds, ends):
+        assert_proved(text, text.replace("Exp (s)", "Exp (s) n = Sin (s)"))
+    reads = "u = Constant <value = bool {%d}> () k2 = Identity (u) n = Not (k) "
+    text = loop("m, ", reads % 1)
+    assert_proved(text, text.replace("Exp (s)", "Exp (s) d = Sin (s)"))
+    text = loop("m, ", reads % 0)
+    assert_open(
+        text, text.replace("Exp (s)", "Exp (s) d = Sin (s)"), "a condition that does not end it"
+    )
+
+
 def test_neither_a_count_nor_a_condition_is_no_end():
     assert_open(loop(", "), loop(", ", f"n = Identity (i) {STAY}"))
 
