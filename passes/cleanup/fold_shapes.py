@@ -57,7 +57,8 @@ class FoldShapes(Pass):
         for loop, doubt in fold.elements.doubts.items():
             if doubt:
                 context.noted(self, loop, doubt)
-        declare_facts(inference)
+        if changed:
+            declare_facts(inference)
         context.analyses.share(inference)
         return changed
 

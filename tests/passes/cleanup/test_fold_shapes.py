@@ -77,6 +77,15 @@ def test_not_decided(body, output):
     assert left == [n.op_type for n in as_model(text).graph.node]
 
 
+def test_sizes_are_declared_where_some_are_folded():
+    """Else a run after others that changed nothing would still declare what it asks."""
+    text = HEAD + "g (float[N,3] x) => (int64[2] y) { r = Relu (x) y = Shape (r) }"
+    before = as_model(text)
+    result = Pipeline([FoldShapes()]).run(before)
+    assert not result.changed
+    assert result.model.SerializeToString() == before.SerializeToString()
+
+
 def test_equal_names_are_equal_sizes():
     body = "s = Shape (x) t = Shape (w) y = Equal (s, t)"
     kinds, constant = folded(body, "float[N,3] x, float[N,3] w", "bool[2] y")
