@@ -182,8 +182,8 @@ def test_what_a_pass_found_out_for_itself_serves_those_behind_it():
 
 
 def test_shapes_are_declared_only_where_a_shape_was_asked_for():
-    text = """g (float[N, 4] x) => (int64[2] y) {
-        a = Neg (x) b = Exp (x) c = Shape (b) y = Neg (c) }"""
+    text = """g (float[N, 4] x) => (int64[2] y, int64 z) <int64 one = {1}> {
+        a = Neg (x) b = Exp (x) c = Shape (b) y = Neg (c) d = Gather (c, one) z = Neg (d) }"""
     context, model = PassContext(), ir.load(as_model(HEAD + text))
     for node in model.graph.nodes():  # what was asked for by others is no business of the pass
         context.inference(model).fact(node.output())
