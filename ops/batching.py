@@ -60,6 +60,30 @@ class Ragged:
 
 
 @dataclasses.dataclass(frozen=True)
+class Window:
+    """Consecutive elements that a value holds in each iteration.
+
+    Attributes:
+        rows: all of them, from those of the first iteration on.
+        axis: their axis in one iteration.
+        stride: the distance of the first ones of two iterations.
+        size: the number of elements in an iteration.
+        whole: true if the last elements are there in each iteration.
+    """
+
+    rows: Value
+    axis: int
+    stride: int
+    size: int
+    whole: bool
+
+    @property
+    def places(self) -> tuple[int, int, int, bool]:
+        """All but the rows."""
+        return self.axis, self.stride, self.size, self.whole
+
+
+@dataclasses.dataclass(frozen=True)
 class Extent:
     """Facts of the iterations that hold before run time.
 
@@ -107,6 +131,7 @@ class Batch:
         extent: what is known of the trips before run time.
         invariant: results that a rule has marked as the same in every iteration.
         partial: the elements of results that a rule has marked as shorter in some iterations.
+        windows: the batched values that are windows of rows.
     """
 
     node: Node
@@ -117,6 +142,7 @@ class Batch:
     extent: Extent
     invariant: set[Value] = dataclasses.field(default_factory=set)
     partial: dict[Value, Ragged] = dataclasses.field(default_factory=dict)
+    windows: dict[Value, Window] = dataclasses.field(default_factory=dict)
 
     def unvarying(self, result: Value) -> Value:
         """Mark a result as the same in every iteration; it has no batch axis."""
@@ -126,6 +152,12 @@ class Batch:
     def ragged(self, result: Value, how: Ragged) -> Value:
         """Mark a result as shorter in some iterations."""
         self.partial[result] = how
+        return result
+
+    def window(self, result: Value, how: Window | None) -> Value:
+        """Mark a result as windows of rows; the same without such."""
+        if how is not None:
+            self.windows[result] = how
         return result
 
     @property

@@ -33,6 +33,7 @@ from .rules import (
     Total,
     describes,
 )
+from .sliding_windows import window_of_function
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 
@@ -66,7 +67,8 @@ class Elementwise(OperatorRules):
         return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        return batch.same(batch.aligned(range(len(batch.operands))))
+        results = batch.same(batch.aligned(range(len(batch.operands))))
+        return [batch.window(result, window_of_function(batch)) for result in results]
 
     def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
         return of_each(batch, ragged, self.batch)
@@ -92,6 +94,10 @@ class OfEach(KeepsShape, PassesAxes):
     """A function of each element of the first input."""
 
     elementwise: ClassVar[bool] = True
+
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        results = super().batch(batch)
+        return [batch.window(result, window_of_function(batch)) for result in results]
 
     def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
         return of_each(batch, ragged, self.batch)

@@ -12,6 +12,7 @@ from .dynamic_shape_batching import counted
 from .partial_windows import Short, repeated, where_short
 from .ragged import PAST_THE_END, window
 from .ranks import written_axes
+from .sliding_windows import window_at
 
 _INT64 = onnx.TensorProto.INT64
 BATCH_DIMS = 12
@@ -78,13 +79,13 @@ def moving_slice(batch: Batch) -> Value:
     if not ends.shape == starts.shape == (len(axes),) == (len(steps),):
         raise Unbatchable("has bounds, axes and steps that differ in number")
     data = batch.require(0)
-    value, batched, ragged = data.value, data.batched, None
+    value, batched, ragged, view = data.value, data.batched, None, None
     for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
         axis = batch.axis(axes[position], batch.rank(0)) - 1
         fixed = [bound.value for bound in (start, end) if bound is not None]
         if len(fixed) == 2 and None not in fixed:
             bounds = [batch.vector(n) for n in (*fixed, axis + batched, step)]
-            value = batch.emit.add("Slice", [value, *bounds], batch.label("_fixed"))
+            value, view = batch.emit.add("Slice", [value, *bounds], batch.label("_fixed")), None
             continue
         if step < 1:
             raise Unbatchable("moves backward")
@@ -92,6 +93,9 @@ def moving_slice(batch: Batch) -> Value:
         first, offsets = _start(batch, position), range(0, length, step)
         if len(offsets) > limit("window_elements"):
             raise Unbatchable(f"takes more elements than {allowed('window_elements')}")
+        if step == 1:
+            is_whole = short is not Short.RUNS
+            view = None if batched else window_at(batch, value, start, length, axis, is_whole)
         if short is Short.RUNS:
             if batched:
                 raise Unbatchable(PAST_THE_END)
@@ -102,6 +106,7 @@ def moving_slice(batch: Batch) -> Value:
         batched = True
     if not batched:  # the number of the iteration cancels out in all places
         return batch.unvarying(value)
+    batch.window(value, view)
     return value if ragged is None else batch.ragged(value, ragged)
 
 

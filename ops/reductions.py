@@ -22,6 +22,7 @@ from .ragged import counted_elements, filled, reduced_away
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
 from .rules import ONE_NUMBER, KeepsShape, OperandRanks, Shapes, SizedByVector, describes
 from .schema_queries import formal_inputs
+from .sliding_windows import reduced_windows
 
 
 @describes("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
@@ -82,7 +83,8 @@ class Reduction(PassesAxes, SizedByVector):
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         if batch.rank(0) or not self.named_axes(batch.node, batch.facts):
-            return super().batch(batch)
+            joined = self._join_windows(batch)
+            return super().batch(batch) if joined is None else joined
         # Of a scalar there is nothing to reduce, but the operator may still compute.
         one = batch.emit.unsqueeze(batch.require(0).value, 1, batch.label("_one"))
         if formal_inputs(batch.node.op_type, batch.emit.opset) == 1:
@@ -95,7 +97,16 @@ class Reduction(PassesAxes, SizedByVector):
             return super().batch_ragged(batch, ragged)
         over = axes or range(batch.rank(0))
         reduced_away(batch, one, over)
-        return self.reduced_ragged(batch, one, over)
+        joined = self._join_windows(batch)
+        return self.reduced_ragged(batch, one, over) if joined is None else joined
+
+    def _join_windows(self, batch: Batch) -> list[Value] | None:
+        """The reductions of windows by steps of all rows; None for other operands."""
+        axes = batch.listed("axes", 1)
+        if not axes and batch.node.attribute("noop_with_empty_axes", 0):
+            return None
+        joined = reduced_windows(batch, axes or range(batch.rank(0)))
+        return None if joined is None else [joined]
 
     def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
         """The reduction of what trips have, over axes among which is the one that differs."""

@@ -179,7 +179,10 @@ class NodeBatcher(abc.ABC):
             Unbatchable: no rule, a rule that refuses, or an output that neither has the batch axis
                 nor is declared loop-invariant.
         """
-        batch = Batch(node, operands, facts, self.emit, self.feeding.trips, self.extent)
+        feeding = self.feeding
+        batch = Batch(
+            node, operands, facts, self.emit, feeding.trips, self.extent, windows=feeding.windows
+        )
         rules = rules_of(node.op)
         for operand in operands:
             if operand is not None and operand.fact.shape is not None:

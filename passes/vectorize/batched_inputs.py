@@ -12,7 +12,7 @@ from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, ele
 from ...facts.polynomial import Dimension
 from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
-from ...ops.batching import Operand, Unbatchable, spread
+from ...ops.batching import Operand, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
 from ..scans.layout import declaration, move_axis
 from .loop_view import LoopView, ScanInput
@@ -47,6 +47,7 @@ class Feeding:
         outside: the graph's inputs for outside values.
         ranks: the ranks of the graph's values.
         depth: the number of calls around the current node.
+        windows: the batched values that are windows of rows.
         adds_loops: true after the emission of loops that may be vectorized themselves.
 
     Raises:
@@ -77,6 +78,7 @@ class Feeding:
         self._same: dict[Value, Operand] = {}
         self._ranks: dict[Value, int] = {}
         self.ranks = Ranks(scratch, self._rank_beyond)
+        self.windows: dict[Value, Window] = {}
         self.depth = 0
         self.adds_loops = False
         self.number = inference.symbols.fresh()

@@ -95,7 +95,9 @@ def test_infinities_and_nan_stay_in_their_windows():
         for odd in (np.inf, -np.inf, np.nan):
             x = numbers(5, 2)
             x[2, 1] = x[4, 0] = odd
-            assert_same(model, result, {"x": x, "n": np.array(5)})
+            # ReduceMax of onnxruntime may lose a NaN, which Max never does.
+            both = "ReduceMax" not in body or not np.isnan(odd)
+            assert_same(model, result, {"x": x, "n": np.array(5)}, zero_length_runs=both)
 
 
 @pytest.mark.parametrize("known", [False, True])
