@@ -25,12 +25,23 @@ def constant_tensor(op: Operator, base_dir: Path | None = None) -> Tensor | None
     """The output of a Constant operator (operator specification, Constant). None for an attribute
     of the enclosing function, a sparse tensor, or a string that is not UTF-8. `base_dir` is the
     model's folder."""
+    return shared_constant(op, base_dir)
+
+
+def shared_constant(op: Operator, base_dir: Path | None) -> Tensor | None:
+    """The output of a Constant operator: one object for all its nodes."""
+    held = op.constant
+    if held is not None and held[0] is base_dir:
+        return held[1]
     if len(op.attributes) != 1 or op.references:
         return None
     try:
-        return _tensor(*next(iter(op.attributes.items())), base_dir)
+        tensor = _tensor(*next(iter(op.attributes.items())), base_dir)
     except UnicodeDecodeError:
         return None
+    if tensor is not None:
+        op.constant = base_dir, tensor
+    return tensor
 
 
 def _tensor(name: str, message: onnx.AttributeProto, base_dir: Path | None) -> Tensor | None:

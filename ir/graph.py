@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 
-from .constant import constant_tensor
+from .constant import shared_constant
 from .copy_plan import Block
 from .dataflow_graph import FEW, neighbours
 from .errors import GraphError
@@ -258,7 +258,7 @@ class Graph(GraphQueries):
         output = node._outputs[0] if node._outputs else None
         if output is not None:
             constant = node.is_op("Constant")
-            output.constant = constant_tensor(node._op, self.root.base_dir) if constant else None
+            output.constant = shared_constant(node._op, self.root.base_dir) if constant else None
 
     # Edges --------------------------------------------------------------------------------------
 

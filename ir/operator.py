@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
@@ -11,6 +12,9 @@ from .attributes import value_of
 from .errors import ModelError
 from .kinds import takes
 from .places import FunctionKey, key_of
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -32,6 +36,7 @@ class Operator:
         attributes: messages by name, in order. The message of a graph attribute is a shell; the
             graphs are in `Node.bodies`.
         holds_graphs: true for a graph attribute among its attributes.
+        constant: for a Constant, the folder of its data and its tensor, once they are read.
         encoding: the bytes of a node of it without names, for a small one from a message.
         qualname: "Loop" for operators of the default domain, "domain::Name" for others.
         references: true where an attribute refers to one of the enclosing function.
@@ -43,6 +48,7 @@ class Operator:
         "_form",
         "_origin",
         "attributes",
+        "constant",
         "domain",
         "encoding",
         "holds_graphs",
@@ -67,6 +73,7 @@ class Operator:
         self._extra = extra
         self._described: onnx.NodeProto | None = None
         self.encoding: bytes | None = None
+        self.constant: tuple[Path | None, Tensor] | None = None
         self._origin: Operator | None = None
         self._form: Operator | None = None
         self.references = self.holds_graphs = False

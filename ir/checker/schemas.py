@@ -184,10 +184,12 @@ def _other_kinds(op_type: str) -> dict[str, frozenset[int]]:
     return kinds
 
 
-def may_hold_much(op_type: str) -> bool:
-    """Test whether attributes may hold tensors or graphs, or ONNX lacks the operator."""
-    kinds = _other_kinds(op_type).values()
-    return not _versions(op_type) or any(not LARGE.isdisjoint(each) for each in kinds)
+def large_kinds(op_type: str) -> frozenset[int] | None:
+    """The kinds of tensors and graphs that attributes may have; None where ONNX lacks the
+    operator."""
+    if not _versions(op_type):
+        return None
+    return LARGE & frozenset[int]().union(*_other_kinds(op_type).values())
 
 
 @functools.cache

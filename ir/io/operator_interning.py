@@ -7,12 +7,14 @@ look-up of this key.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import onnx
 
-from ..checker.schemas import may_hold_much
+from ..attributes import LARGE
+from ..checker.schemas import large_kinds
 from ..errors import ModelError
 from ..operator import Operator
 from ..places import FunctionKey, key_of
@@ -25,7 +27,11 @@ Check = Callable[[onnx.NodeProto, Sequence[str], Sequence[str]], None]
 _SMALL = 1 << 12
 """The most bytes of an operator that are kept for writing."""
 
+_FEW = 16
+"""The most elements of a tensor among the attributes of operators that are shared."""
+
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+_TENSOR = onnx.AttributeProto.TENSOR
 
 
 class Operators:
@@ -74,7 +80,8 @@ class Operators:
         """The key of equal nodes: operator, attributes, doc string, metadata, and which inputs and
         outputs are present. Empty for a call and for a node that may hold much."""
         op_type, domain = node.op_type, node.domain
-        if not _holds_little(op_type, domain):
+        holds = _may_hold(op_type, domain)
+        if holds is None or (holds and not _holds_little(node)):
             return ()
         if self._functions and key_of(domain, op_type, node.overload) in self._functions:
             return ()
@@ -87,8 +94,23 @@ class Operators:
 
 
 @functools.cache
-def _holds_little(op_type: str, domain: str) -> bool:
-    return domain in ("", "ai.onnx") and not may_hold_much(op_type)
+def _may_hold(op_type: str, domain: str) -> bool | None:
+    """Test for attributes with tensors; None where they may hold graphs, or ONNX lacks the
+    operator."""
+    kinds = large_kinds(op_type) if domain in ("", "ai.onnx") else None
+    return None if kinds is None or not kinds.isdisjoint(_GRAPHS) else bool(kinds)
+
+
+def _holds_little(node: onnx.NodeProto) -> bool:
+    """Test that its tensors are as small as those of shapes and scales."""
+    for attribute in node.attribute:
+        kind = attribute.type
+        if kind == _TENSOR:
+            if math.prod(attribute.t.dims[:]) > _FEW:
+                return False
+        elif kind in LARGE or not kind:
+            return False
+    return True
 
 
 def _operator(proto: onnx.NodeProto) -> Operator:

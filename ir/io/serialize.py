@@ -129,10 +129,10 @@ class _Encodings(dict[Operator, str | None]):
         if not (op.has_extra or op.attributes):
             self[op] = encode_operator(op.op_type, op.domain, op.overload)
         else:
+            encoding = op.encoding
             plain = not op.is_sharded and all(a.type not in LARGE for a in op.attributes.values())
-            encoding = None
-            if plain:
-                encoding = op.encoding or op.node_proto().SerializeToString()
+            if encoding is None and plain:
+                encoding = op.node_proto().SerializeToString()
             self[op] = None if encoding is None else characters(encoding)
         return self[op]
 

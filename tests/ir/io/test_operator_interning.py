@@ -17,6 +17,8 @@ from straightline.ir.operator import Operator
 names = st.sampled_from(
     ["a", "", "x" * 127, "x" * 128, "é" * 70, "x" * 20_000, '"\x03Add', "\x1a\x00"]
 )
+TENSOR = numpy_helper.from_array(np.array([1, 2]))
+VALUES = [0, 1, 0.0, -0.0, float("nan"), "a", [1], [1.0], ["a"], TENSOR]
 
 
 def read(
@@ -37,12 +39,12 @@ def nodes(draw: st.DrawFn) -> onnx.NodeProto:
     node = onnx.NodeProto()
     node.input.extend(draw(st.lists(names, max_size=3)))
     node.output.extend(draw(st.lists(names, max_size=2)))
-    node.op_type = draw(st.sampled_from(["Add", "Concat", "Cast", ""]))
+    node.op_type = draw(st.sampled_from(["Add", "Concat", "Constant", ""]))
     for field in ("name", "domain", "overload", "doc_string"):
         if draw(st.booleans()):
             setattr(node, field, draw(names) if field in ("name", "doc_string") else "")
     for kind in draw(st.lists(st.sampled_from(["axis", "to"]), unique=True)):
-        value = draw(st.sampled_from([0, 1, 0.0, -0.0, float("nan"), "a", [1], [1.0], ["a"]]))
+        value = draw(st.sampled_from(VALUES))
         node.attribute.append(helper.make_attribute(kind, value))
     if draw(st.booleans()):
         node.metadata_props.add(key="k", value=draw(names))
@@ -83,7 +85,7 @@ def test_one_operator_for_what_says_the_same_and_never_for_another(
 
 
 def test_what_may_be_large_or_speaks_of_names_is_looked_at_each_time() -> None:
-    tensor = numpy_helper.from_array(np.zeros(3))
+    tensor = numpy_helper.from_array(np.zeros(17))
     body = helper.make_graph([], "b", [], [])
     placed = helper.make_node("Neg", ["x"], ["y"])
     placed.device_configurations.add(configuration_id="c").sharding_spec.add(tensor_name="x")
@@ -101,6 +103,43 @@ def test_what_may_be_large_or_speaks_of_names_is_looked_at_each_time() -> None:
         made, asked = read([node, node], functions)
         assert len(asked) == 2
         assert (made[0] is made[1]) == (not node.attribute and node is not placed)
+
+
+CONSTANTS = '<ir_version: 8, opset_import: ["" : 17]> g () => (int64[N] y, int64[N] z) {'
+
+
+def test_equal_small_constants_share_operator_and_tensor() -> None:
+    """Their elements are read once; other types, shapes, names and signs of zero make others."""
+    text = "y = Constant <value = int64[2] {1, -1}> () z = Constant <value = int64[2] {1, -1}> () }"
+    one, other = ir.parse(CONSTANTS + text).graph.nodes()
+    assert one.op is other.op and one.output().constant is other.output().constant
+    arrays = [np.array([0.0]), np.array([-0.0]), np.array(0.0), np.array([0], np.int64)]
+    tensors = [numpy_helper.from_array(array) for array in arrays]
+    tensors.append(numpy_helper.from_array(arrays[0], "named"))
+    made, asked = read([helper.make_node("Constant", [], ["y"], value=t) for t in tensors])
+    assert len({id(op) for op in made}) == len(asked) == len(tensors)
+
+
+def test_a_fault_in_a_constant_like_another_one() -> None:
+    text = "y = Constant <value = int64[1] {1}> () z = Constant <value = int64[1] {1}> () }"
+    model = onnx.parser.parse_model(CONSTANTS + text)
+    model.graph.node[1].attribute[0].t.int64_data.append(2)
+    with pytest.raises(ir.ModelError, match="has 2 elements where its shape"):
+        ir.load(model)
+
+
+@pytest.mark.parametrize("count", [1, 17])
+def test_constants_are_written_as_they_were_read(count: int) -> None:
+    array = np.arange(count)
+    nodes = [
+        helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
+        for name in "ab"
+    ]
+    nodes.append(helper.make_node("Add", ["a", "b"], ["c"]))
+    output = helper.make_tensor_value_info("c", onnx.TensorProto.INT64, [count])
+    graph = helper.make_graph(nodes, "g", [], [output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert ir.to_proto(ir.load(model)).SerializeToString() == model.SerializeToString()
 
 
 def test_an_attribute_twice_is_refused() -> None:
