@@ -30,9 +30,9 @@ def constant_tensor(op: Operator, base_dir: Path | None = None) -> Tensor | None
 
 def shared_constant(op: Operator, base_dir: Path | None) -> Tensor | None:
     """The output of a Constant operator: one object for all its nodes."""
-    held = op.constant
-    if held is not None and held[0] is base_dir:
-        return held[1]
+    cache = op.constant
+    if cache is not None and cache[0] is base_dir:
+        return cache[1]
     if len(op.attributes) != 1 or op.references:
         return None
     try:
