@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+import onnx
+
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import element, integers
+from ...facts.fact import Fact, element, integers
 from ...facts.magnitudes import LAST_OF_32_BITS
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
@@ -63,7 +65,7 @@ def element_reads(loop_view: LoopView, inference: ShapeInference) -> list[Elemen
 def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value, Index]:
     """The induction variables in a body.
 
-    These are the iteration number, counters of step 1 or -1, their sums with invariants, and their
+    These are the iteration number, counters by numbers, their sums with invariants, and their
     products with numbers.
     """
     indices = dict(_counters(loop_view, inference))
@@ -84,8 +86,13 @@ def _counters(loop_view: LoopView, inference: ShapeInference) -> Iterator[tuple[
             continue
         after = _transfer(node, {state.argument: Index(start, 1)}, inference)
         step = None if after is None or after.step != 1 else (after.start - start).value
-        if step in (1, -1):
+        if step and (abs(step) == 1 or _keeps_within(step, inference.fact(state.initial))):
             yield state.argument, Index(start, step)
+
+
+def _keeps_within(step: int, fact: Fact) -> bool:
+    """Test for a larger step by which a counter does not wrap."""
+    return fact.elem_type == onnx.TensorProto.INT64 and abs(step) < LAST_OF_32_BITS
 
 
 _ONE_ELEMENT = ("Identity", "Unsqueeze", "Squeeze", "Reshape")

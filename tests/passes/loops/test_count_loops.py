@@ -95,7 +95,7 @@ def test_upwards(condition):
 def test_downwards():
     assert_counts(loop("d = Greater (J, END)", step=-1))
     assert_counts(loop("d = GreaterOrEqual (J, END)", step=-1, bound="three"))
-    assert_stays(loop("d = GreaterOrEqual (J, END)", step=-1))  # it never ends at the least number
+    assert_counts(loop("d = GreaterOrEqual (J, END)", step=-1), proved=False)
 
 
 @pytest.mark.parametrize("bound", ["zero", "three"])
@@ -122,7 +122,10 @@ def test_counters_of_64_bits_downwards_to_any_number_stay():
 
 def test_up_to_a_number_itself():
     assert_counts(loop("d = LessOrEqual (J, END)", bound="three"))
-    assert_stays(loop("d = LessOrEqual (J, END)"))
+    assert_counts(loop("d = LessOrEqual (J, END)"), proved=False)
+    wide = loop("d = LessOrEqual (J, END)", start="zero", kind="int64")
+    assert_counts(wide, kind="int64", proved=False)
+    assert_stays(loop("d = LessOrEqual (J, END)", kind="int64"))
 
 
 def test_what_the_initial_condition_does_not_say():
@@ -147,6 +150,63 @@ def test_several_bounds():
     assert_counts(loop(both, before="yes", start="zero"))
     given = "l = Less (J, END) d = And (l, c)"
     assert_counts(loop(given, before="yes", start="zero"))
+
+
+@pytest.mark.parametrize("step", [2, 3])
+def test_larger_steps(step):
+    """The last step may pass the bound."""
+    assert_counts(loop("d = Less (J, END)", step=step), proved=False)
+    assert_counts(loop("d = Greater (J, END)", step=-step), proved=False)
+    assert_counts(loop("d = Less (J, END)", step=step, before="yes", start="zero"), proved=False)
+    assert_counts(loop(ROUNDED, step=step, bound="three"), proved=False)
+    for relation, kind in (("Less", "int64"), ("LessOrEqual", "int64"), ("LessOrEqual", "int32")):
+        text = loop(f"d = {relation} (J, END)", step=step, start="zero", kind=kind)
+        assert_counts(text, kind=kind, proved=False)
+    down = loop("d = GreaterOrEqual (J, END)", step=-step, bound="three", kind="int64")
+    assert_counts(down, kind="int64", proved=False)
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_bounds_that_must_be_met(kind):
+    """Beside its bound a counter never ends; a maximum shows it."""
+    unequal = "h = Equal (J, END) d = Not (h)"
+    for step, start, bound in ((1, "zero", "n"), (2, "zero", "n"), (-1, "s", "three")):
+        text = loop(unequal, step=step, start=start, bound=bound, kind=kind, most="m")
+        assert_counts(text, starts=(0, 2, 7), bounds=(-3, 0, 2, 6, 7), kind=kind, proved=False)
+    assert_stays(loop(unequal, before="yes", start="zero", kind=kind, most="m"))
+    assert_stays(loop(unequal.replace("d = Not (h)", "d = And (h, h)"), kind=kind))
+
+
+def closing(condition, kind="int64", start="zero", low=1, high=-1):
+    text = loop("d = Less (i, l)", "yes", kind=kind, start=start)
+    text = text.replace("go = Identity (yes)", "go = Less (zero, n)")
+    text = text.replace("e, t, p = Loop", "e, w, t, p = Loop").replace(
+        f"{start}, none", f"{start}, n, none"
+    )
+    text = text.replace(f"{kind} i, int64 u)", f"{kind} i, {kind} h, int64 u)")
+    text = text.replace(f"{kind} j, int64 v", f"{kind} j, {kind} l, int64 v")
+    text = text.replace("{1}, int64 more", f"{{{low}}}, {kind} less = {{{high}}}, int64 more")
+    return text.replace("d = Less (i, l)", f"l = Add (h, less) {condition}")
+
+
+def test_bounds_that_move():
+    """Two numbers that approach each other meet in the middle."""
+    for kind in TYPES:
+        assert_counts(closing("d = Less (j, l)", kind), (0,), range(-1, 7), kind, proved=False)
+    assert_stays(closing("d = Less (i, l)"))  # another number than the initial condition compares
+    assert_stays(closing("d = Less (j, l)", high=1))
+    assert_stays(closing("d = Less (j, l)", low=2))
+
+
+def test_invariant_conditions():
+    both = "h = Less (J, END) d = And (h, ask)"
+    assert_counts(loop(both, before="yes", start="zero"), proved=False)
+    assert_counts(loop("d = Identity (ask)", before="yes", most="m"), most=3, proved=False)
+    assert_counts(loop("d = Not (ask)", before="yes", most="m"), most=3, proved=False)
+    asked = loop("d = Identity (ask)", before="ask", most="m")
+    assert_counts(asked, most=3, proved=False)
+    assert_stays(loop("h = Less (J, END) d = Or (h, ask)", before="yes", start="zero"))
+    assert_stays(loop("h = Less (J, END) d = Xor (h, ask)", before="yes", start="zero"))
 
 
 ROUNDED = "w = Cast <to = 1> (J) z = Cast <to = 1> (END) d = Less (w, z)"
@@ -206,11 +266,11 @@ def test_a_start_and_a_bound_that_are_rounded_to_the_same():
 @pytest.mark.parametrize(
     "text",
     [
-        loop("d = Less (J, END)", step=2),
+        loop("d = Less (J, END)", step=2, kind="int64"),  # it may wrap
+        loop("d = Less (J, END)", step=1 << 17),
         loop("d = Greater (J, END)"),
         loop("h = Less (J, END) d = Xor (h, ask)"),
         loop("h = Less (J, END) d = Or (h, ask)"),
-        loop("h = Less (J, END) d = And (h, ask)"),
         loop("l = Mul (J, END) d = Less (l, END)", start="zero"),
         loop("d = Less (u, v)", before="yes", kind="int64"),
         loop("d = Less (J, END)").replace("(, go", "(m, "),
