@@ -330,6 +330,17 @@ class NodeDraft:
         self.note(outputs[0].producer)
         return outputs
 
+    def repeat(self) -> list[Value | None]:
+        """Add the draft as a new node, with outputs where its node has them."""
+        op = Operator.make(self.op_type).with_attributes(list(self.attributes.values()))
+        labels = [
+            "" if value is None else self.label(f"in_{index}")
+            for index, value in enumerate(self.node.outputs)
+        ]
+        node = self.graph.add_node(op, self.inputs, labels)
+        self.note(node)
+        return list(node.outputs)
+
     def note(self, node: Node | None) -> None:
         """Record a new node."""
         assert node is not None

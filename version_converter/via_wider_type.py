@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
-from .node_draft import NodeDraft, for_outputs
+from .node_draft import NodeDraft
 
 _T = onnx.TensorProto
 TINY = (_T.INT8, _T.UINT8)
@@ -69,9 +69,7 @@ def detour(draft: NodeDraft) -> list[Value | None] | None:
         if value is not None:
             wide = draft.cast(value, row.via)
             draft.set_input(index, wide if offset is None else draft.emit("Add", [wide, offset]))
-    labels = [f"in_{at}" for at, value in enumerate(draft.node.outputs) if value is not None]
-    values = draft.emit_all(draft.op_type, draft.inputs, labels, attributes=draft.attributes)
-    results = for_outputs(draft.node, values)
+    results = draft.repeat()
     for index in row.outputs:
         value = results[index]
         if value is not None:

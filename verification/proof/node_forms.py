@@ -20,6 +20,12 @@ def forms_of(terms: Terms, obligation: Obligation) -> list[Obligation]:
         same = result.args[1] is args[1] and not result.head.attribute("axis", 0)
         rows = obligation._replace(head=result.head, args=result.args)
         return [obligation, rows] if same else [obligation]
+    if head.attribute("layout") and result is not None:
+        while result is not None and result.is_op("Transpose", "view"):
+            result = result.args[0]
+        if result is not None and result.head.name == head.name:
+            return [obligation, obligation._replace(head=result.head, args=result.args)]
+        return [obligation]
     form = _canonical(terms, obligation)
     return [obligation] if form is None else [obligation, form]
 

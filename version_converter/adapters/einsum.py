@@ -6,138 +6,221 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from typing import NamedTuple
 
+import numpy as np
+
+from ...facts.polynomial import Dimension
 from ...ir import Value
+from ..flat_indices import rows
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
+from ..snippets import length_of, numbers_below
+
+_FIRST_OF_ELLIPSIS = 0x100
+"""The code of the label for the first axis of an ellipsis; equations have letters only."""
+
+
+class _Operand(NamedTuple):
+    """A tensor with a label for each axis."""
+
+    value: Value
+    labels: str
 
 
 @longer_form(12, "Einsum")
 def convert_to_matmul(draft: NodeDraft) -> Outcome:
-    """Below opset 12: a MatMul, where one label at most is summed over."""
+    """Below opset 12: a chain of MatMuls, from the first input to the last."""
     terms, output = _parsed(draft)
-    stretched = _stretched(draft, terms, output)
-    # For each input, the labels of the output and of the other inputs.
-    others = ["".join(terms[:i] + terms[i + 1 :]) + output for i in range(len(terms))]
-    values = [
-        _summed(draft, draft.required(index), term, besides)
-        for index, (term, besides) in enumerate(zip(terms, others, strict=True))
+    operands = [
+        _without_repeats(draft, _Operand(draft.required(index), term))
+        for index, term in enumerate(terms)
     ]
-    terms = [
-        "".join(label for label in term if label in besides)
-        for term, besides in zip(terms, others, strict=True)
-    ]
-    for index, label in stretched:
-        values[index] = _as_long(draft, values, terms, index, label)
-    if len(terms) == 1:
-        result = _ordered(draft, values[0], terms[0], output)
-        return [draft.emit("Identity", [result]) if result in draft.inputs else result]
-    one, other = terms
-    batch = [label for label in output if label in one and label in other]
-    inner = [label for label in one if label in other and label not in output]
-    row_labels, column_labels = (
-        [label for label in t if label in output and label not in batch] for t in terms
-    )
-    if max(len(inner), len(column_labels), min(len(row_labels), 1 + len(batch))) > 1:
-        # The left may have several where the right is one matrix.
-        draft.refuse("a product of matrices sums over one label, and has one free on each side")
-    rows, columns = (
-        _matrix(draft, value, term, batch, sides)
-        for value, term, sides in (
-            (values[0], one, (row_labels, inner)),
-            (values[1], other, (inner, column_labels)),
-        )
-    )
-    product = draft.emit("MatMul", [rows, columns], "product")
-    absent = _absent(batch, (row_labels, column_labels))
-    if absent:
-        product = draft.emit("Squeeze", [product], "product", axes=absent)
-    return [_ordered(draft, product, "".join([*batch, *row_labels, *column_labels]), output)]
+    product = operands[0]
+    for index, operand in enumerate(operands[1:], 1):
+        needed = output + "".join(each.labels for each in operands[index + 1 :])
+        product = _product(draft, product, operand, needed)
+    product = _summed(draft, product, output)
+    result = _ordered(draft, product, output)
+    return [draft.emit("Identity", [result]) if result in draft.inputs else result]
 
 
 def _parsed(draft: NodeDraft) -> tuple[list[str], str]:
-    """The labels of each input and of the output."""
+    """The labels of each input and of the output, also for an ellipsis."""
     equation = draft.text("equation").replace(" ", "")
-    if "." in equation:
-        draft.refuse("an ellipsis is not written out")
-    operands, arrow, output = equation.partition("->")
-    terms = operands.split(",")
-    counts = Counter(label for label in operands if label != ",")
-    if not arrow:
-        output = "".join(sorted(label for label, count in counts.items() if count == 1))
-    if len(terms) > 2 or any(len(set(term)) < len(term) for term in terms):
-        draft.refuse("only one or two inputs with different labels are written out")
-    ranks = [draft.rank(index) for index in range(len(draft.inputs))]
-    fits = len(ranks) == len(terms) and all(
-        rank in (None, len(term)) for rank, term in zip(ranks, terms, strict=True)
-    )
-    if not fits or len(set(output)) < len(output) or not set(output) <= counts.keys():
+    inputs, arrow, output = equation.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(draft.inputs):
         draft.refuse("its equation does not fit its inputs")
+    wide = _labels_of_ellipsis(draft, terms)
+    if not arrow:
+        counts = Counter(label for label in inputs if label not in ",.")
+        output = "..." * ("..." in inputs)
+        output += "".join(sorted(label for label, count in counts.items() if count == 1))
+    terms, output = [term.replace("...", wide) for term in terms], output.replace("...", wide)
+    ranks = [draft.rank(index) for index in range(len(terms))]
+    fits = all(rank in (None, len(term)) for rank, term in zip(ranks, terms, strict=True))
+    labels = set("".join(terms))
+    if not fits or len(set(output)) < len(output) or not set(output) <= labels or "." in labels:
+        draft.refuse("its equation does not fit its inputs")
+    if not set(wide) <= set(output):
+        draft.refuse("its equation sums over an ellipsis")
     return terms, output
 
 
-def _stretched(draft: NodeDraft, terms: list[str], output: str) -> list[tuple[int, str]]:
-    """Operands with a summed label of size 1, or possibly 1, to broadcast. Einsum
-    broadcasts these, where a product of matrices does not."""
-    if len(terms) < 2:
-        return []
-    shapes = [draft.types.dimensions(draft.input(index)) for index in range(2)]
-    operands = []
-    for label in terms[0]:
-        if label in output or label not in terms[1]:
-            continue
-        sizes = [
-            None if shape is None else shape[term.index(label)]
-            for shape, term in zip(shapes, terms, strict=True)
-        ]
-        if sizes[0] is not None and sizes[0] == sizes[1]:
-            continue
-        lengths = [None if size is None else size.value for size in sizes]
-        operands += [
-            (i, label) for i in range(2) if lengths[i] in (None, 1) and lengths[1 - i] != 1
-        ]
-    return operands
+def _labels_of_ellipsis(draft: NodeDraft, terms: list[str]) -> str:
+    """Labels for the axes of an ellipsis, which are as many in each term."""
+    counts = {
+        draft.required_rank("an ellipsis", index) - len(term.replace("...", ""))
+        for index, term in enumerate(terms)
+        if "..." in term
+    }
+    if len(counts) > 1 or min(counts, default=0) < 0:
+        draft.refuse("its ellipses stand for different numbers of axes")
+    return "".join(chr(_FIRST_OF_ELLIPSIS + place) for place in range(max(counts, default=0)))
 
 
-def _as_long(
-    draft: NodeDraft, values: list[Value], terms: list[str], index: int, label: str
-) -> Value:
-    """An operand broadcast along a label to the size of the other one."""
-    other, own = terms[1 - index], terms[index]
-    shape = draft.emit("Shape", [values[1 - index]], "shape")
-    place = draft.ints([other.index(label)], "place")
-    size = draft.emit("Gather", [shape, place], "size", axis=0)
-    counts = own.index(label), len(own) - 1 - own.index(label)
-    before, behind = (draft.ints([1] * count, "ones") for count in counts)
-    sizes = draft.emit("Concat", [before, size, behind], "sizes", axis=0)
-    return draft.emit("Expand", [values[index], sizes], "stretched")
+def _without_repeats(draft: NodeDraft, operand: _Operand) -> _Operand:
+    """The diagonal along axes with the same label, by Gather."""
+    for label, count in Counter(operand.labels).items():
+        for _ in range(count - 1):
+            operand = _diagonal(draft, operand, label)
+    return operand
 
 
-def _summed(draft: NodeDraft, value: Value, term: str, others: str) -> Value:
-    """An input summed over the labels that only it has."""
-    axes = [axis for axis, label in enumerate(term) if label not in others]
-    return draft.along("ReduceSum", value, axes, "summed", keepdims=0) if axes else value
+def _diagonal(draft: NodeDraft, operand: _Operand, label: str) -> _Operand:
+    """The diagonal along two axes with a label, as the first axis."""
+    value, labels = operand
+    pair = [place for place, own in enumerate(labels) if own == label][:2]
+    others = [place for place in range(len(labels)) if place not in pair]
+    sizes = [(draft.types.shape(value) or [None] * len(labels))[place] for place in pair]
+    if None not in sizes and sizes[0] != sizes[1]:
+        draft.refuse(f"two axes of one label have the lengths {sizes[0]} and {sizes[1]}")
+    if pair != [0, 1]:
+        value = draft.emit("Transpose", [value], "pair_first", perm=[*pair, *others])
+    merged = draft.emit("Gather", [rows(draft, value, 2), _places(draft, value, sizes)], axis=0)
+    return _Operand(merged, label + "".join(labels[place] for place in others))
 
 
-def _ordered(draft: NodeDraft, value: Value, labels: str, order: str) -> Value:
-    """A value with its axes in the order of labels."""
-    perm = [labels.index(label) for label in order]
-    if perm == sorted(perm):
-        return value
-    return draft.emit("Transpose", [value], "ordered", perm=perm)
+def _places(draft: NodeDraft, value: Value, sizes: list[int | None]) -> Value:
+    """The places of a diagonal in the merged first two axes."""
+    size = next((size for size in sizes if size is not None), None)
+    if size is not None:
+        return draft.ints((np.arange(size) * (size + 1)).tolist(), "places")
+    length = length_of(draft, draft.emit("Shape", [value], "shape"), 0, rank=1)
+    step = draft.emit("Add", [length, draft.ints([1], "one")], "step")
+    return draft.emit("Mul", [numbers_below(draft, length), step], "places")
 
 
-def _matrix(
-    draft: NodeDraft, value: Value, term: str, batch: list[str], sides: tuple[list[str], list[str]]
-) -> Value:
-    """An input as matrices: the batch labels, then a label or a length of 1 for each side."""
-    value = _ordered(draft, value, term, "".join([*batch, *sides[0], *sides[1]]))
-    absent = _absent(batch, sides)
+def _product(draft: NodeDraft, one: _Operand, other: _Operand, needed: str) -> _Operand:
+    """The product of two tensors, summed over all labels but those needed."""
+    one, other = (
+        _summed(draft, own, needed + across.labels) for own, across in ((one, other), (other, one))
+    )
+    inner = [label for label in one.labels if label in other.labels and label not in needed]
+    if len(inner) > 1 and not _can_merge(draft, (one, other), inner):
+        # The product of matrices sums over one label, and ReduceSum over the others.
+        product = _product(draft, one, other, needed + "".join(inner[:-1]))
+        return _summed(draft, product, needed)
+    for label in inner:
+        one, other = _as_long(draft, one, other, label), _as_long(draft, other, one, label)
+    if len(inner) > 1:
+        one, other = (_merged(draft, operand, inner) for operand in (one, other))
+        inner = inner[-1:]
+    batch = [label for label in one.labels if label in other.labels and label not in inner]
+    row_labels, column_labels = (
+        [label for label in own.labels if label not in batch and label not in inner]
+        for own in (one, other)
+    )
+    # All labels of one side but the last are broadcast, like those of a batch.
+    more = [row_labels[:-1], column_labels[:-1]]
+    matrices = [
+        _matrices(draft, operand, labels)
+        for operand, labels in (
+            (one, [*batch, *more[0], *[None] * len(more[1]), _last(row_labels), _last(inner)]),
+            (other, [*batch, *[None] * len(more[0]), *more[1], _last(inner), _last(column_labels)]),
+        )
+    ]
+    value = draft.emit("MatMul", matrices, "product")
+    labels = [*batch, *more[0], *more[1], _last(row_labels), _last(column_labels)]
+    absent = [place for place, label in enumerate(labels) if label is None]
+    if absent:
+        value = draft.along("Squeeze", value, absent, "product")
+    return _Operand(value, "".join(label for label in labels if label is not None))
+
+
+def _last(labels: list[str]) -> str | None:
+    return labels[-1] if labels else None
+
+
+def _matrices(draft: NodeDraft, operand: _Operand, labels: list[str | None]) -> Value:
+    """A tensor with its axes ordered by labels, and one of length 1 for None."""
+    value = _ordered(draft, operand, "".join(label for label in labels if label is not None))
+    while len(labels) > 2 and labels[0] is None:  # MatMul adds axes at the front
+        labels = labels[1:]
+    absent = [place for place, label in enumerate(labels) if label is None]
     return draft.unsqueeze(value, absent) if absent else value
 
 
-def _absent(batch: list[str], sides: tuple[list[str], list[str]]) -> list[int]:
-    """The axes of length 1 for sides without a label."""
-    places = (len(batch), len(batch) + max(len(sides[0]), 1))
-    return [place for place, side in zip(places, sides, strict=True) if not side]
+def _can_merge(draft: NodeDraft, operands: tuple[_Operand, _Operand], inner: list[str]) -> bool:
+    """Test whether a Reshape merges some axes, whatever lengths the others have at run time."""
+    unknown = [
+        label
+        for operand in operands
+        for label in operand.labels
+        if not (getattr(_size(draft, operand, label), "value", None) or 0) > 0
+    ]
+    inside = {label for label in unknown if label in inner}
+    return not inside or (len(inside) == 1 and inside == set(unknown))
+
+
+def _as_long(draft: NodeDraft, operand: _Operand, other: _Operand, label: str) -> _Operand:
+    """A tensor broadcast along a label to the length that the other one has."""
+    sizes = [_size(draft, each, label) for each in (operand, other)]
+    lengths = [None if size is None else size.value for size in sizes]
+    same = sizes[0] is not None and sizes[0] == sizes[1]
+    if same or lengths[0] not in (None, 1) or lengths[1] == 1:
+        return operand
+    shape = draft.emit("Shape", [other.value], "shape")
+    place = draft.ints([other.labels.index(label)], "place")
+    size = draft.emit("Gather", [shape, place], "size", axis=0)
+    counts = operand.labels.index(label), len(operand.labels) - 1 - operand.labels.index(label)
+    before, after = (draft.ints([1] * count, "ones") for count in counts)
+    whole = draft.emit("Concat", [before, size, after], "sizes", axis=0)
+    return _Operand(draft.emit("Expand", [operand.value, whole], "stretched"), operand.labels)
+
+
+def _size(draft: NodeDraft, operand: _Operand, label: str) -> Dimension | None:
+    dims = draft.types.dimensions(operand.value)
+    return None if dims is None else dims[operand.labels.index(label)]
+
+
+def _merged(draft: NodeDraft, operand: _Operand, inner: list[str]) -> _Operand:
+    """A tensor with some axes merged to the last one."""
+    others = [label for label in operand.labels if label not in inner]
+    sizes = [_size(draft, operand, label) for label in inner]
+    lengths = [None if size is None else size.value for size in sizes]
+    merged = -1 if None in lengths else math.prod(length or 0 for length in lengths)
+    value = _ordered(draft, operand, "".join([*others, *inner]))
+    shape = draft.ints([0] * len(others) + [merged], "shape")
+    merged_value = draft.emit("Reshape", [value, shape], "merged")
+    return _Operand(merged_value, "".join([*others, inner[-1]]))
+
+
+def _summed(draft: NodeDraft, operand: _Operand, others: str) -> _Operand:
+    """A tensor summed over the labels that are not among others."""
+    axes = [axis for axis, label in enumerate(operand.labels) if label not in others]
+    if not axes:
+        return operand
+    value = draft.along("ReduceSum", operand.value, axes, "summed", keepdims=0)
+    return _Operand(value, "".join(label for label in operand.labels if label in others))
+
+
+def _ordered(draft: NodeDraft, operand: _Operand, order: str) -> Value:
+    """A tensor with its axes in the order of labels."""
+    perm = [operand.labels.index(label) for label in order]
+    if perm == sorted(perm):
+        return operand.value
+    return draft.emit("Transpose", [operand.value], "ordered", perm=perm)

@@ -1,4 +1,4 @@
-"""Initial states of recurrent layers: zeros are the default (operator specification)."""
+"""Recurrent layers: initial states of zeros, and batches first (operator specification)."""
 
 from __future__ import annotations
 
@@ -29,6 +29,27 @@ def default_states(
     if shorter == list(args[: last + 1]):
         return None
     return terms.apply(head, tuple(shorter), count)
+
+
+@canonical_form("GRU", "LSTM", "RNN")
+def sequence_first(
+    terms: Terms, head: Head, args: Args, count: int
+) -> Sequence[Term | None] | None:
+    """Transpose what has its batch first: input, initial states and outputs."""
+    if not head.attribute("layout"):
+        return None
+    operands = [
+        _transposed(terms, head, each, [1, 0, 2]) if index in (0, *_STATES) else each
+        for index, each in enumerate(args)
+    ]
+    plain = terms.heads.with_attributes(head, layout=None)
+    results = terms.apply(plain, tuple(operands), count)
+    perms = [[2, 0, 1, 3], *[[1, 0, 2]] * (count - 1)]
+    return [_transposed(terms, head, *each) for each in zip(results, perms, strict=True)]
+
+
+def _transposed(terms: Terms, head: Head, term: Term | None, perm: list[int]) -> Term | None:
+    return None if term is None else terms.op("Transpose", head, term, perm=perm)
 
 
 def _shape_of_state(head: Head, args: Args) -> Shape | None:

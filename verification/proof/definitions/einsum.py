@@ -1,7 +1,9 @@
-"""Einsum of one or two tensors as a product of matrices."""
+"""Einsum as products of matrices."""
 
 from __future__ import annotations
 
+import math
+import string
 from collections.abc import Sequence
 
 from .functions import DOUBLE, FLOAT, LONG_INTEGERS, Application, defined
@@ -26,46 +28,111 @@ def einsum(application: Application) -> str | None:
         rest = [label for label in operands[0] if label in output]
         nodes = _sum("A", "R", operands[0], rest)
         return f"(A) => (Y) {{ {nodes} Y = Transpose <perm : ints = {_order(rest, output)}> (R) }}"
+    rounds = application.elem_type() not in LONG_INTEGERS and not application.over_reals
+    if len(operands) > 2:
+        return None if rounds else _one_after_the_other(operands, output)
     one, other = operands
     sides = [[n for n in term if n in output + rest] for term, rest in ((one, other), (other, one))]
     batch = [label for label in output if label in one and label in other]
     inner = [label for label in sides[0] if label in other and label not in output]
-    rows, columns = ([n for n in side if n in output and n not in batch] for side in sides)
-    if max(len(inner), len(columns)) > 1 or (len(rows) > 1 and batch):
-        return None
-    rounds = application.elem_type() not in LONG_INTEGERS and not application.over_reals
-    if rounds and not (inner and (_size_of_both(application, inner[0]) or 0) > 1):
+    sizes = [_size_of_both(application, operands, label) or 0 for label in inner]
+    if rounds and math.prod(sizes or [0]) < 2:
         return None  # one product may be -0, a sum from 0 on is not
+    if len(inner) > 1 and 0 in sizes:
+        return None if rounds else _one_sum_after_the_other(operands, output, inner)
+    rows, columns = ([n for n in side if n in output and n not in batch] for side in sides)
+    last = inner[-1:] or [""]
+    one_axes = [*batch, *rows[:-1], *[""] * len(columns[:-1]), *(rows[-1:] or [""]), *last]
+    other_axes = [*batch, *[""] * len(rows[:-1]), *columns[:-1], *last, *(columns[-1:] or [""])]
+    ordered = [*batch, *rows[:-1], *columns[:-1], *(rows[-1:] or [""]), *(columns[-1:] or [""])]
     return f"""(A, B) => (Y) {{
         {_sum("A", "R0", one, sides[0])} {_sum("B", "S0", other, sides[1])}
-        {_spread(application, sides, inner)}
-        {_matrices("R", sides[0], batch, rows, inner)}
-        {_matrices("S", sides[1], batch, inner, columns)}
+        {_spread(application, operands, sides, inner)}
+        {_merge("R", sides[0], inner, math.prod(sizes))}
+        {_merge("S", sides[1], inner, math.prod(sizes))}
+        {_matrices("R", _without(sides[0], inner), one_axes)}
+        {_matrices("S", _without(sides[1], inner), other_axes)}
         P = MatMul (RM, SM)
-        {_without_units(batch, rows, columns)}
-        Y = Transpose <perm : ints = {_order([*batch, *rows, *columns], output)}> (Q)
+        {_without_units([place for place, label in enumerate(ordered) if not label])}
+        Y = Transpose <perm : ints = {_order([n for n in ordered if n], output)}> (Q)
     }}"""
 
 
 def _labels(application: Application) -> tuple[list[str], str] | None:
     """Labels of the operands and of the output; None unless each operand has different ones."""
-    equation = (application.head.text("equation")).replace(" ", "")
-    text, arrow, output = equation.partition("->")
+    text, arrow, output = application.head.text("equation").replace(" ", "").partition("->")
     operands = text.split(",")
-    if "." in equation or len(operands) > 2 or len(operands) != len(application.args):
+    if len(operands) != len(application.args) or not all(operands):
         return None
     if not arrow:
-        output = "".join(sorted(label for label in set(text) - {","} if text.count(label) == 1))
+        single = sorted(n for n in set(text) - set(",.") if text.count(n) == 1)
+        output = "..." * ("..." in text) + "".join(single)
     ranks = [application.rank(index) for index in range(len(operands))]
-    if any(len(set(term)) < len(term) for term in (*operands, output)) or not operands[0]:
+    around = _around(operands, ranks)
+    if around is None:
         return None
-    if not set(output) <= set(text) or not all(operands):
+    operands, output = [n.replace("...", around) for n in operands], output.replace("...", around)
+    if any(len(set(term)) < len(term) for term in (*operands, output)) or "." in output:
+        return None
+    if not set(around) <= set(output) <= set("".join(operands)):
         return None
     fits = all(rank in (None, len(term)) for rank, term in zip(ranks, operands, strict=True))
     return (operands, output) if fits else None
 
 
-def _order(labels: Sequence[str], output: str) -> list[int]:
+def _around(operands: Sequence[str], ranks: Sequence[int | None]) -> str | None:
+    """Labels for the axes of an ellipsis; None if their number is unknown, or not one."""
+    counts = {
+        -1 if rank is None else rank - len(term.replace("...", ""))
+        for term, rank in zip(operands, ranks, strict=True)
+        if "..." in term
+    }
+    free = [letter for letter in string.ascii_letters if letter not in "".join(operands)]
+    count = max(counts, default=0)
+    if len(counts) > 1 or not 0 <= count <= len(free):
+        return None
+    return "".join(free[:count])
+
+
+def _one_after_the_other(operands: Sequence[str], output: str) -> str:
+    """Einsum of the first two operands, then of the result and the others."""
+    needed = set("".join([output, *operands[2:]]))
+    first = "".join(n for n in dict.fromkeys(operands[0] + operands[1]) if n in needed)
+    names = [f"X{index}" for index in range(len(operands))]
+    rest = ",".join([first, *operands[2:]])
+    return f"""({", ".join(names)}) => (Y) {{
+        P = Einsum <equation = "{operands[0]},{operands[1]}->{first}"> (X0, X1)
+        Y = Einsum <equation = "{rest}->{output}"> ({", ".join(["P", *names[2:]])})
+    }}"""
+
+
+def _one_sum_after_the_other(operands: Sequence[str], output: str, inner: Sequence[str]) -> str:
+    """Einsum that sums over the last label, then over the others."""
+    needed = output + "".join(inner[:-1])
+    return f"""(A, B) => (Y) {{
+        P = Einsum <equation = "{",".join(operands)}->{needed}"> (A, B)
+        Y = Einsum <equation = "{needed}->{output}"> (P)
+    }}"""
+
+
+def _without(term: Sequence[str], inner: Sequence[str]) -> list[str]:
+    """Labels of an operand after its inner ones are merged to the last."""
+    if len(inner) < 2:
+        return list(term)
+    return [*(label for label in term if label not in inner), inner[-1]]
+
+
+def _merge(name: str, term: Sequence[str], inner: Sequence[str], size: int) -> str:
+    """Nodes that merge the inner axes of an operand to its last one."""
+    if len(inner) < 2:
+        return f"{name}2 = Identity ({name}1)"
+    others = [label for label in term if label not in inner]
+    return f"""{name}L = Transpose <perm = {_order(term, [*others, *inner])}> ({name}1)
+        {name}Sizes2 = Constant <value_ints = {[0] * len(others) + [size]}> ()
+        {name}2 = Reshape ({name}L, {name}Sizes2)"""
+
+
+def _order(labels: Sequence[str], output: Sequence[str]) -> list[int]:
     return [labels.index(label) for label in output]
 
 
@@ -78,10 +145,15 @@ def _sum(operand: str, result: str, term: str, others: Sequence[str]) -> str:
         {result} = ReduceSum <keepdims = 0> ({operand}, {result}Axes)"""
 
 
-def _spread(application: Application, sides: Sequence[Sequence[str]], inner: Sequence[str]) -> str:
+def _spread(
+    application: Application,
+    operands: Sequence[str],
+    sides: Sequence[Sequence[str]],
+    inner: Sequence[str],
+) -> str:
     """Nodes that broadcast both operands along the label that the product sums over."""
     equal = "R1 = Identity (R0) S1 = Identity (S0)"
-    if not inner or _size_of_both(application, inner[0]) is not None:
+    if len(inner) != 1 or _size_of_both(application, operands, inner[0]) is not None:
         return equal
     nodes = ""
     names = ("S0", "R0", "R1"), ("R1", "S0", "S1")
@@ -98,44 +170,32 @@ def _spread(application: Application, sides: Sequence[Sequence[str]], inner: Seq
     return nodes
 
 
-def _size_of_both(application: Application, label: str) -> int | None:
+def _size_of_both(application: Application, operands: Sequence[str], label: str) -> int | None:
     """Size of a label that is the same in both operands; 0 if only that is known."""
-    terms = application.head.text("equation").replace(" ", "").partition("->")[0].split(",")
     shapes = [None if arg is None else arg.fact.shape for arg in application.args]
     sizes = [
         None if shape is None else shape[term.index(label)]
-        for shape, term in zip(shapes, terms, strict=True)
+        for shape, term in zip(shapes, operands, strict=True)
     ]
     if sizes[0] is None or sizes[0] != sizes[1]:
         return None
     return sizes[0].value or 0
 
 
-def _matrices(
-    name: str,
-    term: Sequence[str],
-    batch: Sequence[str],
-    rows: Sequence[str],
-    columns: Sequence[str],
-) -> str:
-    """Nodes that order the axes of an operand and add unit axes for absent sides."""
-    labels = [*batch, *rows, *columns]
-    places = _units(batch, rows, columns)
-    nodes = f"{name}T = Transpose <perm : ints = {[term.index(n) for n in labels]}> ({name}1)"
+def _matrices(name: str, term: Sequence[str], labels: Sequence[str]) -> str:
+    """Nodes that order the axes of an operand and add unit axes."""
+    while len(labels) > 2 and not labels[0]:
+        labels = labels[1:]
+    perm = [term.index(label) for label in labels if label]
+    places = [place for place, label in enumerate(labels) if not label]
+    nodes = f"{name}T = Transpose <perm : ints = {perm}> ({name}2)"
     if not places:
         return f"{nodes} {name}M = Identity ({name}T)"
     return f"""{nodes} {name}Units = Constant <value_ints = {places}> ()
         {name}M = Unsqueeze ({name}T, {name}Units)"""
 
 
-def _without_units(batch: Sequence[str], rows: Sequence[str], columns: Sequence[str]) -> str:
-    places = _units(batch, rows, columns)
+def _without_units(places: Sequence[int]) -> str:
     if not places:
         return "Q = Identity (P)"
-    return f"PUnits = Constant <value_ints = {places}> () Q = Squeeze (P, PUnits)"
-
-
-def _units(batch: Sequence[str], rows: Sequence[str], columns: Sequence[str]) -> list[int]:
-    """Axes of size 1 for sides without a label."""
-    places = len(batch), len(batch) + max(len(rows), 1)
-    return [place for place, side in zip(places, (rows, columns), strict=True) if not side]
+    return f"PUnits = Constant <value_ints = {list(places)}> () Q = Squeeze (P, PUnits)"

@@ -1,4 +1,4 @@
-"""Initial states of zeros are the default."""
+"""Initial states of zeros are the default; layers with the batch first."""
 
 import pytest
 from proofs import assert_open, assert_proved
@@ -21,3 +21,26 @@ def test_zeros_and_no_state(op_type, gates):
     if op_type == "LSTM":
         assert_proved(text(", , , zeros, zeros"), text(", , , , zeros"))
         assert_open(text(", , , zeros, one"), text(""))
+
+
+BATCH_FIRST = """g (float[B, T, 3] x, float[1, {gates}, 3] w, float[1, {gates}, 2] r,
+    float[B, 1, 2] s) => (float[B, T, 1, 2] y, float[B, 1, 2] h)
+    {{ y, h = {op_type} <hidden_size = 2, layout = 1> (x, w, r, , , s) }}"""
+SEQUENCE_FIRST = """g (float[B, T, 3] x, float[1, {gates}, 3] w, float[1, {gates}, 2] r,
+    float[B, 1, 2] s) => (float[B, T, 1, 2] y, float[B, 1, 2] h)
+    {{ u = Transpose <perm = [1, 0, 2]> (x) t = Transpose <perm = [1, 0, 2]> (s)
+       v, k = {op_type} <hidden_size = 2> (u, w, r, , , {state})
+       y = Transpose <perm = {perm}> (v) h = Transpose <perm = [1, 0, 2]> (k) }}"""
+
+
+@pytest.mark.parametrize(("op_type", "gates"), [("RNN", 2), ("GRU", 6), ("LSTM", 8)])
+def test_batches_first(op_type, gates):
+    first = BATCH_FIRST.format(op_type=op_type, gates=gates)
+
+    def second(state="t", perm="[2, 0, 1, 3]"):
+        return SEQUENCE_FIRST.format(op_type=op_type, gates=gates, state=state, perm=perm)
+
+    assert_proved(first, second())
+    assert_proved(second(), first)
+    assert_open(first, second(state=""))
+    assert_open(first, second(perm="[2, 0, 1, 3]").replace("(k)", "(t)"))

@@ -1,5 +1,7 @@
 """Einsum and products of matrices; near misses."""
 
+import re
+
 import pytest
 from proofs import assert_open, assert_proved
 
@@ -47,3 +49,46 @@ def test_one_product_may_be_a_negative_zero(size):
     pair = [text.replace("8", size) for text in (before, after)]
     assert assert_open(*pair).equality == "reals"
     assert_proved(*[text.replace("float", "int32") for text in pair])
+
+
+FORMS = {
+    "ellipsis": (
+        "float[b, n, 8] x, float[b, 8, m] z",
+        'y = Einsum <equation = "...ij,...jk->...ik"> (x, z)',
+        "y = MatMul (x, z)",
+    ),
+    "two summed": (
+        "float[2, 3, 5] x, float[3, 5, 4] z",
+        'y = Einsum <equation = "abc,bcd->ad"> (x, z)',
+        "p = Reshape (x, <[2, 15]>) q = Reshape (z, <[15, 4]>) y = MatMul (p, q)",
+    ),
+    "two free": (
+        "float[b, n, m, 8] x, float[b, k, 8] z",
+        'y = Einsum <equation = "bnmi,bki->bnmk"> (x, z)',
+        "t = Transpose <perm = [0, 2, 1]> (z) u = Unsqueeze (t, <[1]>) y = MatMul (x, u)",
+    ),
+}
+NEAR = {"ellipsis": ("jk->", "kj->"), "two summed": ("bcd", "cbd"), "two free": ("bki", "kbi")}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_other_products(name):
+    signature, before, after = FORMS[name]
+    for number, shape in enumerate(re.findall(r"<(\[[\d, ]+\])>", after)):
+        held = f"c{number} = Constant <value_ints = {shape}> ()"
+        after = f"{held} {after.replace(f'<{shape}>', f'c{number}')}"
+    ranks = {"ellipsis": "[b, n, m]", "two summed": "[2, 4]", "two free": "[b, n, m, k]"}
+    head = f"g ({signature}) => (float{ranks[name]} y)"
+    one, other = (f"{head} {{ {body} }}" for body in (before, after))
+    assert_proved(one, other)
+    assert_open(one.replace(*NEAR[name]), other)
+
+
+def test_one_product_after_the_other():
+    head = "g (int64[2, 3] x, int64[3, 4] z, int64[4, 5] w) => (int64[2, 5] y)"
+    before = f'{head} {{ y = Einsum <equation = "ab,bc,cd->ad"> (x, z, w) }}'
+    after = f"{head} {{ p = MatMul (x, z) y = MatMul (p, w) }}"
+    assert_proved(before, after)
+    assert_open(before.replace("->ad", "->da"), after)
+    floats = [text.replace("int64", "float") for text in (before, after)]
+    assert assert_open(*floats).equality == "reals"
