@@ -12,7 +12,7 @@ from .copy_plan import Block
 from .dataflow_graph import FEW, neighbours
 from .errors import GraphError
 from .graph_queries import NO_KINDS, GraphQueries
-from .node import Node, plain_node
+from .node import Node, plain_node, write_inputs, write_operator, write_outputs
 from .operator import Operator
 from .tensor import Tensor
 from .value import Value
@@ -106,7 +106,7 @@ class Graph(GraphQueries):
             node = plain_node(op, inputs(values), label + suffix, name, graph)
             sources[node] = feeds(vertices)
             vertices.append(node)
-            values.append(node._outputs[0])
+            values.append(node.outputs[0])
         copies = vertices[len(read) + 1 :]
         for node, using in zip(copies, block.users, strict=True):
             users[node] = using(vertices)
@@ -194,8 +194,8 @@ class Graph(GraphQueries):
         self._check_own(node)
         if count < 0:
             raise GraphError(f"{node} cannot have {count} inputs")
-        dropped = node._inputs[count:]
-        node._inputs = node._inputs[:count] + (None,) * (count - len(node._inputs))
+        dropped = node.inputs[count:]
+        write_inputs(node, node.inputs[:count] + (None,) * (count - len(node.inputs)))
         for value in dropped:
             if value is not None:
                 self._release(value, node)
@@ -219,12 +219,12 @@ class Graph(GraphQueries):
                 if value.producer is not node or value in present:
                     raise GraphError(f"{node}: {value} is no output of it, or would be one twice")
                 present.add(value)
-        for old in node._outputs:
+        for old in node.outputs:
             if old is not None and old not in present and (old.pinned or self.is_used(old)):
                 raise GraphError(f"{node}: its output '{old.name}' is used; replace its uses first")
         values = [Value(v, None, node) if isinstance(v, str) and v else v or None for v in outputs]
-        if values != list(node._outputs):
-            node._outputs = tuple(values)
+        if values != list(node.outputs):
+            write_outputs(node, tuple(values))
             self._topology.changes += 1
 
     def set_operator(self, node: Node, op: Operator) -> None:
@@ -238,27 +238,27 @@ class Graph(GraphQueries):
         for name in node.bodies:
             if name not in op.attributes:
                 raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
-        is_constant = "Constant" in (op.qualname, node._op.qualname)
+        is_constant = "Constant" in (op.qualname, node.op.qualname)
         self._uncount(node)
         self._counts[op.qualname] = self._counts.get(op.qualname, 0) + 1
-        node._op = op
+        write_operator(node, op)
         self._kinds = NO_KINDS
         if is_constant:
             self._read_constant(node)
 
     def _uncount(self, node: Node) -> None:
         """Count one node less of its operator."""
-        kind = node._op.qualname
+        kind = node.op.qualname
         count = self._counts.pop(kind)
         if count > 1:
             self._counts[kind] = count - 1
 
     def _read_constant(self, node: Node) -> None:
         """Update the constant of a node's first output."""
-        output = node._outputs[0] if node._outputs else None
+        output = node.outputs[0] if node.outputs else None
         if output is not None:
             constant = node.is_op("Constant")
-            output.constant = shared_constant(node._op, self.root.base_dir) if constant else None
+            output.constant = shared_constant(node.op, self.root.base_dir) if constant else None
 
     # Edges --------------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class Graph(GraphQueries):
         read = list(user.outputs if user is self else user.inputs)
         old, read[index] = read[index], value
         if isinstance(user, Node):
-            user._inputs = tuple(read)
+            write_inputs(user, tuple(read))
         else:
             self._outputs = tuple(read)  # type: ignore[arg-type]
         if source is not None:
@@ -310,7 +310,7 @@ class Graph(GraphQueries):
         """Drop the edge from the provider of `value` to `user` unless another use needs it."""
         self._topology.changes += 1
         source = self.vertex(value)
-        provided = source._outputs if isinstance(source, Node) else (source,)
+        provided = source.outputs if isinstance(source, Node) else (source,)
         if not self._reads(user, source, provided):
             if user in self._topology.users.get(source, ()):
                 self._topology.disconnect(source, user)
@@ -372,7 +372,7 @@ class Graph(GraphQueries):
         message = node.op.attributes.get(attribute)
         if message is None:
             message = onnx.AttributeProto(name=attribute, type=onnx.AttributeProto.GRAPH)
-            node._op = node.op.with_attributes([*node.op.attributes.values(), message])
+            write_operator(node, node.op.with_attributes([*node.op.attributes.values(), message]))
         single = message.type == onnx.AttributeProto.GRAPH and attribute not in node.bodies
         if not single and message.type != onnx.AttributeProto.GRAPHS:
             raise GraphError(f"{node}: its attribute '{attribute}' takes no graph, or has one")
@@ -489,10 +489,10 @@ class Graph(GraphQueries):
                 continue
             for graph in user.graphs() if user.bodies else ():
                 graph._replace_captured(replacements)
-            inputs = user._inputs if len(user._inputs) <= FEW else self._positions(user)
+            inputs = user.inputs if len(user.inputs) <= FEW else self._positions(user)
             read = [new for old, new in replacements.items() if old in inputs]
             if read:
-                user._inputs = tuple([replacements.get(v, v) for v in user._inputs])
+                write_inputs(user, tuple([replacements.get(v, v) for v in user.inputs]))
             for new in read:
                 self._topology.connect(self._source(new), user)
             self._release_all(replacements, user)
@@ -502,9 +502,9 @@ class Graph(GraphQueries):
         ((old, new),) = values.items()
         assert old is not None
         source = self.vertex(old)
-        if user.bodies or (source is not old and len(source._outputs) > 1):  # type: ignore[union-attr]
+        if user.bodies or (source is not old and len(source.outputs) > 1):  # type: ignore[union-attr]
             return False
-        user._inputs = tuple([new if value is old else value for value in user._inputs])
+        write_inputs(user, tuple([new if value is old else value for value in user.inputs]))
         self._topology.connect(self._source(new), user)
         self._topology.disconnect(source, user)
         self._drop_captures([source])
@@ -513,7 +513,7 @@ class Graph(GraphQueries):
     def _release_all(self, values: Iterable[Value | None], user: Node) -> None:
         """Release replaced values, which are no input of the user any more."""
         for source, value in {self.vertex(value): value for value in values if value}.items():
-            alone = source is value or len(source._outputs) == 1  # type: ignore[union-attr]
+            alone = source is value or len(source.outputs) == 1  # type: ignore[union-attr]
             if alone and not user.bodies:
                 self._topology.disconnect(source, user)
                 self._drop_captures([source])

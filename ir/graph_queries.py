@@ -192,7 +192,7 @@ class GraphQueries:
         """
         present = [name for name in qualnames if name in self._counts]
         if len(present) > 1:
-            return [node for node in self.nodes() if node._op.qualname in present]
+            return [node for node in self.nodes() if node.op.qualname in present]
         return self._by_kind()[present[0]].copy() if present else []
 
     def kinds(self) -> Set[str]:
@@ -205,15 +205,15 @@ class GraphQueries:
             kinds: dict[str, list[Node]] = {}
             for node in self.nodes():
                 try:
-                    kinds[node._op.qualname].append(node)
+                    kinds[node.op.qualname].append(node)
                 except KeyError:
-                    kinds[node._op.qualname] = [node]
+                    kinds[node.op.qualname] = [node]
             self._kinds = changes, kinds
         return self._kinds[1]
 
     def operators(self) -> list[Operator]:
         """The operators of the nodes, each once."""
-        return list(dict.fromkeys([v._op for v in self._topology.sources if type(v) is Node]))
+        return list(dict.fromkeys([v.op for v in self._topology.sources if type(v) is Node]))
 
     def holders(self) -> list[Node]:
         """The nodes that hold graphs, in order of their first body."""
@@ -341,8 +341,8 @@ class GraphQueries:
         self, user: Node | Graph, source: Node | Value, values: Sequence[Value | None]
     ) -> bool:
         """Test whether a user of a vertex reads one of some values of the vertex."""
-        if len(values) == 1 and type(user) is Node and len(user._inputs) <= _FEW:
-            if values[0] is not None and values[0] in user._inputs:
+        if len(values) == 1 and type(user) is Node and len(user.inputs) <= _FEW:
+            if values[0] is not None and values[0] in user.inputs:
                 return True
             if not user.bodies:
                 return False
@@ -370,7 +370,7 @@ class GraphQueries:
     def _positions(self, user: Node | GraphQueries) -> Positions:
         """The positions of each value among a node's inputs or the graph's outputs. Those of wide
         nodes are cached, for Loops with thousands of inputs."""
-        read = user._inputs if isinstance(user, Node) else user._outputs
+        read = user.inputs if isinstance(user, Node) else user._outputs
         entry = self._wide.get(user)
         if entry is not None and entry[0] is read:
             return entry[1]

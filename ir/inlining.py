@@ -253,7 +253,7 @@ class Template:
             self.added += 1
             if plain:
                 copy = add_node(op, inputs, (labels[0] + suffix,), label)
-                environment[outputs[0]] = copy._outputs[0]
+                environment[outputs[0]] = copy.outputs[0]
             else:
                 copy = add_node(op, inputs, [v + suffix if v else "" for v in labels], label)
                 self._complete(step, copy, environment)
@@ -263,7 +263,7 @@ class Template:
         if step.node.bodies:
             self.holders.append(copy)
             self._copy_bodies(step.node, copy, environment)
-        for position, value in zip(step.outputs, copy._outputs, strict=True):
+        for position, value in zip(step.outputs, copy.outputs, strict=True):
             if position:
                 environment[position] = value
         self._keep_values(step.node, copy)

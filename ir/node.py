@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from .errors import GraphError
 from .operator import Operator
@@ -17,7 +17,32 @@ NO_BODIES: Bodies = {}
 _new = object.__new__
 
 
-class Node:
+class _Fields:
+    """The fields of a node, without the guard of its class."""
+
+    __slots__ = {
+        "bodies": "Its graphs by attribute name.",
+        "graph": "The graph that contains it; None once removed.",
+        "inputs": "The values that it reads; None stands for an absent optional input.",
+        "name": "The node's own label, may be empty.",
+        "op": "The operator; shared with clones of the node.",
+        "outputs": "The values that it computes; None stands for an omitted output.",
+    }
+
+
+write_operator, write_inputs, write_outputs = (
+    vars(_Fields)[name].__set__ for name in ("op", "inputs", "outputs")
+)
+"""For mutators of graphs only: they write a field of a node."""
+
+_MUTATORS = {
+    "op": "set_operator",
+    "inputs": "set_input or Graph.resize_inputs",
+    "outputs": "set_node_outputs",
+}
+
+
+class Node(_Fields):
     """One application of an operator.
 
     `Graph.add_node` makes nodes. Only mutators of the graph change operator and connections, so
@@ -29,78 +54,71 @@ class Node:
         name: the node's own label, may be empty.
     """
 
-    __slots__ = ("_inputs", "_op", "_outputs", "bodies", "graph", "name")
+    __slots__ = ()
+
+    bodies: Bodies
+    graph: Graph | None
+    name: str
 
     def __init__(
         self, op: Operator, inputs: Sequence[Value | None], outputs: Sequence[str], name: str = ""
     ) -> None:
-        self._op = op
-        self._inputs: tuple[Value | None, ...] = tuple(inputs)
-        self._outputs: tuple[Value | None, ...] = tuple(
-            [Value(label, None, self) if label else None for label in outputs]
-        )
-        self.bodies: Bodies = NO_BODIES
-        self.graph: Graph | None = None
+        write_operator(self, op)
+        write_inputs(self, tuple(inputs))
+        values = [Value(label, None, self) if label else None for label in outputs]
+        write_outputs(self, tuple(values))
+        self.bodies = NO_BODIES
+        self.graph = None
         self.name = name
 
-    @property
-    def op(self) -> Operator:
-        """The operator; shared with clones of the node."""
-        return self._op
+    if TYPE_CHECKING:  # slots, which are read several times as fast as properties
 
-    @op.setter
-    def op(self, op: NoReturn) -> NoReturn:
-        self._refuse("op", "set_operator")
+        @property
+        def op(self) -> Operator:
+            """The operator; shared with clones of the node."""
 
-    @property
-    def inputs(self) -> tuple[Value | None, ...]:
-        """The values that it reads; None stands for an absent optional input."""
-        return self._inputs
+        @property
+        def inputs(self) -> tuple[Value | None, ...]:
+            """The values that it reads; None stands for an absent optional input."""
 
-    @inputs.setter
-    def inputs(self, inputs: NoReturn) -> NoReturn:
-        self._refuse("inputs", "set_input or Graph.resize_inputs")
+        @property
+        def outputs(self) -> tuple[Value | None, ...]:
+            """The values that it computes; None stands for an omitted output."""
 
-    @property
-    def outputs(self) -> tuple[Value | None, ...]:
-        """The values that it computes; None stands for an omitted output."""
-        return self._outputs
-
-    @outputs.setter
-    def outputs(self, outputs: NoReturn) -> NoReturn:
-        self._refuse("outputs", "set_node_outputs")
-
-    def _refuse(self, what: str, mutator: str) -> NoReturn:
-        raise GraphError(
-            f"{self}: its {what} cannot be assigned, since its graph keeps account of them; call"
-            f" Graph.{mutator}"
-        )
+    def __setattr__(self, name: str, value: Any) -> None:
+        mutator = _MUTATORS.get(name)
+        if mutator is not None:
+            raise GraphError(
+                f"{self}: its {name} cannot be assigned, since its graph keeps account of them;"
+                f" call Graph.{mutator}"
+            )
+        super().__setattr__(name, value)
 
     @property
     def op_type(self) -> str:
         """The name of its operator."""
-        return self._op.op_type
+        return self.op.op_type
 
     @property
     def domain(self) -> str:
         """The domain of its operator, as written in the model."""
-        return self._op.domain
+        return self.op.domain
 
     def is_op(self, *qualnames: str) -> bool:
         """Test whether its operator is one of these (`Loop`, or `domain::Name`)."""
-        return self._op.qualname in qualnames
+        return self.op.qualname in qualnames
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute, or `default` where it is absent."""
-        return self._op.attribute(name, default)
+        return self.op.attribute(name, default)
 
     def input(self, index: int) -> Value | None:
         """The input at a position; None where it is absent or beyond the last one."""
-        return self._inputs[index] if index < len(self._inputs) else None
+        return self.inputs[index] if index < len(self.inputs) else None
 
     def output(self, index: int = 0) -> Value:
         """The output at a position, which must be present."""
-        value = self._outputs[index]
+        value = self.outputs[index]
         assert value is not None, f"{self} omits output {index}"
         return value
 
@@ -125,7 +143,7 @@ class Node:
     @property
     def label(self) -> str:
         """The node's name, or that of its first output."""
-        return self.name or next((v.name for v in self._outputs if v is not None), "")
+        return self.name or next((v.name for v in self.outputs if v is not None), "")
 
     @property
     def path(self) -> str:
@@ -138,24 +156,27 @@ class Node:
         return f"{function}/{self.label}" if function else self.label
 
     def __repr__(self) -> str:
-        return f"{self._op.qualname} '{self.path}'"
+        return f"{self.op.qualname} '{self.path}'"
 
 
 def plain_node(
     op: Operator, inputs: tuple[Value | None, ...], label: str, name: str, graph: Graph
 ) -> Node:
     """Make a node with one output in half the time of the two constructors."""
-    node, value = _new(Node), _new(Value)
-    node._op = op
-    node._inputs = inputs
-    node._outputs = (value,)
+    node: Any = _new(_Fields)
+    value = _new(Value)
+    node.op = op
+    node.inputs = inputs
+    node.outputs = (value,)
     node.bodies = NO_BODIES
     node.graph = graph
     node.name = name
+    node.__class__ = Node
     value.name = label
     value.info = None
     value.producer = node
     value.owner = None
     value.constant = None
     value.pinned = False
-    return node
+    plain: Node = node
+    return plain

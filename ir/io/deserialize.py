@@ -269,7 +269,7 @@ class _Reader:
             return None
         node = graph.add_node(op, inputs, labels, proto.name)
         define = scope.names.setdefault
-        for value in node._outputs:
+        for value in node.outputs:
             if value is not None and define(value.name, value) is not value:
                 scope.define(value, graph)  # raises
         if op.holds_graphs:

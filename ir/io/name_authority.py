@@ -43,7 +43,7 @@ def _named_in(graph: Graph) -> list[Value | Node]:
 
 
 def _outputs_of(nodes: Sequence[Node]) -> list[Value]:
-    return [value for node in nodes for value in node._outputs if value is not None]
+    return [value for node in nodes for value in node.outputs if value is not None]
 
 
 def assign_names(model: Model) -> Names:

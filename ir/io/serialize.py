@@ -204,7 +204,7 @@ class _Writer:
         self.enter(graph, nodes)
         encodings = []
         for node in nodes:
-            encoding = self._encodings[node._op]
+            encoding = self._encodings[node.op]
             if encoding is None:
                 return None
             encodings.append(self.encode_node(OF_FUNCTION, encoding, node))
@@ -284,7 +284,7 @@ class _Writer:
         self.enter(graph, nodes)
         encodings, fields = self._encodings, _Fields(proto)
         for node in nodes:
-            encoding = encodings[node._op]
+            encoding = encodings[node.op]
             if encoding is None:
                 fields.flush()
                 self.write_node(node, proto.node.add())
@@ -295,21 +295,21 @@ class _Writer:
     def encode_node(self, field: str, encoding: str, node: Node) -> str:
         names = self._sized
         name = names[node] if node.name else None
-        return encode_node(field, encoding, node._inputs, node._outputs, name, names)
+        return encode_node(field, encoding, node.inputs, node.outputs, name, names)
 
     def enter(self, graph: Graph, nodes: Sequence[Node]) -> None:
         """Encode the names that a graph defines, for its nodes and nested ones."""
-        outputs = [value for node in nodes for value in node._outputs if value is not None]
+        outputs = [value for node in nodes for value in node.outputs if value is not None]
         own = [node for node in nodes if node.name]
         items: list[Value | Node] = [*graph.inputs, *graph.initializers, *outputs, *own]
         self._sized.update(zip(items, with_sizes(self.names.of(items)), strict=True))
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names
-        op = node._op
+        op = node.op
         op.fill(proto)
-        proto.input.extend([names[v] if v is not None else "" for v in node._inputs])
-        proto.output.extend([names[v] if v is not None else "" for v in node._outputs])
+        proto.input.extend([names[v] if v is not None else "" for v in node.inputs])
+        proto.output.extend([names[v] if v is not None else "" for v in node.outputs])
         if node.name:
             proto.name = names[node]
         if op.attributes:

@@ -9,6 +9,7 @@ import onnx
 import pytest
 from straightline import ir
 from straightline.ir import Annotation, Model, ModelError, Node, Tensor, Value, verify
+from straightline.ir.node import write_inputs, write_outputs
 
 TEXT = """
 <ir_version: 10, opset_import: ["": 21]>
@@ -34,7 +35,7 @@ def foreign_node(model: Model) -> None:
 
 
 def foreign_output(model: Model) -> None:
-    nodes(model)[0]._outputs = (Value("a"),)
+    write_outputs(nodes(model)[0], (Value("a"),))
 
 
 def foreign_body(model: Model) -> None:
@@ -46,15 +47,15 @@ def foreign_input(model: Model) -> None:
 
 
 def lacking_edge(model: Model) -> None:
-    nodes(model)[0]._inputs = (*model.graph.inputs, *nodes(model)[0].inputs)
+    write_inputs(nodes(model)[0], (*model.graph.inputs, *nodes(model)[0].inputs))
 
 
 def needless_edge(model: Model) -> None:
-    nodes(model)[0]._inputs = nodes(model)[0].inputs[:1]
+    write_inputs(nodes(model)[0], nodes(model)[0].inputs[:1])
 
 
 def lacking_capture(model: Model) -> None:
-    nodes(model)[2]._inputs = model.graph.inputs[1:]
+    write_inputs(nodes(model)[2], model.graph.inputs[1:])
 
 
 def unused_capture(model: Model) -> None:
@@ -69,7 +70,7 @@ def invisible_value(model: Model) -> None:
     model.graph._topology.insert(other)
     branch._topology.connect(other, nodes(model)[2])
     model.graph._topology.connect(other, nodes(model)[1])
-    nodes(model)[2]._inputs = (nodes(model)[2].inputs[0], other)
+    write_inputs(nodes(model)[2], (nodes(model)[2].inputs[0], other))
 
 
 def unknown_source(model: Model) -> None:
