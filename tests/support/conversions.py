@@ -77,14 +77,19 @@ def _value(attribute: onnx.AttributeProto) -> Any:
 
 
 def assert_becomes(
-    before: str, source: int, target: int, after: str, signature: str = "float[2, 3] x"
+    before: str,
+    source: int,
+    target: int,
+    after: str,
+    signature: str = "float[2, 3] x",
+    outputs: str = "y",
 ) -> None:
     """Check what a body becomes, but for the names of what is computed on the way.
 
     In `after`, constants stand in the place of their names: `y = Add (x, [1, 2])`. Constant nodes
     that nothing reads any more are not looked at.
     """
-    graph = convert_version(model(before, source, signature), target).graph
+    graph = convert_version(model(before, source, signature, outputs), target).graph
     read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
     unread = [n for n in graph.node if n.op_type == "Constant" and n.output[0] not in read]
     for node in unread:

@@ -7,6 +7,29 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from ..negative_axes import Axis, negative_axes
+from ..node_draft import NodeDraft
+from ..registry import Outcome, longer_form
 
 negative_axes("Compress", axis=Axis("axis"))
+
+
+@longer_form(9, "Compress")
+def gather_chosen(draft: NodeDraft) -> Outcome:
+    """Below opset 9, a constant condition: Gather of the places where it is true."""
+    condition, axis = draft.required_constant(1, "the condition"), draft.attribute("axis")
+    data, numbers = draft.data, np.flatnonzero(condition).tolist()
+    shape = draft.shape()
+    lengths = shape if axis is None or shape is None else [draft.length(axis)]
+    if numbers and (lengths is None or None in lengths):
+        draft.refuse_unknown("a constant condition needs the length that it chooses from, which")
+    if numbers and math.prod(length or 0 for length in lengths or ()) <= numbers[-1]:
+        draft.refuse("its condition is longer than what it chooses from")
+    places = draft.ints(numbers, "places")
+    if axis is None:
+        data = draft.emit("Reshape", [data, draft.ints([-1], "all")], "elements")
+    return [draft.emit("Gather", [data, places], axis=axis or 0)]

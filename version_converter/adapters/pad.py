@@ -20,6 +20,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form
+from ..snippets import length_of, numbers_below
 from ..via_wider_type import WORDS, Detour, compute_via
 
 move_attributes(
@@ -29,6 +30,46 @@ move_attributes(
 )
 compute_via(11, "Pad", row=Detour(WORDS, onnx.TensorProto.DOUBLE, inputs=(0, 2)))
 added_values(19, "Pad", attribute="mode", values=[b"wrap"])
+
+
+@longer_form(19, "Pad")
+def gather_around(draft: NodeDraft) -> Outcome:
+    """Below opset 19, constant pads of mode 'wrap': Gather along each axis, from places counted
+    modulo its length."""
+    if draft.text("mode") != "wrap":
+        return None
+    pads, rank = draft.required_constant(1, "input 'pads'"), draft.required_rank("mode = 'wrap'")
+    axes = list(range(rank))
+    if draft.input(3) is not None:
+        listed = draft.required_constant(3, "input 'axes'").reshape(-1).tolist()
+        axes = [draft.required_axis(axis, "'axes'") for axis in listed]
+    if len(set(axes)) < len(axes) or pads.shape != (2 * len(axes),):
+        draft.refuse("its pads are not two for each of its axes")
+    pairs = pads.reshape(2, -1).T.tolist()
+    if any(min(pair) < 0 < max(pair) for pair in pairs):
+        draft.refuse("mode = 'wrap' is not defined where an axis is cut and padded")
+    data = draft.data
+    for axis, (before, after) in zip(axes, pairs, strict=True):
+        if before or after:
+            places = _wrapped(draft, axis, before, after)
+            data = draft.emit("Gather", [data, places], "wrapped", axis=axis)
+    return [draft.emit("Identity", [data]) if data is draft.input(0) else data]
+
+
+def _wrapped(draft: NodeDraft, axis: int, before: int, after: int) -> Value:
+    """The places of the elements of a padded axis: before the first is the last."""
+    length = draft.length(axis)
+    if length is not None:
+        if length == 0 and before + after > 0:
+            draft.refuse("an axis without elements has nothing to repeat")
+        around = np.arange(-before, length + after) % max(length, 1)
+        return draft.ints(around.tolist(), "places")
+    size = length_of(draft, draft.emit("Shape", [draft.data], "shape"), axis, rank=1)
+    total = draft.emit("Add", [size, draft.ints([before + after], "more")], "total")
+    places = numbers_below(draft, total)
+    if before:
+        places = draft.emit("Sub", [places, draft.ints([before], "before")], "places")
+    return draft.emit("Mod", [places, size], "places")
 
 
 @downgrade(18, "Pad")

@@ -22,6 +22,7 @@ from ..chosen_axes import OTHERS, ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import INEXACT_BODIES, Outcome, downgrade, longer_form
+from ..snippets import pick
 from ..via_wider_type import Detour, compute_via
 
 _PLAIN = frozenset({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})
@@ -30,6 +31,7 @@ logarithms."""
 
 _FLOATS = (np.float32, np.float64, np.float16)
 _COUNTED = (np.float32, np.float64, np.int32, np.int64)
+_INTEGERS = (np.int32, np.int64, np.uint32, np.uint64)
 
 _ON_ELEMENTS = {
     "ReduceL1": ("Abs",),
@@ -132,14 +134,19 @@ def reduce_to_log_of_sum(draft: NodeDraft) -> Outcome:
 
 @longer_form(18, "ReduceMean")
 def reduce_to_mean(draft: NodeDraft) -> Outcome:
-    """Below opset 18, run-time axes: a sum and a count."""
+    """Below opset 18, run-time axes: a sum and a count, whose quotient Div rounds toward zero."""
     dtype, elem_type = draft.required_dtype(0, "a count"), draft.elem_type(0)
-    if dtype not in _FLOATS[:2]:
-        draft.refuse("axes from run time are written out for floats and doubles only")
+    if dtype not in (*_FLOATS[:2], *_INTEGERS):
+        draft.refuse(
+            "axes from run time are written out for floats, doubles and integers of 32 or 64 bits"
+            " only"
+        )
     chosen = ChosenAxes(draft)
     shape, one = draft.emit("Shape", [draft.input(0)], "shape"), draft.const(np.array(1), "one")
     lengths = draft.emit("Where", [chosen.flags, shape, one], "lengths")
     count = draft.emit("ReduceProd", [lengths, draft.ints([0], "axis")], "count", keepdims=0)
+    if dtype in _INTEGERS and not all(draft.shape() or [None]):
+        count = pick(draft, "Greater", count, one)  # no integer is divided by zero
     keepdims = draft.attribute("keepdims")
     total = draft.emit("ReduceSum", [draft.input(0), chosen.axes], "total", keepdims=keepdims)
-    return [draft.emit("Div", [total, draft.cast(count, elem_type or 0)])]
+    return [draft.emit("Div", [total, draft.as_type(count, elem_type or 0)])]

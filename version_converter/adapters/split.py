@@ -12,7 +12,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import downgrade, upgrade
+from ..registry import Outcome, downgrade, longer_form, upgrade
 from ..snippets import length_of
 
 negative_axes("Split", axis=Axis("axis"))
@@ -62,3 +62,21 @@ def _lengths_at_run_time(draft: NodeDraft, count: int, axis: int) -> Value:
     before = draft.emit("Mul", [part, draft.ints([count - 1], "less_one")], "before")
     last = draft.emit("Sub", [whole, before], "last")
     return draft.emit("Concat", [part] * (count - 1) + [last], "split", axis=0)
+
+
+@longer_form(13, "Split")
+def slice_parts(draft: NodeDraft) -> Outcome:
+    """Below opset 13, run-time lengths: a Slice for each part."""
+    axis, parts, count = draft.attribute("axis"), draft.input(1), len(draft.node.outputs)
+    if parts is None or draft.shape(1) not in (None, [None], [count]):
+        draft.refuse(f"its lengths are not {count}, one for each output")
+    axes, end = draft.ints([axis], "axis"), draft.ints([0], "start")
+    results: list[Value | None] = []
+    for index, output in enumerate(draft.node.outputs):
+        start, place = end, draft.ints([index], "place")
+        end = draft.emit("Gather", [parts, place], "length", axis=0)
+        if index:
+            end = draft.emit("Add", [start, end], "end")
+        part = [draft.data, start, end, axes]
+        results.append(None if output is None else draft.emit("Slice", part, "part"))
+    return results

@@ -1,7 +1,8 @@
-"""Compress: negative axes."""
+"""Compress: negative axes; below opset 9 a Gather."""
 
+import numpy as np
 import pytest
-from conversions import assert_writes
+from conversions import assert_becomes, assert_carried_everywhere, assert_refuses, assert_writes
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -19,3 +20,42 @@ STEPS = [
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
 def test_what_each_step_writes(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
+
+
+def test_places_of_a_constant_condition():
+    condition = "c = Constant <value = bool[4] {1, 0, 1, 0}> () "
+    assert_becomes(
+        f"{condition} y = Compress <axis = 1> (x, c)",
+        9,
+        8,
+        "y = Gather <axis = 1> (x, [0, 2])",
+        "float[2, 4] x",
+    )
+    assert_becomes(
+        f"{condition} y = Compress (x, c)",
+        9,
+        8,
+        """
+        elements = Reshape (x, [-1])
+        y = Gather <axis = 0> (elements, [0, 2])
+        """,
+        "float[2, 4] x",
+    )
+
+
+@pytest.mark.parametrize("axis", ["<axis = 0>", "<axis = -1>", ""])
+@pytest.mark.parametrize("condition", ["1, 0, 1", "0, 0, 0", "1"])
+def test_numbers(axis, condition):
+    count = len(condition.split(", "))
+    body = f"c = Constant <value = bool[{count}] {{{condition}}}> () y = Compress {axis} (x, c)"
+    x = np.array([[1, np.nan, 3], [-0.0, 5, 6], [7, 8, np.inf]], np.float32)
+    assert_carried_everywhere(body, 11, (10, 8, 7), {"x": x}, "float[3, 3] x", ["graph"])
+
+
+def test_a_condition_from_run_time_is_refused():
+    reason = "the condition of it is computed at run time"
+    assert_refuses("y = Compress <axis = 0> (x, c)", 9, 8, reason, "float[3] x, bool[3] c")
+    constant = "c = Constant <value = bool[3] {1, 0, 1}> () y = Compress <axis = 0> (x, c)"
+    unknown = "a constant condition needs the length that it chooses from, which is not known"
+    assert_refuses(constant, 9, 8, unknown, "float[N, 4] x")
+    assert_refuses(constant, 9, 8, "longer than what it chooses from", "float[2, 4] x")

@@ -42,16 +42,19 @@ def test_depth_becomes_space_in_both_orders(mode, size):
     shape = (2, 2 * size * size, 2, 3)
     x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     body = f'y = DepthToSpace <blocksize = {size}, mode = "{mode}"> (x)'
-    signature = f"float[N, {shape[1]}, 2, 3] x"
-    before = model(body, 11, signature)
     wanted = x.reshape((2, 2, size, size, 2, 3) if mode == "CRD" else (2, size, size, 2, 2, 3))
     wanted = wanted.transpose((0, 1, 4, 2, 5, 3) if mode == "CRD" else (0, 3, 4, 1, 5, 2))
     wanted = wanted.reshape(2, 2, 2 * size, 3 * size)
-    for target in (11, 10):
-        (found,) = reference.run(convert_version(before, target), {"x": x})
-        np.testing.assert_array_equal(found, wanted)
+    for signature in (f"float[N, {shape[1]}, 2, 3] x", f"float[N, {shape[1]}, H, W] x"):
+        before = model(body, 11, signature)
+        for target in (11, 10):
+            after = convert_version(before, target, verify="proof")
+            (found,) = reference.run(after, {"x": x})
+            np.testing.assert_array_equal(found, wanted)
     if mode == "CRD":
-        for signature in (f"float[1, {shape[1]}, H, 3] x", "x"):
+        for signature in ("float[1, C, 2, 3] x", "x"):
             assert_refuses(
-                body, 11, 10, "needs the shape of input 0, which is not known", signature
+                body, 11, 10, "needs the depth of input 0, which is not known", signature
             )
+        odd = "a depth of 10 is not made of blocks"
+        assert_refuses(body, 11, 10, odd, "float[1, 10, 2, 3] x")

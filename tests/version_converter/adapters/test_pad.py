@@ -5,10 +5,13 @@ import pytest
 from conversions import (
     assert_becomes,
     assert_carried,
+    assert_carried_everywhere,
     assert_refuses,
     assert_there_and_back,
     assert_writes,
+    model,
 )
+from straightline import convert_version, reference
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -95,9 +98,55 @@ def test_pads_of_some_axes_need_the_rank():
     assert_refuses("y = Pad (x, p, , a)", 18, 17, "'axes'", "float[2] x, int64[2] p, int64[1] a")
 
 
-def test_a_mode_that_came_later_is_refused():
+def test_padding_that_goes_around_is_gathered():
+    body = 'p = Constant <value_ints = [1, 0, 0, 4]> () y = Pad <mode = "wrap"> (x, p)'
+    assert_becomes(
+        body,
+        19,
+        18,
+        """
+        rows = Gather <axis = 0> (x, [1, 0, 1])
+        y = Gather <axis = 1> (rows, [0, 1, 2, 0, 1, 2, 0])
+        """,
+    )
+    nothing = 'p = Constant <value_ints = [0, 0, 0, 0]> () y = Pad <mode = "wrap"> (x, p)'
+    assert_becomes(nothing, 19, 18, "y = Identity (x)")
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("pads", [[1, 0, 0, 4], [5, 2, 3, 1], [0, 0, 0, 1], [-1, 2, 0, 0]])
+@pytest.mark.parametrize("signature", ["float[2, 3] x", "float[N, M] x"])
+@pytest.mark.parametrize("axes", [False, True])
+def test_numbers_around(pads, signature, axes):
+    order = [1, 0, 3, 2] if axes else [0, 1, 2, 3]
+    body = f"p = Constant <value_ints = {[pads[place] for place in order]}> ()"
+    body += " a = Constant <value_ints = [-1, 0]> ()" if axes else ""
+    body += f' y = Pad <mode = "wrap"> (x, p{", , a" if axes else ""})'
+    x = np.array([[1, np.inf, -0.0], [np.nan, 5, 6]], np.float32)
+    if min(pads) < 0:  # onnx's reference does not cut
+        after = reference.run(convert_version(model(body, 19, signature), 18), {"x": x})[0]
+        np.testing.assert_array_equal(after, x[1:, [1, 2, 0, 1, 2]])
+    else:
+        assert_carried_everywhere(body, 19, (18, 8), {"x": x}, signature, ["graph"])
+
+
+def test_what_does_not_go_around_is_refused():
     reason = "mode = 'wrap' does not exist in opset 18"
-    assert_refuses('y = Pad <mode = "wrap"> (x, p)', 19, 18, reason, "float[2, 3] x, int64[4] p")
+    wrap = 'y = Pad <mode = "wrap"> (x, p)'
+    assert_refuses(wrap, 19, 18, reason, "float[2, 3] x, int64[4] p")
+    reason = "input 'pads' of it is computed at run time"
+    assert_refuses(wrap, 19, 18, reason, "float[2, 3] x, int64[4] p")
+    shaped = f"v = Reshape (x, s) p = Constant <value_ints = [1, 0]> () {wrap}".replace(
+        "x, p", "v, p"
+    )
+    unknown = "mode = 'wrap' needs the rank of input 0, which is not known"
+    assert_refuses(shaped, 19, 18, unknown, "float[2] x, int64[K] s")
+    for pads, signature, why in (
+        ([1, 0, -1, 0], "float[2, 3] x", "is not defined where an axis is cut and padded"),
+        ([1, 0, 0, 0], "float[0, 3] x", "an axis without elements has nothing to repeat"),
+        ([1, 0], "float[2, 3] x", "its pads are not two for each of its axes"),
+    ):
+        assert_refuses(f"p = Constant <value_ints = {pads}> () {wrap}", 19, 18, why, signature)
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,11 @@ def test_what_is_refused_of_axes_from_run_time():
         ("ReduceProd", "uint64[2, 3] x, int64[1] a", "floats, doubles and integers of 32 or 64"),
         ("ReduceMax", "float[2, 3] x, int64[K] a", "how many axes there are is not known, or none"),
         ("ReduceMax", "float[] x, int64[1] a", "axes from run time needs the rank of input 0"),
-        ("ReduceMean", "int32[2, 3] x, int64[1] a", "written out for floats and doubles only"),
+        (
+            "ReduceMean",
+            "float16[2, 3] x, int64[1] a",
+            "written out for floats, doubles and integers",
+        ),
         ("ReduceLogSumExp", "int64[2] x, int64[1] a", "written out for floats only"),
     ):
         assert_refuses(f"y = {op_type} (x, a)", 18, 17, f"{reason}.*{why}", signature)
@@ -333,3 +337,18 @@ def test_a_longer_form_of_another_type_is_refused_in_one_sentence():
     needed = r"Log, which does not take tensor\(int32\) as 'input' in opset 18"
     reason = rf"\(a way around: its longer form needs {needed}\)"
     assert_refuses("y = ReduceLogSum (x, a)", 18, 17, reason, "int32[2, 3] x, int64[1] a")
+
+
+@pytest.mark.parametrize("type_", ["int32", "int64", "uint32", "uint64"])
+@pytest.mark.parametrize("axes", [[0], [-1], [1, 0]])
+@pytest.mark.parametrize("keep", [0, 1])
+def test_means_of_integers_over_axes_from_run_time(type_, axes, keep):
+    """Quotients are rounded toward zero."""
+    x = np.array([[-5, 3, 0], [2, -1, -9]]).astype(type_)
+    if type_.startswith("u"):
+        x = np.array([[5, 3, 0], [2, 1, 9]], type_)
+    body = f"y = ReduceMean <keepdims = {keep}> (x, a)"
+    signature = f"{type_}[A, B] x, int64[{len(axes)}] a"
+    feeds = {"x": x, "a": np.array(axes)}
+    targets = (17,) if type_.startswith("u") else (17, 11)
+    assert_carried_everywhere(body, 18, targets, feeds, signature, ["graph"])

@@ -5,6 +5,8 @@ import pytest
 from conversions import (
     assert_becomes,
     assert_carried,
+    assert_carried_everywhere,
+    assert_refuses,
     assert_there_and_back,
     assert_writes,
     converted,
@@ -103,3 +105,38 @@ def test_splits_whose_lengths_are_given_say_nothing_of_their_number():
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+def test_lengths_from_run_time_are_slices():
+    assert_becomes(
+        "y, z = Split <axis = 1> (x, n)",
+        13,
+        12,
+        """
+        one = Gather <axis = 0> (n, [0])
+        y = Slice (x, [0], one, [1])
+        two = Gather <axis = 0> (n, [1])
+        end = Add (one, two)
+        z = Slice (x, one, end, [1])
+        """,
+        "float[2, 4] x, int64[2] n",
+        outputs="y, z",
+    )
+
+
+@pytest.mark.parametrize("lengths", [[1, 0, 3], [4, 0, 0], [0, 2, 2]])
+@pytest.mark.parametrize("axis", [1, -1])
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_numbers_of_lengths_from_run_time(lengths, axis, index):
+    names = ["p", "q", "r"]
+    names[index] = "y"
+    body = f"{', '.join(names)} = Split <axis = {axis}> (x, n)"
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    feeds = {"x": x, "n": np.array(lengths)}
+    signature = "float[A, B] x, int64[K] n"
+    assert_carried_everywhere(body, 18, (12, 9), feeds, signature, ["graph"])
+
+
+def test_lengths_that_are_not_one_for_each_output_are_refused():
+    reason = "its lengths are not 2, one for each output"
+    assert_refuses("y, z = Split (x, n)", 13, 12, reason, "float[4] x, int64[3] n")
