@@ -99,7 +99,7 @@ def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
     fits = (ends or flags) and all(reader.is_exact(end.comparison, end.before) for end in ends)
     opset = body.root.opset()
     sayable = all(takes(op, 0, _INT64, opset) for op in ("Min", "Max"))
-    sayable = sayable or (not flags and constant_trips(ends, loop.input(0)) is not None) is not None
+    sayable = sayable or (not flags and constant_trips(ends, loop.input(0)) is not None)
     return plan if fits and sayable and _pays(loop, reader) else None
 
 

@@ -313,6 +313,12 @@ def test_constants_need_no_operator_of_a_newer_opset(condition, most, trips):
     assert_counts(text, starts=(0,), bounds=(0,), kind="int64")
 
 
+def test_others_stay_below_opset_12():
+    """Min and Max accept no integers there."""
+    for text in (loop("d = Less (J, END)"), loop("d = Identity (ask)", before="ask", most="m")):
+        assert_stays(text.replace('"" : 17', '"" : 11'))
+
+
 def test_pure_recurrences_stay():
     """Nothing in them could be computed for all trips at once."""
     text = loop("d = Less (J, END)").replace(", float q)", ")").replace(", float[END] p)", ")")
