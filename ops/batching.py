@@ -8,7 +8,8 @@ it is what trip t computes, bit for bit.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import enum
+from collections.abc import Container, Sequence
 from typing import Any
 
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
@@ -40,6 +41,28 @@ class Operand:
     fact: Fact
 
 
+class Kind(enum.Enum):
+    """Elements that the bounds of a Slice leave in each iteration."""
+
+    PREFIX = "x[:end]"
+    SUFFIX = "x[start:]"
+    WINDOW = "x[start : start + size], from the first element on"
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The bounds of a Slice in each iteration.
+
+    Attributes:
+        start, end: vectors of positions, 0 to the size of the axis.
+        kind: the elements between them.
+    """
+
+    start: Value
+    end: Value
+    kind: Kind
+
+
 @dataclasses.dataclass(frozen=True)
 class Ragged:
     """Elements present in each iteration of a value whose length differs between iterations.
@@ -48,15 +71,18 @@ class Ragged:
 
     Attributes:
         axis: along which it is shorter, counted from the end: -1 or less.
-        size: how many elements there are along it for all trips.
-        present: truth values of shape [trips, size].
+        size: how many elements there are along it for all trips; 0 with bounds.
+        present: truth values of shape [trips, size]; None with bounds.
         data: where the elements were read, with one more for the padding; None without one.
+        bounds: those of the elements in each iteration; the value then holds all, for each
+            iteration the same ones.
     """
 
     axis: int
     size: int
-    present: Value
+    present: Value | None
     data: Value | None = dataclasses.field(default=None, compare=False)
+    bounds: Bounds | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +158,7 @@ class Batch:
         invariant: results that a rule has marked as the same in every iteration.
         partial: the elements of results that a rule has marked as shorter in some iterations.
         windows: the batched values that are windows of rows.
+        outside: the values from outside the loop.
     """
 
     node: Node
@@ -143,6 +170,7 @@ class Batch:
     invariant: set[Value] = dataclasses.field(default_factory=set)
     partial: dict[Value, Ragged] = dataclasses.field(default_factory=dict)
     windows: dict[Value, Window] = dataclasses.field(default_factory=dict)
+    outside: Container[Value] = ()
 
     def unvarying(self, result: Value) -> Value:
         """Mark a result as the same in every iteration; it has no batch axis."""

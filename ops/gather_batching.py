@@ -9,6 +9,7 @@ from ..ir import Node, Value
 from ..limits import allowed, limit
 from .batching import DIFFERING, Batch, Unbatchable
 from .dynamic_shape_batching import counted
+from .moving_bounds import bounded, bounds_kind
 from .partial_windows import Short, repeated, where_short
 from .ragged import PAST_THE_END, window
 from .ranks import written_axes
@@ -71,26 +72,30 @@ def moving_slice(batch: Batch) -> Value:
 
     Facts show that no iteration reaches the end of the axis; otherwise the result is ragged.
     """
-    starts, ends = (batch.require(index).fact.content for index in (1, 2))
-    if starts is None or ends is None or starts.ndim != 1:
-        raise Unbatchable(DIFFERING)
+    starts, ends = (_bounds(batch, index) for index in (1, 2))
     axes = range(len(starts)) if batch.operand(3) is None else batch.numbers(3)
     steps = [1] * len(starts) if batch.operand(4) is None else batch.numbers(4)
-    if not ends.shape == starts.shape == (len(axes),) == (len(steps),):
+    if not len(ends) == len(starts) == len(axes) == len(steps):
         raise Unbatchable("has bounds, axes and steps that differ in number")
     data = batch.require(0)
     value, batched, ragged, view = data.value, data.batched, None, None
     for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
         axis = batch.axis(axes[position], batch.rank(0)) - 1
-        fixed = [bound.value for bound in (start, end) if bound is not None]
-        if len(fixed) == 2 and None not in fixed:
+        fixed = [b.value for b in (start, end) if b is not None and b.value is not None]
+        if len(fixed) == 2:
             bounds = [batch.vector(n) for n in (*fixed, axis + batched, step)]
             value, view = batch.emit.add("Slice", [value, *bounds], batch.label("_fixed")), None
             continue
         if step < 1:
             raise Unbatchable("moves backward")
+        if step == 1 and _differs(start, end) and not batched and len(axes) == 1:
+            kind = bounds_kind(batch, start, end)
+            if kind is None:
+                raise Unbatchable(DIFFERING)
+            first, last = (_bound(batch, index, position) for index in (1, 2))
+            return bounded(batch, value, (first, last), axis, kind)
         length, short = _length(batch, start, end, axis)
-        first, offsets = _start(batch, position), range(0, length, step)
+        first, offsets = _bound(batch, 1, position), range(0, length, step)
         if len(offsets) > limit("window_elements"):
             raise Unbatchable(f"takes more elements than {allowed('window_elements')}")
         if step == 1:
@@ -110,14 +115,27 @@ def moving_slice(batch: Batch) -> Value:
     return value if ragged is None else batch.ragged(value, ragged)
 
 
-def _start(batch: Batch, position: int) -> Value:
-    """The start of a slice along one axis in each iteration, of shape [iterations, 1]."""
-    start, label = batch.spread(1), batch.label("_places")
-    if [dim.value for dim in batch.shape(1)] != [1]:
-        start = batch.emit.add("Gather", [start, batch.vector(position)], label, axis=1)
-    if batch.require(1).fact.elem_type != _INT64:
-        start = batch.emit.add("Cast", [start], label, to=onnx.TensorProto.INT64)
-    return start
+def _bounds(batch: Batch, index: int) -> list[Dimension | None]:
+    """Elements of the bounds of a Slice in an iteration."""
+    content, count = batch.require(index).fact.content, batch.length(index).value
+    if content is None and count is None:
+        raise Unbatchable(DIFFERING)
+    return [None] * (count or 0) if content is None else list(content.reshape(-1))
+
+
+def _differs(start: Dimension | None, end: Dimension | None) -> bool:
+    """Test for a length that only run time tells."""
+    return start is None or end is None or (end - start).value is None
+
+
+def _bound(batch: Batch, index: int, position: int) -> Value:
+    """A bound of a slice along one axis in each iteration, of shape [iterations, 1]."""
+    bound, label = batch.spread(index), batch.label("_places")
+    if [dim.value for dim in batch.shape(index)] != [1]:
+        bound = batch.emit.add("Gather", [bound, batch.vector(position)], label, axis=1)
+    if batch.require(index).fact.elem_type != _INT64:
+        bound = batch.emit.add("Cast", [bound], label, to=onnx.TensorProto.INT64)
+    return bound
 
 
 def _places(batch: Batch, start: Value, steps: range, axis: int, short: Short) -> Value:

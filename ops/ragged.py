@@ -32,7 +32,7 @@ PAST_THE_END = "takes elements of which some may lie past the end on some trips"
 
 def padded(fact: Fact, ragged: Ragged) -> Fact:
     """The fact of a padded value in one iteration."""
-    if fact.shape is None:
+    if fact.shape is None or ragged.bounds is not None:
         return fact
     shape = list(fact.shape)
     shape[ragged.axis] = Dimension.constant(ragged.size)
@@ -63,9 +63,14 @@ def of_each(
             continue
         if item is not None and not is_paddable(operand.fact.elem_type):
             raise Unbatchable("takes padding of a type with which it may fail")
+        if one.bounds is not None and operand.batched:
+            raise Unbatchable(DIFFERING)
         if item is None and not _repeats(batch, index, one.axis):
             raise Unbatchable("takes elements of which some trips lack some beside others")
-    return [batch.ragged(result, one) for result in rule(batch)]
+    if one.bounds is None:
+        return [batch.ragged(result, one) for result in rule(batch)]
+    values = [None if operand is None else operand.value for operand in batch.operands]
+    return [batch.unvarying(batch.ragged(result, one)) for result in batch.same(values)]
 
 
 def _repeats(batch: Batch, index: int, axis: int) -> bool:
@@ -126,6 +131,8 @@ def _in_place(batch: Batch, ragged: Ragged) -> Value:
     rank = batch.rank(0)
     place = rank + ragged.axis + 1
     axes = tuple(axis for axis in range(1, rank + 1) if axis != place)
+    if ragged.present is None:
+        raise Unbatchable(DIFFERING)
     present, label = ragged.present, batch.label("_present")
     return batch.emit.unsqueeze(present, axes, label) if axes else present
 
@@ -140,6 +147,8 @@ def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, .
         axes: axes of length 1 behind the trips.
     """
     emit, elem_type, label = batch.emit, batch.require(0).fact.elem_type, batch.label("_count")
+    if ragged.present is None:
+        raise Unbatchable(DIFFERING)
     numbers = emit.add("Cast", [ragged.present], label, to=elem_type)
     count = emit.reduce("ReduceSum", numbers, (1,), label)
     if each != 1:

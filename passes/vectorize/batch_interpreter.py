@@ -181,7 +181,9 @@ class NodeBatcher(abc.ABC):
         """
         feeding = self.feeding
         batch = Batch(
-            node, operands, facts, self.emit, feeding.trips, self.extent, windows=feeding.windows
+            *(node, operands, facts, self.emit, feeding.trips, self.extent),
+            windows=feeding.windows,
+            outside=feeding.outside,
         )
         rules = rules_of(node.op)
         for operand in operands:

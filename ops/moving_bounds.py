@@ -1,0 +1,226 @@
+"""Slices whose length only run time tells, for operators that add them up.
+
+Sums of prefixes and suffixes are running sums. Those of windows of one length B join two running
+sums within blocks of B rows, so that no window holds an element of another one:
+
+    x[i : i + B]  =  the rest of the block of row i, and the start of the block of row i + B
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ..facts.magnitudes import LAST_OF_32_BITS
+from ..facts.polynomial import Dimension, product
+from ..ir import Value
+from .batching import DIFFERING, Batch, Bounds, Kind, Ragged, Unbatchable
+from .dynamic_shape_batching import ALLOWZERO
+
+_SUMMED = (
+    *(onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE),
+    *(onnx.TensorProto.INT32, onnx.TensorProto.INT64),
+)
+"""The element types of which onnxruntime has running sums."""
+_OLDEST = 12
+"""The first opset whose Max and Min take integers."""
+_ONE_ELEMENT = ("Identity", "Reshape", "Squeeze", "Unsqueeze")
+_TERMS = {"ReduceSum": None, "ReduceMean": None, "ReduceSumSquare": "Mul", "ReduceL1": "Abs"}
+"""The operator that computes the terms of a sum."""
+
+
+def bounds_kind(batch: Batch, start: Dimension | None, end: Dimension | None) -> Kind | None:
+    """The kind of a Slice by its bounds in an iteration; None for any other Slice."""
+    if start is None:
+        return None
+    if start.value == 0:
+        return Kind.PREFIX
+    if end is not None and (end.value or 0) >= LAST_OF_32_BITS:
+        return Kind.SUFFIX
+    return Kind.WINDOW if _is_shifted(batch) and batch.extent.never_negative(start) else None
+
+
+def _is_shifted(batch: Batch) -> bool:
+    """Test for an end that is the start and a loop-invariant number."""
+    start, end = (_element(value, batch) for value in batch.node.inputs[1:3])
+    add = None if end is None else end.producer
+    if start is None or add is None or not add.is_op("Add"):
+        return False
+    others = [_element(v, batch) for v in add.inputs if _element(v, batch) is not start]
+    if len(others) != 1 or others[0] is None:
+        return False
+    return others[0] in batch.outside or others[0].constant is not None
+
+
+def _element(value: Value | None, batch: Batch) -> Value | None:
+    """The first value, or the one outside the loop, with the same element."""
+    while value is not None and value not in batch.outside:
+        if value.producer is None or not value.producer.is_op(*_ONE_ELEMENT):
+            break
+        value = value.producer.inputs[0]
+    return value
+
+
+def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kind: Kind) -> Value:
+    """Mark loop-invariant rows as cut by the bounds of a Slice.
+
+    Args:
+        batch: the Slice.
+        data: the rows.
+        ends: the start and the end in each iteration, of shape [trips, 1].
+        axis: the axis in one iteration.
+        kind: the elements that the bounds leave.
+    """
+    emit, label = batch.emit, batch.label("_bound")
+    if emit.opset < _OLDEST or batch.require(0).fact.elem_type not in _SUMMED:
+        raise Unbatchable(DIFFERING)
+    sizes = emit.add("Shape", [data], label)
+    size = emit.add("Gather", [sizes, batch.vector(axis)], label, axis=0)
+    start, end = (_inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
+    bounds = Bounds(start, end, kind)
+    rows, bounds = _within_reach(batch, data, bounds, size, axis)
+    return batch.unvarying(batch.ragged(rows, Ragged(axis - batch.rank(0), 0, None, None, bounds)))
+
+
+def _within_reach(
+    batch: Batch, data: Value, bounds: Bounds, size: Value, axis: int
+) -> tuple[Value, Bounds]:
+    """The rows that some iteration reads, and the bounds within these."""
+    emit, label, kind = batch.emit, batch.label("_rows"), bounds.kind
+    first, last = batch.vector(0), size
+    if kind is not Kind.PREFIX:
+        starts = emit.concat([size, bounds.start], 0, label)
+        first = emit.reduce("ReduceMin", starts, (0,), label, 1)
+    if kind is not Kind.SUFFIX:
+        ends = emit.concat([batch.vector(0), bounds.end], 0, label)
+        last = emit.reduce("ReduceMax", ends, (0,), label, 1)
+    rows = emit.add("Slice", [data, first, last, batch.vector(axis)], label)
+    if kind is Kind.PREFIX:
+        return rows, bounds
+    start, end = (emit.add("Sub", [end, first], label) for end in (bounds.start, bounds.end))
+    if kind is Kind.WINDOW:  # an empty one may be beyond the others
+        start = emit.add("Min", [start, emit.add("Sub", [last, first], label)], label)
+    return rows, Bounds(start, end, kind)
+
+
+def _inside(batch: Batch, bound: Value, size: Value) -> Value:
+    """A bound of a Slice as the position from the first element on."""
+    emit, label, zero = batch.emit, batch.label("_bound"), batch.vector(0)
+    negative = emit.add("Less", [bound, zero], label)
+    back = emit.add("Add", [bound, size], label)
+    bound = emit.add("Where", [negative, back, bound], label)
+    return emit.add("Min", [emit.add("Max", [bound, zero], label), size], label)
+
+
+def sum_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
+    """The result of a Reduce operator that adds, of rows cut by bounds.
+
+    Raises:
+        Unbatchable: another operator.
+    """
+    bounds, rank, op_type = ragged.bounds, batch.rank(0), batch.node.op_type
+    if bounds is None or op_type not in _TERMS or batch.require(0).batched:
+        raise Unbatchable(DIFFERING)
+    axis, places = rank + ragged.axis, {axis % rank for axis in axes}
+    beside = tuple(sorted(places - {axis}))
+    others = product([batch.shape(0)[place] for place in beside]).value
+    if others is None and op_type == "ReduceMean":
+        raise Unbatchable(DIFFERING)
+    rows = _terms(batch)
+    if beside:
+        rows = batch.emit.reduce("ReduceSum", rows, beside, batch.label("_beside"), keepdims=1)
+    front = [axis, *(other for other in range(rank) if other != axis)]
+    rows = batch.emit.transpose(rows, front, batch.label("_rows"))
+    total = _sums(batch, rows, bounds, [batch.shape(0)[at] for at in front[1:] if at not in beside])
+    if batch.node.attribute("keepdims", 1):
+        total = batch.emit.unsqueeze(total, axis + 1, batch.label("_kept"))
+    elif beside:
+        dropped = tuple(place + (place < axis) for place in beside)
+        total = batch.emit.squeeze(total, dropped, batch.label("_sum"))
+    if op_type != "ReduceMean":
+        return total
+    return _mean(batch, total, bounds, others or 0, len(places))
+
+
+def _terms(batch: Batch) -> Value:
+    """The terms of the sum."""
+    value, op_type = batch.require(0).value, _TERMS[batch.node.op_type]
+    if op_type is None:
+        return value
+    return batch.emit.add(op_type, [value] * (2 if op_type == "Mul" else 1), batch.label("_terms"))
+
+
+def _sums(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
+    """The sums of rows, which come first, between bounds."""
+    emit, label = batch.emit, batch.label("_sums")
+    if bounds.kind is not Kind.WINDOW:
+        is_prefix = bounds.kind is Kind.PREFIX
+        sums = _running_sum(batch, rows, 0, backward=not is_prefix)
+        rank, place = batch.rank(0), bounds.end if is_prefix else bounds.start
+        nothing = 0 if is_prefix else rank  # where the sum of no rows stands
+        pads = [int(index == nothing) for index in range(2 * rank)]
+        sums = emit.add("Pad", [sums, batch.vector(*pads)], label)
+        return emit.add("Gather", [sums, place], label)
+    return _in_blocks(batch, rows, bounds, rest)
+
+
+def _running_sum(
+    batch: Batch, rows: Value, axis: int, backward: bool = False, exclusive: bool = False
+) -> Value:
+    at = batch.emit.constant(np.array(axis, np.int64), batch.label("_axis"))
+    flags = {"exclusive": int(exclusive), "reverse": int(backward)}
+    return batch.emit.add("CumSum", [rows, at], batch.label("_sums"), **flags)
+
+
+def _in_blocks(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
+    """The sums of windows of one length, by running sums in blocks of that length."""
+    emit, label, rank = batch.emit, batch.label("_blocks"), batch.rank(0)
+    if emit.opset < ALLOWZERO and not all(dim.value for dim in rest):
+        raise Unbatchable(DIFFERING)
+    allow = {"allowzero": 1} if emit.opset >= ALLOWZERO else {}
+    lengths = emit.add("Sub", [bounds.end, bounds.start], label)
+    one = batch.vector(1)
+    longest = emit.reduce("ReduceMax", emit.concat([one, lengths], 0, label), (0,), label, 1)
+    sizes = emit.add("Shape", [rows], label)
+    size, others = (emit.add("Slice", [sizes, *map(batch.vector, cut)], label) for cut in _CUTS)
+    reach = emit.add("Div", [emit.add("Add", [size, longest], label), longest], label)
+    count = emit.add("Add", [reach, one], label)
+    whole = emit.add("Mul", [count, longest], label)
+    more = emit.add("Sub", [whole, size], label)
+    zeros = [batch.vector(*[0] * (rank - 1))] if rank > 1 else []
+    pads = emit.concat([batch.vector(*[0] * rank), more, *zeros], 0, label)
+    padded = emit.add("Pad", [rows, pads], label)
+    apart = emit.concat([count, longest, others], 0, label)
+    blocks = emit.add("Reshape", [padded, apart], label, **allow)
+    together = emit.concat([whole, others], 0, label)
+    ends = _running_sum(batch, blocks, 1, backward=True)
+    starts = _running_sum(batch, blocks, 1, exclusive=True)
+    ends, starts = (emit.add("Reshape", [v, together], label, **allow) for v in (ends, starts))
+    behind = emit.add("Add", [bounds.start, longest], label)
+    parts = [(ends, bounds.start), (starts, behind)]
+    total = emit.add("Add", [emit.add("Gather", [v, at], label) for v, at in parts], label)
+    some = emit.add("Greater", [lengths, batch.vector(0)], label)
+    if rank > 1:
+        some = emit.unsqueeze(some, tuple(range(1, rank)), label)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
+    return emit.add("Where", [some, total, emit.constant(np.array(0, dtype), label)], label)
+
+
+_CUTS = ((0, 1), (1, LAST_OF_32_BITS))
+"""The first size of a shape, and the others."""
+
+
+def _mean(batch: Batch, total: Value, bounds: Bounds, others: int, reduced: int) -> Value:
+    """Divide sums by the number of elements."""
+    emit, label, elem_type = batch.emit, batch.label("_count"), batch.require(0).fact.elem_type
+    count = emit.add("Sub", [bounds.end, bounds.start], label)
+    count = emit.add("Max", [count, batch.vector(0)], label)
+    if others != 1:
+        count = emit.add("Mul", [count, batch.vector(others)], label)
+    count = emit.add("Cast", [count], label, to=elem_type)
+    rank = batch.rank(0) - (0 if batch.node.attribute("keepdims", 1) else reduced)
+    if rank:
+        count = emit.unsqueeze(count, tuple(range(1, 1 + rank)), label)
+    return emit.add("Div", [total, count], batch.label())
