@@ -11,7 +11,7 @@ import onnx
 
 from ..facts.bounds import Bounds, Known, greatest, join
 from ..facts.fact import Content, Fact, Shape, Symbols, integers
-from ..facts.polynomial import Dimension
+from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, Unproven, at_least, require, same_shape
 from ..ir import Node, Value
 from .axes import AxisMap
@@ -43,6 +43,13 @@ class Compress(PassesAxes, SizedByVector, Moving):
     steered_by: ClassVar[tuple[int, ...] | None] = ()
 
     why_unbatchable: ClassVar[str] = "takes elements off any axis"
+
+    def prove_safe(self, premises: Premises) -> None:
+        """Each truth value must have its own element or slice."""
+        shape, (count,) = premises.shape(0), premises.shape(1, 1)
+        whole = premises.node.attribute("axis") is None
+        length = product(shape) if whole else shape[premises.axis(len(shape), 0)]
+        require(count == length, f"{premises.name(1)} may have another length than {length}")
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {"axis": node.attribute("axis")}

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from operator_facts import (
+    BOOL,
     INT64,
+    UNKNOWN,
     M,
     N,
     arrays,
@@ -125,3 +127,13 @@ def test_tuples_of_indices():
     cannot_fail("ScatterND", data, between(0, 2, M, 2), tensor(M, N))
     may_fail("the shape of 'i2'", "ScatterND", data, between(0, 2, M, 2), tensor(M, 4))
     may_fail("another rank", "ScatterND", data, between(0, 2, M, 2), tensor(M, 4, N))
+
+
+def test_compress_needs_a_truth_value_for_each_slice():
+    cannot_fail("Compress", tensor(N, 4), tensor(N, elem_type=BOOL), axis=0)
+    cannot_fail("Compress", tensor(N, 4), tensor(4, elem_type=BOOL), axis=-1)
+    cannot_fail("Compress", tensor(N, 4), tensor(N * 4, elem_type=BOOL))
+    may_fail("another length than N", "Compress", tensor(N, 4), tensor(M, elem_type=BOOL), axis=0)
+    may_fail("another length", "Compress", tensor(N, 4), tensor(N, elem_type=BOOL))
+    may_fail("rank 1", "Compress", tensor(N), tensor(N, 1, elem_type=BOOL), axis=0)
+    may_fail("rank", "Compress", tensor(N), UNKNOWN, axis=0)

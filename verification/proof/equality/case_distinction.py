@@ -54,7 +54,7 @@ class CaseDistinction:
         pairs = self._of_one_condition(one, other)
         if pairs is not None:
             return pairs
-        if not any(term.head.name in _CHOICES or _is_connective(term) for term in (one, other)):
+        if not any(term.head.name in _CHOICES or is_connective(term) for term in (one, other)):
             return None
         if not has_shape_of(one, other) or one.fact.elem_type != other.fact.elem_type:
             return None
@@ -131,7 +131,7 @@ class CaseDistinction:
             return
         self._terms.budget.step()
         name, operands = term.head.name, [arg for arg in term.args if arg is not None]
-        if _is_connective(term) or name in _CHOICES:
+        if is_connective(term) or name in _CHOICES:
             parts = operands
         elif term.fact.elem_type == onnx.TensorProto.BOOL:
             if self._truth(term) is None:
@@ -142,7 +142,7 @@ class CaseDistinction:
         if depth:
             for part in parts:
                 self._collect(part, conditions, depth - 1)
-        elif _is_connective(term):
+        elif is_connective(term):
             conditions[term] = None
 
     def _in_case(self, term: Term, case: Case, depth: int) -> Term | bool:
@@ -155,7 +155,7 @@ class CaseDistinction:
         name = term.head.name
         if not depth:
             return term
-        if _is_connective(term):
+        if is_connective(term):
             parts = [self._in_case(arg, case, depth - 1) for arg in term.operands]
             values = [part for part in parts if isinstance(part, bool)]
             if len(values) < len(parts):
@@ -192,7 +192,8 @@ class CaseDistinction:
         return True if truths.all() else None if truths.any() else False
 
 
-def _is_connective(term: Term) -> bool:
+def is_connective(term: Term) -> bool:
+    """Test for a connective of truth values."""
     return (
         (term.head.name == "Not" or term.head.name in _CONNECTIVES)
         and bool(term.args)

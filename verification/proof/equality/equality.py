@@ -36,6 +36,7 @@ from .prefix_sums import PrefixSums
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .row_by_row import RowByRow
 from .scatter_loops import ScatterLoops
+from .selections import Selections
 from .slice_pushdown import SlicePushdown
 from .splits import equal_parts
 from .transposition import without_transposition
@@ -159,6 +160,7 @@ class Comparison:
             self.induction.shifted,
             accumulation.reduced,
             accumulation.prefix,
+            Selections(self.induction, prefixes, over_reals).selected,
             ScatterLoops(self.induction, self.longer_forms, over_reals).written,
             prefixes.summed,
             prefixes.turned,

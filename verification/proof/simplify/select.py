@@ -93,3 +93,14 @@ def connective(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None
             if covers(result, dropped):
                 return [result]
     return [x] if x is y else None
+
+
+@rule("Xor", constants=True)
+def exclusive(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
+    """Rewrite Xor(x, false) to x and Xor(x, true) to Not(x)."""
+    for one, other in (args, args[::-1]):
+        tensor = terms.tensor(one)
+        uniform = np.unique([] if tensor is None else tensor.numpy())
+        if len(uniform) == 1 and covers(other, one):
+            return [terms.op("Not", head, other) if uniform[0] else other]
+    return None
