@@ -34,6 +34,7 @@ from .parsing import Given, contents
 from .piping import Command, read_model
 from .printing import logged
 from .proving import prove
+from .reducing import reduce
 from .rerun_command import command_again
 from .rewrite_session import Session
 
@@ -307,6 +308,7 @@ def inspect(
 _command(prove)
 _command(check_certificate, "check-certificate")
 _command(diff)
+_command(reduce)
 _command(calibrate)
 _command(list_targets, "targets")
 _command(list_passes, "passes")

@@ -29,6 +29,7 @@ FLOORS = {
         *("passes", "version_converter", "targets"),
     ),
     "interop": ("ir", "facts", "verification", "passes", "driver"),
+    "reduction": ("display", "ir", "runtimes", "analysis", "passes"),
     "report": ("display", "ir", "reference", "analysis", "passes", "driver"),
     "batch": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
@@ -37,7 +38,7 @@ FLOORS = {
     "cli": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
         *("targets", "driver"),
-        *("report", "batch"),
+        *("reduction", "report", "batch"),
     ),
     "": (),
 }
