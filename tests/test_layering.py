@@ -92,7 +92,7 @@ WITHIN = {
         "verification/runs",
     ),
     "passes/utils": ("passes",),
-    "passes/costs": ("passes",),
+    "passes/costs": ("passes", "passes/utils"),
     "passes/cleanup": ("passes", "passes/utils"),
     "passes/control": ("passes", "passes/utils", "passes/costs"),
     "passes/functions": ("passes", "passes/utils"),

@@ -9,6 +9,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.block_places import computes_blocks
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
+from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
 from .trip_counts import USUAL, TripCounts
@@ -64,6 +65,9 @@ def load_units(model: Model) -> Units:
         for node in nodes:
             if node.op_type in units and not node.op.domain:
                 units[node.op_type] += 1
+    isolated = len(forwarded_conditions(model))  # the result has an Identity for each
+    for item in ("node", "inside", "Identity"):
+        units[item] += isolated
     return units
 
 
