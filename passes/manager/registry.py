@@ -19,6 +19,7 @@ from ..control.unroll_loops import UnrollLoops as UnrollLoops
 from ..scans.unroll_scans import UnrollScans as UnrollScans
 from ..control.decide_empty_cases import DecideEmptyCases as DecideEmptyCases
 from ..control.inline_ifs import InlineIfs as InlineIfs
+from ..control.hoist_common_nodes import HoistCommonNodes as HoistCommonNodes
 from ..sequences.lower_sequences import LowerSequences as LowerSequences
 from ..cleanup.eliminate_identities import EliminateIdentities as EliminateIdentities
 from ..cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNodes

@@ -1,0 +1,168 @@
+"""Hoist nodes that both branches of an If compute out of it.
+
+y = If (c) <                                          e = Exp (x)
+   then_branch = t () => (a) {                        y = If (c) <
+      e = Exp (x) a = Neg (e)                 ->         then_branch = t () => (a) { a = Neg (e) },
+   },                                                    else_branch = f () => (b) { b = Abs (e) }
+   else_branch = f () => (b) {                        >
+      d = Exp (x) b = Abs (d)
+   }
+>
+
+One of the branches runs, so such a node runs in any case. Of an If with equal branches nothing
+remains.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterator
+from typing import ClassVar
+
+from ...facts.reason import Message
+from ...ir import Graph, Model, Node, Value
+from ...ir.copying import captured_by, copy_node
+from ..base import MAY_BE_CONTROL_FLOW, Pass
+from ..context import PassContext
+from ..utils.legality import can_carry, externally_named
+from ..utils.traversal import inside_out
+from ..utils.value_numbering import NodeKeys
+
+_HOISTED = Message("common-hoisted", "nodes that both branches compute run before it: {nodes}")
+_BRANCHES = ("then_branch", "else_branch")
+_FREE = ("Constant", "Identity")
+"""Operators that move only for nodes that need them."""
+
+_Keyed = dict[Hashable, list[Node]]
+"""The nodes of a branch by their keys, producers first."""
+
+
+@dataclasses.dataclass(frozen=True)
+class HoistCommonNodes(Pass):
+    """Hoist nodes that both branches of an If compute."""
+
+    name: ClassVar[str] = "hoist-common-nodes"
+    by_default: ClassVar[bool] = True
+    works_on = MAY_BE_CONTROL_FLOW
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Hoist out of inner Ifs before outer ones, which a node may leave, too."""
+        changed = False
+        for root in model.roots():
+            keys = NodeKeys(root, model.functions, context.analyses.keys)
+            for graph, node in inside_out(root.graph.walk(), "If"):
+                if externally_named(node) is None and not node.op.references:
+                    count = _Common(node, keys).hoist(graph)
+                    if count:
+                        context.rewritten(self, node, node.path, _HOISTED(nodes=count))
+                        changed = True
+        return changed
+
+
+class _Common:
+    """The nodes that both branches of an If compute.
+
+    Args:
+        node: the If.
+        keys: the keys of nodes.
+    """
+
+    def __init__(self, node: Node, keys: NodeKeys) -> None:
+        self._keys = keys
+        self._branches = [node.body(name) for name in _BRANCHES]
+        one, other = (self._number(branch) for branch in self._branches)
+        self._pairs = {key: (one[key], other[key]) for key in one if key in other}
+
+    def _number(self, branch: Graph) -> _Keyed:
+        """The nodes of a branch that may move, by keys."""
+        same: dict[Value, Hashable] = {}
+        keyed: _Keyed = {}
+        for node in branch.nodes():
+            key = self._keys.of(node, same)
+            if key is not None and node.bodies:
+                bodies = self._keys.of_bodies(node, same)
+                key = None if bodies is None else (key, bodies)
+            if key is None or not _may_move(branch, node):
+                continue
+            for place, value in enumerate(node.outputs):
+                if value is not None:
+                    same[value] = key, place
+            keyed.setdefault(key, []).append(node)
+        return keyed
+
+    def hoist(self, graph: Graph) -> int:
+        """Move the nodes to the graph around the If, and return their number."""
+        moving = self._needed()
+        values: dict[Value, Value] = {}
+        for key in moving:
+            self._enter_constants(graph, self._pairs[key][0][0], values)
+            first, *others = [node for nodes in self._pairs[key] for node in nodes]
+            copy = copy_node(first, graph, values)
+            for node in (first, *others):
+                for old, new in zip(node.outputs, copy.outputs, strict=True):
+                    if old is not None and new is not None:
+                        values[old] = new
+            _declare(copy, self._pairs[key])
+        for branch, position in zip(self._branches, (0, 1), strict=True):
+            nodes = [node for key in moving for node in self._pairs[key][position]]
+            _remove(branch, nodes, values)
+        return sum(not self._pairs[key][0][0].is_op(*_FREE) for key in moving)
+
+    def _needed(self) -> list[Hashable]:
+        """The keys of nodes to move, producers first."""
+        pairs, key_of = self._pairs, {}
+        for key, (nodes, _) in pairs.items():
+            key_of.update(dict.fromkeys(nodes, key))
+        needed = {key for key, (nodes, _) in pairs.items() if not nodes[0].is_op(*_FREE)}
+        for key in reversed(list(pairs)):
+            if key in needed:
+                node = pairs[key][0][0]
+                producers = [value.producer for value in _reads(node)]
+                needed |= {key_of[one] for one in producers if one in key_of}
+        return [key for key in pairs if key in needed]
+
+    def _enter_constants(self, graph: Graph, node: Node, values: dict[Value, Value]) -> None:
+        """Copy the initializers of its branch that a node reads."""
+        assert node.graph is not None
+        for value in _reads(node):
+            tensor = node.graph.initializers.get(value)
+            if tensor is not None and value not in values:
+                values[value] = graph.add_initializer(value.name, tensor)
+
+
+def _reads(node: Node) -> Iterator[Value]:
+    for value in (*node.inputs, *captured_by(node)):
+        if value is not None:
+            yield value
+
+
+def _may_move(branch: Graph, node: Node) -> bool:
+    """Test for a node whose outputs another graph may hold."""
+    outputs = [value for value in node.outputs if value is not None]
+    if node.op.references or any(value.pinned for value in outputs):
+        return False
+    return all(can_carry(branch, value, value) for value in outputs)
+
+
+def _declare(copy: Node, pair: tuple[list[Node], list[Node]]) -> None:
+    """Keep the declarations that both branches share."""
+    one, other = (nodes[0] for nodes in pair)
+    for new, old, twin in zip(copy.outputs, one.outputs, other.outputs, strict=True):
+        if new is None or old is None or twin is None:
+            continue
+        same = old.info is not None and twin.info is not None and old.type == twin.type
+        if not same:
+            new.info = None
+        elif copy.graph is not None:
+            copy.graph.value_infos.append(new)
+
+
+def _remove(branch: Graph, nodes: list[Node], values: dict[Value, Value]) -> None:
+    """Remove nodes from a branch, whose readers read the hoisted ones."""
+    for node in reversed(nodes):
+        if node.is_op("Constant") and branch.is_used(node.output()):
+            continue
+        for old in node.outputs:
+            if old is not None and branch.is_used(old):
+                branch.replace_uses(old, values[old])
+        branch.remove(node)
