@@ -331,6 +331,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
     plain, lowered = _standard(), _standard(registry.LowerSequences)
     split = _standard(registry.LowerSequences, registry.VectorizeLoops)
     chosen = StageKinds((registry.IfsToSelects, *split.kinds))
+    switched = StageKinds((registry.HoistInvariants, registry.UnswitchLoops))
     copied = dataclasses.replace(split, copies=optimize_for)
     longer = [] if optimize_for == "load" else [[], [split], [lowered, raised, lowered]]
     return [
@@ -346,6 +347,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
         [split, raised, split, scans, lowered],
         [lowered, raised, lowered, scans, lowered],
         [chosen, raised, split],
+        [switched, lowered, raised, split],
         *([*before, copied] for before in longer),
     ]
 
@@ -359,7 +361,13 @@ def blocked_alternatives() -> list[list[StageKinds]]:
 
 
 _OPTIONAL = (registry.LowerSequences, registry.VectorizeLoops, registry.RaiseRecurrences)
-_NAMED = (*_OPTIONAL, registry.LoopsToScans, registry.IfsToSelects, registry.BlockLoops)
+_NAMED = (
+    *_OPTIONAL,
+    registry.LoopsToScans,
+    registry.IfsToSelects,
+    registry.UnswitchLoops,
+    registry.BlockLoops,
+)
 
 
 def _standard(*chosen: type[Pass]) -> StageKinds:

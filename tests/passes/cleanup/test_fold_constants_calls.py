@@ -95,7 +95,7 @@ def test_bodies_in_bodies_and_functions():
                         v, m = local.half (x, f) o = {turn.replace("(n", "(m")} q = Neg (o) }}>
     }}"""
     feeds = [{**X, "w": np.array(w)} for w in (True, False)]
-    assert straightened(text + HALF, feeds) == ["If"]
+    assert straightened(text + HALF, feeds) == ["Exp", "Exp", "If"]
     inside = f"in (x, f) => (y) {{ r, n = local.half (x, f) y = {turn} }}"
     text = "g (float[3] x) => (float[3] y) <float f = {0.7}> { y = local.in (x, f) }"
     assert straightened(text + LOCAL + inside + HALF, [X]) == ["Exp", "Exp"]

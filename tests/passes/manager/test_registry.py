@@ -73,6 +73,7 @@ def test_the_default_pipeline():
         "scans-to-loops",
         "simplify-bodies",
         "forward-stores",
+        "unswitch-loops",
         "expand-recurrences",
         "scan-8-to-9",
         "scan-9-to-8",
