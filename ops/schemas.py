@@ -21,10 +21,10 @@ Schema = Any  # onnx.defs.OpSchema has no usable type stubs
 
 
 @functools.cache
-def schema_at(op_type: str, version: int) -> Schema | None:
-    """The schema of an operator of the default domain in an opset; None where it has none."""
+def schema_at(op_type: str, version: int, domain: str = "") -> Schema | None:
+    """The schema of an operator in an opset of its domain; None where it has none."""
     try:
-        return onnx.defs.get_schema(op_type, version, "")
+        return onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:
         return None
 

@@ -18,8 +18,9 @@ from ..version_converter.engine import Form
 from ..version_converter.flat_indices import tuples_of_elements
 from ..version_converter.node_draft import NodeDraft
 from ..version_converter.snippets import numbers_below
+from .classical import CLASSICAL
 
-DECOMPOSITIONS: dict[str, Form] = {}
+DECOMPOSITIONS: dict[str, Form] = dict(CLASSICAL)
 """Decompositions by operator."""
 
 

@@ -212,8 +212,8 @@ class _Legalizer:
 
     def _stays(self, node: Node) -> bool:
         """Test whether a node stays without a try."""
-        is_foreign = bool(normal_domain(node.op.domain))
-        return is_foreign or name_of(node) in self.within or len(self.within) == _DEEPEST
+        has_no_way = bool(normal_domain(node.op.domain)) and name_of(node) not in DECOMPOSITIONS
+        return has_no_way or name_of(node) in self.within or len(self.within) == _DEEPEST
 
     def _replace(self, node: Node) -> str:
         """Replace a node.
@@ -289,6 +289,10 @@ class _Legalizer:
         """Yield ways to replace a node, the shortest first."""
         assert node.graph is not None
         op_type, opset = node.op_type, node.graph.root.opset()
+        if normal_domain(node.op.domain):
+            if opset:  # else no operator of ONNX's own can stand there
+                yield _expansion(op_type, opset, DECOMPOSITIONS[name_of(node)])
+            return
         if op_type in RECURRENT:
             yield from expansions(node, self.target, self.legality.types, self.budget, self._folder)
         if op_type in DECOMPOSITIONS:
@@ -361,7 +365,7 @@ def _expansion(op_type: str, version: int, form: Decomposition | None = None) ->
         convert(scratch, version, ir_version)
         engine = Engine(scratch)
         for node in scratch.graph.nodes():
-            if node.is_op(op_type):
+            if node.op_type == op_type:
                 engine.expand_node(node, version, form)
         convert(scratch, opset, ir_version)
 

@@ -8,7 +8,17 @@ from typing import Any, NoReturn
 import numpy as np
 import onnx
 
-from ..ir import Array, Function, Graph, Node, Operator, Tensor, Value, constant_operator
+from ..ir import (
+    Array,
+    Function,
+    Graph,
+    Node,
+    Operator,
+    Tensor,
+    Value,
+    constant_operator,
+    normal_domain,
+)
 from ..ir.attributes import value_of
 from ..ir.option_names import by
 from ..ops.builder import Builder
@@ -75,7 +85,9 @@ class NodeDraft:
     @property
     def schema(self) -> Schema:
         """The operator's schema in the version of the node."""
-        schema = schema_at(self.node.op_type, self.source)
+        domain, root = normal_domain(self.node.op.domain), self.graph.root
+        version = root.opset(domain) if domain else self.source
+        schema = schema_at(self.node.op_type, version, domain)
         assert schema is not None
         return schema
 

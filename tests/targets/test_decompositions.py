@@ -191,7 +191,8 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
 
 
 def test_every_spelling_is_tested():
-    assert set(DECOMPOSITIONS) == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
+    own = {name for name in DECOMPOSITIONS if not name.startswith("ai.onnx.ml.")}
+    assert own == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
 
 
 NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])

@@ -1,0 +1,31 @@
+"""Conditions of all decompositions: known ranks, rows, precision, an opset of ONNX's own."""
+
+import numpy as np
+import onnx
+from classical import PLAIN, ROWS, one_node, refused
+from straightline import transform
+
+LINE = {"coefficients": [1.0] * 4, "targets": 1}
+
+
+def test_rows_are_required():
+    refused(one_node("LinearRegressor", ROWS, shape=[1, None, 4], **LINE), "rows of features")
+
+
+def test_doubles_have_no_common_precision():
+    refused(one_node("LinearRegressor", ROWS.astype(np.float64), **LINE), "precision")
+
+
+def test_a_model_without_an_opset_of_onnx_stays():
+    model = one_node("LinearRegressor", ROWS, **LINE)
+    del model.opset_import[0]
+    outcome = transform(model, (), target=PLAIN, verify=False, hints=False)
+    assert outcome.untaken
+    assert [node.op_type for node in outcome.model.graph.node] == ["LinearRegressor"]
+
+
+def test_what_replaces_a_node_as_text():
+    scaled = {"offset": [1.0, 2.0, 3.0, 4.0], "scale": [2.0] * 4}
+    outcome = transform(one_node("Scaler", ROWS, **scaled), (), target=PLAIN, verify=False)
+    text = onnx.printer.to_text(outcome.model.graph)
+    assert "Sub (x, y0_offset)" in text and "Mul (y0_centered, y0_scale)" in text

@@ -1,0 +1,44 @@
+"""Tables of trees are read from trees only."""
+
+import numpy as np
+import pytest
+from classical import one_node, refused, replaced
+
+X = np.array([[0.5], [2.0], [np.nan]], np.float32)
+TREE = {
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_featureids": [0, 0, 0],
+    "nodes_values": [1.0, 0.0, 0.0],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+    "target_treeids": [0, 0],
+    "target_nodeids": [1, 2],
+    "target_ids": [0, 0],
+    "target_weights": [10.0, 20.0],
+    "n_targets": 1,
+}
+
+
+def test_a_tree_of_one_comparison():
+    outcome = replaced(one_node("TreeEnsembleRegressor", X, **TREE), {"x": X})
+    names = [node.op_type for node in outcome.model.graph.node]
+    assert names == ["Gather", "LessOrEqual", "Where", "Gather", "ReduceSum"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"nodes_truenodeids": [7, 0, 0]}, "missing"),
+        ({"nodes_truenodeids": [2, 0, 0]}, "no trees"),
+        ({"nodes_truenodeids": [0, 0, 0]}, "no trees"),
+        ({"nodes_nodeids": [0, 1, 1]}, "no node"),
+        ({"nodes_modes": ["LEAF", "LEAF", "BRANCH_LEQ"]}, "no trees"),
+        ({"nodes_modes": ["BRANCH_MEMBER", "LEAF", "LEAF"]}, "unknown"),
+        ({"target_nodeids": [1, 9]}, "no node"),
+        ({"target_ids": [0, 1]}, "no node"),
+    ],
+)
+def test_what_is_no_tree_stays(change, reason):
+    refused(one_node("TreeEnsembleRegressor", X, **{**TREE, **change}), reason)
