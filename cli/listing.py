@@ -8,26 +8,42 @@ from typing import TYPE_CHECKING, Any
 
 from . import interrupts, report
 from .exit_codes import finish
-from .options import JSON, LOAD, flag
+from .options import JSON, LOAD, flag, option
 
 if TYPE_CHECKING:
     from ..display import Block
 
 
-def list_targets(as_json: bool = JSON) -> int:
+def list_targets(
+    check: Path | None = option(
+        "Check a model against all of them: the operators that each lacks, as the model is and"
+        " after --target.",
+        "--check",
+        metavar="MODEL",
+    ),
+    as_json: bool = JSON,
+) -> int:
     """Show the targets that models can fit, each with the source of its list."""
     from ..display import Table
     from ..targets import find, names
 
     interrupts.raise_from_now_on()
+    if check is not None:
+        from ..driver.check_targets import check_table, check_targets
+
+        checks = check_targets(check)
+        return _list([each.to_dict() for each in checks], [check_table(checks)], as_json)
     targets = [find(name).to_dict() for name in names()]
     rows = []
     for target in targets:
         source, (first, last) = target["source"], target["opsets"]
-        operators = ", ".join(target["control_flow"]) or "none"
+        control_flow = ", ".join(target["control_flow"]) or "none"
         about = [target["about"], f"{source['list']}, {source['version']}, {source['date']}"]
-        rows.append((target["name"], f"{first} to {last}", operators, about))
-    columns = ("Target", "Opsets", "Control flow", "What it is; its list")
+        if target["tried"] is not None:
+            about.append(f"tried in {target['tried']['version']}, {target['tried']['date']}")
+        count = f"all but {target['lacks']}" if target["operators"] is None else target["operators"]
+        rows.append((target["name"], f"{first} to {last}", str(count), control_flow, about))
+    columns = ("Target", "Opsets", "Operators", "Control flow", "What it is; its list")
     return _list(targets, [Table(columns, rows)], as_json)
 
 

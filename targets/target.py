@@ -52,6 +52,19 @@ class Source:
 
 
 @dataclasses.dataclass(frozen=True)
+class Tried:
+    """Record of trials of a list in its client, with models of one node.
+
+    Attributes:
+        version: the client with its version.
+        date: the day.
+    """
+
+    version: str
+    date: datetime.date
+
+
+@dataclasses.dataclass(frozen=True)
 class Form:
     """Form in which a target supports an operator.
 
@@ -112,6 +125,7 @@ class Target:
         forms: by operator, the supported forms; a node must have one of them.
         passes: its pipeline, if it differs from the default one.
         source: the source of the lists.
+        tried: the client that ran each listed operator, if one did.
     """
 
     name: str
@@ -129,6 +143,7 @@ class Target:
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
     passes: str | None = None
+    tried: Tried | None = None
 
     def lists(self, operator: str, opset: int) -> bool:
         """Test whether the target supports an operator in an opset, in some form."""
@@ -154,6 +169,9 @@ class Target:
             "operators": None if self.operators is None else len(self.operators),
             "lacks": len(self.lacks),
             "source": {**dataclasses.asdict(self.source), "date": str(self.source.date)},
+            "tried": None
+            if self.tried is None
+            else {"version": self.tried.version, "date": str(self.tried.date)},
         }
 
 

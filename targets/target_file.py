@@ -13,7 +13,7 @@ from onnx import TensorProto
 from ..ir import MAX_OPSET, instead, nearest
 from ..ops.schemas import operators, schema_at
 from ..version_converter.schemas import OLDEST
-from .target import Form, Opsets, Source, Target, TargetError
+from .target import Form, Opsets, Source, Target, TargetError, Tried
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -37,9 +37,11 @@ _KEYS = {
     "lacks_element_types": "a list of texts",
     "passes": "a text",
     "source": "a table",
+    "tried": "a table",
     "forms": "a table",
 }
 _SOURCE_KEYS = {"list": "a text", "version": "a text", "date": "a date", "url": "a text"}
+_TRIED_KEYS = {"version": "a text", "date": "a date"}
 _FORM_KEYS = {
     "attributes": "a table",
     "lacks_attributes": "a table",
@@ -114,11 +116,16 @@ class _Reader:
             anywhere=self._anywhere(table),
             forms={op: self._forms(op, form) for op, form in table.get("forms", {}).items()},
             passes=table.get("passes"),
+            tried=self._tried(table["tried"]) if "tried" in table else None,
         )
 
     def _source(self, table: Mapping[str, Any]) -> Source:
         self._require(table, _SOURCE_KEYS, "source.", needed=("list", "version", "date"))
         return Source(**table)
+
+    def _tried(self, table: Mapping[str, Any]) -> Tried:
+        self._require(table, _TRIED_KEYS, "tried.", needed=tuple(_TRIED_KEYS))
+        return Tried(**table)
 
     def _opsets(self, pair: list[int]) -> Opsets:
         first, last = pair

@@ -2,6 +2,7 @@
 
 import json
 
+import onnx
 from straightline.cli.commands import app
 from typer.testing import CliRunner
 
@@ -16,6 +17,19 @@ def test_targets_are_listed_with_their_sources():
     listed = json.loads(run("targets", "--json").output)
     assert {"name", "opsets", "control_flow", "source"} <= set(listed[0])
     assert all(target["source"]["date"] for target in listed)
+
+
+def test_a_model_is_checked_against_all_targets(tmp_path):
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y) { y = Relu (x) }'
+    )
+    file = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(text), file)
+    checks = json.loads(run("targets", "--check", str(file), "--json").output)
+    assert {check["target"] for check in checks} >= {"openvino", "onnx2torch"}
+    assert not any(check["after"] for check in checks)
+    assert "nothing" in run("targets", "--check", str(file)).output
+    assert run("targets", "--check", str(tmp_path / "none.onnx")).exit_code == 1
 
 
 def test_passes_are_listed_with_their_options():

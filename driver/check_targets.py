@@ -1,0 +1,76 @@
+"""Check of one model against all shipped targets: what each lacks, as it is and after a fit."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..display import Table
+from ..ir import BaseDir, Model, ModelSource, load, read
+from ..targets import Target, find, names
+from ..targets.legality import Legality, name_of
+from .transform import transform
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetCheck:
+    """Operators of a model that a target lacks.
+
+    Attributes:
+        target: its name.
+        version: the version of its list.
+        before: the number of unsupported nodes by operator, in the model as it is.
+        after: the same in the model that `transform` fits to the target.
+        reasons: the reasons for the latter, each once.
+    """
+
+    target: str
+    version: str
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+    reasons: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The check for JSON."""
+        return dataclasses.asdict(self)
+
+
+def check_targets(model: ModelSource, base_dir: BaseDir = None) -> list[TargetCheck]:
+    """Check a model against every shipped target.
+
+    Raises:
+        Error: the model cannot be read, or is not well formed.
+    """
+    source = read(model)
+    graph = load(source, base_dir)
+    return [_checked(find(name), source, graph, base_dir) for name in names()]
+
+
+def check_table(checks: Sequence[TargetCheck]) -> Table:
+    """The table of all checks."""
+    rows = [
+        (check.target, check.version, _counts(check.before), _counts(check.after))
+        for check in checks
+    ]
+    return Table(("Target", "Its list", "Lacks as it is", "Lacks with --target"), rows)
+
+
+def _checked(target: Target, source: ModelSource, graph: Model, base_dir: BaseDir) -> TargetCheck:
+    version, opset = target.source.version, graph.opset()
+    before = Counter(name_of(node) for node in Legality(target, graph).unsupported())
+    if opset and opset not in target.opsets:
+        before[f"opset {opset}"] += 1
+    if not before:
+        return TargetCheck(target.name, version, {}, {}, ())
+    outcome = transform(source, target=target, verify=False, hints=False, base_dir=base_dir)
+    after = Counter(remark.op_type for remark in outcome.untaken)
+    reasons = dict.fromkeys(str(remark.reason) for remark in outcome.untaken)
+    return TargetCheck(target.name, version, dict(before), dict(after), tuple(reasons))
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    """Operators with their numbers, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(name if n == 1 else f"{name} {n}" for name, n in ordered) or "nothing"
