@@ -34,7 +34,7 @@ from ..passes.utils.loop_conditions import isolate_conditions
 from ..passes.utils.trial import try_passes
 from ..targets.legality import Legality
 from ..targets.legalize import Replacement, legalize
-from ..targets.node_names import name_nodes
+from ..targets.node_names import name_colliding_nodes
 from ..targets.outputs import forwarded_inputs, shared_outputs
 from ..targets.target import Target, TargetError
 from ..version_converter import ConversionError
@@ -185,7 +185,7 @@ class FitTarget(Pass):
         for loop in loops:
             what = _OWN_CONDITION(target=self.target.name)
             context.rewritten(self, loop, loop.path, what)
-        count = name_nodes(model) if self.target.names_nodes else 0
+        count = name_colliding_nodes(model) if self.target.names_nodes else 0
         if count:
             what = _NAMED(nodes=count, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)

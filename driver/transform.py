@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
-from ..ir import BaseDir, Model, ModelSource, to_proto
+from ..ir import BaseDir, Model, ModelSource, name_nodes, to_proto
 from ..ir.gc_pause import collector_pause, paused_collector
 from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
@@ -74,6 +74,8 @@ def transform_model(
                 for r in residual
             ]
         outcome = Outcome.of(rewritten, converted, residual, advice.hints)
+        if outcome.changed:
+            name_nodes(outcome.ir)
         if verification is None:
             return outcome
         if is_short and converted is None and not isinstance(model, Model):

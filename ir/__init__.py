@@ -27,6 +27,7 @@ from .io.model_source import (
     read_stream,
     to_proto,
 )
+from .io.name_authority import name_nodes
 from .io.saving import save, to_bytes
 from .io.text import parse, to_text
 from .io.write_target import Target
@@ -83,6 +84,7 @@ __all__ = [
     "instantiate",
     "instead",
     "load",
+    "name_nodes",
     "nearest",
     "no_input",
     "normal_domain",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
-from ..ir import Model
+from ..ir import Model, name_nodes
 
 _NUMBERED = re.compile(r"(.+)_\d+")
 
 
-def name_nodes(model: Model) -> int:
+def name_colliding_nodes(model: Model) -> int:
     """Name unnamed nodes where a client's names may collide with others.
 
     Returns:
@@ -21,9 +20,4 @@ def name_nodes(model: Model) -> int:
     kinds = {node.op_type for node in nodes if not node.name}
     if not any(match[1] in kinds for match in map(_NUMBERED.fullmatch, names) if match):
         return 0
-    unnamed, numbers = [node for node in nodes if not node.name], itertools.count()
-    for node in unnamed:
-        labels = (f"{node.op_type}_{number}" for number in numbers)
-        node.name = next(label for label in labels if label not in names)
-        names.add(node.name)
-    return len(unnamed)
+    return name_nodes(model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..graph import Graph
-from ..model import Model
+from ..model import Function, Model
 from ..node import Node
 from ..value import Value
 
@@ -20,10 +20,21 @@ class Names:
     def __init__(self, model: Model) -> None:
         self._model = model
         self.chosen: dict[Value | Node, str] = {}
+        self._node_names: dict[Model | Function, _UsedNames | None] = {}
 
     def __getitem__(self, one: Value | Node) -> str:
         """The name of a value or of a node; that of a node may be empty."""
         return self.chosen.get(one, one.name)
+
+    def of_new_node(self, graph: Graph, op_type: str) -> str:
+        """A name for a node that the graph lacks; none where other nodes have none."""
+        root = graph.root
+        if root not in self._node_names:
+            nodes = [node for each in root.graph.walk() for node in each.unordered_nodes()]
+            has_all = all(node.name for node in nodes)
+            self._node_names[root] = _UsedNames(self.of(nodes)) if has_all else None
+        names = self._node_names[root]
+        return "" if names is None else names.unique(op_type)
 
     def of(self, many: Iterable[Value | Node]) -> list[str]:
         """The names of many."""
@@ -60,6 +71,24 @@ def assign_names(model: Model) -> Names:
         for root in model.roots():
             _Namer(names.chosen).name_graph(root.graph)
     return names
+
+
+def name_nodes(model: Model) -> int:
+    """Name the unnamed nodes of a model by operator and number.
+
+    No two nodes share a name. Clients that name nodes do so without a check for collisions.
+
+    Returns:
+        the number of nodes that were named.
+    """
+    count = 0
+    for root in model.roots():
+        nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
+        names = _UsedNames(node.name for node in nodes)
+        for node in nodes:
+            if not node.name:
+                node.name, count = names.unique(node.op_type), count + 1
+    return count
 
 
 class _Namer:
@@ -113,8 +142,8 @@ class _Namer:
 class _UsedNames:
     """The names in use."""
 
-    def __init__(self) -> None:
-        self.names: set[str] = set()
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = set(names)
         self._numbers: dict[str, int] = {}
 
     def unique(self, label: str) -> str:

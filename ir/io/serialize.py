@@ -224,7 +224,7 @@ class _Writer:
         update_imports(proto.opset_import, function.opset_imports)
         proto.input.extend([names[value] for value in graph.inputs])
         for value, tensor in graph.initializers.items():
-            self.write_constant(tensor, names[value], function.opset(), proto.node)
+            self.write_constant(tensor, names[value], graph, proto.node)
         self.write_nodes(graph, proto)
         proto.output.extend([names[value] for value in graph.outputs])
         self.write_value_infos(graph, proto, ())
@@ -234,7 +234,7 @@ class _Writer:
         for value, tensor in graph.initializers.items():
             name = self.names[value]
             if not stand and value not in inputs:
-                self.write_constant(tensor, name, graph.root.opset(), proto.node)
+                self.write_constant(tensor, name, graph, proto.node)
                 continue
             message = self.message_of(tensor, graph)
             if isinstance(message, onnx.SparseTensorProto):
@@ -249,15 +249,15 @@ class _Writer:
                     dense.name = name
 
     def write_constant(
-        self, tensor: Tensor, name: str, opset: int, nodes: MutableSequence[onnx.NodeProto]
+        self, tensor: Tensor, name: str, graph: Graph, nodes: MutableSequence[onnx.NodeProto]
     ) -> None:
         """Write nodes that produce a constant; before opset 9, Constant produces only floats.
 
         Raises:
             ModelError: no cast from a float produces this constant.
         """
-        if takes_any(opset, tensor.elem_type):
-            nodes.append(_constant_node(tensor, name))
+        if takes_any(graph.root.opset(), tensor.elem_type):
+            nodes.append(self.constant_node(tensor, name, graph))
             return
         doubles = widen(tensor)
         if doubles is None:
@@ -266,9 +266,21 @@ class _Writer:
                 " constants are floats; convert the model to a newer opset first"
             )
         wide = self.fresh(f"{name}_wide")
-        nodes.append(_constant_node(doubles, wide))
+        nodes.append(self.constant_node(doubles, wide, graph))
         cast = onnx.helper.make_node("Cast", [wide], [name], to=tensor.elem_type)
-        nodes.append(cast)
+        nodes.append(self.named(cast, graph))
+
+    def constant_node(self, tensor: Tensor, name: str, graph: Graph) -> onnx.NodeProto:
+        proto = constant_operator(tensor).node_proto()
+        proto.output.append(name)
+        return self.named(proto, graph)
+
+    def named(self, proto: onnx.NodeProto, graph: Graph) -> onnx.NodeProto:
+        """Name a node that the graph lacks."""
+        name = self.names.of_new_node(graph, proto.op_type)
+        if name:
+            proto.name = name
+        return proto
 
     def fresh(self, label: str) -> str:
         """Find a name that no value has."""
@@ -363,12 +375,6 @@ def _merge(inputs: Sequence[Value], listed: Mapping[Value, int]) -> Sequence[Val
     for value, place in listed.items():  # places ascend
         merged.insert(place, value)
     return merged
-
-
-def _constant_node(tensor: Tensor, name: str) -> onnx.NodeProto:
-    proto = constant_operator(tensor).node_proto()
-    proto.output.append(name)
-    return proto
 
 
 def _write_info(info: onnx.ValueInfoProto | None, name: str, proto: onnx.ValueInfoProto) -> None:

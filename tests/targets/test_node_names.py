@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir, transform
-from straightline.targets.node_names import name_nodes
+from straightline.targets.node_names import name_colliding_nodes
 
 TEXT = """<ir_version: 8, opset_import: ["": 13]> g (float[4] x) => (float[4] y) {{
     {name} a = Add (x, x) b = Add (a, x) c = Mul (b, x) y = Add (c, x) }}"""
@@ -14,7 +14,7 @@ TEXT = """<ir_version: 8, opset_import: ["": 13]> g (float[4] x) => (float[4] y)
 )
 def test_unnamed_nodes_are_named_where_a_name_may_collide(name, named):
     model = ir.load(as_model(TEXT.format(name=name)))
-    assert name_nodes(model) == named
+    assert name_colliding_nodes(model) == named
     names = [node.name for node in model.graph.nodes() if node.name]
     assert len(set(names)) == len(names) == (4 if named else bool(name))
 
