@@ -6,8 +6,10 @@ from sums that stay within their type, whatever their operands are.
 
 from __future__ import annotations
 
+import onnx
+
 from ....facts.fact import PRIVATE, element
-from ....facts.polynomial import Dimension
+from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
 from ..canonicalize.casts import SIGNED, holds
 from ..terms.linear_sum import ZERO_SUM, LinearSum
@@ -47,6 +49,7 @@ def range_of(elem_type: int) -> tuple[int, int]:
     return 0, (1 << bits) - 1
 
 
+_BOOL = onnx.TensorProto.BOOL
 TOTAL = "total"
 """Head of a sum in Z; its key holds the coefficients."""
 
@@ -108,7 +111,32 @@ def _alone(terms: Terms, term: Term) -> LinearSum:
     if isinstance(content, Dimension):
         low = max(low, -highest(terms, -content))
         return LinearSum(content, {}, low, min(high, highest(terms, content)))
-    return atom(term, *(_quotient_range(terms, term) or (low, high)))
+    for bounds in (entry_range, _count_range, _quotient_range):
+        narrower = bounds(terms, term)
+        if narrower is not None:
+            return atom(term, *narrower)
+    return atom(term, low, high)
+
+
+def _count_range(terms: Terms, term: Term) -> tuple[int, int] | None:
+    """Range of the number of truth values that hold."""
+    while term.head.name == "view" and term.args[0] is not None:
+        term = term.args[0]
+    cast = term.args[0] if term.is_op("ReduceSum") else None
+    flags = cast.args[0] if cast is not None and cast.is_op("Cast") else None
+    if flags is None or flags.fact.elem_type != _BOOL or flags.fact.shape is None:
+        return None
+    count = product(flags.fact.shape).value
+    fits = count is not None and count <= range_of(term.fact.elem_type)[1]
+    return (0, count) if fits and count is not None else None
+
+
+def entry_range(terms: Terms, term: Term) -> tuple[int, int] | None:
+    """Range of an entry of a small constant at an unknown position."""
+    while term.head.name in ("view", "narrow") and term.args[0] is not None:
+        term = term.args[0]
+    numbers = terms.numbers(term)
+    return (min(numbers), max(numbers)) if numbers else None
 
 
 def _quotient_range(terms: Terms, term: Term) -> tuple[int, int] | None:
@@ -151,11 +179,11 @@ def without_counts(terms: Terms, size: Dimension) -> Dimension:
 
 def _highest_sum(terms: Terms, size: Dimension) -> int:
     total = 0
-    for product, factor in size.terms.items():
-        if not product:
+    for symbols, factor in size.terms.items():
+        if not symbols:
             total += factor
         elif factor > 0:
-            total += factor * (_highest(terms, product[0]) if len(product) == 1 else _LARGEST)
+            total += factor * (_highest(terms, symbols[0]) if len(symbols) == 1 else _LARGEST)
     return total
 
 

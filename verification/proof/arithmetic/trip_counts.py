@@ -131,7 +131,7 @@ def _least_of(terms: Terms, number: Term) -> list[Term]:
 
 def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     """Minimum of several sizes."""
-    parts = [part for size in _smallest(terms, sizes) for part in _parts(terms, size)]
+    parts = [part for size in _smallest(terms, sizes) for part in parts_of_least(terms, size)]
     minimal = _smallest(terms, parts)
     if len(minimal) == 1:
         return minimal[0]
@@ -162,7 +162,7 @@ def _record_cap(terms: Terms, minimum: Dimension, parts: Sequence[Dimension]) ->
         terms.symbols.caps[minimum] = sizes[0], numbers[0]
 
 
-def _parts(terms: Terms, size: Dimension) -> list[Dimension]:
+def parts_of_least(terms: Terms, size: Dimension) -> list[Dimension]:
     """Sizes whose minimum a size is; itself if it is none."""
     (name,) = size.symbols if len(size.symbols) == 1 else ("",)
     count = terms.counts.get(name) if size == Dimension.symbol(name) else None

@@ -28,6 +28,7 @@ from ..terms.term_manager import Terms
 from .accumulation import Accumulation
 from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
+from .doubling_loops import DoublingLoops
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .order import same_places
@@ -128,9 +129,8 @@ class Comparison:
         terms.comparing = True
         terms.symbols.depth += 1
         self._cells = RecurrentCells(terms)
-        self.pushdown = (
-            SlicePushdown(terms, self._cells.open) if over_reals else SlicePushdown(terms)
-        )
+        self._doubling = DoublingLoops(terms, over_reals)
+        self.pushdown = SlicePushdown(terms, self._open if over_reals else self._doubling.open)
         self.induction = Induction(terms, self.pushdown)
         self.cases = CaseDistinction(terms, self.pushdown)
         self.row_by_row = RowByRow(terms, self.pushdown, self.induction)
@@ -181,6 +181,10 @@ class Comparison:
             self._congruent,
             self._defined,
         )
+
+    def _open(self, term: Term) -> Term | None:
+        """Longer form of a term that computes a recurrence; None for other terms."""
+        return self._cells.open(term) or self._doubling.open(term)
 
     def release(self) -> None:
         """Drop the rules, which hold this."""

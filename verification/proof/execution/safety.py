@@ -16,7 +16,7 @@ from ....facts.types import INTEGER_BITS
 from ....ops import OperatorRules, rules_of
 from ....ops.elementwise import Elementwise
 from ....ops.rules import OLDEST_OPSET, Total
-from ..arithmetic.exact_integers import highest, without_counts
+from ..arithmetic.exact_integers import highest, is_one_integer, linear_sum, without_counts
 from ..arithmetic.padded_sizes import is_filled
 from ..arithmetic.trip_counts import not_negative
 from ..terms.constants import present
@@ -201,9 +201,15 @@ class Safety:
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
         operands = self._operands(term)
-        if operands:
-            return known(term.fact, self._of_head(term, operands))
-        return known(term.fact, self._of_constant(term))
+        bounds = self._of_head(term, operands) if operands else self._of_constant(term)
+        return known(term.fact, self._of_count(term) if bounds is None else bounds)
+
+    def _of_count(self, term: Term) -> Bounds | None:
+        """Bounds of a single integer: a sum, a quotient, a number of truth values."""
+        if not is_one_integer(term):
+            return None
+        number = linear_sum(self._terms, term)
+        return Bounds(Dimension.constant(number.low), Dimension.constant(number.high))
 
     def _of_constant(self, term: Term) -> Bounds | None:
         """Bounds of an integer constant."""

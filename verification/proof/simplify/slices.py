@@ -16,11 +16,11 @@ import onnx
 from ....facts.fact import MAX_CONTENT, Fact, Shape, content_from, element, integers, vector
 from ....facts.polynomial import Dimension, product
 from ....ir import Array, Tensor
-from ..arithmetic.exact_integers import linear_sum
-from ..arithmetic.trip_counts import at_least, least, nonnegative_part
+from ..arithmetic.exact_integers import entry_range, is_one_integer, linear_sum
+from ..arithmetic.trip_counts import at_least, least, nonnegative_part, parts_of_least
 from ..terms.budget import OpenError
 from ..terms.constants import MOST_ELEMENTS
-from ..terms.term import Args, Head, Operands, Term
+from ..terms.term import Args, Head, Operands, Term, rank_of
 from ..terms.term_manager import ZERO, Terms, rule
 from .select import choose
 from .zero_sizes import uncut
@@ -363,8 +363,10 @@ Bounds = tuple[list[Dimension], list[Dimension], list[int], list[int]]
 def _bounds(terms: Terms, args: Args) -> Bounds | None:
     """Starts, ends, axes and steps."""
     rank = len(args[0].fact.shape or ()) if args[0] is not None else 0
-    vectors = [vector(arg.fact) for arg in args[1:3] if arg is not None]
-    listed = [list(v) for v in vectors if v is not None and None not in v]
+    vectors = [_bound_places(terms, arg) for arg in args[1:3] if arg is not None]
+    listed = [
+        [at for at in v if at is not None] for v in vectors if v is not None and None not in v
+    ]
     if len(listed) < 2:
         return None
     axes = _listing(terms, args, 3, list(range(len(listed[0]))))
@@ -372,6 +374,39 @@ def _bounds(terms: Terms, args: Args) -> Bounds | None:
     if axes is None or steps is None or not all(-rank <= axis < rank for axis in axes):
         return None
     return listed[0], listed[1], [axis % rank for axis in axes], steps
+
+
+def _bound_places(terms: Terms, bound: Term) -> Sequence[Dimension | None] | None:
+    """Elements of a bound, also an entry of a constant at an unknown position."""
+    places = vector(bound.fact)
+    if places is not None or not is_one_integer(bound) or rank_of(bound) != 1:
+        return places
+    entry, sign = entry_of(terms, bound)
+    numbers = entry_range(terms, entry)
+    if numbers is None or numbers[0] <= 0:
+        return None
+    return [nonnegative_part(terms, linear_sum(terms, entry)) * sign]
+
+
+def _is_entry(terms: Terms, number: Dimension) -> bool:
+    """Test for an entry that `_bound_places` returns."""
+    count = terms.counts.get((number - number.terms.get((), 0)).only_symbol or "")
+    atoms = [] if count is None else count.atoms.values()
+    return bool(atoms) and all(entry_range(terms, atom) is not None for atom in atoms)
+
+
+def entry_of(terms: Terms, term: Term) -> tuple[Term, int]:
+    """Entry of a constant, and the sign of an entry of its negation; any other term, and 1."""
+    parts: list[Term] = []
+    while term.head.name in ("view", "narrow"):
+        parts.append(term)
+        term = term.operands[0]
+    sign = 1
+    if term.is_op("Neg"):
+        term, sign = term.operands[0], -1
+    for part in reversed(parts):
+        term = terms.rebuild(part, (term, *part.args[1:]))
+    return term, sign
 
 
 def _listing(terms: Terms, args: Args, index: int, default: list[int]) -> list[int] | None:
@@ -388,6 +423,9 @@ def _clamp(
     below = (high - low).less(0)
     if below is None and is_part(terms, low, high - low, size):
         below = False
+    parts = parts_of_least(terms, size - high + low) if below is None else []
+    if size in parts and any(_is_entry(terms, part) for part in parts):
+        below = False  # the rest of an axis after no more than all of it
     if below is None:
         return low, nonnegative_part(terms, linear_sum(terms, terms.size(high - low)))
     return low, Dimension.constant(0) if below else high - low
@@ -399,6 +437,8 @@ def _place(terms: Terms, at: Dimension, size: Dimension) -> Dimension:
     if negative is None:
         return Dimension.constant(0) if (at + size).value == 0 else _computed(terms, at, size)
     if negative:
+        if _is_entry(terms, -at):
+            return size - least(terms, [-at, size])
         at = at + size
         if at.less(0) is True:
             return Dimension.constant(0)

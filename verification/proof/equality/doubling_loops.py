@@ -1,0 +1,486 @@
+"""Loops over doubling distances as the recurrence that they compute (W. Hillis, G. Steele 1986).
+
+    for d in 1, 2, 4, ...: rows = Concat <axis = 0> (rows[:d], J (rows[:-d], rows[d:]))
+
+J(s, x) is the state after a row x. After the step of distance d, each row joins the 2d rows up to
+it, or all of them, since joining a state with k joined rows is joining it with one after the other:
+
+    J_k+1 (s, J_1 (u, v)) = J_1 (J_k (s, u), v)
+
+J_k may depend on k by powers `c^k`; else this is associativity. It is proved on variables: bits of
+integers and truth values, functions of floats over the reals. J is total, so that no row fails
+that the recurrence does not compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import onnx
+
+from ....facts.fact import PRIVATE, Fact, Shape, element
+from ....facts.polynomial import Dimension, product
+from ....facts.types import INTEGER_BITS
+from ....ops.axes import ONE
+from ..arithmetic.trip_counts import parts_of_least
+from ..reals.real_terms import FLOATS, RealTerms
+from ..simplify.slices import entry_of
+from ..terms.free_variables import Bound, binding
+from ..terms.term import Term, descendants
+from ..terms.term_manager import Terms
+from .induction import Induction
+from .modular_polynomials import ModularPolynomials
+from .slice_pushdown import SlicePushdown
+from .substitution import Substitution
+
+_TYPES = onnx.TensorProto
+_OPSET = 13
+_RING = frozenset(["Add", "Sub", "Mul", "Neg"])
+_ASSOCIATIVE = {
+    "Add": INTEGER_BITS.keys() | FLOATS,
+    "Mul": INTEGER_BITS.keys() | FLOATS,
+    "Max": INTEGER_BITS.keys() | FLOATS,
+    "Min": INTEGER_BITS.keys() | FLOATS,
+    "And": {_TYPES.BOOL},
+    "Or": {_TYPES.BOOL},
+    "Xor": {_TYPES.BOOL},
+}
+"""Associative operators, with their types; those of floats over the reals."""
+
+_MOST_NODES = 64
+"""Limit of operators in a step."""
+
+_MOST_SIZE_BITS = 63
+"""No axis has 2^63 elements."""
+
+
+class _Leaf(NamedTuple):
+    """Rows of a state in a step.
+
+    Attributes:
+        state: its index.
+        late: whether the rows are the later ones, from the distance on.
+    """
+
+    state: int
+    late: bool
+
+
+class _Step(NamedTuple):
+    """Function that joins rows.
+
+    Attributes:
+        joined: for each state that is read, the later rows of its next value.
+        leaves: the slices of states in them.
+        powers: operands `c^d` of the distance d, each with c.
+        others: operands that depend on neither state nor distance.
+    """
+
+    joined: Mapping[int, Term]
+    leaves: Mapping[Term, _Leaf]
+    powers: Mapping[Term, Term]
+    others: Sequence[Term]
+
+
+class DoublingLoops:
+    """Opens Loops over doubling distances.
+
+    Args:
+        terms: the terms of both models.
+        over_reals: whether floats that are equal over the reals are equal.
+    """
+
+    def __init__(self, terms: Terms, over_reals: bool) -> None:
+        self._terms, self._over_reals = terms, over_reals
+        self._opened: dict[tuple[Term, int], Term | None] = {}
+        self._pushdown = SlicePushdown(terms)
+
+    def open(self, term: Term) -> Term | None:
+        """Rows after all steps as the states of a recurrence; None for other terms."""
+        if term.head.name != "final" or term.args[0] is None:
+            return None
+        key = term.args[0], term.head.key
+        if key not in self._opened:
+            self._opened[key] = None  # what the step computes is no term of itself
+            self._opened[key] = self._recurrence(*key)
+        return self._opened[key]
+
+    def _recurrence(self, loop: Term, number: int) -> Term | None:
+        bound, inits = binding(loop), loop.args[2:]
+        if bound is None or bound.conditional or loop.args[1] is not None or loop.args[0] is None:
+            return None
+        if any(init is None or init.fact.shape is None for init in inits):
+            return None
+        shape = loop.operands[2 + number].shape
+        if not shape or (shape[0] - 1).less(0) is not False:
+            return None
+        trips = element(loop.args[0].fact)
+        if not isinstance(trips, Dimension) or not _reaches(self._terms, trips, shape[0]):
+            return None
+        step = _Reading(self._terms, loop, bound, self._pushdown).step(number)
+        if step is None or not self._is_associative(step):
+            return None
+        return self._rows(loop.operands[2:], number, step)
+
+    def _is_associative(self, step: _Step) -> bool:
+        """Test whether joining joined rows is joining one row after the other."""
+        (joined, *others), leaves = step.joined.values(), step.leaves
+        operands = [leaves[arg] for arg in joined.operands if arg in leaves]
+        if not others and sorted(operands) == sorted(set(leaves.values())) and len(operands) == 2:
+            types = _ASSOCIATIVE.get(joined.head.name, ())
+            if len(joined.args) == 2 and joined.fact.elem_type in types:
+                return self._over_reals or joined.fact.elem_type not in FLOATS
+        law = _Law(self._terms, step)
+        parts = [part for each in step.joined.values() for part in _inside(each, step)]
+        if not all(part.head.name in _RING for part in parts):
+            return False
+        if self._over_reals and all(part.fact.elem_type in FLOATS for part in parts):
+            reals = RealTerms(self._terms, self._pushdown.settled)
+            return all(reals.equal(*law.sides(state)) for state in step.joined)
+        if step.powers or not all(part.fact.elem_type in INTEGER_BITS for part in parts):
+            return False
+        polynomials = ModularPolynomials(Induction(self._terms, self._pushdown))
+        return all(polynomials.equal(*law.sides(state)) == [] for state in step.joined)
+
+    def _rows(self, inits: Sequence[Term], number: int, step: _Step) -> Term:
+        """First row, and the states after each other one."""
+        terms = self._terms
+        length = inits[number].shape[0]
+        levels: set[int] = set()
+        for each in (*inits, *step.others, *step.powers.values(), terms.size(length)):
+            levels |= terms.symbols.free(each)
+        level = 1 + max(levels, default=-1)
+        name = f"{PRIVATE}trip{level}:{length - 1}"
+        index = terms.symbols.trip(name, level)
+        terms.limits[name] = length - 1
+        terms.loop_count += 1
+        order = list(step.joined)
+        facts = {k: Fact(inits[k].fact.elem_type, inits[k].shape[1:]) for k in order}
+        states = {
+            k: _variable(terms, "bound", (level, f"{level}.{terms.loop_count}", k), facts[k])
+            for k in order
+        }
+        early = {k: terms.view(states[k], (ONE, *states[k].shape)) for k in order}
+        late = {k: terms.narrow(inits[k], 0, index + 1, 1) for k in order}
+        updates = _applied(terms, step, early, late, _first_powers(terms, step))
+        parts = tuple([terms.view(updates[k], facts[k].shape or ()) for k in order])
+        bound = Bound(name, tuple(states.values()), False, True)
+        head = terms.heads.own("recurrence", bound, parts)
+        firsts = [terms.narrow(inits[k], 0, 0, 1) for k in order]
+        begin = [terms.view(row, row.shape[1:]) for row in firsts]
+        recurrence = terms.keep(head, (terms.size(length - 1), None, *begin), Fact())
+        place = order.index(number)
+        kind = facts[number].elem_type, facts[number].shape
+        rest = terms.keep(
+            terms.heads.own("stacked", (name, kind), (parts[place],)),
+            (recurrence,),
+            Fact(kind[0], (length - 1, *(kind[1] or ()))),
+        )
+        return terms.op("Concat", _OPSET, firsts[place], rest, axis=0)
+
+
+def _variable(terms: Terms, kind: str, key: tuple[object, ...], fact: Fact) -> Term:
+    fact = terms.facts.one(fact)
+    return terms.leaf(kind, (*key, id(fact)) if kind == "bound" else key, fact)
+
+
+def _inside(joined: Term, step: _Step) -> list[Term]:
+    """Operators of a step, without its operands."""
+    outside = {*step.leaves, *step.powers, *step.others}
+    stack, inside = [joined], dict[Term, None]()
+    while stack:
+        term = stack.pop()
+        if term not in outside and term not in inside:
+            inside[term] = None
+            stack += term.operands
+    return list(inside)
+
+
+def _applied(
+    terms: Terms,
+    step: _Step,
+    early: Mapping[int, Term],
+    late: Mapping[int, Term],
+    others: Mapping[Term, Term],
+) -> dict[int, Term]:
+    """Step on one row each.
+
+    Args:
+        terms: the terms.
+        step: the step.
+        early: the earlier row [1, ...] of each state.
+        late: the later row of each state.
+        others: terms in the place of other operands.
+    """
+    rows = {part: (late if leaf.late else early)[leaf.state] for part, leaf in step.leaves.items()}
+    substitution = Substitution(terms, {**others, **rows}, {})
+    return {k: substitution.of(joined) for k, joined in step.joined.items()}
+
+
+def _first_powers(terms: Terms, step: _Step) -> dict[Term, Term]:
+    """First powers `c^1` in the place of powers."""
+    return {power: terms.view(base, power.shape) for power, base in step.powers.items()}
+
+
+class _Law:
+    """Both sides of the law of a step, on variables.
+
+    Args:
+        terms: the terms.
+        step: the step.
+    """
+
+    def __init__(self, terms: Terms, step: _Step) -> None:
+        self._terms, self._step = terms, step
+        rows = {leaf.state: part for part, leaf in step.leaves.items()}
+        names = list(rows)
+        s, u, v = (
+            {k: self._fresh(rows[k], (ONE, *rows[k].shape[1:])) for k in names} for _ in range(3)
+        )
+        others = {each: self._fresh(each, each.shape) for each in step.others}
+        first = {each: self._fresh(each, each.shape) for each in step.powers}
+        power = {each: self._fresh(each, each.shape) for each in step.powers}
+        after = {
+            each: terms.op("Mul", _OPSET, power[each], first[each]) for each in step.powers
+        }  # c^(k + 1)
+        once, before, later = ({**others, **each} for each in (first, power, after))
+        uv = {**u, **_applied(terms, step, u, v, once)}
+        su = {**u, **_applied(terms, step, s, u, before)}
+        self._one = _applied(terms, step, s, uv, later)
+        self._other = _applied(terms, step, su, v, once)
+
+    def sides(self, state: int) -> tuple[Term, Term]:
+        """J_k+1 (s, J_1 (u, v)) and J_1 (J_k (s, u), v) of a state."""
+        return self._one[state], self._other[state]
+
+    def _fresh(self, like: Term, shape: Shape) -> Term:
+        key = self._terms.number_of_binder(), 0, 0
+        return _variable(self._terms, "fresh", key, Fact(like.fact.elem_type, shape))
+
+
+class _Reading:
+    """Reads a step of a Loop.
+
+    Args:
+        terms: the terms of both models.
+        loop: the recurrence of the Loop.
+        bound: its variables.
+        pushdown: pushes slices down.
+    """
+
+    def __init__(self, terms: Terms, loop: Term, bound: Bound, pushdown: SlicePushdown) -> None:
+        self._terms, self._loop, self._bound = terms, loop, bound
+        self._pushdown = pushdown
+        self._shape: Shape = ()
+        self._distance: Dimension | None = None
+        self._leaves: dict[Term, _Leaf] = {}
+        self._powers: dict[Term, Term] = {}
+        self._others: dict[Term, None] = {}
+
+    def step(self, number: int) -> _Step | None:
+        """Step of a state and all states in it; None if a Loop does anything else."""
+        joined: dict[int, Term] = {}
+        self._shape = self._loop.operands[2 + number].shape
+        waiting = [number]
+        while waiting:
+            state = waiting.pop()
+            if state in joined:
+                continue
+            later = self._later_rows(state)
+            if later is None or not self._reads(later):
+                return None
+            joined[state] = later
+            waiting += [leaf.state for leaf in self._leaves.values()]
+        return _Step(joined, self._leaves, self._powers, list(self._others))
+
+    def _later_rows(self, state: int) -> Term | None:
+        """Rows from the distance on; those before stay as they are."""
+        update, variable = self._loop.head.parts[state], self._bound.states[state]
+        init = self._loop.operands[2 + state]
+        if variable.fact.shape != init.shape or len(init.shape) != len(self._shape):
+            return None
+        if init.shape[0] != self._shape[0] or variable.fact.elem_type != init.fact.elem_type:
+            return None
+        if not update.is_op("Concat") or len(update.args) != 2 or update.fact.shape != init.shape:
+            return None
+        first, later = update.operands
+        if update.head.attribute("axis") != 0 or first.head.name != "narrow":
+            return None
+        whole, start, size = first.operands
+        distance = element(size.fact)
+        if whole is not variable or first.head.key != 0 or element(start.fact) != 0:
+            return None
+        if not isinstance(distance, Dimension) or not self._is_distance(distance):
+            return None
+        self._distance = distance
+        return later
+
+    def _is_distance(self, size: Dimension) -> bool:
+        """Test for the minimum of 2^trip and the number of rows."""
+        if self._distance is not None:
+            return size == self._distance
+        parts = parts_of_least(self._terms, size)
+        others = [part for part in parts if part != self._shape[0]]
+        if len(parts) != 2 or len(others) != 1:
+            return False
+        (other,) = others
+        name = (other - other.terms.get((), 0)).only_symbol
+        count = self._terms.counts.get(name or "")
+        if name is None or count is None or other.terms.get((name,)) != 1:
+            return False
+        rest, atoms = count.shift(other.terms.get((), 0)).parts()
+        if rest.value != 0 or len(atoms) != 1 or atoms[0][1] != 1 or count.low < 0:
+            return False
+        return self._is_power_of_two(atoms[0][0])
+
+    def _is_power_of_two(self, term: Term) -> bool:
+        """Test for one integer 2^trip: the entry of a table of powers, in the order of the
+        iterations."""
+        entry, sign = entry_of(self._terms, term)
+        position: Dimension | None = None
+        while entry.head.name in ("view", "narrow", "Cast"):
+            if entry.is_op("Cast") and entry.fact.elem_type not in (_TYPES.FLOAT, _TYPES.DOUBLE):
+                return False
+            if entry.head.name == "narrow":
+                start, shape = element(entry.operands[1].fact), entry.operands[0].shape
+                if entry.head.key != 0 or product(shape[1:]) != 1:
+                    return False
+                if position is None:
+                    position = start
+                elif start != 0:
+                    return False
+            entry = entry.operands[0]
+        if position != Dimension.symbol(self._bound.index) or sign != 1:
+            return False
+        return _are_powers_of_two(self._terms.numbers(entry))
+
+    def _reads(self, later: Term) -> bool:
+        """Test for a total function of rows, elementwise along the first axis."""
+        own = set(self._bound.states)
+        if any(term.head.name == "drawn" for term in descendants([later])):
+            return False
+        stack, visited = [later], set[Term]()
+        while stack:
+            term = stack.pop()
+            if term in visited:
+                continue
+            visited.add(term)
+            self._terms.budget.step()
+            if len(visited) > _MOST_NODES:
+                return False
+            if not self._holds_state(term, own):
+                if not self._reads_operand(term):
+                    return False
+            elif not self._reads_slice(term):
+                is_known = term.head.name in _RING or term.head.name in _ASSOCIATIVE
+                if not is_known or term.index or term.head.attribute("broadcast"):
+                    return False
+                if term.fact.shape is None or len(term.shape) != len(self._shape):
+                    return False
+                if None in term.args:
+                    return False
+                stack += term.operands
+        return self._holds_state(later, own)
+
+    def _holds_state(self, term: Term, own: Iterable[Term]) -> bool:
+        return any(part in own for part in descendants([term]))
+
+    def _reads_slice(self, term: Term) -> bool:
+        """Test for rows of a state: all but the last ones, or all but the first ones."""
+        if term.head.name != "narrow" or term.head.key != 0:
+            return False
+        whole, start, size = term.operands
+        if whole not in self._bound.states or self._distance is None:
+            return False
+        if element(size.fact) != self._shape[0] - self._distance:
+            return False
+        first = element(start.fact)
+        if first not in (0, self._distance):
+            return False
+        state = self._bound.states.index(whole)
+        if whole.fact.shape is None or whole.shape[0] != self._shape[0]:
+            return False
+        self._leaves[term] = _Leaf(state, first == self._distance)
+        return len(whole.shape) == len(self._shape)
+
+    def _reads_operand(self, term: Term) -> bool:
+        """Test for an operand without an axis of rows; only a power depends on the distance."""
+        shape = term.fact.shape
+        if shape is None or len(shape) > len(self._shape):
+            return False
+        if len(shape) == len(self._shape) and shape[0].value != 1:
+            return False
+        if not self._depends_on_trip(term):
+            self._others[term] = None
+            return True
+        base = self._base_of_power(term)
+        if base is None:
+            return False
+        self._powers[term] = base
+        return True
+
+    def _base_of_power(self, term: Term) -> Term | None:
+        """Base c of c^(2^trip), in the shape of the power."""
+        power = self._pushdown.settled(term)
+        while power.head.name == "view":
+            power = power.operands[0]
+        if not power.is_op("Pow") or power.fact.elem_type not in (_TYPES.FLOAT, _TYPES.DOUBLE):
+            return None
+        base, exponent = power.operands
+        shape, own = term.fact.shape, base.fact.shape
+        if shape is None or own is None or product(shape) != product(own):
+            return None
+        if exponent.fact.shape is None or any(dim.value != 1 for dim in exponent.shape):
+            return None
+        is_known = not self._depends_on_trip(base) and self._is_power_of_two(exponent)
+        return self._terms.view(base, shape) if is_known else None
+
+    def _depends_on_trip(self, term: Term) -> bool:
+        index = self._bound.index
+        for part in descendants([term]):
+            sizes = list(part.fact.shape or ())
+            if part.fact.content is not None:
+                sizes += [e for e in part.fact.content.reshape(-1) if isinstance(e, Dimension)]
+            if any(self._holds_trip(size, index) for size in sizes):
+                return True
+        return False
+
+    def _holds_trip(self, size: Dimension, index: str) -> bool:
+        if index in size.symbols:
+            return True
+        terms = self._terms
+        level = terms.symbols.free(terms.size(size))
+        return not level.isdisjoint(terms.symbols.free(terms.size(Dimension.symbol(index))))
+
+
+def _are_powers_of_two(numbers: Sequence[int] | None) -> bool:
+    return bool(numbers) and list(numbers or ()) == [1 << k for k in range(len(numbers or ()))]
+
+
+def _reaches(terms: Terms, trips: Dimension, length: Dimension) -> bool:
+    """Test whether 2^trips is at least a length: the number of powers of two below it."""
+    if trips.value is not None:
+        return length.value is not None and trips.value >= 0 and 1 << trips.value >= length.value
+    count = terms.counts.get(trips.only_symbol or "")
+    if count is None or trips != Dimension.symbol(trips.only_symbol or ""):
+        return False
+    sizes, atoms = count.parts()
+    if sizes.value != 0 or len(atoms) != 1 or atoms[0][1] != 1:
+        return False
+    total = atoms[0][0]
+    while total.head.name == "view":
+        total = total.operands[0]
+    if not total.is_op("ReduceSum") or list(total.head.attribute("axes") or ()) != [0]:
+        return False
+    flags = total.operands[0]
+    if not flags.is_op("Cast") or flags.fact.elem_type not in (_TYPES.INT32, _TYPES.INT64):
+        return False
+    less = flags.operands[0]
+    if not less.is_op("Less") or less.fact.shape is None or len(less.shape) != 1:
+        return False
+    table, bound = less.operands
+    numbers, number = terms.numbers(table), element(bound.fact)
+    if not _are_powers_of_two(numbers) or len(numbers or ()) < _MOST_SIZE_BITS:
+        return False
+    return isinstance(number, Dimension) and (number - length).less(0) is False
