@@ -10,6 +10,8 @@ Source: operator specification, Resize, `coordinate_transformation_mode`.
 
 from __future__ import annotations
 
+import fractions
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,22 +20,29 @@ import onnx
 
 from ..ir import Array, Value
 from .node_draft import NodeDraft
+from .snippets import scalar
+
+_T = onnx.TensorProto
 
 
 class Axis(NamedTuple):
-    """An axis that changes its length.
+    """An axis that changes its length or its pixels.
 
     Attributes:
         axis: its number.
         before: its length.
         after: its length in the output.
         scale: the divisor of positions.
+        start: where the region of 'tf_crop_and_resize' begins, as a part of the length.
+        end: where it ends.
     """
 
     axis: int
     before: int
     after: int
     scale: np.float32
+    start: np.float32 = np.float32(0)
+    end: np.float32 = np.float32(1)
 
 
 class Taps(NamedTuple):
@@ -49,45 +58,70 @@ class Taps(NamedTuple):
 
 
 def resample(draft: NodeDraft) -> list[Value]:
-    """The outputs of a Resize of opset 11 to 17.
+    """The outputs of a Resize of opset 11 or later.
 
     Raises:
         Refused: lengths or scales are not known, or a mode is unsupported.
     """
     check_names(draft)
     mode, elem_type, data = draft.text("mode"), draft.elem_type(0), draft.data
-    changed = [(axis, _taps(draft, axis, mode)) for axis in _axes(draft)]
-    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
-    inner = elem_type
-    if mode != "nearest":
-        if elem_type not in (*floats, onnx.TensorProto.FLOAT16):
-            draft.refuse(f"mode = '{mode}' needs floats")
-        inner = elem_type if elem_type in floats else onnx.TensorProto.FLOAT
-    value = data if inner == elem_type else draft.cast(data, inner or 0)
+    axes = list(_axes(draft))
+    changed = [(axis, _taps(draft, axis, mode)) for axis in axes]
+    outside = [(axis.axis, _outside(draft, axis)) for axis in axes]
+    inner = working_type(draft)
+    value = data if inner == elem_type else draft.cast(data, inner)
     rank = len(draft.shape() or ())
     for axis, taps in changed:
-        value = _along(draft, value, taps, axis.axis, rank, inner or 0)
+        value = _along(draft, value, taps, axis.axis, rank, inner)
+    for place, mask in outside:
+        if mask.any():
+            far = draft.const(mask.reshape([-1, *[1] * (rank - 1 - place)]), "outside")
+            number = scalar(draft, draft.attribute("extrapolation_value"), inner)
+            value = draft.emit("Where", [far, number, value], "resized")
     if value is data:
         return [draft.emit("Identity", [data])]
     return [value if inner == elem_type else draft.cast(value, elem_type or 0)]
 
 
+def working_type(draft: NodeDraft) -> int:
+    """The element type to weigh pixels in."""
+    mode, elem_type = draft.text("mode"), draft.required_elem_type(0, "pixel by pixel")
+    if mode == "nearest" or elem_type in (_T.FLOAT, _T.DOUBLE):
+        return elem_type
+    if elem_type != _T.FLOAT16:
+        draft.refuse(f"mode = '{mode}' needs floats")
+    return _T.FLOAT
+
+
+def listed_axes(draft: NodeDraft, rank: int) -> list[int]:
+    """The axes that scales, sizes and the region speak of; all where none are listed."""
+    axes = draft.attribute("axes") if "axes" in draft.attributes else None
+    if axes is None:
+        return list(range(rank))
+    places = [draft.required_axis(axis, "'axes'") for axis in axes]
+    if len(set(places)) < len(places):
+        draft.refuse(f"axes = {axes} has one twice")
+    return places
+
+
 def _axes(draft: NodeDraft) -> Iterator[Axis]:
     """The axes that change their length or their pixels."""
-    shape, scales = draft.shape(), draft.constant(2)
+    shape = draft.shape()
     if shape is None:
         draft.refuse_unknown("pixel by pixel needs the shape of input 0, which")
-    by_scales = scales is not None and bool(scales.size)
-    factors: list[Any] | None = output_lengths(draft)
-    if scales is not None and by_scales:
-        factors = positive_scales(draft, scales).reshape(-1).tolist()
-    if factors is not None and len(factors) != len(shape):
-        draft.refuse(f"it has {len(factors)} scales or sizes for {len(shape)} axes")
+    listed = listed_axes(draft, len(shape))
+    factors, by_scales = _factors(draft)
+    if factors is not None and len(factors) != len(listed):
+        draft.refuse(f"it has {len(factors)} scales or sizes for {len(listed)} axes")
     if factors is None or None in factors:
         why = "pixel by pixel needs constant scales or sizes"
         draft.refuse(why, draft.input(3) or draft.input(2))
-    for axis, (before, factor) in enumerate(zip(shape, factors, strict=True)):
-        if factor in ((1,) if by_scales else (SAME_LENGTH, before)):
+    kept_ratio = None if by_scales else _kept_ratio(draft, [shape[a] for a in listed], factors)
+    regions = _regions(draft, len(listed))
+    for axis, factor, region in zip(listed, factors, regions, strict=True):
+        before = shape[axis]
+        same = factor in ((1,) if by_scales else (SAME_LENGTH, before))
+        if same and kept_ratio is None and tuple(map(float, region)) == (0, 1):
             continue
         if before is None:
             draft.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
@@ -95,9 +129,52 @@ def _axes(draft: NodeDraft) -> Iterator[Axis]:
             draft.refuse(f"there are no pixels along axis {axis}")
         scale = np.float32(factor) if by_scales else np.float32(factor) / np.float32(before)
         after = int(np.float32(before) * scale) if by_scales else factor
+        if kept_ratio is not None:
+            scale, after = kept_ratio, math.floor(float(kept_ratio) * before + 0.5)
+        after = before if after == SAME_LENGTH else after
         if after > _LONGEST:
             draft.refuse(f"{after} pixels are too many to be written out")
-        yield Axis(axis, before, after, scale)
+        yield Axis(axis, before, after, scale, *region)
+
+
+def _factors(draft: NodeDraft) -> tuple[list[Any] | None, bool]:
+    """The constant scales, or else the output lengths; true for scales."""
+    scales = draft.constant(2)
+    if scales is None or not scales.size:
+        return output_lengths(draft), False
+    return positive_scales(draft, scales).reshape(-1).tolist(), True
+
+
+def _kept_ratio(draft: NodeDraft, before: list[int | None], after: list[Any]) -> np.float32 | None:
+    """The one scale of all axes that `keep_aspect_ratio_policy` asks for; None without it.
+
+    Output lengths are rounded, halves up, so that they do not give the scale back.
+    """
+    policy = draft.text("keep_aspect_ratio_policy")
+    if policy in ("", "stretch"):
+        return None
+    if policy not in ("not_larger", "not_smaller"):
+        draft.refuse(f"there is no keep_aspect_ratio_policy '{policy}'")
+    if None in before or 0 in before:
+        draft.refuse_unknown("one scale for all axes needs the lengths of these, one of which")
+    sizes = [size or 0 for size in before]
+    pairs = [(n if m == SAME_LENGTH else m, n) for n, m in zip(sizes, after, strict=True)]
+    choose = min if policy == "not_larger" else max
+    scale: np.float32 = choose(np.float32(m) / np.float32(n) for m, n in pairs)
+    exact, half = choose(fractions.Fraction(m, n) for m, n in pairs), fractions.Fraction(1, 2)
+    if any(math.floor(exact * n + half) != math.floor(float(scale) * n + 0.5) for n in sizes):
+        draft.refuse("its lengths lie so close to a half that runtimes differ in rounding")
+    return scale
+
+
+def _regions(draft: NodeDraft, count: int) -> list[tuple[np.float32, np.float32]]:
+    """The part of each axis that is resized: the whole but for 'tf_crop_and_resize'."""
+    if draft.text("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return [(np.float32(0), np.float32(1))] * count
+    region = draft.required_constant(1, "input 'roi'").reshape(-1).astype(np.float32)
+    if len(region) != 2 * count or not np.isfinite(region).all():
+        draft.refuse(f"its region is not two finite numbers for each of {count} axes")
+    return list(zip(region[:count], region[count:], strict=True))
 
 
 SAME_LENGTH = -1
@@ -114,6 +191,7 @@ def output_lengths(draft: NodeDraft) -> list[int | None] | None:
         return None if constant is None else constant.reshape(-1).tolist()
     elements = draft.types.elements(sizes)
     dims = draft.types.dimensions(draft.input(0)) or ()
+    dims = tuple([dims[axis] for axis in listed_axes(draft, len(dims))])
     if elements is None or len(elements) != len(dims):
         return None
     return [
@@ -159,6 +237,8 @@ def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:
             draft.refuse("its pixels lie so close to the middle that runtimes differ in rounding")
         return Taps(pixels[0][None], None)
     places = _places(draft, axis, np.float32)
+    if draft.attribute("antialias") and axis.scale < 1:
+        return _smoothed(draft, axis, places.astype(np.float64))
     if mode == "linear":
         places = np.clip(places, 0, axis.before - 1)
         low = np.floor(places)
@@ -167,7 +247,8 @@ def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:
         part = np.where(low + 1 < axis.before, part, 0.5)
         return _clipped(axis, low, [0, 1], [1 - part, part])
     low = np.floor(places)
-    weights = _cubic(draft, (places - low).astype(np.float64))
+    part = (places - low).astype(np.float64)
+    weights = [_filter(draft, distance) for distance in (part + 1, part, 1 - part, 2 - part)]
     if draft.attribute("exclude_outside"):
         rows = [low + offset for offset in (-1, 0, 1, 2)]
         inside = [(row >= 0) & (row < axis.before) for row in rows]
@@ -176,22 +257,52 @@ def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:
     return _clipped(axis, low, [-1, 0, 1, 2], weights)
 
 
+def _smoothed(draft: NodeDraft, axis: Axis, places: Array) -> Taps:
+    """The pixels under a filter as wide as the distance between output pixels.
+
+    A row with fewer pixels than others repeats its last one, with a part of its weight: by a weight
+    of 0, it would make NaN of infinity.
+    """
+    reach = (1 if draft.text("mode") == "linear" else 2) / float(axis.scale)
+    first, end = np.floor(places + 1 - reach), np.floor(places + 1 + reach)
+    rows = []
+    for place, low, high in zip(places, first.astype(int), end.astype(int), strict=True):
+        pixels = np.arange(low, high)
+        weights = _filter(draft, np.abs(pixels - place) * float(axis.scale))
+        inside = (pixels >= 0) & (pixels < axis.before)
+        weighted = (weights != 0) & (inside if draft.attribute("exclude_outside") else True)
+        weights = weights[weighted] / weights[weighted].sum()
+        rows.append((np.clip(pixels[weighted], 0, axis.before - 1), weights))
+    count = max(len(pixels) for pixels, _ in rows)
+    table = [_repeat_last(*row, count) for row in rows]
+    return Taps(np.array([row[0] for row in table]).T, np.array([row[1] for row in table]).T)
+
+
+def _repeat_last(pixels: Array, weights: Array, count: int) -> tuple[Array, Array]:
+    times = count - len(pixels) + 1
+    shared = np.repeat(weights[-1:] / times, times)
+    return (
+        np.concatenate([pixels, np.repeat(pixels[-1:], times - 1)]),
+        np.concatenate([weights[:-1], shared]),
+    )
+
+
 def _clipped(axis: Axis, low: Array, offsets: list[int], weights: list[Array]) -> Taps:
     pixels = np.clip([low + offset for offset in offsets], 0, axis.before - 1)
     return Taps(pixels.astype(np.int64), np.array(weights))
 
 
-def _cubic(draft: NodeDraft, s: Array) -> list[Array]:
-    """The weights of four pixels around a place between the second and the third."""
-    a = float(draft.attribute("cubic_coeff_a"))
-
-    def far(t: Array) -> Array:
-        return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
-
-    def near(t: Array) -> Array:
-        return ((a + 2) * t - (a + 3)) * t * t + 1
-
-    return [far(s + 1), near(s), near(1 - s), far(2 - s)]
+def _filter(draft: NodeDraft, distance: Array) -> Array:
+    """The weight of a pixel by its distance, of a linear or cubic filter."""
+    weights: Array
+    if draft.text("mode") == "linear":
+        weights = np.maximum(1 - distance, 0)
+        return weights
+    a, t = float(draft.attribute("cubic_coeff_a")), distance
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    weights = np.where(t <= 1, near, np.where(t < 2, far, 0))
+    return weights
 
 
 def _nearest(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
@@ -222,24 +333,57 @@ def _places(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
         places = (x + half) / scale - half
     elif mode == "pytorch_half_pixel":
         return np.zeros_like(x)
+    elif mode == "half_pixel_symmetric":
+        ratio = kind(axis.after) / (scale * kind(axis.before))
+        middle = kind(axis.before) / kind(2) * (kind(1) - ratio)
+        places = middle + (x + half) / scale - half
+    elif mode == "tf_crop_and_resize":
+        last, start, end = kind(axis.before - 1), kind(axis.start), kind(axis.end)
+        if axis.after == 1:
+            return half * (start + end) * last + np.zeros_like(x)
+        places = start * last + x * ((end - start) * last / kind(axis.after - 1))
     else:
         draft.refuse(f"'{mode}' is not written out")
     return places
 
 
+def _outside(draft: NodeDraft, axis: Axis) -> Array:
+    """The mask of output pixels that 'tf_crop_and_resize' takes from outside the image."""
+    if draft.text("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return np.zeros(axis.after, bool)
+    masks = []
+    for kind in (np.float32, np.float64):
+        places = _places(draft, axis, kind)
+        masks.append((places < 0) | (places > axis.before - 1))
+    if (masks[0] != masks[1]).any():
+        draft.refuse("its region ends so close to a pixel that runtimes differ in rounding")
+    return masks[0]
+
+
+_FEW = 4
+"""Limit of pixels that are gathered and weighted one after the other."""
+
+
 def _along(
     draft: NodeDraft, value: Value, taps: Taps, axis: int, rank: int, elem_type: int
 ) -> Value:
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    units = [1] * (rank - 1 - axis)
+    if taps.weights is not None and len(taps.weights) > _FEW:
+        pixels = draft.const(np.ascontiguousarray(taps.pixels.T), "pixels")
+        rows = draft.emit("Gather", [value, pixels], "taken", axis=axis)
+        weights = taps.weights.T.astype(dtype).reshape(*taps.weights.T.shape, *units)
+        weighed = draft.emit("Mul", [rows, draft.const(weights, "weights")], "weighed")
+        return draft.along("ReduceSum", weighed, [axis + 1], "resized", keepdims=0)
     parts = [
         draft.emit("Gather", [value, draft.const(row, "pixels")], "taken", axis=axis)
         for row in taps.pixels
     ]
     if taps.weights is None:
         return parts[0]
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     total: Value | None = None
     for part, row in zip(parts, taps.weights, strict=True):
-        weights = row.astype(dtype).reshape([-1, *[1] * (rank - 1 - axis)])
+        weights = row.astype(dtype).reshape([-1, *units])
         weighed = draft.emit("Mul", [part, draft.const(weights, "weights")], "weighed")
         total = weighed if total is None else draft.emit("Add", [total, weighed], "resized")
     assert total is not None

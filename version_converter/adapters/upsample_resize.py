@@ -19,6 +19,7 @@ from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..resampling import SAME_LENGTH, check_names, output_lengths, positive_scales, resample
+from ..resampling_at_run_time import resample_at_run_time
 
 _EMPTY = np.zeros(0, np.float32)
 
@@ -93,10 +94,45 @@ def require_old_modes(draft: NodeDraft) -> None:
     draft.inputs = [draft.input(0), value]
 
 
+@longer_form(18, "Resize")
+@longer_form(19, "Resize")
+def gather_known_pixels(draft: NodeDraft) -> Outcome:
+    """Below opset 18 or 19: gather and weight pixels, for known lengths."""
+    return resample(draft)
+
+
 @longer_form(11, "Resize")
 def gather_pixels(draft: NodeDraft) -> Outcome:
-    """Below opset 11: gather and weight pixels, for known lengths."""
+    """Below opset 11: gather and weight pixels."""
+    return _pixel_by_pixel(draft)
+
+
+def _pixel_by_pixel(draft: NodeDraft) -> list[Value]:
+    """The pixels by constant positions, or by counted ones where a length is open."""
+    shape = draft.shape()
+    constant, lengths = draft.constant(2), output_lengths(draft)
+    factors = lengths if constant is None or not constant.size else constant.tolist()
+    open_axis = shape is None or factors is None or None in factors
+    open_axis = open_axis or any(
+        size is None and factor not in (1, SAME_LENGTH)
+        for size, factor in zip(shape or (), factors or (), strict=False)
+    )
+    if open_axis and draft.text("mode") != "nearest":
+        return resample_at_run_time(draft)
     return resample(draft)
+
+
+@longer_form(10, "Resize")
+def gather_pixels_of_smaller_images(draft: NodeDraft) -> Outcome:
+    """Below opset 10, where Upsample does not shrink: the same for the only modes of Resize."""
+    scales = draft.required_constant(1, "input 'scales'")
+    if draft.text("mode") == "nearest" and (scales < 1).any() and (scales > 1).any():
+        draft.refuse("its nearest pixels lie below along one axis and above along another")
+    draft.set("coordinate_transformation_mode", "asymmetric")
+    draft.set("nearest_mode", "ceil" if (scales < 1).any() else "floor")
+    draft.set("extrapolation_value", 0.0)
+    draft.inputs = [draft.data, None, draft.input(1)]
+    return _pixel_by_pixel(draft)
 
 
 def _scales(draft: NodeDraft) -> Array | None:
@@ -147,10 +183,21 @@ def _rounds_as_before(scales: Array, rounding: str) -> bool:
 
 
 @upgrade(13, "Resize")
+def place_from_the_edge(draft: NodeDraft) -> Outcome:
+    """Opset 13: 'half_pixel' only, which is half a pixel less than 'tf_half_pixel_for_nn'. Rounding
+    halves up makes up for it where the other one rounds down."""
+    if draft.text("coordinate_transformation_mode") != "tf_half_pixel_for_nn":
+        return None
+    if draft.text("mode") != "nearest" or draft.text("nearest_mode") != "floor":
+        return resample(draft)
+    draft.set("coordinate_transformation_mode", "half_pixel")
+    draft.set("nearest_mode", "round_prefer_ceil")
+    return None
+
+
+@upgrade(13, "Resize")
 def drop_empty_inputs(draft: NodeDraft) -> None:
     """Opset 13: unused inputs are absent instead of empty."""
-    if draft.text("coordinate_transformation_mode") == "tf_half_pixel_for_nn":
-        draft.refuse("coordinate_transformation_mode = 'tf_half_pixel_for_nn' ends with opset 12")
     for index in (1, 2, 3):
         if draft.input(index) is None:
             continue
@@ -165,6 +212,16 @@ def add_empty_inputs(draft: NodeDraft) -> None:
     for index, label in ((1, "roi"), (2, "scales")):
         if draft.input(index) is None:
             draft.set_input(index, draft.const(_EMPTY, label))
+
+
+@downgrade(19, "Resize")
+def place_by_sizes(draft: NodeDraft) -> None:
+    """Before opset 19: 'half_pixel', which is symmetric where lengths are exact multiples."""
+    places = draft.text("coordinate_transformation_mode")
+    sizes = draft.input(3) is not None and draft.input(2) is None
+    policy = draft.text("keep_aspect_ratio_policy") in ("", "stretch")
+    if places == "half_pixel_symmetric" and sizes and policy and draft.text("mode") != "nearest":
+        draft.set("coordinate_transformation_mode", "half_pixel")
 
 
 @downgrade(18, "Resize")

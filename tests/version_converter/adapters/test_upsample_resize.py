@@ -7,12 +7,16 @@ import pytest
 from conversions import (
     assert_becomes,
     assert_carried,
+    assert_carried_everywhere,
     assert_refuses,
     assert_writes,
     converted,
     known_model,
+    model,
+    written,
 )
 from reference_oracle import onnxruntime_outputs
+from sessions import open_session
 from straightline import convert_version, reference
 
 OLD_PLACES = "coordinate_transformation_mode = asymmetric, nearest_mode = floor"
@@ -47,6 +51,9 @@ def test_what_each_step_writes(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
+SMALL = "float[1, 1, 5, 7] x"
+
+
 SIZES = "z = Constant <value_ints = [1, 1, 4, 6]> () "
 
 
@@ -70,15 +77,13 @@ TO_OPSET_10 = [
     ("", 'nearest_mode = "floor", ' + OLD, "x, r, s", "nearest_mode = 'floor' does not"),
     ("", 'nearest_mode = "ceil", ' + OLD, "x, r, s", "nearest_mode = 'ceil' does not"),
     (SIZES, 'nearest_mode = "floor"', "x, r, e, z", "'half_pixel' and nearest_mode = 'floor'"),
-    (SIZES, 'mode = "linear"', "x, r, e, z", "mode = 'half_pixel' does not exist in opset 10"),
     (UNEVEN, 'mode = "nearest"', "x, r, e, z", "'half_pixel' and nearest_mode"),
     ("", 'mode = "nearest"', "x, r, s", "'half_pixel' and nearest_mode"),
-    (SIZES, 'mode = "cubic"', "x, r, e, z", "'cubic' does not exist in opset 10"),
     (
         "",
-        'mode = "linear", ' + OLD,
+        'coordinate_transformation_mode = "align_corners", nearest_mode = "floor"',
         "x, r, e, t",
-        "wants scales, and those of the given sizes are not exact",
+        "'align_corners' and nearest_mode = 'floor' does not exist in opset 10",
     ),
 ]
 
@@ -107,14 +112,15 @@ def test_a_resize_that_keeps_every_size_goes_to_opset_10_however_it_places_pixel
 
 
 def test_sizes_that_are_no_exact_multiple_are_refused_where_lengths_are_not_known():
-    body = (
-        "z = Constant <value_ints = [1, 1, 5, 3]> ()"
-        f' y = Resize <mode = "linear", {OLD}> (x, r, e, z)'
-    )
+    body = f"z = Constant <value_ints = [1, 1, 5, 3]> () y = Resize <MODE, {OLD}> (x, r, e, z)"
     signature = "float[1, 1, H, 3] x, float[0] r, float[0] e"
-    assert_refuses(body, 11, 10, "those of the given sizes are not exact", signature)
-    known = converted(body, 11, 10, signature.replace("H", "3"))
+    linear = body.replace("MODE", 'mode = "linear"')
+    known = converted(linear, 11, 10, signature.replace("H", "3"))
     assert {line.partition(" ")[0] for line in known} == {"Gather", "Mul", "Add"}
+    nearest = body.replace("MODE", 'nearest_mode = "round_prefer_ceil"')
+    assert_refuses(nearest, 11, 10, "'round_prefer_ceil' does not exist in opset 10", signature)
+    reason = "those of the given sizes are not exact.*mode = 'linear' needs floats"
+    assert_refuses(linear, 11, 10, reason, f"int32{signature[5:]}")
 
 
 def test_inputs_of_a_resize_that_are_empty_become_absent_and_back():
@@ -124,8 +130,8 @@ def test_inputs_of_a_resize_that_are_empty_become_absent_and_back():
     assert_writes("y = Resize (x, , s)", 13, 12, ["Resize (x, [], s)"], REGION)
     sizes = "float[1, 1, 2, 2] x, int64[4] t"
     assert_writes("y = Resize (x, , , t)", 13, 12, ["Resize (x, [], [], t)"], sizes)
-    reason = "'tf_half_pixel_for_nn' ends with opset 12"
     mode = 'coordinate_transformation_mode = "tf_half_pixel_for_nn"'
+    reason = "pixel by pixel needs constant scales or sizes"
     assert_refuses(f"y = Resize <{mode}> (x, r, s)", 12, 13, reason, REGION)
 
 
@@ -174,10 +180,11 @@ def test_sizes_of_which_some_are_those_of_the_input(source):
     """
     for how in ('mode = "linear"', 'mode = "cubic"', f'nearest_mode = "floor", {OLD}'):
         resize = f"{body} y = Resize <{how}> (x, , , t)"
-        if "W" in source:
+        if "W" in source and "nearest" in how:
             assert_refuses(resize, 13, 10, "pixel by pixel needs the length of axis 2", source)
         else:
-            assert_carried(resize, 13, (11, 10, 8, 7), {"x": x}, source, rtol=1e-5)
+            targets = (11, 10) if "W" in source else (11, 10, 8, 7)
+            assert_carried(resize, 13, targets, {"x": x}, source, rtol=1e-5)
 
 
 def test_some_axes_by_what_run_time_says():
@@ -211,7 +218,14 @@ def test_a_resize_of_opset_18_that_17_cannot_say():
 def test_resize_and_upsample():
     assert_refuses("y = Resize (x, s)", 10, 9, "input 'scales' of it is computed", REGION)
     smaller = "s = Constant <value = float[4] {1, 1, 0.5, 2}> () y = Resize (x, s)"
-    assert_refuses(smaller, 10, 9, "takes no scale below 1", IMAGE)
+    reason = "takes no scale below 1.*its nearest pixels lie below along one axis and above along"
+    assert_refuses(smaller, 10, 9, reason, IMAGE)
+    for shape, how in ((IMAGE, ""), (IMAGE, "linear"), ("float[1, 1, H, W] x", "linear")):
+        mode = f'mode = "{how or "nearest"}"'
+        scales = "s = Constant <value = float[4] {1, 1, 0.5, 0.7}> ()"
+        x = np.array([[[[1, 2], [3, 5]]]], np.float32)
+        resized = f"{scales} y = Resize <{mode}> (x, s)"
+        assert_carried_everywhere(resized, 10, (9, 8), {"x": x}, shape, ["graph"], rtol=1e-6)
     same = "s = Constant <value = float[4] {1, 1, 1, 2}> () y = Resize (x, s)"
     assert converted(same, 10, 9, IMAGE)[-1] == "Upsample (x, s)"
     assert_writes("y = Upsample (x, s)", 9, 10, ["Resize (x, s)"], REGION)
@@ -307,3 +321,22 @@ def test_rounding_that_opset_10_has_stays_a_resize(scales, rounding, stays):
         y = Resize <nearest_mode = "{rounding}", {OLD}> (x, r, s)"""
     found = converted(body, 13, 10, "float[5, 7] x, float[0] r")
     assert any(line.startswith("Resize") for line in found) == stays
+
+
+@pytest.mark.parametrize("scales", [(1.0, 1.0, 2.0, 2.0), (1.0, 1.0, 0.6, 1.7), (1.0, 1.0, 3, 0.3)])
+def test_pixels_placed_from_the_edge(scales):
+    """'tf_half_pixel_for_nn' that rounds down is 'half_pixel' that rounds halves up."""
+    listed = ", ".join(map(str, map(float, scales)))
+    body = (
+        f"e = Constant <value = float[0] {{}}> () s = Constant <value = float[4] {{{listed}}}> ()"
+    )
+    mode = 'coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "floor"'
+    before = model(f"{body} y = Resize <{mode}> (x, e, s)", 11, "float[1, 1, H, W] x")
+    after = convert_version(before, 13)
+    assert "mode = half_pixel, nearest_mode = round_prefer_ceil" in written(after.graph)[-1]
+    x = np.random.default_rng(0).normal(size=(1, 1, 5, 7)).astype(np.float32)
+    pixels = [open_session(proto).run(None, {"x": x})[0] for proto in (before, after)]
+    np.testing.assert_array_equal(*pixels)
+    known = model(f"{body} y = Resize <{mode.replace('floor', 'ceil')}> (x, e, s)", 11, SMALL)
+    pixels = [open_session(p).run(None, {"x": x})[0] for p in (known, convert_version(known, 13))]
+    np.testing.assert_array_equal(*pixels)
