@@ -50,6 +50,24 @@ def test_parts_of_other_sizes_and_elementwise_operators():
     )
 
 
+ATTENTION = """g (float[N, S, {wide}] x) => (float[N, 2, S, {head}] y)
+    <int64[3] sizes = {{{part}, {part}, {part}}}, int64[4] t = {{0, 0, 2, {head}}}> {{
+    a, b, c = Split <axis = -1> (x, sizes)
+    ar = Reshape (a, t) br = Reshape (b, t) cr = Reshape (c, t)
+    q = Transpose <perm = [0, 2, 1, 3]> (ar) k = Transpose <perm = [0, 2, 3, 1]> (br)
+    v = Transpose <perm = [0, 2, 1, 3]> (cr) {scores} p = Softmax (s) y = MatMul (p, v) }}"""
+PRODUCTS = "s = MatMul (q, k)"
+
+
+@pytest.mark.parametrize(
+    ("head", "scores", "is_hoisted"),
+    [(8, PRODUCTS, False), (16, PRODUCTS, True), (8, "r = Relu (q) s = MatMul (r, k)", True)],
+)
+def test_heads_too_short_to_be_moved_before_products(head, scores, is_hoisted):
+    text = ATTENTION.format(head=head, part=2 * head, wide=6 * head, scores=scores)
+    assert run_passes(HEAD.format(17) + text, HoistBeforeSplits()).changed == is_hoisted
+
+
 KEPT = {
     "another reader": "e = Exp (a) f = Exp (b) h = Neg (b)",
     "other operators": "e = Exp (a) f = Neg (b) h = Neg (f)",
