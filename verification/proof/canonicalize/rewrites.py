@@ -156,6 +156,14 @@ def _ordered(terms: Terms, bound: Bindings) -> bool:
     return _numbers(terms, bound) and bool(low <= high)
 
 
+def _covering(terms: Terms, bound: Bindings) -> bool:
+    """Every number is below the one constant or above the other one, and NaN is neither."""
+    low, high = (_array(terms, bound[name]) for name in ("low", "high"))
+    if low is None or high is None or low.shape or high.shape:
+        return False
+    return _floats(terms, bound) and bool(low < high)
+
+
 def _in_order(terms: Terms, bound: Bindings) -> bool:
     """Integers are compared in their own type, or one that is narrower."""
     x, z, a, b = (bound[name] for name in "xzab")
@@ -205,6 +213,7 @@ _TABLE = [
     ("Greater(x, z)", "Less(z, x)", _anything),
     ("GreaterOrEqual(x, z)", "LessOrEqual(z, x)", _anything),
     ("Or(Less(x, z), Equal(x, z))", "LessOrEqual(x, z)", _anything),
+    ("Or(Less(x, high), Less(low, x))", "Not(IsNaN(x))", _covering),
     ("Not(Or(Or(Less(x, z), Less(z, x)), Or(IsNaN(x), IsNaN(z))))", "Equal(x, z)", _floats),
     ("Not(Or(Or(Less(x, k), Less(k, x)), IsNaN(x)))", "Equal(x, k)", _no_nan),
     (
