@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Set
 
 from ....facts.fact import PRIVATE, Shape, element
 from ....facts.polynomial import Dimension, product
+from ....ops import described
 from ....ops.axes import ONE
 from ..simplify.slices import backward
 from ..terms.axis_maps import ELEMENTWISE, axis_map
@@ -112,6 +113,9 @@ class SlicePushdown:
             part = self._at_index(term)
             if part is not None:
                 return part
+        placed = yield from self._with_plain_places(term)
+        if placed is not term:
+            return placed
         late = LATE_RULES.get(term.head.name)
         if late is not None:
             results = late(self._terms, term.head, term.args) or ()
@@ -124,6 +128,17 @@ class SlicePushdown:
             return (yield below, term.head.key, *_place(term))
         inner = yield from self._form(below)  # which is no view
         return term if inner is below else self._terms.view(inner, term.shape)
+
+    def _with_plain_places(self, term: Term) -> Steps:
+        """Generator of an operator that reads normal forms of its sizes, axes and positions."""
+        rules = None if term.head.op is None else described().get(term.head.op.qualname)
+        positions = () if rules is None else rules.steered_by or rules.sized_by
+        args = list(term.args)
+        for index in positions:
+            arg = args[index] if index < len(args) else None
+            if arg is not None and arg.args:
+                args[index] = yield from self._form(arg)
+        return term if tuple(args) == term.args else self._terms.rebuild(term, tuple(args))
 
     def _at_index(self, term: Term) -> Term | None:
         """Gather at one index as a slice at an unknown position; None for more indices."""

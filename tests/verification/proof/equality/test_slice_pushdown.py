@@ -166,3 +166,25 @@ def test_a_part_that_crosses_rows_of_merged_axes_stays():
     pushdown, two = SlicePushdown(terms), Dimension.constant(2)
     assert pushdown.of(z, 0, Dimension.constant(4), two).head.name == "view"
     assert pushdown.of(z, 0, two, two).head.name == "narrow"
+
+
+PREFIXES = """g (float[5] x, int64 n, float[M] y) => (float[K, 1] z)
+    <int64 zero = {0}, int64 one = {1}, int64[1] none = {0}, bool yes = {1}> {
+    numbers = Range (zero, n, one) %s
+    z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[1] r) {
+        c2 = Identity (c) %s
+        part = Slice (x, none, end) r = ReduceSum <keepdims = 1> (part) }> }"""
+INSIDE = "m = Add (i, one) end = Unsqueeze (m, none)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "equal"),
+    [
+        ("ends = Add (numbers, one)", True),
+        ("ends = Add (numbers, zero)", False),
+        ("last = Neg (numbers) ends = Add (last, one)", False),
+    ],
+)
+def test_positions_that_come_from_rows_are_read_in_their_normal_form(rows, equal):
+    after = PREFIXES % (rows, "e = Gather <axis = 0> (ends, i) end = Unsqueeze (e, none)")
+    (assert_proved if equal else assert_open)(PREFIXES % ("", INSIDE), after)
