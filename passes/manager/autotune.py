@@ -375,7 +375,8 @@ def _standard(*chosen: type[Pass]) -> StageKinds:
     kinds = [kind for kind in registry.PASSES if kind.by_default or kind in chosen]
     passes = (kind for kind in kinds if kind not in _OPTIONAL or kind in chosen)
     tidying = registry.CancelMovement, registry.EliminateDeadNodes
-    return StageKinds((registry.SimplifyBodies, registry.ForwardStores, *passes, *tidying))
+    first = registry.SimplifyBodies, registry.MergeStates, registry.ForwardStores
+    return StageKinds((*first, *passes, *tidying))
 
 
 def _title(stages: Stages) -> str:

@@ -74,6 +74,7 @@ def test_the_default_pipeline():
         "simplify-bodies",
         "forward-stores",
         "unswitch-loops",
+        "merge-states",
         "expand-recurrences",
         "scan-8-to-9",
         "scan-9-to-8",

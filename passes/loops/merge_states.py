@@ -1,0 +1,169 @@
+"""Merge loop-carried states that are equal in every iteration; read what a mask keeps from one.
+
+o, h = Scan <num_scan_inputs = 2,                     h = Scan <num_scan_inputs = 2,
+   body = b (o, h, e, m) => (p, r) {                     body = b (h, e, m) => (r) {
+      new = Add (h, e)                                      new = Add (h, e)
+      p = Where (m, new, o)                   ->            r = Where (m, new, h)
+      r = Where (m, new, h) }>                           }>
+(zero, zero, x, mask)                                 (zero, x, mask)
+
+Equality is optimistic: states of one initial value are taken for equal, until the body computes
+different next values of equal ones.
+
+Where a mask keeps a state, r = Where (m, new, h), then y = Where (m, new, z) is Where (m, r, z), so
+that nothing reads `new` where the mask is false, as no recurrent operator computes it there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable
+from typing import ClassVar
+
+from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.trip_count import skip_identities
+from ...facts.reason import Message
+from ...ir import Graph, Model, Node, Value
+from ..base import Pass
+from ..context import PassContext
+from ..utils.legality import can_carry
+from ..utils.traversal import inside_out
+from ..utils.value_numbering import NodeKeys
+from ..vectorize.loop_view import LoopView, State, read
+
+_MERGED = Message("states-merged", "{count} states are equal to others in every iteration")
+_MASKED = Message("masked-reads", "{count} values that a mask lets in are read from its state")
+
+
+@dataclasses.dataclass(frozen=True)
+class MergeStates(Pass):
+    """Merge equal loop-carried states, and read from them what their masks let in."""
+
+    name: ClassVar[str] = "merge-states"
+    works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Merge in inner loops before outer ones."""
+        changed = False
+        for graph, node in inside_out(model.graphs(), *self.works_on):
+            loop_view = read(node)
+            if isinstance(loop_view, str):
+                continue
+            merged = _merge(
+                graph, loop_view, NodeKeys(model, model.functions, context.analyses.keys)
+            )
+            if merged:
+                context.rewritten(self, node, node.path, _MERGED(count=merged))
+            masked = _read_masked(loop_view, context.inference(model))
+            if masked:
+                context.rewritten(self, node, node.path, _MASKED(count=masked))
+            if merged or masked:
+                context.analyses.invalidate(False)
+                changed = True
+        return changed
+
+
+# Equal states ------------------------------------------------------------------------------------
+
+
+def _merge(graph: Graph, loop_view: LoopView, keys: NodeKeys) -> int:
+    """Let readers of equal states read one of them; return the number of the others."""
+    count = 0
+    for members in _classes(loop_view, keys):
+        # An output of the graph keeps its own name.
+        members.sort(key=lambda state: state.final not in graph.outputs)
+        first, *others = members
+        for state in others:
+            if _replace(graph, loop_view, state, first):
+                count += 1
+    return count
+
+
+def _classes(loop_view: LoopView, keys: NodeKeys) -> list[list[State]]:
+    """Groups of states that are equal in every iteration, of at least two."""
+    states = [state for state in loop_view.states if not _is_settled(loop_view, state)]
+    numbers: dict[State, Hashable] = {
+        state: (state.argument.elem_type, keys.number(state.initial, {})) for state in states
+    }
+    while len(set(numbers.values())) < len(states):
+        same: dict[Value, Hashable] = {
+            state.argument: ("state", numbers[state]) for state in states
+        }
+        results = _number_body(loop_view.body, keys, same)
+        finer = {s: (numbers[s], keys.number(s.result, results)) for s in states}
+        ranks = {number: rank for rank, number in enumerate(dict.fromkeys(finer.values()))}
+        is_stable = len(ranks) == len(set(numbers.values()))
+        numbers = {state: ranks[finer[state]] for state in states}
+        if is_stable:
+            break
+    groups: dict[Hashable, list[State]] = {}
+    for state in states:
+        groups.setdefault(numbers[state], []).append(state)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _is_settled(loop_view: LoopView, state: State) -> bool:
+    """Test for a state that nothing reads."""
+    if loop_view.body.is_used(state.argument):
+        return False
+    return state.final is None or not loop_view.around.is_used(state.final)
+
+
+def _number_body(body: Graph, keys: NodeKeys, same: dict[Value, Hashable]) -> dict[Value, Hashable]:
+    """Numbers of the body's values, given those of the states."""
+    numbers, places = dict(same), dict[Hashable, int]()
+    for node in body.nodes():
+        key = keys.of(node, numbers)
+        if key is not None and node.bodies:
+            bodies = keys.of_bodies(node, numbers)
+            key = None if bodies is None else (key, bodies)
+        number = None if key is None else places.setdefault(key, len(places))
+        for place, value in enumerate(node.outputs):
+            if value is not None:
+                numbers[value] = value if number is None else (number, place)
+    return numbers
+
+
+def _replace(graph: Graph, loop_view: LoopView, state: State, first: State) -> bool:
+    """Let readers of a state read another one; false where its output must stay."""
+    final, other = state.final, first.final
+    if final is not None and graph.is_used(final):
+        if other is None or not can_carry(graph, final, other) or final in graph.outputs:
+            return False
+        graph.replace_uses(final, other)
+    loop_view.body.replace_reads(state.argument, first.argument)
+    return True
+
+
+# Masks -------------------------------------------------------------------------------------------
+
+
+def _read_masked(loop_view: LoopView, inference: ShapeInference) -> int:
+    """Let each Where by the mask of a state read the state; return their number."""
+    body, count = loop_view.body, 0
+    for state in loop_view.states:
+        select = skip_identities(state.result).producer
+        if select is None or not select.is_op("Where") or select.graph is not body:
+            continue
+        for live, other in ((1, 2), (2, 1)):
+            value, old = select.inputs[live], select.inputs[other]
+            if old is None or skip_identities(old) is not state.argument or value is None:
+                continue
+            if value.graph is not body or value.producer is None:
+                continue
+            shape = inference.fact(value).shape
+            if shape is None or shape != inference.fact(select.output()).shape:
+                continue
+            for user in _selects(body, select, live, value):
+                body.set_input(user, live, select.output())
+                count += 1
+    return count
+
+
+def _selects(body: Graph, select: Node, live: int, value: Value) -> Iterable[Node]:
+    """The other Wheres of a mask that let the same value in."""
+    for user in list(body.users(value)):
+        if not isinstance(user, Node) or user is select or not user.is_op("Where"):
+            continue
+        if user.graph is body and user.inputs[0] is select.inputs[0] and user.inputs[live] is value:
+            yield user
