@@ -130,12 +130,13 @@ class RaiseRecurrences(RaiseOptions, Pass):
         from .held_states import raise_held
         from .linear_recurrences import raise_linear
         from .recurrence import AllTrips
+        from .registers import raise_register
         from .scan_reductions import raise_accumulation
         from .truth_states import raise_truth
 
         raisers = [
             *(raise_accumulation, raise_extreme, raise_held, raise_truth, raise_linear),
-            raise_cell,
+            *(raise_register, raise_cell),
         ]
         trips = AllTrips(loop_view, inference, self, certain, raisers)
         if not trips.replacements:

@@ -1,0 +1,134 @@
+"""Registers: states that drop their oldest rows and append new ones, as windows of all rows.
+
+a, y = Loop (n, , a0, x) <                      rows = Concat (a0, es)
+   body = b (i, c, s) => (c2, t) {        ->    ts = Gather (rows, 1 + i + [0, ..., k - 1])
+      t = Concat (Slice (s, 1, END), e)
+   }
+>
+
+So do caches of convolutions that see one element at a time, and sliding windows by hand. The new
+rows may also come first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ....facts.attribute_or_input import listed_numbers
+from ....facts.fact import Fact
+from ....ir import Node, Value
+from ....ops.batching import Window
+from ...utils.stacked_rows import concat_rows
+from .recurrence import Recurrence, Replacement
+
+_END = np.iinfo(np.int64).max
+
+
+class _Register(NamedTuple):
+    """A state of some rows.
+
+    Attributes:
+        element: the rows that each iteration adds.
+        axis: the axis of the rows.
+        size: the number of rows.
+        count: the number of new rows in an iteration.
+        at_end: true if new rows are the last ones; false if they are the first.
+    """
+
+    element: Value
+    axis: int
+    size: int
+    count: int
+    at_end: bool
+
+
+def raise_register(recurrence: Recurrence) -> Replacement | str:
+    """Replace a state that drops its oldest rows and adds new ones."""
+    register = _read(recurrence)
+    if register is None:
+        return "it is no register: it does not drop its oldest rows for new ones"
+    (state,), trips = recurrence.states, recurrence.trips
+    emit, feeding, axis = trips.emit, trips.feeding, register.axis
+    fact = recurrence.fact(state.initial).without_content()
+    trips.require_room(recurrence.nodes[-1], fact)
+    element = trips.operand(register.element)
+    rows, shape = trips.every(register.element), element.fact.shape or ()
+    initial = feeding.same(state.initial).value
+    if register.at_end:
+        parts = [initial, concat_rows(rows, axis, shape, emit)]
+    else:
+        parts = [concat_rows(feeding.reverse(rows), axis, shape, emit), initial]
+    joined = emit.concat(parts, axis, state.argument.name)
+    every = _windows(recurrence, register, joined)
+    if register.at_end and register.count < register.size:
+        rows = feeding.cut(joined, [register.count], [_END], [axis])
+        feeding.windows[every] = Window(rows, axis, register.count, register.size, True)
+    bounds = [-register.size, _END] if register.at_end else [0, register.size]
+    final = lambda: feeding.cut(joined, bounds[:1], bounds[1:], [axis])  # noqa: E731
+    return Replacement("a register", True, {state: every}, {state: final})
+
+
+def _windows(recurrence: Recurrence, register: _Register, joined: Value) -> Value:
+    """Emit the rows of the state after each iteration."""
+    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
+    numbers = feeding.numbers(feeding.trips)
+    if not register.at_end:
+        numbers = feeding.reverse(numbers)
+    count = emit.vector((register.count,), "count")
+    starts = emit.unsqueeze(emit.add("Mul", [numbers, count], "starts"), 1, "starts")
+    first = register.count if register.at_end else 0
+    places = emit.vector(tuple(range(first, first + register.size)), "places")
+    places = emit.add("Add", [starts, places], "places")
+    axis = register.axis
+    windows = emit.add("Gather", [joined, places], "windows", axis=axis)
+    rank = len(recurrence.fact(recurrence.states[0].initial).shape or ()) + 1
+    perm = [axis, *(other for other in range(rank) if other != axis)]
+    return emit.transpose(windows, perm, "windows")
+
+
+def _read(recurrence: Recurrence) -> _Register | None:
+    """The register of a recurrence; None for another one."""
+    if len(recurrence.states) > 1 or len(recurrence.nodes) != 2:
+        return None
+    (state,), (cut, join) = recurrence.states, recurrence.nodes
+    fact = recurrence.fact(state.initial)
+    if not join.is_op("Concat") or join.output() is not state.result or len(join.inputs) != 2:
+        return None
+    if not cut.is_op("Slice") or cut.input(0) is not state.argument or fact.shape is None:
+        return None
+    at_end = join.input(0) is cut.output()
+    element = join.input(1 if at_end else 0)
+    axis = join.attribute("axis") % len(fact.shape)
+    size, kept = fact.shape[axis].value, _kept(cut, recurrence, axis)
+    shapes = [None if v is None else recurrence.fact(v).shape for v in (element, state.result)]
+    if element is None or size is None or kept is None or shapes[0] is None:
+        return None
+    count, start, end = shapes[0][axis].value, *_bounds(kept, size)
+    wanted = (count, size) if at_end else (0, None if count is None else size - count)
+    if count is None or not 0 < count <= size or (start, end) != wanted or shapes[1] != fact.shape:
+        return None
+    return _Register(element, axis, size, count, at_end)
+
+
+def _kept(cut: Node, recurrence: Recurrence, axis: int) -> tuple[int, int] | None:
+    """The constant bounds of a Slice along one axis, with step 1; None for another one."""
+    facts = [Fact() if v is None else recurrence.fact(v) for v in cut.inputs]
+    lists = [
+        listed_numbers(cut, facts, name, position)
+        for position, name in enumerate(("starts", "ends", "axes"), 1)
+    ]
+    starts, ends, axes = lists
+    steps = listed_numbers(cut, facts, "steps", 4) if cut.input(4) is not None else [1]
+    if cut.input(3) is None and cut.attribute("axes") is None:
+        axes = [0]
+    rank = len(facts[0].shape or ())
+    if not starts or not ends or not axes or steps != [1] or len(starts) != 1 or len(axes) != 1:
+        return None
+    return (starts[0], ends[0]) if rank and axes[0] % rank == axis else None
+
+
+def _bounds(kept: tuple[int, int], size: int) -> list[int]:
+    """The bounds of a Slice as places of an axis."""
+    return [int(np.clip(at + size if at < 0 else at, 0, size)) for at in kept]
