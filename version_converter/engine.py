@@ -121,7 +121,8 @@ class Engine:
             if reason is not None:
                 self._fail(node, source, target, reason)
             else:
-                self._origins.update((new, (path, "Scan")) for new in added)
+                origin = self._origins.get(node, (path, "Scan"))
+                self._origins.update((new, origin) for new in added)
         if not self.failures:
             self.types = Types(self.model)
             # Declarations of other nodes may be part of their meaning, as those of a Loop are.

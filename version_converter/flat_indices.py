@@ -53,10 +53,66 @@ def tuples_of_elements(draft: NodeDraft, axis: int, rank: int) -> Value:
     return draft.emit("Concat", columns, "tuples", axis=rank)
 
 
+def places_of_elements(draft: NodeDraft) -> Value:
+    """The positions of elements in all axes merged, for indices (input 1) along one axis.
+
+    Positions along the other axes are constant, or computed at run time.
+    """
+    name = f"a {draft.op_type}"
+    shape, index_shape = draft.shape(), draft.shape(1)
+    if None not in (shape, index_shape) and len(shape or ()) != len(index_shape or ()):
+        draft.refuse("its indices have another rank than its data")
+    if shape is None or index_shape is None or None in index_shape or None in shape:
+        return _places_at_run_time(draft, draft.required_rank(name), name)
+    lengths = [length or 0 for length in shape]
+    steps = [int(np.prod(lengths[axis + 1 :])) for axis in range(len(lengths))]
+    axis = draft.required_axis(draft.attribute("axis"), name)
+    grid = np.indices([length or 0 for length in index_shape], np.int64)
+    places = sum(
+        step * part for a, (step, part) in enumerate(zip(steps, grid, strict=True)) if a != axis
+    )
+    length = draft.const(np.array(lengths[axis]), "length")
+    along = from_the_front(draft, as_int64(draft, 1), length)
+    scaled = draft.emit("Mul", [along, draft.const(np.array(steps[axis]), "step")], "scaled")
+    start = draft.const(np.zeros_like(grid[0]) + places, "start")
+    return draft.emit("Add", [scaled, start], "flat")
+
+
+def _places_at_run_time(draft: NodeDraft, rank: int, name: str) -> Value:
+    """The positions of elements, summed over axes, the last one first. Along all axes but one, an
+    index has the position of its element."""
+    shape, index_shape = (draft.emit("Shape", [draft.input(index)], "shape") for index in (0, 1))
+    flat: Value | None = None
+    step: Value | None = None
+    along = draft.required_axis(draft.attribute("axis"), name)
+    for axis in reversed(range(rank)):
+        length = length_of(draft, shape, axis)
+        if axis == along:
+            part = from_the_front(draft, as_int64(draft, 1), length)
+        else:
+            part = numbers_along(draft, index_shape, axis, rank)
+        part = part if step is None else draft.emit("Mul", [part, step], "part")
+        flat = part if flat is None else draft.emit("Add", [flat, part], "flat")
+        step = length if step is None else draft.emit("Mul", [step, length], "step")
+    assert flat is not None
+    return flat
+
+
 def numbers_along(draft: NodeDraft, shape: Value, axis: int, rank: int) -> Value:
     """The numbers 0, 1, ... of one axis of a shape, which broadcast to that."""
     numbers = numbers_below(draft, length_of(draft, shape, axis, rank=1))
     return numbers if axis == rank - 1 else draft.unsqueeze(numbers, range(1, rank - axis))
+
+
+def numbers_of_shape(draft: NodeDraft, shape: Value, rank: int) -> Value:
+    """The numbers 0, 1, ... of all elements of a tensor, in its shape."""
+    numbers = draft.const(np.array(0), "number")
+    for axis in range(rank):
+        length = length_of(draft, shape, axis, rank=1)
+        column = numbers_below(draft, length)
+        rows = draft.emit("Mul", [draft.unsqueeze(numbers, [axis]), length], "rows")
+        numbers = draft.emit("Add", [rows, column], "numbers")
+    return numbers
 
 
 def from_the_front(draft: NodeDraft, indices: Value, length: Value) -> Value:

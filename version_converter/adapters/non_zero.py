@@ -23,8 +23,10 @@ import onnx
 from ...ir import Graph, Value
 from ..loops import counted_loop
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import Outcome, downgrade, longer_form
+from ..snippets import axis_length, numbers_below
 
+_T = onnx.TensorProto
 _STATE = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
 _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])
 
@@ -32,12 +34,9 @@ _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])
 @downgrade(9, "NonZero")
 def count_by_loop(draft: NodeDraft) -> Outcome:
     """Opset 8: numbers below the length, where no element is zero."""
-    data = draft.input(0)
-    if data is None or draft.rank(0) != 1 or not _has_no_zero(data):
-        draft.refuse(
-            "NonZero exists from opset 9 on; below, only a vector without zeros is supported"
-        )
-    length = draft.emit("Shape", [data], "length")
+    if draft.rank() != 1 or not _has_no_zero(draft.data):
+        draft.refuse("NonZero exists from opset 9 on; below, only of a vector without zeros")
+    length = draft.emit("Shape", [draft.data], "length")
     zero = draft.const(np.zeros((), np.float32), "zero")  # opset 8 requires a state
 
     def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
@@ -46,6 +45,58 @@ def count_by_loop(draft: NodeDraft) -> Outcome:
 
     numbers = counted_loop(draft, length, [zero], [_STATE], iterate, [_NUMBER])[1]
     return [draft.unsqueeze(numbers, [0])]
+
+
+@longer_form(9, "NonZero")
+def search_by_loop(draft: NodeDraft) -> Outcome:
+    """Below opset 9: one element after the other."""
+    rank = draft.required_rank("NonZero before opset 9")
+    if rank == 0:
+        draft.refuse("NonZero of a number alone is not agreed on")
+    return [_coordinates(draft, _search(draft), rank)]
+
+
+def _search(draft: NodeDraft) -> Value:
+    """The places of elements that are not zero, in merged axes, by repeated ArgMax."""
+    flat = draft.emit("Reshape", [draft.data, draft.ints([-1], "all")], "elements")
+    flags = draft.emit("Cast", [draft.emit("Cast", [flat], to=_T.BOOL)], "flags", to=_T.FLOAT)
+    numbers = numbers_below(draft, draft.emit("Shape", [flags], "length"))
+    whole = draft.emit("Cast", [flags], "whole", to=_T.INT32)
+    count = draft.emit("ReduceSum", [whole], "count", axes=[0], keepdims=0)
+    one = draft.const(np.ones(1, np.float32), "one")
+
+    def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
+        first = draft.emit("ArgMax", [states[0]], "first", axis=0, keepdims=1)
+        same = draft.emit("Equal", [numbers, first], "same")
+        other = draft.emit("Sub", [one, draft.emit("Cast", [same], to=_T.FLOAT)], "other")
+        return [draft.emit("Mul", [states[0], other], "rest"), first]
+
+    trip_count = draft.cast(count, _T.INT64)
+    types = [onnx.helper.make_tensor_type_proto(_T.FLOAT, [None])]
+    collected = [onnx.helper.make_tensor_type_proto(_T.INT64, [1])]
+    return counted_loop(draft, trip_count, [flags], types, iterate, collected)[1]
+
+
+def _coordinates(draft: NodeDraft, places: Value, rank: int) -> Value:
+    """The indices along each axis of places in merged axes, as rows."""
+    places = draft.emit("Reshape", [places, draft.ints([1, -1], "row")], "places")
+    rows: list[Value | None] = []
+    for axis in reversed(range(1, rank)):
+        length = _divisor(draft, axis)
+        quotient = draft.emit("Div", [places, length], "quotient")
+        rows.insert(0, draft.emit("Sub", [places, draft.emit("Mul", [quotient, length])], "row"))
+        places = quotient
+    return draft.emit("Concat", [places, *rows], "rows", axis=0) if rows else places
+
+
+def _divisor(draft: NodeDraft, axis: int) -> Value:
+    """The length of an axis, or 1 where there is no place to divide."""
+    constant = draft.length(axis)
+    if constant is not None:
+        return draft.const(np.array(max(constant, 1)), "length")
+    length = axis_length(draft, axis)
+    empty = draft.emit("Equal", [length, draft.const(np.array(0), "zero")], "empty")
+    return draft.emit("Add", [length, draft.emit("Cast", [empty], to=_T.INT64)], "length")
 
 
 def _has_no_zero(value: Value) -> bool:

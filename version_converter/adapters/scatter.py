@@ -13,10 +13,18 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import onnx
 
 from ...ir import Array, Graph, Value
 from ...ops.schemas import allowed_types, schema_at, tensor_text
-from ..flat_indices import as_int64, depth_of, flat_index, lengths
+from ..flat_indices import (
+    as_int64,
+    depth_of,
+    flat_index,
+    lengths,
+    numbers_of_shape,
+    places_of_elements,
+)
 from ..loops import counted_loop
 from ..node_draft import NodeDraft
 from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
@@ -134,22 +142,50 @@ def _in_one_row(draft: NodeDraft, depth: int) -> None:
 
 @longer_form(9, "Scatter")
 def gather_old_and_new(draft: NodeDraft) -> Outcome:
-    """Below opset 9, constant indices: Gather of all elements from data and updates end to end."""
-    indices, shape = draft.required_constant(1, "input 'indices'"), draft.shape()
-    if shape is None or None in shape:
-        draft.refuse_unknown(
-            "Scatter exists from opset 9 on, and a way around needs the shape of its data, which"
-        )
+    """Below opset 9: Gather of all elements from data and updates end to end."""
+    indices, shape = draft.constant(1), draft.shape()
+    if indices is None or shape is None or None in shape:
+        return [_old_and_new_at_run_time(draft)]
     dims = [dim or 0 for dim in shape]
     axis = draft.required_axis(draft.attribute("axis"), "the place of an index")
     _check_indices(draft, indices, dims, axis)
     places = np.arange(math.prod(dims)).reshape(dims)
     updated = places.size + np.arange(indices.size).reshape(indices.shape)
     np.put_along_axis(places[_front(indices.shape, axis)], indices, updated, axis)
+    return [draft.emit("Gather", [_end_to_end(draft), draft.const(places, "places")], axis=0)]
+
+
+def _end_to_end(draft: NodeDraft) -> Value:
     flat = draft.ints([-1], "flat")
     both = [draft.emit("Reshape", [draft.input(index), flat], "elements") for index in (0, 2)]
-    elements = draft.emit("Concat", both, "elements", axis=0)
-    return [draft.emit("Gather", [elements, draft.const(places, "places")], axis=0)]
+    return draft.emit("Concat", both, "elements", axis=0)
+
+
+def _old_and_new_at_run_time(draft: NodeDraft) -> Value:
+    """The same, with places that a Loop changes, one update after the other."""
+    rank = draft.required_rank("Scatter before opset 9")
+    shape = draft.emit("Shape", [draft.data], "shape")
+    flat = draft.emit("Reshape", [places_of_elements(draft), draft.ints([-1], "all")], "targets")
+    dims = draft.shape()
+    if dims is None or None in dims:
+        numbers = numbers_of_shape(draft, shape, rank)
+    else:
+        sizes = [dim or 0 for dim in dims]
+        numbers = draft.const(np.arange(math.prod(sizes)).reshape(sizes), "numbers")
+    size, one = draft.emit("Size", [draft.data], "size"), draft.const(np.array(1), "one")
+
+    def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
+        target = draft.emit("Gather", [flat, number], "target", axis=0)
+        same = draft.emit("Equal", [numbers, target], "same")
+        hit = draft.emit("Cast", [same], "hit", to=onnx.TensorProto.INT64)
+        update = draft.emit("Mul", [hit, draft.emit("Add", [size, number])], "update")
+        other = draft.emit("Mul", [states[0], draft.emit("Sub", [one, hit])], "other")
+        return [draft.emit("Add", [other, update], "places")]
+
+    type_ = onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [None] * rank)
+    trip_count = length_of(draft, draft.emit("Shape", [flat], "shape"), 0)
+    places = counted_loop(draft, trip_count, [numbers], [type_], iterate)[0]
+    return draft.emit("Gather", [_end_to_end(draft), places], axis=0)
 
 
 def _check_indices(draft: NodeDraft, indices: Array, dims: Sequence[int], axis: int) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 import onnx
 
 from ...ir import Value
+from ..flat_indices import numbers_of_shape
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
-from ..snippets import length_of, numbers_below
 
 _MOST_PLACES = 1 << 24
 """Limit of positions in a constant; more are computed at run time."""
@@ -61,7 +61,7 @@ def choose_at_run_time(draft: NodeDraft) -> Outcome:
     rank, shape = max(rank or 0 for rank in ranks), _broadcast_shape(draft)
     full = [draft.emit("Expand", [value, shape], "full") for value in draft.inputs[1:]]
     offset = _offset(draft, draft.emit("Size", [full[0]], "size"))
-    picked = draft.emit("Add", [offset, _numbers(draft, shape, rank)], "picked")
+    picked = draft.emit("Add", [offset, numbers_of_shape(draft, shape, rank)], "picked")
     return [draft.emit("Gather", [_end_to_end(draft, full, rank), picked], axis=0)]
 
 
@@ -91,14 +91,3 @@ def _broadcast_shape(draft: NodeDraft) -> Value:
     ]
     both = draft.emit("Add", [draft.emit("Add", parts[:2]), parts[2]], "broadcast")
     return draft.emit("Shape", [both], "shape")
-
-
-def _numbers(draft: NodeDraft, shape: Value, rank: int) -> Value:
-    """The numbers 0, 1, ... of all elements of a tensor, in its shape."""
-    numbers = draft.const(np.array(0), "number")
-    for axis in range(rank):
-        length = length_of(draft, shape, axis, rank=1)
-        column = numbers_below(draft, length)
-        rows = draft.emit("Mul", [draft.unsqueeze(numbers, [axis]), length], "rows")
-        numbers = draft.emit("Add", [rows, column], "numbers")
-    return numbers

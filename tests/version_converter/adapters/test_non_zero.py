@@ -1,12 +1,11 @@
-"""NonZero below opset 9: the positions in a vector of which no element is zero are counted."""
+"""NonZero below opset 9: positions are counted, or searched where an element may be zero."""
 
 import numpy as np
 import onnx.parser
 import pytest
-from conversions import assert_carried, assert_refuses
+from conversions import assert_carried, assert_carried_everywhere, assert_refuses
 from harness import assert_equal_outputs, assert_same_text
 from straightline import convert_version
-from straightline.version_converter import ConversionError
 
 
 def test_positions_are_the_numbers_of_a_loop():
@@ -35,7 +34,11 @@ def test_positions_are_the_numbers_of_a_loop():
             y = Unsqueeze <axes = [0]> (y_all)
         }
     """
-    assert_same_text(convert_version(before, 8, ir_version=4), after)
+    converted = convert_version(before, 8, ir_version=4)
+    for node in converted.graph.node:
+        for each in (node, *nodes_of(node)):
+            each.ClearField("name")
+    assert_same_text(converted, after)
 
 
 @pytest.mark.parametrize("length", [0, 1, 4])
@@ -63,14 +66,35 @@ def test_positions_in_a_vector_without_zeros_are_counted(ones, length):
         "z = Abs (n)",
     ],
 )
-def test_positions_among_what_may_be_zero_are_refused(maybe):
-    reason = "below, only a vector without zeros is supported"
-    assert_refuses(f"{maybe} y = NonZero (z)", 9, 8, reason, "int64[1] n")
+def test_positions_among_what_may_be_zero_are_searched(maybe):
+    for count in (0, 3):
+        fed = {"n": np.array([count], np.int64)}
+        assert_carried(f"{maybe} y = NonZero (z)", 9, (8,), fed, "int64[1] n")
 
 
-def test_positions_in_a_matrix_are_refused():
-    body = "z = ConstantOfShape <value = int64[1] {1}> (n) y = NonZero (z)"
-    assert_refuses(body, 9, 8, "only a vector without zeros", "int64[2] n")
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("shape", [(5,), (2, 3), (2, 1, 3), (0, 2), (2, 0)])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("element", ["float", "int64", "bool"])
+@pytest.mark.parametrize("fill", ["some", "all", "none"])
+def test_numbers(shape, known, element, fill):
+    x = np.zeros(shape) if fill == "none" else np.ones(shape) * -0.5 * (element == "float")
+    x = x if fill == "none" or element == "float" else np.ones(shape)
+    if fill == "some":
+        x.reshape(-1)[::2] = 0
+        x.reshape(-1)[1:2] = np.nan if element == "float" else 1
+    sizes = ", ".join(str(n) if known else f"N{i}" for i, n in enumerate(shape))
+    feeds = {"x": x.astype("float32" if element == "float" else element)}
+    signature = f"{element}[{sizes}] x"
+    assert_carried_everywhere("y = NonZero (x)", 9, (8, 7), feeds, signature, ["graph"])
+
+
+def test_what_is_refused():
+    assert_refuses("y = NonZero (x)", 9, 8, "of a number alone is not agreed on", "float x")
+    shaped = "v = Reshape (x, s) y = NonZero (v)"
+    unknown = "float[4] x, int64[K] s"
+    reason = "only of a vector without zeros.*NonZero before opset 9 needs the rank"
+    assert_refuses(shaped, 9, 8, reason, unknown)
 
 
 def positions(fill, kind, steps):
@@ -102,6 +126,13 @@ def test_ones_are_counted():
         ("1", "float", "scaled = Mul (full, x) last = Cast <to = 7> (scaled)"),
     ],
 )
-def test_what_may_be_zero_is_refused(fill, kind, steps):
-    with pytest.raises(ConversionError, match="only a vector without zeros"):
-        convert_version(positions(fill, kind, steps), 8)
+def test_what_may_be_zero_is_searched(fill, kind, steps):
+    model = positions(fill, kind, steps)
+    down = convert_version(model, 8)
+    assert "ArgMax" in [n.op_type for loop in down.graph.node for n in nodes_of(loop)]
+    for length in (0, 3):
+        assert_equal_outputs(model, down, {"x": np.arange(length, dtype=np.float32)})
+
+
+def nodes_of(node):
+    return [inner for attribute in node.attribute for inner in attribute.g.node]

@@ -249,12 +249,35 @@ def test_constant_places_of_slices_below_opset_9():
     assert_carried_everywhere(body, 13, (8, 7), {"x": x, "u": u}, signature, ("graph", "body"))
 
 
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("sizes", ["2, 3", "A, B"])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("element", ["float", "int32", "bool"])
+def test_run_time_indices_below_opset_9(sizes, axis, element):
+    """The last update of an element stays."""
+    x = np.array([[1, 0, 3], [4, 5, 0]], "float32" if element == "float" else element)
+    i = np.array([[1, 0], [-1, 0]]) if axis == 0 else np.array([[2, 2], [-1, 0]])
+    u = np.array([[7, 0], [0, 9]], x.dtype)
+    signature = f"{element}[{sizes}] x, int64[K, L] i, {element}[K, L] u"
+    body = f"y = ScatterElements <axis = {axis}> (x, i, u)"
+    feeds = {"x": x, "i": i, "u": u}
+    assert_carried_everywhere(body, 11, (9, 8, 7), feeds, signature, ["graph"])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (2, 3)])
+def test_no_update_below_opset_9(shape):
+    feeds = {"x": np.ones(shape, np.float32), "i": np.zeros((0, shape[1]), np.int64)}
+    feeds["u"] = feeds["i"].astype(np.float32)
+    signature = "float[A, B] x, int64[K, L] i, float[K, L] u"
+    after = convert_version(model("y = Scatter (x, i, u)", 9, signature), 8)
+    np.testing.assert_array_equal(open_session(after).run(None, feeds)[0], feeds["x"])
+
+
 def test_what_is_refused_of_scatter_below_opset_9():
     body = "y = Scatter (x, i, u)"
-    reason = "input 'indices' of it is computed at run time, and opset 8 wants it constant"
-    assert_refuses(body, 9, 8, reason, "float[2, 3] x, int64[1, 3] i, float[1, 3] u")
+    shaped = "v = Reshape (x, s) y = Scatter (v, i, u)"
+    signature = "float[6] x, int64[K] s, int64[1, 3] i, float[1, 3] u"
+    assert_refuses(shaped, 9, 8, "Scatter before opset 9 needs the rank of input 0", signature)
     known = f"i = Constant <value = int64[1, 1] {{2}}> () {body}"
-    reason = "a way around needs the shape of its data, which is not known before run time"
-    assert_refuses(known, 9, 8, reason, "float[N, 3] x, float[1, 1] u")
     reason = "an index of it is out of range"
     assert_refuses(known, 9, 8, reason, "float[2, 3] x, float[1, 1] u")
