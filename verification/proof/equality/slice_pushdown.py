@@ -18,6 +18,7 @@ from ....ops.axes import ONE
 from ..simplify.slices import backward
 from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
+from ..terms.free_variables import binding
 from ..terms.term import Term, speaks_of_no_axis
 from ..terms.term_manager import LATE_RULES, ZERO, Terms
 from .substitution import instantiate_scan_output, unrolled
@@ -209,6 +210,11 @@ class SlicePushdown:
             return terms.rebuild(x, (x.args[0], one, other))
         if name == "stacked" and axis == 0 and size.value == 1:
             return terms.view(instantiate_scan_output(terms, x, start), new)
+        if name == "Concat" and axis == 0 and size.value == 1 and len(x.args) == 2:
+            rest = yield from self._form(x.operands[1])
+            state = _state_at(terms, x.operands[0], rest, start)
+            if state is not None:
+                return state
         if name == "reversed" and axis == x.head.key:
             inner = x.args[0]
             assert inner is not None
@@ -302,6 +308,28 @@ class SlicePushdown:
             return None
         numbers = [first + (start + n) * step for n in range(size.value)]
         return self._terms.sizes(numbers, x.fact.elem_type)
+
+
+def _state_at(terms: Terms, first: Term, rest: Term, index: Dimension) -> Term | None:
+    """Row of an initial state and the states after each iteration: the state before the iteration
+    of its index."""
+    recurrence = rest.operands[0] if rest.head.name == "stacked" else rest
+    bound = binding(recurrence)
+    if rest is recurrence or bound is None or bound.conditional or index.value is not None:
+        return None
+    for k, init in enumerate(recurrence.args[2:]):
+        variable, update = bound.states[k], recurrence.head.parts[k]
+        shape = variable.fact.shape
+        if init is None or shape is None or init.fact.shape != shape:
+            continue
+        if update is rest.head.parts[0] and terms.view(init, (ONE, *shape)) is first:
+            if index == rest.shape[0]:
+                state = terms.keep(terms.heads.own("final", k), (recurrence,), variable.fact)
+            else:
+                args = recurrence, terms.size(index)
+                state = terms.keep(terms.heads.own("state", k), args, variable.fact)
+            return terms.view(state, first.shape)
+    return None
 
 
 def _request(key: Slice) -> Steps:

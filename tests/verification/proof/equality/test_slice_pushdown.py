@@ -8,6 +8,7 @@ import proof_mutants
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.facts.polynomial import Dimension
+from straightline.verification.proof import prove
 from straightline.verification.proof.equality.slice_pushdown import SlicePushdown
 from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import descendants
@@ -188,3 +189,48 @@ INSIDE = "m = Add (i, one) end = Unsqueeze (m, none)"
 def test_positions_that_come_from_rows_are_read_in_their_normal_form(rows, equal):
     after = PREFIXES % (rows, "e = Gather <axis = 0> (ends, i) end = Unsqueeze (e, none)")
     (assert_proved if equal else assert_open)(PREFIXES % ("", INSIDE), after)
+
+
+ONLINE = """<ir_version: 8, opset_import: ["" : 18]>
+    g (float[n, 3] x, float[3] low) => (float[3] y) <float[3] none = {0, 0, 0}> {
+    m, y = Scan <num_scan_inputs = 1, body = step (float[3] m, float[3] s, float[3] e)
+        => (float[3] m_next, float[3] s_next) { m_next = Max (m, e) d = Sub (m, m_next)
+        f = Exp (d) t = Mul (s, f) u = Sub (e, m_next) v = Exp (u) s_next = Add (t, v)
+    }> (low, none, x) }"""
+STATE_BY_STATE = """<ir_version: 8, opset_import: ["" : 18]>
+    g (float[n, 3] x, float[3] low) => (float[3] y)
+    <float[3] none = {0, 0, 0}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] back = {-1}> {
+    m, every = Scan <num_scan_inputs = 1, body = step (float[3] m, float[3] e)
+        => (float[3] m_next, float[3] out) { m_next = Max (m, e) out = Identity (m_next) }>
+        (low, x)
+    first = Unsqueeze (low, zero)
+    states = Concat <axis = 0> (first, every)
+    before = Slice (states, zero, back, zero)
+    d = Sub (before, every)
+    f = Exp (d)
+    u = Sub (x, every)
+    v = Exp (u)
+    y = Scan <num_scan_inputs = 2, body = step (float[3] s, float[3] a, float[3] b)
+        => (float[3] s_next) { t = Mul (a, s) s_next = Add (t, b) }> (none, f, v) }"""
+
+
+def test_the_row_before_states_after_each_iteration_is_the_state_before():
+    one = onnx.parser.parse_model(ONLINE)
+    proof = prove(one, onnx.parser.parse_model(STATE_BY_STATE), equality="reals")
+    assert proof.proved, proof.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("first = Unsqueeze (low", "first = Unsqueeze (none"),
+        ("Concat <axis = 0> (first, every)", "Concat <axis = 0> (every, first)"),
+        ("(states, zero, back, zero)", "(states, one, e, zero)"),
+        ("Identity (m_next)", "Identity (m)"),
+    ],
+)
+def test_the_row_before_other_states_is_open(old, new):
+    text = STATE_BY_STATE.replace(old, new).replace("{-1}", "{-1}, int64[1] e = {9999}")
+    assert old in STATE_BY_STATE
+    one = onnx.parser.parse_model(ONLINE)
+    assert not prove(one, onnx.parser.parse_model(text), equality="reals").proved
