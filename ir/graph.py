@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import onnx
@@ -531,17 +531,22 @@ class Graph(GraphQueries):
                 self._replace_outputs(replacements)
 
     def _replace_outputs(self, values: Mapping[Value, Value]) -> None:
-        replacements = {old: self._own_output(new) for old, new in values.items()}
+        others = set(self._outputs).difference(values)
+        replacements: dict[Value, Value] = {}
+        for old, new in values.items():
+            replacements[old] = self._own_output(new, others)
+            others.add(replacements[old])
         slots = list(zip(self._outputs, self.output_infos, strict=True))
         self.set_outputs(
             [replacements.get(v, v) for v, _ in slots],
             [_with_type(info, replacements[v]) if v in replacements else info for v, info in slots],
         )
 
-    def _own_output(self, value: Value) -> Value:
-        """The value or an Identity that the graph may output for a value."""
-        if not self.is_interface and value.graph is not self:
-            # Checkers and runtimes require outputs of a body to come from inside the body.
+    def _own_output(self, value: Value, others: Set[Value]) -> Value:
+        """The value or an Identity that the graph may output for a value, beside others."""
+        if not self.is_interface and (value.graph is not self or value in others):
+            # Checkers and runtimes require outputs of a body to come from inside the body, and
+            # onnxruntime returns zeros for one of two that are one value.
             return self._identity(value, value.name)
         return value
 

@@ -107,7 +107,7 @@ def can_carry(graph: Graph, old: Value, new: Value, others: Collection[Value] = 
     # A branch may return a captured value.
     computed = new.producer is not None and not new.producer.bodies
     own = new.graph is graph or not graph.sees(new)
-    repeats = graph.is_interface and (new in graph.outputs or new in others)
+    repeats = new in graph.outputs or new in others
     return computed and own and not repeats
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from harness import as_model, assert_equal_outputs
 from nested import ADD, MODEL, RELU, node, value
 from onnx import TensorProto, helper
 from straightline import ir
@@ -370,6 +371,26 @@ class TestOutputs:
         ir.verify(model)
         assert branch.outputs[0].producer is not None
         assert branch.outputs[0].producer.op_type == "Identity"
+
+    def test_replacing_an_output_of_a_body_by_another_one(self) -> None:
+        """onnxruntime returns zeros for one of two outputs of a branch that are one value."""
+        before = as_model(
+            """<ir_version: 8, opset_import: ["" : 17]>
+            g (float[3] x, bool p) => (float[3] y, float[3] z) {
+               y, z = If (p)
+                  <then_branch = t () => (float[3] a, float[3] b) { a = Neg (x) b = Neg (x) },
+                   else_branch = e () => (float[3] c, float[3] d) { c = Exp (x) d = Abs (x) }> }"""
+        )
+        model = ir.load(before)
+        branch = node(model, "y").body("then_branch")
+        one, other = branch.outputs
+        branch.replace_uses(other, one)
+        assert other.producer is not None
+        branch.remove(other.producer)
+        ir.verify(model)
+        assert len(set(branch.outputs)) == 2
+        feeds = {"x": np.ones(3, np.float32), "p": np.array(True)}
+        assert_equal_outputs(before, ir.to_proto(model), feeds)
 
 
 def written_outputs(model: Model) -> list[str]:
