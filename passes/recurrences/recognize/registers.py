@@ -33,14 +33,14 @@ class _Register(NamedTuple):
         element: the rows that each iteration adds.
         axis: the axis of the rows.
         size: the number of rows.
-        count: the number of new rows in an iteration.
+        step: the number of new rows in an iteration.
         at_end: true if new rows are the last ones; false if they are the first.
     """
 
     element: Value
     axis: int
     size: int
-    count: int
+    step: int
     at_end: bool
 
 
@@ -62,9 +62,9 @@ def raise_register(recurrence: Recurrence) -> Replacement | str:
         parts = [concat_rows(feeding.reverse(rows), axis, shape, emit), initial]
     joined = emit.concat(parts, axis, state.argument.name)
     every = _windows(recurrence, register, joined)
-    if register.at_end and register.count < register.size:
-        rows = feeding.cut(joined, [register.count], [_END], [axis])
-        feeding.windows[every] = Window(rows, axis, register.count, register.size, True)
+    if register.at_end and register.step < register.size:
+        rows = feeding.cut(joined, [register.step], [_END], [axis])
+        feeding.windows[every] = Window(rows, axis, register.step, register.size, True)
     bounds = [-register.size, _END] if register.at_end else [0, register.size]
     final = lambda: feeding.cut(joined, bounds[:1], bounds[1:], [axis])  # noqa: E731
     return Replacement("a register", True, {state: every}, {state: final})
@@ -76,9 +76,9 @@ def _windows(recurrence: Recurrence, register: _Register, joined: Value) -> Valu
     numbers = feeding.numbers(feeding.trips)
     if not register.at_end:
         numbers = feeding.reverse(numbers)
-    count = emit.vector((register.count,), "count")
+    count = emit.vector((register.step,), "count")
     starts = emit.unsqueeze(emit.add("Mul", [numbers, count], "starts"), 1, "starts")
-    first = register.count if register.at_end else 0
+    first = register.step if register.at_end else 0
     places = emit.vector(tuple(range(first, first + register.size)), "places")
     places = emit.add("Add", [starts, places], "places")
     axis = register.axis
@@ -96,20 +96,20 @@ def _read(recurrence: Recurrence) -> _Register | None:
     fact = recurrence.fact(state.initial)
     if not join.is_op("Concat") or join.output() is not state.result or len(join.inputs) != 2:
         return None
-    if not cut.is_op("Slice") or cut.input(0) is not state.argument or fact.shape is None:
+    if not cut.is_op("Slice") or cut.input(0) is not state.argument or not fact.shape:
         return None
     at_end = join.input(0) is cut.output()
     element = join.input(1 if at_end else 0)
     axis = join.attribute("axis") % len(fact.shape)
-    size, kept = fact.shape[axis].value, _kept(cut, recurrence, axis)
+    size, rest = fact.shape[axis].value, _kept(cut, recurrence, axis)
     shapes = [None if v is None else recurrence.fact(v).shape for v in (element, state.result)]
-    if element is None or size is None or kept is None or shapes[0] is None:
+    if element is None or size is None or rest is None or shapes[0] is None:
         return None
-    count, start, end = shapes[0][axis].value, *_bounds(kept, size)
-    wanted = (count, size) if at_end else (0, None if count is None else size - count)
-    if count is None or not 0 < count <= size or (start, end) != wanted or shapes[1] != fact.shape:
+    step = shapes[0][axis].value
+    if step is None or not 0 < step <= size or shapes[1] != fact.shape:
         return None
-    return _Register(element, axis, size, count, at_end)
+    bounds = (step, size) if at_end else (0, size - step)
+    return _Register(element, axis, size, step, at_end) if _places(rest, size) == bounds else None
 
 
 def _kept(cut: Node, recurrence: Recurrence, axis: int) -> tuple[int, int] | None:
@@ -129,6 +129,6 @@ def _kept(cut: Node, recurrence: Recurrence, axis: int) -> tuple[int, int] | Non
     return (starts[0], ends[0]) if rank and axes[0] % rank == axis else None
 
 
-def _bounds(kept: tuple[int, int], size: int) -> list[int]:
+def _places(bounds: tuple[int, int], size: int) -> tuple[int, ...]:
     """The bounds of a Slice as places of an axis."""
-    return [int(np.clip(at + size if at < 0 else at, 0, size)) for at in kept]
+    return tuple(int(np.clip(at + size if at < 0 else at, 0, size)) for at in bounds)
