@@ -21,7 +21,7 @@ from .matcher import Matcher, Scope
 from .normal_form import NormalForms
 from .replacement import Replacement
 from .rule import Rule
-from .zero_signs import ignored_signs
+from .zero_signs import ignored_signs, is_divisor
 
 ByOperand = dict[str, list[Matcher]]
 """Matchers of one root by an operator that produces an operand of it."""
@@ -93,7 +93,7 @@ class Driver:
         inference: the facts of values; kept up with replacements.
         observe: called with the rule, the root and its path before each replacement.
         assumed: inputs that count as constants, in the model of a proof.
-        rounds: accept other roundings, so that signs of zeros are of no account.
+        rounds: accept other roundings, and other signs of zeros where nothing divides by them.
     """
 
     def __init__(
@@ -176,14 +176,17 @@ class Driver:
 
         It tells signs of zeros apart, or makes a step of another rounding.
         """
-        if plan.matcher.rule.exactness == "reals":
-            graph, inference = plan.scope.graph, self.inference
-            return not any(is_rounded(old, graph, inference) for old, _ in plan.outputs)
-        if self.rounds or plan.matcher.rule.exactness != "values":
+        exactness, graph = plan.matcher.rule.exactness, plan.scope.graph
+        if exactness == "bits":
             return True
+        values = [old for old, _ in plan.outputs]
+        if exactness == "reals" and any(is_rounded(v, graph, self.inference) for v in values):
+            return False
+        if self.rounds or exactness == "reals":
+            return not any(is_divisor(value, graph) for value in values)
         if self._ignored is None:
-            self._ignored = ignored_signs(plan.scope.graph)
-        return all(old in self._ignored for old, _ in plan.outputs)
+            self._ignored = ignored_signs(graph)
+        return self._ignored.issuperset(values)
 
 
 def _candidates(node: Node, by_operand: ByOperand) -> Sequence[Matcher]:

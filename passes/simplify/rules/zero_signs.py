@@ -24,6 +24,9 @@ _COMPARISONS = frozenset(("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrE
 _MOST_READ = 1 << 12
 """The most elements of a constant that is searched for zeros."""
 
+_MOST_READERS = 256
+"""Limit of the readers that are searched for a division."""
+
 
 def ignored_signs(graph: Graph) -> set[Value]:
     """The values of a graph whose signs of zeros no output depends on.
@@ -46,6 +49,39 @@ def ignored_signs(graph: Graph) -> set[Value]:
                 continue
             sensitive.add(value)
     return ignored
+
+
+def is_divisor(value: Value, graph: Graph) -> bool:
+    """Test for a reader that divides by a value, directly or after some operators.
+
+    There another sign of a zero is the other infinity, which no rounding excuses. The operators
+    compute each element by itself, or move elements, and keep the sign of a zero.
+    """
+    waiting, visited = [value], {value}
+    while waiting and len(visited) <= _MOST_READERS:
+        read = waiting.pop()
+        for user in graph.users(read):
+            if not isinstance(user, Node) or user.domain or user.bodies or len(user.outputs) != 1:
+                continue
+            places = [i for i, one in enumerate(user.inputs) if one is read]
+            if all(_forgets(user, place) for place in places):
+                continue
+            if any(_divides(user, place) for place in places):
+                return True
+            output, rules = user.output(), rules_of(user.op)
+            if (rules.elementwise or rules.exact) and output not in visited:
+                visited.add(output)
+                waiting.append(output)
+    return False
+
+
+def _divides(node: Node, index: int) -> bool:
+    """Test for an operand whose zeros become infinities of their signs."""
+    kind = node.op_type
+    if kind == "Pow" and index == 0:
+        numbers = _numbers(node.input(1))
+        return numbers is None or bool((numbers < 0).any())
+    return kind == "Reciprocal" or (kind == "Div" and index == 1)
 
 
 def _count_passing(node: Node) -> int:

@@ -50,6 +50,36 @@ def test_readers(reader, goes):
     assert (left.count("Add") < nodes.count("= Add")) == goes
 
 
+@pytest.mark.parametrize(
+    ("reader", "goes"),
+    [
+        ("y = Exp (t)", True),
+        ("y = Div (t, x)", True),
+        ("a = Abs (t) y = Reciprocal (a)", True),
+        ("a = Add (t, one) b = Sqrt (a) y = Div (x, b)", True),
+        ("y = Pow (t, three)", True),
+        ("y = Reciprocal (t)", False),
+        ("y = Div (x, t)", False),
+        ("y = Pow (t, minus)", False),
+        ("y = Pow (x, t)", True),
+        ("a = Tanh (t) b = Transpose (a) y = Div (x, b)", False),
+        ("a = Mul (t, x) y = Div (x, a)", False),
+        ("b = Less (x, one) a = Where (b, t, x) y = Reciprocal (a)", False),
+    ],
+)
+def test_factors_stay_apart_from_weights_where_something_divides_by_the_product(reader, goes):
+    """0 times -1 is -0.0, but a product with weights times -1 is 0.0."""
+    weights = "float[3, 3] w = {0, 1, 2, 3, 4, 5, 6, 7, 8}"
+    nodes = f"{ZERO[:-1]}, {weights}> {{ p = MatMul (x, w) t = Mul (p, minus) {reader} }}"
+    left = operators(nodes, "(float[3, 3] x) => (float[3, 3] y)", exactness="reals")
+    assert left.count("Mul") == nodes.count("= Mul") - goes
+
+
+def test_zeros_that_a_reader_divides_by_keep_their_signs_over_the_reals():
+    nodes = f"{ZERO} {{ e = Tanh (x) t = Add (e, z) y = Reciprocal (t) }}"
+    assert "Add" in operators(nodes, "(float[3] x) => (float[3] y)", exactness="reals")
+
+
 def test_outputs_of_bodies_and_what_they_capture_count():
     graph = ir.parse(
         """<ir_version: 8, opset_import: ["" : 17]> g (float[3] x, bool c) => (y) {
