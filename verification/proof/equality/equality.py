@@ -42,6 +42,7 @@ from .slice_pushdown import SlicePushdown
 from .splits import equal_parts
 from .transposition import without_transposition
 from .views import Views
+from .weighted_sums import WeightedSums
 
 
 class Mismatch(OpenError):
@@ -160,6 +161,7 @@ class Comparison:
             self.induction.shifted,
             accumulation.reduced,
             accumulation.prefix,
+            WeightedSums(self.induction, over_reals).equal,
             Selections(self.induction, prefixes, over_reals).selected,
             ScatterLoops(self.induction, self.longer_forms, over_reals).written,
             prefixes.summed,
