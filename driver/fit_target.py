@@ -185,11 +185,12 @@ class FitTarget(Pass):
         for loop in loops:
             what = _OWN_CONDITION(target=self.target.name)
             context.rewritten(self, loop, loop.path, what)
+        trimmed = trim_absent_inputs(model)
         count = name_colliding_nodes(model) if self.target.names_nodes else 0
         if count:
             what = _NAMED(nodes=count, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return bool(loops) or count > 0
+        return bool(loops) or trimmed or count > 0
 
     def _keep_constants(self, model: Model, context: PassContext) -> None:
         """Keep new constants from becoming inputs or nodes, as they are below IR version 4.
@@ -207,6 +208,20 @@ class FitTarget(Pass):
 
     def __str__(self) -> str:
         return f"{self.name} {self.target.name}"
+
+
+def trim_absent_inputs(model: Model) -> bool:
+    """Remove absent inputs at the ends of nodes, which some clients take for names."""
+    changed = False
+    for graph in model.graphs():
+        for node in graph.unordered_nodes():
+            inputs = list(node.inputs)
+            while inputs and inputs[-1] is None:
+                inputs.pop()
+            if len(inputs) < len(node.inputs):
+                graph.resize_inputs(node, len(inputs))
+                changed = True
+    return changed
 
 
 def take_over(

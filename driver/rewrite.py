@@ -11,7 +11,7 @@ from ..display import OnProgress, silent
 from ..facts.named_dimensions import with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
 from ..ir.lazy import lazy_property
-from ..passes import FreezeInitializers, Pipeline, Progress, Result
+from ..passes import FreezeInitializers, Pipeline, Progress, Remark, Result
 from ..passes.simplify.apply_rules import uses_trusted_rules
 from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
 from ..verification.mismatch import MismatchError
@@ -51,7 +51,18 @@ class Rewrite:
     @lazy_property
     def original(self) -> ModelSource:
         """The model to rewrite; a file is read once."""
-        return read(self.source)
+        return self._read[0]
+
+    @lazy_property
+    def _read(self) -> tuple[ModelSource, tuple[Remark, ...]]:
+        """The model, without the maps that a target lacks, and the remarks on these."""
+        source, target = read(self.source), self.options.target
+        if target is None:
+            return source, ()
+        from ..targets import target_of
+        from .drop_maps import drop_maps
+
+        return drop_maps(source, target_of(target))
 
     @property
     def has_passes(self) -> bool:
@@ -73,6 +84,9 @@ class Rewrite:
         result = self.pipeline.apply(model, progress)
         if is_taken:  # OpenVINO refuses such a body: what it took before it takes after
             isolate_conditions(model)
+        if self._read[1]:
+            remarks = (*self._read[1], *result.remarks)
+            result = dataclasses.replace(result, remarks=remarks, changed=True)
         return RewriteResult(
             self, result, bound, shapes, nodes, opset, time.perf_counter() - started
         )

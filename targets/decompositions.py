@@ -7,6 +7,7 @@ of operators in all opsets that some clients lack.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -226,6 +227,24 @@ def reshape_axes(draft: NodeDraft) -> Sequence[Value | None]:
         draft.refuse("its axes are no number alone")
     axes = draft.emit("Reshape", [draft.input(1), draft.ints([1], "row")], "axes")
     return [draft.emit("Unsqueeze", [draft.input(0), axes])]
+
+
+@decomposes("Flatten")
+def reshape_to_matrix(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Reshape to rows and columns, of which one number at most is unknown."""
+    rank, shape = draft.required_rank("rows and columns"), draft.shape() or []
+    axis = draft.attribute("axis")
+    axis = rank if axis == rank else draft.required_axis(axis, "rows and columns")
+    sizes = [_product(shape[:axis]), _product(shape[axis:])]
+    if 0 in sizes or sizes == [-1, -1]:
+        draft.refuse_unknown("the number of its rows or columns")
+    return [draft.emit("Reshape", [draft.data, draft.ints(sizes, "shape")])]
+
+
+def _product(lengths: Sequence[int | None]) -> int:
+    """The product of lengths; -1 where one is unknown."""
+    numbers = [length for length in lengths if length is not None]
+    return math.prod(numbers) if len(numbers) == len(lengths) else -1
 
 
 @decomposes("Gather")

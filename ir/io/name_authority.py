@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ..graph import Graph
 from ..model import Function, Model
 from ..node import Node
 from ..value import Value
+
+_OTHERS = re.compile(r"\W+")
 
 
 class Names:
@@ -84,11 +87,16 @@ def name_nodes(model: Model) -> int:
     count = 0
     for root in model.roots():
         nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
-        names = _UsedNames(node.name for node in nodes)
+        names = _UsedNames(name for node in nodes for name in _spellings(node.name))
         for node in nodes:
             if not node.name:
                 node.name, count = names.unique(node.op_type), count + 1
     return count
+
+
+def _spellings(name: str) -> tuple[str, str]:
+    """A name, and its letters, digits and underscores, which alone some clients keep."""
+    return name, _OTHERS.sub("_", name).strip("_")
 
 
 class _Namer:

@@ -78,7 +78,9 @@ def test_what_is_wrong_is_one_line(arguments, code, told, folder):
 def test_names_are_completed():
     from straightline.cli.completing import target_names
 
-    assert target_names("onnx") == ["onnx2torch", "onnxruntime", "onnxruntime-web"]
+    assert target_names("onnx") == [
+        *("onnx2torch", "onnxruntime", "onnxruntime-web", "onnxruntime-webnn")
+    ]
 
 
 def test_inspect_tells_what_a_rewrite_for_a_target_would_do():

@@ -252,3 +252,12 @@ def test_options_of_the_target_s_own_passes():
         assert [node.op_type for node in result.graph.node] == nodes
     with pytest.raises(sl.Error, match="an option 'exactnes'"):
         sl.rewrite(onnx.parser.parse_model(text), target="onnxruntime", exactnes="bits")
+
+
+def test_absent_inputs_at_the_end_are_not_written():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[3] x) => (float[3] y) <float z = {0}> { y = Clip (x, z, ) }"""
+    model = onnx.parser.parse_model(text.replace("z, )", "z)"))
+    model.graph.node[0].input.append("")
+    outcome = fitted(model, "onnx2torch", {"x": X[0, :3]})
+    assert list(outcome.model.graph.node[0].input) == ["x", "z"]

@@ -37,6 +37,7 @@ CASES = {
         {},
     ),
     "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
+    "Flatten": ("y = Flatten <axis = 2> (x)", "float[2, 4] x", {}),
     "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
     "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
     "ScatterElements": (
@@ -128,7 +129,6 @@ def test_each_mode_of_depth_to_space_is_said():
             "float[2, 8, a, b] i",
             "the shape",
         ),
-        ("Split", "y, z = Split (x, s)", "float[4] x, int64[2] s", "the lengths of its parts"),
         (
             "Dropout",
             "y = Dropout (x, r, t)",
@@ -210,3 +210,12 @@ def test_a_softplus_neither_overflows_nor_loses_what_is_small(dtype):
     assert np.isnan(got).all()
     without = fitted(text, lacking("Softplus", "Abs", "Where", "Greater", "Less"))
     assert operators(without) == ["Softplus"]  # the definition overflows
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_a_matrix_is_a_reshape(axis):
+    text = one_node(
+        f"y = Flatten <axis = {axis}> (x)", "float[n, 4] x" if axis else "float[2, 4] x"
+    )
+    outcome = fitted(text, lacking("Flatten"), {"x": X}, passes=())
+    assert operators(outcome) == ["Reshape"] and not outcome.untaken

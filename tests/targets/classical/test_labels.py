@@ -50,12 +50,3 @@ def test_categories_are_compared():
 )
 def test_what_has_no_single_meaning_stays(op_type, x, attributes, reason):
     refused(one_node(op_type, x, **attributes), reason)
-
-
-def test_a_map_is_explained():
-    model = one_node("ZipMap", ROWS, classlabels_int64s=[1, 2, 3, 4])
-    kind = onnx.helper.make_map_type_proto(
-        onnx.TensorProto.INT64, onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
-    )
-    model.graph.output[0].type.CopyFrom(onnx.helper.make_sequence_type_proto(kind))
-    refused(model, "zipmap=False")
