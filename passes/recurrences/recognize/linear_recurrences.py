@@ -17,6 +17,7 @@ from ....ir import Array, Value
 from ....ops.builder import Builder
 from ..weights import Unfit
 from .linear_states import Coefficient, Linear, LinearReader
+from .linear_systems import raise_system
 from .parallel_prefix import Monoid, parallel_prefix
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import (
@@ -36,7 +37,7 @@ _INTEGERS = (_TYPES.INT32, _TYPES.INT64)
 def raise_linear(recurrence: Recurrence) -> Replacement | str:
     """Replace a state that is a linear function of its previous value."""
     if len(recurrence.states) > 1:
-        return "it is no linear recurrence: states depend on each other"
+        return raise_system(recurrence)
     (state,) = recurrence.states
     fact = recurrence.fact(state.initial).without_content()
     if fact.elem_type not in (*_FLOATS, *_INTEGERS) or fact.shape is None:
@@ -44,7 +45,7 @@ def raise_linear(recurrence: Recurrence) -> Replacement | str:
     recurrence.trips.require_room(recurrence.nodes[-1], fact)
     reader = LinearReader(recurrence, fact)
     try:
-        linear = reader.read()
+        (linear,) = reader.read()
     except Unfit as reason:
         return f"it is no linear recurrence: {reason}"
     if linear.factor.number == 1.0:

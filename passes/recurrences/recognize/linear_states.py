@@ -1,4 +1,6 @@
-"""States as linear functions of their previous values: s = factor * s + offset.
+"""States as linear functions of previous values: s = factor * s + offset.
+
+Of states that depend on each other, each has a factor for each of them.
 
 t = Mul (s, a)                           factor = a
 u = Add (t, b)                     ->    offset = b
@@ -44,10 +46,21 @@ class Coefficient:
 
 @dataclasses.dataclass(frozen=True)
 class Linear:
-    """The function factor * s + offset of a state s."""
+    """The function offset + factors[0] * s[0] + factors[1] * s[1] + ... of states s."""
 
-    factor: Coefficient
+    factors: tuple[Coefficient, ...]
     offset: Coefficient
+
+    @property
+    def factor(self) -> Coefficient:
+        """The factor of the only state."""
+        (factor,) = self.factors
+        return factor
+
+    @property
+    def is_independent(self) -> bool:
+        """Test for a function that no state changes."""
+        return all(factor.number == 0.0 for factor in self.factors)
 
 
 _ZERO, _ONE = Coefficient(0.0), Coefficient(1.0)
@@ -85,11 +98,11 @@ def _fits(own: Shape, other: Shape) -> bool:
 
 
 class LinearReader:
-    """The linear functions that the values of a cycle are of its state.
+    """The linear functions that the values of a cycle are of its states.
 
     Args:
-        recurrence: one state, and the nodes between it and its next value.
-        fact: the fact of the state.
+        recurrence: the states, and the nodes between them and their next values.
+        fact: the fact of each state.
     """
 
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
@@ -111,26 +124,29 @@ class LinearReader:
             "Where": self._where,
         }
 
-    def read(self) -> Linear:
-        """The function that an iteration applies to the state.
+    def read(self) -> list[Linear]:
+        """The function that an iteration applies, for each state.
 
         Raises:
             Unfit: no linear function.
         """
-        (state,) = self._recurrence.states
-        self._values[state.argument] = Linear(_ONE, _ZERO)
+        states = self._recurrence.states
+        for state in states:
+            factors = tuple([_ONE if other is state else _ZERO for other in states])
+            self._values[state.argument] = Linear(factors, _ZERO)
         for node in self._recurrence.nodes:
             rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
             if rule is None or self._recurrence.fact(node.output()).shape != self._shape:
                 raise Unfit(f"{node} makes the next value")
             self._values[node.output()] = rule(node)
-        return self._of(state.result)
+        return [self._of(state.result) for state in states]
 
     def _of(self, value: Value | None) -> Linear:
         if value is None:
             raise Unfit("an operand is absent")
         if value not in self._values:
-            self._values[value] = Linear(_ZERO, self._coefficient(value))
+            none = (_ZERO,) * len(self._recurrence.states)
+            self._values[value] = Linear(none, self._coefficient(value))
         return self._values[value]
 
     def _operands(self, node: Node) -> tuple[Linear, Linear]:
@@ -160,28 +176,28 @@ class LinearReader:
         return total
 
     def _add(self, one: Linear, other: Linear) -> Linear:
-        return Linear(
-            self._plus(one.factor, other.factor),
-            self._plus(one.offset, other.offset),
-        )
+        pairs = zip(one.factors, other.factors, strict=True)
+        factors = tuple([self._plus(*pair) for pair in pairs])
+        return Linear(factors, self._plus(one.offset, other.offset))
 
     def _subtract(self, one: Linear, other: Linear) -> Linear:
         return self._add(one, self._times(other, Coefficient(-1.0)))
 
     def _times(self, one: Linear, by: Coefficient) -> Linear:
-        return Linear(self._product(one.factor, by), self._product(one.offset, by))
+        factors = tuple([self._product(factor, by) for factor in one.factors])
+        return Linear(factors, self._product(one.offset, by))
 
     def _mul(self, node: Node) -> Linear:
         one, other = self._operands(node)
-        if one.factor.number == 0.0:
+        if one.is_independent:
             one, other = other, one
-        if other.factor.number != 0.0:
+        if not other.is_independent:
             raise Unfit(f"{node} multiplies it by itself")
         return self._times(one, other.offset)
 
     def _div(self, node: Node) -> Linear:
         one, other = self._operands(node)
-        if other.factor.number != 0.0 or self._dtype.kind != "f":
+        if not other.is_independent or self._dtype.kind != "f":
             raise Unfit(f"{node} divides by it, or rounds")
         if other.offset.number is not None:
             return self._times(one, other.offset) if other.offset.number else self._refuse(node)
@@ -189,7 +205,7 @@ class LinearReader:
         offset = one.offset
         if offset.number != 0.0:
             offset = self._combine("Div", offset, other.offset)
-        return Linear(self._product(one.factor, inverse), offset)
+        return Linear(tuple([self._product(each, inverse) for each in one.factors]), offset)
 
     def _refuse(self, node: Node) -> Linear:
         raise Unfit(f"{node} divides by 0")
@@ -200,10 +216,9 @@ class LinearReader:
         if condition in self._values or condition.producer in self._recurrence.nodes:
             raise Unfit(f"{node} chooses by it")
         flag, (one, other) = self._coefficient(condition), (self._of(v) for v in branches)
-        return Linear(
-            self._choose(flag, one.factor, other.factor),
-            self._choose(flag, one.offset, other.offset),
-        )
+        pairs = zip(one.factors, other.factors, strict=True)
+        factors = tuple([self._choose(flag, *pair) for pair in pairs])
+        return Linear(factors, self._choose(flag, one.offset, other.offset))
 
     # Coefficients --------------------------------------------------------------------------------
 

@@ -27,7 +27,8 @@ _MOST_ROWS = 1 << 40
 For few rows, all its steps take 0.1 ms in onnxruntime, like 30 to 50 iterations of a Loop.
 """
 
-_DISTANCES = tuple([1 << digit for digit in range(63)])
+DISTANCES = tuple([1 << digit for digit in range(63)])
+"""The distances of all steps."""
 
 
 Monoid = Callable[[Builder, Sequence[Value], Sequence[Value], Value], Sequence[Value]]
@@ -46,6 +47,7 @@ def parallel_prefix(
     facts: Sequence[Fact],
     most: int | None,
     straight: bool = False,
+    first: int = 0,
 ) -> list[Value]:
     """Emit the reduction of each prefix of rows by an associative operation.
 
@@ -56,12 +58,13 @@ def parallel_prefix(
         most: the maximum number of rows; None if known only at run time. Then a Loop runs the few
             steps.
         straight: emit steps for all lengths instead of a Loop.
+        first: the number of steps that the rows have taken.
     """
     if most is None and not straight:
-        return _by_loop(emit, monoid, rows, facts)
+        return _by_loop(emit, monoid, rows, facts, first)
     most = _MOST_ROWS if most is None else most
     values = list(rows)
-    for distance in _DISTANCES:
+    for distance in DISTANCES[first:]:
         if distance >= most:
             break
         here, back = (emit.vector((number,), "distance") for number in (distance, -distance))
@@ -87,9 +90,9 @@ def _step(
 
 
 def _by_loop(
-    emit: Builder, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact]
+    emit: Builder, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact], first: int
 ) -> list[Value]:
-    distances, steps = _distances(emit, rows[0])
+    distances, steps = _distances(emit, rows[0], first)
     holds = emit.constant(np.array(True), "holds")
     labels = [f"{row.name}_all" for row in rows]
     loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], [steps, holds, *rows], labels)
@@ -107,9 +110,9 @@ def _by_loop(
     return [loop.output(index) for index in range(len(rows))]
 
 
-def _distances(emit: Builder, rows: Value) -> tuple[Value, Value]:
+def _distances(emit: Builder, rows: Value, first: int) -> tuple[Value, Value]:
     """Emit the distances of all steps, and the number of steps that some rows take."""
-    distances = emit.vector(_DISTANCES, "distances")
+    distances = emit.vector(DISTANCES[first:], "distances")
     shape = emit.add("Shape", [rows], "shape")
     count = emit.add("Gather", [shape, emit.vector((0,), "zero")], "count")
     needed = emit.add("Less", [distances, count], "needed")

@@ -1,0 +1,165 @@
+"""Linear recurrences of states that depend on each other, with constant factors.
+
+A vector s of such states follows s = A s + b. The rows b[t] are joined in steps of doubling
+distance d, each of which adds A^d b[t - d]; the powers are constants:
+
+y = Concat <axis = 0> (b[:d], Add (b[d:], MatMul (b[:-d], A^d)))
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Fact
+from ....facts.polynomial import Dimension
+from ....ir import Array, Value
+from ....ops.builder import Builder
+from ..weights import Unfit
+from .linear_states import Linear, LinearReader
+from .parallel_prefix import DISTANCES, Monoid, parallel_prefix
+from .recurrence import Recurrence, Replacement
+from .scan_reductions import describe, is_small, most_rows
+
+_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+_LARGEST = 16.0
+"""The largest element of a power; larger ones would amplify rounding, and may overflow."""
+
+
+def raise_system(recurrence: Recurrence) -> Replacement | str:
+    """Replace states that are linear functions of the previous values of all of them."""
+    fact = recurrence.fact(recurrence.states[0].initial).without_content()
+    if fact.elem_type not in _FLOATS or fact.shape is None:
+        return "it is no linear recurrence of floats"
+    for state in recurrence.states:
+        own = recurrence.fact(state.initial)
+        if (own.elem_type, own.shape) != (fact.elem_type, fact.shape):
+            return "it is no linear recurrence of states of one shape"
+    whole = Fact(fact.elem_type, (*fact.shape, Dimension.constant(len(recurrence.states))))
+    if not is_small(whole):
+        return "it is a linear recurrence of states too large for steps of doubling distance"
+    recurrence.trips.require_room(recurrence.nodes[-1], whole)
+    reader = LinearReader(recurrence, fact)
+    try:
+        functions = reader.read()
+        matrix = _matrix(functions, reader)
+        powers = _powers(matrix, onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
+    except Unfit as reason:
+        return f"it is no linear recurrence: {reason}"
+    return _replace(recurrence, functions, reader, powers, whole)
+
+
+# Factors -----------------------------------------------------------------------------------------
+
+
+def _matrix(functions: Sequence[Linear], reader: LinearReader) -> Array:
+    """The matrix of the factors: row i computes state i.
+
+    Raises:
+        Unfit: a factor that only run time tells, or that differs between elements.
+    """
+    rows = []
+    for function in functions:
+        arrays = [reader.array_of(factor) for factor in function.factors]
+        if any(factor.batched for factor in function.factors) or None in map(_size, arrays):
+            raise Unfit("a factor of states that depend on each other is no constant number")
+        rows.append([float(array.reshape(())) for array in arrays if array is not None])
+    return np.array(rows, np.float64)
+
+
+def _size(array: Array | None) -> int | None:
+    return 1 if array is not None and array.size == 1 else None
+
+
+def _powers(matrix: Array, dtype: np.dtype) -> Array:
+    """The powers of a matrix for each distance.
+
+    A zero in the second power or a later one would make NaN of an infinity in another state.
+
+    Raises:
+        Unfit: such a zero, or a large element.
+    """
+    powers, paths = [matrix], [matrix != 0]
+    with np.errstate(all="ignore"):
+        for _ in DISTANCES[1:]:
+            powers.append(powers[-1] @ powers[-1])
+            paths.append(paths[-1] @ paths[-1])
+    table = np.stack(powers)
+    if not np.isfinite(table).all() or np.abs(table).max() > _LARGEST:
+        raise Unfit("powers of its factors may overflow")
+    if not all(path.all() for path in paths[1:]):
+        raise Unfit("some state does not depend on some other one two iterations before")
+    if not np.abs(table[1]).min():
+        raise Unfit("some state does not depend on some other one two iterations before")
+    return table.astype(dtype)
+
+
+# Steps -------------------------------------------------------------------------------------------
+
+
+def _replace(
+    recurrence: Recurrence,
+    functions: Sequence[Linear],
+    reader: LinearReader,
+    powers: Array,
+    fact: Fact,
+) -> Replacement:
+    """Replace states by steps of doubling distance; the first step leaves out zeros."""
+    emit, feeding, states = recurrence.trips.emit, recurrence.trips.feeding, recurrence.states
+    firsts = [emit.unsqueeze(feeding.same(s.initial).value, 0, "first") for s in states]
+    offsets = [reader.rows_of(function.offset) for function in functions]
+    rows = [emit.concat([*pair], 0, "rows") for pair in zip(firsts, offsets, strict=True)]
+    rows = [_first_step(recurrence, rows, index, powers[0]) for index in range(len(rows))]
+    rank = len(fact.shape or ())
+    together = emit.concat([emit.unsqueeze(row, rank, "row") for row in rows], rank, "rows")
+    most, straight = most_rows(recurrence), recurrence.trips.options.straight
+    monoid = _multiply(emit, powers)
+    (joined,) = parallel_prefix(emit, monoid, [together], [fact], most, straight, first=1)
+    every, finals = {}, {}
+    for index, state in enumerate(states):
+        at = emit.constant(np.array(index, np.int64), "k")
+        values = emit.add("Gather", [joined, at], f"{state.argument.name}_all", axis=rank)
+        every[state] = feeding.cut(values, [1], [np.iinfo(np.int64).max], [0])
+        last = emit.add("Gather", [values, feeding.trips], "last", axis=0)
+        final = emit.squeeze(last, 0, state.result.name)
+        finals[state] = functools.partial(_identity, final)
+    what = describe("linear steps of doubling distance", False)
+    return Replacement(what, False, every, finals)
+
+
+def _identity(value: Value) -> Value:
+    return value
+
+
+def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matrix: Array) -> Value:
+    """Emit the step of distance 1 for one state: it adds what the rows before it give."""
+    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
+    total = feeding.cut(rows[index], [1], [np.iinfo(np.int64).max], [0])
+    for row, factor in zip(rows, matrix[index], strict=True):
+        if factor:
+            before = feeding.cut(row, [0], [-1], [0])
+            scaled = emit.add("Mul", [before, emit.constant(np.array(factor), "k")], "scaled")
+            total = emit.add("Add", [total, scaled], "added")
+    head = feeding.cut(rows[index], [0], [1], [0])
+    return emit.concat([head, total], 0, "rows")
+
+
+def _multiply(around: Builder, powers: Array) -> Monoid:
+    """The composition of linear functions by their distance, of which rows are the offsets."""
+    table = around.constant(np.swapaxes(powers, 1, 2).copy(), "powers")
+    distances = around.vector(DISTANCES, "distances")
+
+    def monoid(
+        emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
+    ) -> list[Value]:
+        match = emit.add("Equal", [distances, distance], "match")
+        numbers = emit.add("Cast", [match], "match", to=onnx.TensorProto.INT32)
+        step = emit.add("ArgMax", [numbers], "step", axis=0, keepdims=0)
+        power = emit.add("Gather", [table, step], "power", axis=0)
+        scaled = emit.add("MatMul", [*early, power], "scaled")
+        return [emit.add("Add", [scaled, *late], "offsets")]
+
+    return monoid

@@ -1,0 +1,109 @@
+"""Linear recurrences of states that depend on each other."""
+
+import numpy as np
+import pytest
+from harness import as_model, run_in_onnxruntime, run_passes
+from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from straightline import reference
+from straightline.passes import RaiseRecurrences
+
+STATES = "float[3] s s0; float[3] t t0"
+NUMBERS = """a = Constant <value_float = 0.8> () b = Constant <value_float = 0.3> ()
+    k = Constant <value_float = -0.5> () """
+BODIES = {
+    "a rotation": "p = Mul (s, a) q = Mul (t, b) u = Sub (p, q) s2 = Add (u, e)"
+    " v = Mul (s, b) w = Mul (t, a) t2 = Add (v, w)",
+    "a filter of two delays": "y = Add (e, s) p = Mul (y, b) q = Sub (e, p) s2 = Add (q, t)"
+    " v = Mul (y, k) t2 = Add (e, v)",
+    "a trend": "p = Add (s, t) q = Mul (p, a) s2 = Add (q, e) d = Sub (s2, s) u = Mul (d, b)"
+    " v = Mul (t, b) t2 = Add (u, v)",
+    "offsets of one only": "p = Mul (s, b) q = Mul (t, a) s2 = Sub (p, q) u = Mul (s, b)"
+    " v = Mul (t, k) w = Add (u, v) t2 = Add (w, e)",
+}
+
+
+def text_of(body, is_all=True):
+    outputs = "float[3] r; float[3] o" if is_all else ""
+    more = " r = Identity (s2) o = Add (t, e)" if is_all else ""
+    return loop(NUMBERS + body + more, STATES, outputs)
+
+
+@pytest.mark.parametrize("what", BODIES)
+@pytest.mark.parametrize("is_all", [True, False])
+def test_two_states(what, is_all):
+    text = text_of(BODIES[what], is_all)
+    model = raised(text, kept=["Scan"])
+    assert "MatMul" in {n.op_type for f in _bodies(model) for n in f.node}
+    for length in LENGTHS:
+        s0, t0 = numbers(2, seed=9)
+        assert_same(text, model, numbers(length), s0=s0, t0=t0)
+
+
+def _bodies(model):
+    return [a.g for node in model.graph.node for a in node.attribute if a.name == "body"]
+
+
+def test_three_states():
+    body = """p = Mul (s, a) q = Mul (t, b) s2 = Add (p, q) u = Mul (u0, b) v = Mul (s, k)
+        w = Add (u, v) t2 = Add (w, e) f = Mul (t, b) g = Mul (u0, b) h = Add (f, g)
+        j = Mul (s, b) u02 = Add (h, j)"""
+    text = loop(NUMBERS + body, f"{STATES}; float[3] u0 v0")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        s0, t0, v0 = numbers(3, seed=9)
+        assert_same(text, model, numbers(length), s0=s0, t0=t0, v0=v0)
+
+
+def test_scalars_without_a_loop():
+    body = BODIES["a filter of two delays"].replace("e,", "f,").replace("(e", "(f")
+    body = "f = ReduceSum <keepdims = 0> (e) " + body
+    text = loop(NUMBERS + body, "float s s0; float t t0")
+    result = run_passes(text, RaiseRecurrences(straight=True))
+    assert "Loop" not in [node.op_type for node in result.model.graph.node], result.remarks
+    for length in (0, 1, 2, 5):
+        s0 = np.array(0.5, np.float32)
+        assert_same(text, result.model, numbers(length), s0=s0, t0=np.array(-0.5, np.float32))
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("what", BODIES)
+def test_infinities_stay_in_their_elements(what, odd):
+    """An infinity may become NaN, in elements where the Loop has one of both."""
+    text = text_of(BODIES[what])
+    model = raised(text, kept=["Scan"])
+    x = numbers(9)
+    x[3, 1] = odd
+    for place in ("x", "t0"):
+        feed = {"x": numbers(9), "n": np.array(9), "s0": numbers(1)[0], "t0": numbers(1)[0]}
+        feed[place] = x if place == "x" else x[3]
+        for run in (reference.run, run_in_onnxruntime):
+            for one, other in zip(run(model, feed), run(as_model(text), feed), strict=True):
+                np.testing.assert_array_equal(np.isfinite(one), np.isfinite(other))
+                finite = np.isfinite(one)
+                np.testing.assert_allclose(one[finite], other[finite], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (BODIES["a rotation"].replace("(s, a)", "(s, one_h)"), "overflow"),
+        ("s2 = Add (t, e) p = Mul (s, b) t2 = Add (p, e)", "some other one"),
+        (BODIES["a rotation"].replace("(s, a)", "(s, e)"), "no constant number"),
+        (BODIES["a trend"].replace("q = Mul (p, a)", "q = Mul (p, t)"), "by itself"),
+        (BODIES["a rotation"].replace("t2 = Add (v, w)", "t2 = Max (v, w)"), "makes the next"),
+    ],
+)
+def test_near_misses(body, why):
+    text = NUMBERS + "one_h = Constant <value_float = 1.5> () " + body
+    assert why in reason(loop(text, STATES))
+
+
+def test_states_of_different_shapes_stay():
+    body = BODIES["a rotation"].replace("Mul (t, b)", "Mul (tt, b)")
+    body = "tt = ReduceMean <keepdims = 0> (t) " + body
+    assert "no operator computes" in reason(loop(NUMBERS + body, "float[3] s s0; float[3] t t0"))
+
+
+def test_large_states_stay():
+    text = text_of(BODIES["a rotation"]).replace("[3]", "[300]").replace("[N, 3]", "[N, 300]")
+    assert "too large" in reason(text.replace("[T, 3]", "[T, 300]"))
