@@ -375,7 +375,8 @@ def _standard(*chosen: type[Pass]) -> StageKinds:
     kinds = [kind for kind in registry.PASSES if kind.by_default or kind in chosen]
     passes = (kind for kind in kinds if kind not in _OPTIONAL or kind in chosen)
     tidying = registry.CancelMovement, registry.EliminateDeadNodes
-    first = registry.SimplifyBodies, registry.MergeStates, registry.ForwardStores
+    stores = registry.StoreRows, registry.ForwardStores
+    first = registry.SimplifyBodies, registry.MergeStates, *stores
     return StageKinds((*first, *passes, *tidying))
 
 

@@ -45,6 +45,7 @@ from ..simplify.hoist_before_splits import HoistBeforeSplits as HoistBeforeSplit
 from ..control.predicate_loops import PredicateLoops as PredicateLoops
 from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
 from ..loops.merge_states import MergeStates as MergeStates
+from ..loops.store_rows import StoreRows as StoreRows
 from ..loops.forward_stores import ForwardStores as ForwardStores
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops
 from ..functions.simplify_bodies import SimplifyBodies as SimplifyBodies

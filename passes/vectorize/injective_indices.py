@@ -60,6 +60,8 @@ class InjectiveIndices:
             node = value.producer
             if node is None or node.graph is not body:
                 return False
+            if node.is_op("Concat") and self._joins_places(node):
+                return True
             if node.is_op("Concat"):
                 return self._joins_last(node) and any(
                     v is not None and self.is_one_number(v) and self._is_there(v)
@@ -81,6 +83,21 @@ class InjectiveIndices:
     def _joins_last(self, node: Node) -> bool:
         shape, axis = self._feeding.inference.fact(node.output()).shape, node.attribute("axis")
         return axis == -1 or (shape is not None and axis == len(shape) - 1)
+
+    def _joins_places(self, node: Node) -> bool:
+        """Test for single places, of a common step, that no other iteration reaches."""
+        indices = [self._indices.get(v) for v in node.inputs if v is not None]
+        moving = [index for index in indices if index is not None]
+        if node.attribute("axis") != 0 or len(moving) < len(node.inputs) or not moving:
+            return False
+        if len(self._feeding.inference.fact(node.output()).shape or ()) != 2:
+            return False
+        if any(self.sign(value) != 1 for value in node.inputs if value is not None):
+            return False
+        away = [(index.start - moving[0].start).value for index in moving]
+        step = moving[0].step
+        rests = {number % step for number in away if number is not None}
+        return len(rests) == len(away) and all(index.step == step for index in moving)
 
     def _keeps_coordinates(self, source: Value, value: Value) -> bool:
         """Test for an unchanged last axis, which holds the coordinates of an index."""

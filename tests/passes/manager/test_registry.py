@@ -73,6 +73,7 @@ def test_the_default_pipeline():
         "scans-to-loops",
         "simplify-bodies",
         "forward-stores",
+        "store-rows",
         "unswitch-loops",
         "merge-states",
         "expand-recurrences",

@@ -1,0 +1,265 @@
+"""Write rows of a buffer by one ScatterND in each iteration.
+
+t = Concat (s[:i], row, s[i + 1:])            ->   t = ScatterND (s, [[i]], row)
+
+p = ScatterND (s, [[2 * i]], u)                    t = ScatterND (s, [[2 * i], [2 * i + 1]],
+t = ScatterND (p, [[2 * i + 1]], v)           ->                  Concat (u, v))
+
+Where the place may lie outside of the buffer, the first form makes a longer one, so it must be
+inside for certain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...facts.fact import integers
+from ...facts.polynomial import Dimension
+from ...facts.reason import Message
+from ...ir import Model, Node, Value
+from ...ops.batching import Extent, Unbatchable
+from ...ops.builder import Builder
+from ..base import Pass
+from ..context import PassContext
+from ..utils.traversal import inside_out
+from ..vectorize.affine_reads import Index, moving_indices
+from ..vectorize.batched_inputs import Feeding
+from ..vectorize.loop_view import LoopView, State, read
+
+_STORED = Message("row-stored", "'{state}' is written by one ScatterND in each trip")
+_OLDEST = 11
+"""The first opset of ScatterND."""
+_MOST_ROWS = 16
+"""The limit of rows that an iteration writes one by one."""
+
+
+class _Store(NamedTuple):
+    """Rows that an iteration writes.
+
+    Attributes:
+        node: the node that returns the buffer.
+        places: the values of one element each that say where, or a vector of each as [1, 1].
+        updates: the rows, one after the other along their first axis.
+    """
+
+    node: Node
+    places: Sequence[Value]
+    updates: Sequence[Value]
+
+
+@dataclasses.dataclass(frozen=True)
+class StoreRows(Pass):
+    """Write rows of a buffer by one ScatterND in each iteration."""
+
+    name: ClassVar[str] = "store-rows"
+    works_on: ClassVar[tuple[str, ...]] = ("Concat", "ScatterND")
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Rewrite the stores of inner loops before those of outer ones."""
+        changed = False
+        for _, node in inside_out(model.graphs(), "Loop", "Scan"):
+            if "body" not in node.bodies or node.body("body").root.opset() < _OLDEST:
+                continue
+            if not node.body("body").nodes_of(*self.works_on):
+                continue
+            inference = context.inference(model)
+            loop_view = read(node)
+            if isinstance(loop_view, str):
+                continue
+            certain = runs_certainly(node, Speculation(inference, model.functions).outside)
+            names = _Stores(loop_view, inference, certain).rewrite()
+            for name in names:
+                context.rewritten(self, node, node.path, _STORED(state=name))
+            if names:
+                context.analyses.invalidate(False)
+                changed = True
+        return changed
+
+
+class _Stores:
+    """The stores of rows in one loop.
+
+    Args:
+        loop_view: the Loop or Scan.
+        inference: the facts of the model's values.
+        certain: true if there is a first iteration for all inputs.
+    """
+
+    def __init__(self, loop_view: LoopView, inference: ShapeInference, certain: bool) -> None:
+        self._loop_view = loop_view
+        self._body = loop_view.body
+        self._inference = inference
+        self._certain = certain
+        self._indices: dict[Value, Index] = {}
+
+    def rewrite(self) -> list[str]:
+        """Rewrite the stores, and return the names of their buffers."""
+        states = [state for state in self._loop_view.states if self._may_store(state)]
+        if not states:
+            return []
+        self._indices = moving_indices(self._loop_view, self._inference)
+        try:
+            feeding = Feeding(self._loop_view, self._inference)
+        except Unbatchable:
+            return []
+        self._number = feeding.number
+        self._extent = Extent(feeding.number, feeding.most_dimension, self._certain)
+        names = []
+        for state in states:
+            store = self._of_slices(state) or self._of_scatters(state)
+            if store is not None:
+                self._write(state, store)
+                names.append(state.argument.name)
+        return names
+
+    def _may_store(self, state: State) -> bool:
+        """Test for a state that a Concat of several parts, or a second ScatterND, returns."""
+        node = state.result.producer
+        if node is None or node.graph is not self._body or state.result.pinned:
+            return False
+        if node.is_op("Concat"):
+            return len(node.inputs) > 2
+        first = node.input(0) if node.is_op("ScatterND") else None
+        return first is not None and first.producer is not None and first.graph is self._body
+
+    # Slices --------------------------------------------------------------------------------------
+
+    def _of_slices(self, state: State) -> _Store | None:
+        """The store of rows between the slices before and behind them."""
+        node = state.result.producer
+        shape = self._inference.fact(state.initial).shape
+        if node is None or not node.is_op("Concat") or not shape or node.attribute("axis") != 0:
+            return None
+        first, *rows, last = node.inputs
+        start, end = self._bounds(first, state), self._bounds(last, state)
+        shapes = [None if row is None else self._inference.fact(row).shape for row in rows]
+        if start is None or end is None or any(not own for own in shapes):
+            return None
+        counts = [own[0].value for own in shapes if own]
+        place, behind = start[1], end[0]
+        if None in counts or not self._is_zero(start[0]) or not self._is_end(end[1], shape[0]):
+            return None
+        count = sum(number for number in counts if number is not None)
+        one, other = self._indices.get(place), self._indices.get(behind)
+        if one is None or other is None or not 0 < count <= _MOST_ROWS:
+            return None
+        if one.step != other.step or other.start - one.start != count:
+            return None
+        here = self._at(one)
+        inside = self._extent.never_negative(here) and self._extent.never_negative(
+            shape[0] - count - here
+        )
+        return _Store(node, self._following(place, count), _present(rows)) if inside else None
+
+    def _bounds(self, value: Value | None, state: State) -> tuple[Value, Value] | None:
+        """The first and last place of a Slice of a buffer along its first axis."""
+        cut = None if value is None else value.producer
+        if cut is None or not cut.is_op("Slice") or cut.graph is not self._body:
+            return None
+        start, end = cut.input(1), cut.input(2)
+        if cut.input(0) is not state.argument or start is None or end is None:
+            return None
+        axes, steps = (self._numbers(cut.input(position)) for position in (3, 4))
+        if cut.input(3) is not None and axes != [0]:
+            return None
+        whole = cut.input(4) is None or steps == [1]
+        single = all(self._sizes(one) == [1] for one in (start, end))
+        return (start, end) if whole and single else None
+
+    def _numbers(self, value: Value | None) -> list[int] | None:
+        array = None if value is None else integers(self._inference.fact(value))
+        return None if array is None else [int(number) for number in array.reshape(-1)]
+
+    def _sizes(self, value: Value) -> list[int | None] | None:
+        shape = self._inference.fact(value).shape
+        return None if shape is None else [dim.value for dim in shape]
+
+    def _is_zero(self, value: Value) -> bool:
+        return self._numbers(value) == [0]
+
+    def _is_end(self, value: Value, size: Dimension) -> bool:
+        """Test for a bound at the end of an axis or beyond."""
+        content = self._inference.fact(value).content
+        if content is not None and content.size == 1 and content.reshape(-1)[0] == size:
+            return True
+        numbers = self._numbers(value)
+        most = size.value if size.value is not None else np.iinfo(np.int32).max
+        return numbers is not None and numbers[0] >= most
+
+    def _following(self, place: Value, count: int) -> list[Value]:
+        """Emit the places of consecutive rows."""
+        emit = Builder(self._body)
+        offsets = [emit.vector((offset,), "offset") for offset in range(1, count)]
+        return [place, *(emit.add("Add", [place, offset], "place") for offset in offsets)]
+
+    # Scatters ------------------------------------------------------------------------------------
+
+    def _of_scatters(self, state: State) -> _Store | None:
+        """The store of rows by ScatterNDs one after the other, at different places."""
+        node, places, updates = state.result.producer, list[Value](), list[Value]()
+        last = node
+        while node is not None and node.graph is self._body and node.is_op("ScatterND"):
+            buffer, at, rows = node.inputs
+            if buffer is None or at is None or rows is None or len(places) == _MOST_ROWS:
+                return None
+            plain = node.attribute("reduction", b"none") in (b"none", "none")
+            if not plain or node.op.references or not self._is_row(at):
+                return None
+            places.insert(0, at)
+            updates.insert(0, rows)
+            if buffer is state.argument:
+                break
+            if len(self._body.uses(buffer)) != 1 or buffer.pinned:
+                return None
+            node = buffer.producer
+        ends = node is not None and node.is_op("ScatterND") and last is not None
+        if not ends or last is None or len(places) < 2 or not self._differ(places):
+            return None
+        return _Store(last, places, updates)
+
+    def _is_row(self, at: Value) -> bool:
+        """Test for the place of one row that is never negative."""
+        index = self._indices.get(at)
+        if index is None or self._sizes(at) != [1, 1]:
+            return False
+        return self._extent.never_negative(self._at(index))
+
+    def _differ(self, places: Sequence[Value]) -> bool:
+        """Test for places that are different in each iteration."""
+        indices = [self._indices[place] for place in places]
+        if len({index.step for index in indices}) > 1:
+            return False
+        starts = [(index.start - indices[0].start).value for index in indices]
+        return None not in starts and len(set(starts)) == len(starts)
+
+    def _at(self, index: Index) -> Dimension:
+        return index.start + self._number * index.step
+
+    # Result --------------------------------------------------------------------------------------
+
+    def _write(self, state: State, store: _Store) -> None:
+        """Replace the last node of a store by one ScatterND."""
+        emit, label = Builder(self._body), state.result.name
+        shape = emit.vector((1, 1), "one_place")
+        places = [
+            place if self._sizes(place) == [1, 1] else emit.add("Reshape", [place, shape], "place")
+            for place in store.places
+        ]
+        at, rows = (
+            parts[0] if len(parts) == 1 else emit.concat(list(parts), 0, name)
+            for parts, name in ((places, "places"), (store.updates, "rows"))
+        )
+        result = emit.add("ScatterND", [state.argument, at, rows], label)
+        self._body.replace_uses(state.result, result)
+        self._body.remove(store.node)
+
+
+def _present(values: Sequence[Value | None]) -> list[Value]:
+    return [value for value in values if value is not None]
