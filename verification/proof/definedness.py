@@ -24,7 +24,7 @@ from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
 from .arithmetic.padded_sizes import unpadded
 from .canonicalize.casts import in_type
-from .execution.index_ranges import bare, index_range, is_one
+from .execution.index_ranges import bare, columns_fit, index_range, is_one, ranges_of_rows
 from .execution.node_checker import inputs_of_type, known_type
 from .execution.obligations import (
     AS_DECLARED,
@@ -383,13 +383,18 @@ class Definedness:
     def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has all indices of which a node takes some."""
         head, args = obligation.head, obligation.args
-        ranges = index_range(self.terms, head, args)
-        place, index = (ranges[0][0], ranges[0][1][0]) if ranges else (head, None)
+        ranges, loops = index_range(self.terms, head, args), self._loops_of_before()
+        if not ranges:
+            return columns_fit(self._safety, head, args)
+        place, (first,) = ranges[0]
+        index: Term | None = first
         while index is not None:
-            if self._holds((place, (index,)), around):
+            rows = ranges_of_rows(self.terms, self.comparison.pushdown.of, place, index, loops)
+            by_row = any(self._holds(demand, around | {key}) for key, demand in rows)
+            if by_row or self._holds((place, (index,)), around):
                 fits = head.name == "Gather"
                 return fits or self._safety.holds_within(head, args, 1, place.key)
-            index = index.args[0] if index.head.name in _KEEPING else None
+            index = index.args[0] if index.head.name in (*_KEEPING, "Expand") else None
         return False
 
     def _elements(self, obligation: Obligation) -> list[tuple[Head, tuple[Term]]]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import onnx
 
 from ....facts.fact import Fact
-from ....facts.polynomial import Dimension, product
+from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
 from ....reference.bodies import Body
 from ....reference.errors import EvaluationError
@@ -16,7 +16,7 @@ from ....reference.signature import is_static
 from ..execution.compile_graph import Program, Step
 from ..execution.obligations import SAME_SIZES
 from ..execution.symbolic_execution import Execution, Frame, Value
-from ..simplify.scatter import replaces
+from ..simplify.scatter import row_written
 from ..simplify.sequences import elements_of, rows_as_sequence
 from ..terms.budget import OpenError
 from ..terms.term import Head, Term, descendants
@@ -215,7 +215,7 @@ def rows_written(
         if update is None or state.head.name != "bound" or update.args[:1] != (state,):
             continue
         shape = state.fact.shape
-        row = _row(terms, update, index) if shape and shape[0] == trips else None
+        row = row_written(terms, update, index) if shape and shape[0] == trips else None
         if row is not None and update.fact.shape == shape:
             rows[k] = row
     if not rows:
@@ -223,34 +223,6 @@ def rows_written(
     others = [output for k, output in enumerate(outputs) if k not in rows]
     reachable = set(descendants([again, *others, *rows.values()]))
     return {k: row for k, row in rows.items() if states[k] not in reachable}
-
-
-def _row(terms: Terms, update: Term, index: Dimension) -> Term | None:
-    """Row that a scatter writes at an index; None for other updates."""
-    if not update.is_op("ScatterND", "ScatterElements") or not replaces(update.head):
-        return None
-    _, places, rows = update.args
-    if places is None or rows is None or not update.fact.shape:
-        return None
-    rest, content = update.fact.shape[1:], _everywhere(places)
-    if content != index or rows.fact.shape is None or product(rows.fact.shape) != product(rest):
-        return None
-    if update.is_op("ScatterND"):
-        is_row = places.fact.content is not None and places.fact.content.size == 1
-        return terms.view(rows, rest) if is_row and places.fact.shape else None
-    axis = update.head.attribute("axis", 0)
-    same = places.fact.shape == rows.fact.shape == (ONE, *rest)
-    return terms.view(rows, rest) if same and axis == 0 else None
-
-
-def _everywhere(term: Term) -> Dimension | None:
-    """Number that all elements of an integer tensor are, if known."""
-    while term.head.name in ("Expand", "view") and term.args[0] is not None:
-        term = term.args[0]
-    content = term.fact.content
-    numbers = set() if content is None else set(content.reshape(-1))
-    number = numbers.pop() if len(numbers) == 1 else None
-    return number if isinstance(number, Dimension) else None
 
 
 def _goes_on(terms: Terms, init: Term, element: Term) -> bool:

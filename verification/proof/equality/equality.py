@@ -152,18 +152,19 @@ class Comparison:
         self.longer_forms = Definitions(terms, over_reals)
         prefixes = PrefixSums(self.induction)
         accumulation = Accumulation(self.induction, prefixes, over_reals)
+        scatters = ScatterLoops(self.induction, self.longer_forms, over_reals)
         self._rules = (
             self._over_reals,
             self._random,
             ModularPolynomials(self.induction).equal,
             self.induction.states,
+            scatters.written,
             self.induction.last,
             self.induction.shifted,
             accumulation.reduced,
             accumulation.prefix,
             WeightedSums(self.induction, over_reals).equal,
             Selections(self.induction, prefixes, over_reals).selected,
-            ScatterLoops(self.induction, self.longer_forms, over_reals).written,
             prefixes.summed,
             prefixes.turned,
             self.induction.variables,
@@ -172,6 +173,7 @@ class Comparison:
             Views(terms, over_reals).pushed,
             self.cases.equal,
             self._concats,
+            scatters.overwritten,
             self.induction.stacked,
             swap_operands,
             functools.partial(same_places, terms),

@@ -38,6 +38,7 @@ class SlicePushdown:
         open_term: function that replaces an operator by its definition, or returns None.
 
     Attributes:
+        terms: the terms of both models.
         chosen: operators applied to some rows instead of all, or in another shape, whose bits
             depend on the kernel.
         whole: terms whose slices are not pushed down.
@@ -46,7 +47,7 @@ class SlicePushdown:
     def __init__(
         self, terms: Terms, open_term: Callable[[Term], Term | None] = lambda term: None
     ) -> None:
-        self._terms = terms
+        self.terms = self._terms = terms
         self._open = open_term
         self._known: dict[Slice, Term] = {}
         self._settled: dict[Term, Term] = {}

@@ -8,7 +8,7 @@ from ....facts.bounds import Bounds
 from ....facts.types import INTEGER_BITS
 from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Operands, Term
-from ..terms.term_manager import Terms, canonical_form, rule
+from ..terms.term_manager import Terms, canonical_form, late_rule, rule
 from .safety import Safety
 
 
@@ -25,6 +25,14 @@ def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
         return None
     choice = operands[1 if holds else 2]
     return [choice] if choice.fact.shape == shape else None
+
+
+@late_rule("choose")
+def choice(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
+    """Drop a choice by a comparison of single integers that always holds, or never."""
+    condition, one, other = args
+    holds = None if condition is None else _holds(terms, condition)
+    return None if holds is None else [one if holds else other]
 
 
 def _holds(terms: Terms, condition: Term) -> bool | None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Iterator
+
+from ....facts.polynomial import Dimension
+from ....ops.axes import ONE
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
+from .obligations import Guard
+from .safety import Safety
 
 _BY_TUPLES = ("GatherND", "ScatterND")
 _INDEXED = ("Gather", "GatherElements", "Scatter", "ScatterElements", *_BY_TUPLES)
 """Operators whose second operand holds positions along an axis of the first one."""
+
+
+Slices = Callable[[Term, int, Dimension, Dimension], Term]
+"""Function of a term, an axis, a start and a size."""
 
 
 def index_range(terms: Terms, head: Head, args: Args) -> list[tuple[Head, tuple[Term]]]:
@@ -25,10 +35,50 @@ def index_range(terms: Terms, head: Head, args: Args) -> list[tuple[Head, tuple[
     return [(terms.heads.own("indices", shape[axis]), (bare(terms, index),))]
 
 
+def ranges_of_rows(
+    terms: Terms, slice_of: Slices, place: Head, index: Term, loops: Iterable[Guard]
+) -> Iterator[tuple[Hashable, tuple[Head, tuple[Term]]]]:
+    """Demands on the row of indices of each iteration, by the key of a loop.
+
+    Without an iteration there is no index.
+    """
+    for guard in loops:
+        if index.fact.shape and index.fact.shape[0] == guard.trips:
+            row = slice_of(index, 0, Dimension.symbol(str(guard.key)), ONE)
+            yield guard.key, (place, (bare(terms, row),))
+
+
+def columns_fit(safety: Safety, head: Head, args: Args) -> bool:
+    """Test whether tuples of indices lie in their axes by the bounds of each column."""
+    data, index = args[:2] if len(args) > 1 else (None, None)
+    joined = index.operands[0] if index is not None and index.head.name == "view" else index
+    if head.name not in _BY_TUPLES or head.attribute("batch_dims", 0) or data is None:
+        return False
+    if joined is None or index is None or not joined.is_op("Concat") or not data.fact.shape:
+        return False
+    shapes = [column.fact.shape for column in joined.operands]
+    width, axis = len(shapes), joined.head.attribute("axis")
+    if index.shape[-1] != width or width > len(data.fact.shape):
+        return False
+    if any(not shape or shape[-1] != 1 or axis != len(shape) - 1 for shape in shapes):
+        return False
+    for column, size in zip(joined.operands, data.fact.shape, strict=False):
+        bounds = safety.known(column).bounds
+        if bounds is None or (bounds.low + size).less(0) is not False:
+            return False
+        if (size - bounds.high).less(1) is not False:
+            return False
+    return safety.holds_within(head, args, 1, Dimension.constant(0))  # the shapes fit
+
+
 def bare(terms: Terms, term: Term) -> Term:
-    """Single number as a scalar, and other terms without a view."""
-    if is_one(term):
-        return terms.view(term, ())
+    """Single number, however often it is repeated, as a scalar; others without a view."""
+    below: Term | None = term
+    shape = term.fact.shape or ()
+    while below is not None and below.head.name in ("view", "Expand"):
+        below = below.args[0] if all((dim.value or 0) > 0 for dim in shape) else None
+    if below is not None and is_one(below):
+        return terms.view(below, ())
     return term.operands[0] if term.head.name == "view" else term
 
 

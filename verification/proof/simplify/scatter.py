@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....facts.polynomial import Dimension, product
+from ....ops.axes import ONE
 from ..terms.iota import counts
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
@@ -47,3 +49,31 @@ def scatter_nd(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
 def replaces(head: Head) -> bool:
     """Test whether a scatter replaces elements, rather than to reduce them with the updates."""
     return head.attribute("reduction") in (None, b"none", "none")
+
+
+def row_written(terms: Terms, update: Term, index: Dimension) -> Term | None:
+    """Row that a scatter writes at an index; None for other updates."""
+    if not update.is_op("ScatterND", "ScatterElements") or not replaces(update.head):
+        return None
+    _, places, rows = update.args
+    if places is None or rows is None or not update.fact.shape:
+        return None
+    rest, content = update.fact.shape[1:], _everywhere(places)
+    if content != index or rows.fact.shape is None or product(rows.fact.shape) != product(rest):
+        return None
+    if update.is_op("ScatterND"):
+        is_row = places.fact.content is not None and places.fact.content.size == 1
+        return terms.view(rows, rest) if is_row and places.fact.shape else None
+    axis = update.head.attribute("axis", 0)
+    same = places.fact.shape == rows.fact.shape == (ONE, *rest)
+    return terms.view(rows, rest) if same and axis == 0 else None
+
+
+def _everywhere(term: Term) -> Dimension | None:
+    """Number that all elements of an integer tensor are, if known."""
+    while term.head.name in ("Expand", "view") and term.args[0] is not None:
+        term = term.args[0]
+    content = term.fact.content
+    numbers = set() if content is None else set(content.reshape(-1))
+    number = numbers.pop() if len(numbers) == 1 else None
+    return number if isinstance(number, Dimension) else None
