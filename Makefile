@@ -8,7 +8,7 @@ export PYTHONWARNINGS = ignore:Editable installation:UserWarning
 # Hundreds of processes start in the tests: none compiles again what the one before it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types conversions fuzz attack hostile mutants browser bench clients docs wheel clean
+.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench clients docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -32,6 +32,15 @@ types: $(VENV)/.installed
 	ln -sfn ../.. build/types/straightline
 	MYPYPATH=build/types $(BIN)/mypy -p straightline.analysis -p straightline.batch -p straightline.cli -p straightline.display -p straightline.driver -p straightline.facts -p straightline.interop -p straightline.ir -p straightline.limits -p straightline.ops -p straightline.passes -p straightline.reduction -p straightline.reference -p straightline.report -p straightline.runtimes -p straightline.targets -p straightline.verification -p straightline.version_converter -p straightline.versions \
 	  -m straightline -m straightline.__main__
+	MYPYPATH=build/types:tests/support $(BIN)/mypy --follow-imports=silent -m typed_calls
+
+pyright: $(VENV)/.installed  ## calls as users write them, checked by pyright
+	$(BIN)/pip install --quiet basedpyright
+	mkdir -p build/types
+	ln -sfn ../.. build/types/straightline
+	cp tests/support/typed_calls.py build/types/
+	echo '{"enableTypeIgnoreComments": true, "reportUnnecessaryTypeIgnoreComment": "error"}' > build/types/pyrightconfig.json
+	cd build/types && ../../$(BIN)/basedpyright --pythonpath ../../$(PY) --level error typed_calls.py
 
 conversions: $(VENV)/.installed  ## each operator, type and shape to each opset; EVERY: one conversion of so many
 	$(PY) tests/support/conversion_sweep.py --every $(or $(EVERY),20)

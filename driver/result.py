@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..display import Block, Line, OnProgress, Table, as_html, as_text, silent
@@ -32,6 +32,17 @@ _MOST_DONE = 40
 """So many rows of what was rewritten are shown; what is left is shown in full."""
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    M = TypeVar("M", default=onnx.ModelProto)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+"""The kind of the model of an outcome; `Outcome` alone has a message."""
+
+
 class Change(NamedTuple):
     """A number before and after."""
 
@@ -40,7 +51,7 @@ class Change(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(Generic[M]):
     """Result of `transform`.
 
     Attributes:
@@ -82,7 +93,7 @@ class Outcome:
         converted: ConversionResult | None,
         left: Sequence[Remark],
         hints: Sequence[Hint],
-    ) -> Outcome:
+    ) -> Outcome[M]:
         """Make the outcome of a rewrite, a conversion, or both; not compared yet.
 
         Args:
@@ -118,14 +129,16 @@ class Outcome:
         )
 
     @lazy_property
-    def model(self) -> ModelSource:
+    def model(self) -> M:
         """The result in the kind of the original; a message for a path or bytes.
 
         Raises:
             LoadError: the original was a path, and its external data does not fit into a message;
                 `save` writes it all the same.
         """
-        return in_kind(self.ir, self.source, self.message)
+        result: Any = in_kind(self.ir, self.source, self.message)
+        model: M = result
+        return model
 
     @lazy_property
     def memory(self) -> tuple[PeakMemory | None, PeakMemory | None]:
@@ -173,7 +186,7 @@ class Outcome:
         on_progress: OnProgress = silent,
         workers: Workers | None = None,
         **options: Any,
-    ) -> Outcome:
+    ) -> Outcome[M]:
         """Return the outcome with a verdict; the original must be unchanged.
 
         Args:
@@ -194,7 +207,7 @@ class Outcome:
         on_progress: OnProgress = silent,
         *,
         loaded: bool = False,
-    ) -> Outcome:
+    ) -> Outcome[M]:
         """Return `verified` with its options in one object.
 
         `loaded`: this call has loaded the original; a proof need not check it again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
@@ -24,7 +24,13 @@ from .suggestions import Advice, advise
 from .trip_bounds import Maxima
 
 if TYPE_CHECKING:
+    import onnx
+    import onnx_ir
+    from typing_extensions import Unpack
+
+    from ..ir.io.model_source import Exported, MessageSource
     from .convert import ConversionResult
+    from .keywords import ConvertKeywords, RewriteKeywords, TransformKeywords
 
 
 @paused_collector
@@ -36,7 +42,7 @@ def transform_model(
     what: str = "the result",
     is_short: bool = False,
     on_progress: OnProgress = silent,
-) -> Outcome:
+) -> Outcome[Any]:
     """Rewrite a model, convert it and compare, as the options say.
 
     Args:
@@ -73,7 +79,7 @@ def transform_model(
                 dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason))
                 for r in residual
             ]
-        outcome = Outcome.of(rewritten, converted, residual, advice.hints)
+        outcome: Outcome[Any] = Outcome.of(rewritten, converted, residual, advice.hints)
         if outcome.changed:
             name_nodes(outcome.ir)
         if verification is None:
@@ -87,6 +93,18 @@ def transform_model(
         return outcome
 
 
+@overload
+def transform(
+    model: MessageSource, passes: Passes = None, **keywords: Unpack[TransformKeywords]
+) -> Outcome[onnx.ModelProto]: ...
+@overload
+def transform(
+    model: onnx_ir.Model | Exported, passes: Passes = None, **keywords: Unpack[TransformKeywords]
+) -> Outcome[onnx_ir.Model]: ...
+@overload
+def transform(
+    model: Model, passes: Passes = None, **keywords: Unpack[TransformKeywords]
+) -> Outcome[Model]: ...
 def transform(
     model: ModelSource,
     passes: Passes = None,
@@ -111,14 +129,14 @@ def transform(
     max_memory: int | None = None,
     timeout: float | None = None,
     **options: Any,
-) -> Outcome:
+) -> Outcome[Any]:
     """Rewrite a model, convert it where an opset is given, and compare.
 
     `rewrite` and `convert_version` are its short forms.
 
     Args:
-        model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`; it is
-            never changed.
+        model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
+            `straightline.ir.Model`; it is never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects; none of them, `()`, where the model shall only be converted.
         target: what the model shall fit, such as "onnx2torch", the path of a file, or a
@@ -172,6 +190,16 @@ def transform(
     return transform_model(model, request, VerifyOptions.of(verify), on_progress=on_progress)
 
 
+@overload
+def rewrite(
+    model: MessageSource, passes: Passes = None, **keywords: Unpack[RewriteKeywords]
+) -> onnx.ModelProto: ...
+@overload
+def rewrite(
+    model: onnx_ir.Model | Exported, passes: Passes = None, **keywords: Unpack[RewriteKeywords]
+) -> onnx_ir.Model: ...
+@overload
+def rewrite(model: Model, passes: Passes = None, **keywords: Unpack[RewriteKeywords]) -> Model: ...
 def rewrite(
     model: ModelSource,
     passes: Passes = None,
@@ -190,12 +218,12 @@ def rewrite(
     max_memory: int | None = None,
     timeout: float | None = None,
     **options: Any,
-) -> ModelSource:
+) -> Any:
     """Remove the control flow that is decided before run time.
 
     Args:
-        model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`; it is
-            never changed.
+        model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
+            `straightline.ir.Model`; it is never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
@@ -221,6 +249,18 @@ def rewrite(
         return transform_model(model, request, VerifyOptions.of(verify), **short).model
 
 
+@overload
+def convert_version(
+    model: MessageSource, target_opset: int, **keywords: Unpack[ConvertKeywords]
+) -> onnx.ModelProto: ...
+@overload
+def convert_version(
+    model: onnx_ir.Model | Exported, target_opset: int, **keywords: Unpack[ConvertKeywords]
+) -> onnx_ir.Model: ...
+@overload
+def convert_version(
+    model: Model, target_opset: int, **keywords: Unpack[ConvertKeywords]
+) -> Model: ...
 def convert_version(
     model: ModelSource,
     target_opset: int,
@@ -236,14 +276,14 @@ def convert_version(
     max_work: int | None = None,
     max_memory: int | None = None,
     timeout: float | None = None,
-) -> ModelSource:
+) -> Any:
     """Convert a model to another version of ONNX's operator set.
 
     All nodes are converted, in every graph, body and function, or none.
 
     Args:
-        model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`; it is
-            never changed.
+        model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
+            `straightline.ir.Model`; it is never changed.
         target_opset: from 7 to the newest version that the installed onnx knows.
         ir_version: the version of the file format; by default the one that ONNX released with the
             target opset, where the model's features allow it.

@@ -9,9 +9,11 @@ import os
 import re
 import select
 import stat
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol, runtime_checkable
 
+from .did_you_mean import nearest
 from .errors import LoadError, reason
 from .kinds import PATH, takes
 from .option_names import by
@@ -25,6 +27,16 @@ _WRITER_COMES_WITHIN = 5.0
 
 _DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/.+/fd/\d+")
 _MOST_LINKS = 40
+_MOST_NAMES = 1000
+"""Names of a folder that may be compared with a wrong one."""
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read at most so many bytes."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -77,9 +89,21 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, _FLAGS)
     except FileNotFoundError as error:
-        raise LoadError(f"there is no file '{path}'") from error
+        raise LoadError(f"there is no file '{path}'{_similar(path)}") from error
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
+
+
+def _similar(path: Path) -> str:
+    """Suggestion of a file with a similar name in the same folder; may be empty."""
+    try:
+        with os.scandir(path.parent) as entries:
+            # Endings are alike in any case.
+            names = {Path(entry.name).stem: entry.name for entry in islice(entries, _MOST_NAMES)}
+    except (OSError, ValueError):  # no folder, or a path with a zero byte
+        return ""
+    match = nearest(path.stem, names)
+    return "" if match is None else f"; did you mean '{path.with_name(names[match])}'?"
 
 
 def _unreadable(path: Path, kind: int, why: str) -> LoadError:
@@ -131,7 +155,7 @@ def _first_block(path: Path, handle: int) -> bytes:
 
 
 def read_all(
-    stream: BinaryIO, name: str, max_bytes: int = TWO_GB, *, option: str = ""
+    stream: Readable, name: str, max_bytes: int = TWO_GB, *, option: str = ""
 ) -> bytearray:
     """Read an open stream to its end; `name` and `option` are for errors.
 
@@ -141,6 +165,8 @@ def read_all(
     content = bytearray()
     try:
         while block := stream.read(_BLOCK):
+            if not isinstance(block, bytes):
+                raise LoadError(f"{name} is a text stream; open it in binary mode, 'rb'")
             content += block
             if len(content) > max_bytes:
                 raise _too_large(Path(name), max_bytes, option)

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
-    BinaryIO,
     Protocol,
     TypeAlias,
     TypeGuard,
     Union,
-    runtime_checkable,
 )
 
 import onnx
 
 from ..errors import LoadError
-from ..file_reader import TWO_GB, folder_of, read_all, read_bytes
+from ..file_reader import TWO_GB, Readable, folder_of, read_all, read_bytes
 from ..kinds import PATH, takes
 from ..model import Model
 from ..onnx_errors import Boundary
@@ -70,14 +68,6 @@ class Exported(Protocol):
         """The model as a message."""
 
 
-@runtime_checkable
-class Readable(Protocol):
-    """A stream of bytes."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Read at most so many bytes."""
-
-
 class Scripted(Protocol):
     """A function under onnxscript's decorator `@script`."""
 
@@ -95,12 +85,17 @@ ModelSource: TypeAlias = Union[
     ModelFile,
     Exported,
     Scripted,
+    Readable,
 ]
+
+MessageSource: TypeAlias = (
+    str | os.PathLike[str] | bytes | onnx.ModelProto | ModelFile | Scripted | Readable
+)
+"""Sources of which results are messages."""
 
 
 def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
-    """Read a path once, or unwrap the model of an exporter or script. Any other model stays as it
-    is.
+    """Read a path or file object once, or unwrap an exporter's model. Others stay as they are.
 
     Raises:
         LoadError: the path cannot be read, is not a model, or holds more than `max_bytes`.
@@ -109,8 +104,23 @@ def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
         if isinstance(source, str) and "=>" in source and not os.path.exists(source):
             raise LoadError("a path is wanted, not ONNX text: give onnx.parser.parse_model(text)")
         return read_file(source, max_bytes)
+    if isinstance(source, Readable) and not isinstance(source, _PLAIN):
+        return _read_open(source, max_bytes)
     model: ModelSource = _unwrap(source)
     return model
+
+
+def _read_open(stream: Readable, max_bytes: int) -> ModelFile:
+    """Read a file object. External data lies beside its file, if it has one."""
+    name = getattr(stream, "name", None)
+    if not isinstance(name, str):
+        return read_stream(stream, "the stream", max_bytes)
+    result = read_stream(stream, name, max_bytes)
+    folder = folder_of(Path(name))
+    files = (
+        frozenset[Path]() if folder is None else files_of(external_tensors(result.proto), folder)
+    )
+    return dataclasses.replace(result, base_dir=folder, data_files=files)
 
 
 def _unwrap(source: Any) -> Any:
@@ -158,7 +168,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
 
 
 @takes(stream=Readable)
-def read_stream(stream: BinaryIO, name: str, max_bytes: int = TWO_GB) -> ModelFile:
+def read_stream(stream: Readable, name: str, max_bytes: int = TWO_GB) -> ModelFile:
     """Read the model in an open stream; external data has no folder there.
 
     Raises:
@@ -191,7 +201,8 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     if isinstance(source, ModelFile):
         return source.proto
     raise LoadError(
-        "a model is a path, bytes, onnx.ModelProto, onnx_ir.Model or straightline.ir.Model, or what"
+        "a model is a path, a file object, bytes, onnx.ModelProto, onnx_ir.Model or"
+        " straightline.ir.Model, or what"
         f" torch.onnx.export or onnxscript's @script give, not {type(source).__name__}"
     )
 
@@ -266,7 +277,7 @@ def in_kind(
         from . import onnx_ir_model
 
         return onnx_ir_model.from_proto(proto, model.base_dir)
-    if isinstance(source, str | os.PathLike | ModelFile):
+    if isinstance(source, str | os.PathLike | ModelFile | Readable) and source is not proto:
         load_external_data(proto, model.base_dir)
     return proto
 

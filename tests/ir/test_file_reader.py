@@ -102,6 +102,14 @@ class TestRegularFiles:
         with pytest.raises(LoadError, match="there is no file"):
             open_regular(tmp_path / "missing")
 
+    @pytest.mark.parametrize("name", ["modle.onnx", "model", "MODEL.onnx", "model.onxx"])
+    def test_a_missing_file_with_a_similar_name(self, name: str, tmp_path: Path) -> None:
+        (tmp_path / "model.onnx").touch()
+        with pytest.raises(LoadError, match=r"; did you mean '.*/model.onnx'\?$"):
+            open_regular(tmp_path / name)
+        with pytest.raises(LoadError, match=r"there is no file '[^;]*'$"):
+            open_regular(tmp_path / "other.onnx")
+
 
 class TestPipes:
     def test_one_that_nothing_writes_to(self, pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:

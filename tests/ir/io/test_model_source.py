@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,22 @@ class TestLoading:
         assert ir.to_proto(bytearray(content)) == proto  # type: ignore[arg-type]
         assert ir.to_proto(memoryview(content)) == proto  # type: ignore[arg-type]
 
+    def test_file_objects(self, proto: onnx.ModelProto, tmp_path: Path) -> None:
+        path = tmp_path / "m.onnx"
+        onnx.save(proto, path, save_as_external_data=True, size_threshold=0, location="w.data")
+        with path.open("rb") as stream:
+            loaded = straightline.rewrite(stream)
+        assert loaded == straightline.rewrite(path)
+        assert ir.to_proto(ir.load(io.BytesIO(proto.SerializeToString()))) == proto
+        with path.open(encoding="latin-1") as text, pytest.raises(LoadError, match="text stream"):
+            ir.load(text)  # type: ignore[arg-type]
+        with pytest.raises(LoadError, match="the stream is empty"):
+            ir.load(io.BytesIO())
+
     def test_what_is_no_model(self, tmp_path: Path) -> None:
-        with pytest.raises(LoadError, match=r"a model is a path, bytes, .*, not int"):
+        with pytest.raises(
+            LoadError, match=r"a model is a path, a file object, bytes, .*, not int"
+        ):
             ir.load(3)  # type: ignore[arg-type]
         with pytest.raises(LoadError, match="holds no graph"):
             ir.load(onnx.ModelProto())

@@ -157,7 +157,7 @@ def _ordered(terms: Terms, bound: Bindings) -> bool:
 
 
 def _covering(terms: Terms, bound: Bindings) -> bool:
-    """Every number is below the one constant or above the other one, and NaN is neither."""
+    """Constants that cover all numbers: each is below the one or above the other."""
     low, high = (_array(terms, bound[name]) for name in ("low", "high"))
     if low is None or high is None or low.shape or high.shape:
         return False

@@ -115,9 +115,9 @@ class SlicePushdown:
             part = self._at_index(term)
             if part is not None:
                 return part
-        placed = yield from self._with_plain_places(term)
-        if placed is not term:
-            return placed
+        plain = yield from self._with_plain_places(term)
+        if plain is not term:
+            return plain
         late = LATE_RULES.get(term.head.name)
         if late is not None:
             results = late(self._terms, term.head, term.args) or ()
