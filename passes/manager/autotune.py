@@ -81,16 +81,22 @@ class Accelerate(Pass):
         for _ in range(_MOST_CHOICES):
             was_flat = _is_flat(model)
             is_other = self._accelerate(model, context)
-            is_smaller = run_passes(self.last, model, context, repeat=True)
+            is_smaller = self._shrink(model, context)
             changed |= is_other or is_smaller
-            opens = (is_smaller and _loops(model)) or (is_other and self._reopens(model))
-            if not opens and _is_flat(model) is was_flat:
+            if was_flat or not (is_other or is_smaller):
                 break
         return changed
 
-    def _reopens(self, model: Model) -> bool:
-        """Test for loops whose other forms compare anew after a choice."""
-        return _has_choices(model) or (self.optimize_for == "load" and bool(_loops(model)))
+    def _shrink(self, model: Model, context: PassContext) -> bool:
+        """Run the last passes until they change nothing with new facts of all values.
+
+        A new value may have other symbols than older ones of its size.
+        """
+        for round_ in range(_MOST_CHOICES):
+            context.analyses.invalidate()
+            if not run_passes(self.last, model, context, repeat=True):
+                return round_ > 0
+        return True
 
     def _accelerate(self, model: Model, context: PassContext) -> bool:
         if _is_flat(model):
@@ -295,12 +301,6 @@ def _has_selects(stages: Stages) -> bool:
     """Test for a pipeline that runs both branches of Ifs, and must be clearly faster."""
     passes = [each for stage in stages if isinstance(stage, Repeated) for each in stage.passes]
     return any(isinstance(each, registry.IfsToSelects) for each in passes)
-
-
-def _has_choices(model: Model) -> bool:
-    """Test for an If in the body of a loop."""
-    bodies = [node.body("body") for node in _loops(model) if "body" in node.bodies]
-    return any(graph.nodes_of("If") for body in bodies for graph in body.walk())
 
 
 @dataclasses.dataclass(frozen=True)

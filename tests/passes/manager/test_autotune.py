@@ -8,6 +8,7 @@ import onnx
 import pytest
 import straightline as sl
 from harness import as_model, assert_equal_outputs
+from loop_forms import loop_of_forms
 from random_loops import random_loop
 from straightline import ir
 from straightline.passes import LowerSequences, Pipeline, accelerate, parse_pipeline
@@ -225,6 +226,17 @@ def test_what_a_smaller_body_allows_is_done_at_once(seed):
     """States that are one only after rules have made the body smaller."""
     once = sl.rewrite(random_loop(random.Random(seed)), "accelerate")
     assert sl.rewrite(once, "accelerate").SerializeToString() == once.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("seed", "goal"), [(1077, "load"), (3437, "run"), (3749, "run"), (4392, "run")]
+)
+def test_random_forms_of_loops_are_final(seed, goal):
+    """Recurrences beside writes, sizes of new values, and nodes that two branches compute."""
+    model = loop_of_forms(random.Random(seed))
+    once = sl.rewrite(model, "accelerate", optimize_for=goal, verify=False)
+    again = sl.rewrite(once, "accelerate", optimize_for=goal, verify=False)
+    assert again.SerializeToString() == once.SerializeToString()
 
 
 @pytest.mark.parametrize(
