@@ -17,6 +17,7 @@ from ..terms.term import Pair, Term
 from ..terms.term_manager import Terms
 from .slice_pushdown import SlicePushdown
 
+_EXPAND = 13
 _MOST_CONDITIONS = 5
 _MOST_DEPTH = 4
 """Limit of operators around a choice."""
@@ -51,7 +52,7 @@ class CaseDistinction:
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs of what two terms are in each case; None if that decides nothing."""
-        pairs = self._of_one_condition(one, other)
+        pairs = self.of_one_condition(one, other)
         if pairs is not None:
             return pairs
         if not any(term.head.name in _CHOICES or is_connective(term) for term in (one, other)):
@@ -78,7 +79,7 @@ class CaseDistinction:
             return None
         return list(cases)
 
-    def _of_one_condition(self, one: Term, other: Term) -> list[Pair] | None:
+    def of_one_condition(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs of two terms if a boolean holds, and if it does not. Both have a choice by it,
         and one of them has another one inside of a branch."""
         sides = [term for term in (one, other) if term.head.name == "choose"]
@@ -103,7 +104,8 @@ class CaseDistinction:
         while stack:
             term = stack[-1]
             below = [arg for arg in term.args if arg is not None]
-            if term.head.name == "choose" and term.args[0] is condition:
+            is_decided = _chooses_by(term, condition)
+            if is_decided:
                 below = [term.operands[1 if truth else 2]]
             elif term.head.op is None and term.head.name not in _MOVING:
                 below = []
@@ -118,12 +120,18 @@ class CaseDistinction:
             if term in memo:
                 continue
             terms.budget.step()
-            if term.head.name == "choose" and term.args[0] is condition:
-                memo[term] = memo[below[0]]
+            if is_decided:
+                memo[term] = self._expanded(memo[below[0]], term)
                 continue
             args = tuple([None if arg is None else memo.get(arg, arg) for arg in term.args])
             memo[term] = term if not below or args == term.args else terms.rebuild(term, args)
         return memo[root]
+
+    def _expanded(self, chosen: Term, term: Term) -> Term:
+        """Branch of a choice by one boolean; that of a Where broadcasts."""
+        if term.head.name == "choose" or chosen.fact.shape == term.fact.shape:
+            return chosen
+        return self._terms.op("Expand", _EXPAND, chosen, self._terms.sizes(term.shape))
 
     def _collect(self, term: Term, conditions: dict[Term, None], depth: int) -> None:
         """Collect the conditions of a term."""
@@ -190,6 +198,20 @@ class CaseDistinction:
             return None
         truths = tensor.numpy()
         return True if truths.all() else None if truths.any() else False
+
+
+def _chooses_by(term: Term, condition: Term) -> bool:
+    """Test for a choice by a condition; a Where may choose by a view of one boolean."""
+    if term.head.name == "choose":
+        return term.args[0] is condition
+    if not term.is_op("Where") or condition.fact.shape != () or term.fact.shape is None:
+        return False
+    own = term.operands[0]
+    if own.fact.shape is None or any(dim.value != 1 for dim in own.shape):
+        return False
+    while own.head.name == "view":
+        own = own.operands[0]
+    return own is condition
 
 
 def is_connective(term: Term) -> bool:

@@ -388,7 +388,7 @@ class Comparison:
         for pairs, substitution in self.induction.hypotheses(one, other, reals.equal):
             if reals.equal(one, substitution.of(other)):
                 return pairs
-        return None
+        return self.cases.of_one_condition(one, other)
 
     def _alike(self, one: Term, other: Term) -> list[Pair] | None:
         """Congruence, unless some arguments have no chance of being equal."""

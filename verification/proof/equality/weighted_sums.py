@@ -122,8 +122,9 @@ class WeightedSums:
 def _both_ways(term: Term, op_type: str) -> Iterator[Pair]:
     """Operands of a commutative operator in both orders; none for another term."""
     if term.is_op(op_type) and len(term.args) == 2:
-        yield term.operands
-        yield term.operands[::-1]
+        one, other = term.operands
+        yield one, other
+        yield other, one
 
 
 def _are_aligned(one: Term, other: Term) -> bool:

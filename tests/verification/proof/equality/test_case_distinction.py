@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.reference import run
+from straightline.verification.proof import prove
 
 FORMULA = "g (bool[n] p, bool[n] q) => (bool[n] y) {{ {} }}"
 CHOICE = """g (bool[n, 1] p, bool[n, 1] q, float[n, m] x, float[n, m] w)
@@ -81,3 +82,29 @@ def test_a_choice_inside_of_a_branch_of_the_same_choice():
     assert_open(INSIDE.format("q", "p", "Neg"), after)
     assert_open(INSIDE.format("p", "q", "Neg"), after)
     assert_open(INSIDE.format("p", "p", "Abs"), after)
+
+
+BRANCHES = """g (float[n, 3] x, float[3] h) => (float[3] y)
+    <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, float half = {{0.5}},
+     bool yes = {{1}}, float unit = {{1}}, float none = {{0}}> {{
+    sizes = Shape (x) n = Gather <axis = 0> (sizes, zero)
+    y = Loop (n, yes, h) <body = b (int64 i, bool c, float[3] s) => (bool c2, float[3] s2) {{
+        c2 = Identity (c) e = Gather <axis = 0> (x, i) m = Mod (i, two) even = Equal (m, zero)
+        {} }}> }}"""
+BY_IF = """s2 = If (even) <then_branch = t () => (float[3] a) { a = Add (s, e) },
+                      else_branch = f () => (float[3] k) { k = Mul (half, s) }>"""
+BY_WHERE = "f = Where (even, unit, half) p = Mul (f, s) b = Where (even, e, none) s2 = Add (p, b)"
+
+
+def test_factors_and_summands_by_one_condition_are_a_choice_over_the_reals():
+    before = model(BRANCHES.format(BY_IF))
+    assert prove(before, model(BRANCHES.format(BY_WHERE)), equality="reals").proved
+    for old, new in [
+        ("(even, unit, half)", "(even, half, unit)"),
+        ("(even, e, none)", "(even, none, e)"),
+        ("(even, e, none)", "(even, e, unit)"),
+        ("b = Where (even", "odd = Not (even) b = Where (odd"),
+    ]:
+        assert old in BY_WHERE
+        after = model(BRANCHES.format(BY_WHERE.replace(old, new)))
+        assert not prove(before, after, equality="reals").proved
