@@ -98,10 +98,11 @@ def _similar(path: Path) -> str:
     """Suggestion of a file with a similar name in the same folder; may be empty."""
     try:
         with os.scandir(path.parent) as entries:
-            # Endings are alike in any case.
-            names = {Path(entry.name).stem: entry.name for entry in islice(entries, _MOST_NAMES)}
+            paths = [Path(entry.name) for entry in islice(entries, _MOST_NAMES)]
     except (OSError, ValueError):  # no folder, or a path with a zero byte
         return ""
+    endings = {path.suffix.lower(), ".onnx"}
+    names = {other.stem: other.name for other in paths if other.suffix.lower() in endings}
     match = nearest(path.stem, names)
     return "" if match is None else f"; did you mean '{path.with_name(names[match])}'?"
 
