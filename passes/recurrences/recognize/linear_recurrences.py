@@ -17,7 +17,7 @@ from ....ir import Array, Value
 from ....ops.builder import Builder
 from ..weights import Unfit
 from .linear_states import Coefficient, Linear, LinearReader
-from .linear_systems import raise_system
+from .linear_systems import raise_product, raise_system
 from .parallel_prefix import Monoid, parallel_prefix
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import (
@@ -42,6 +42,9 @@ def raise_linear(recurrence: Recurrence) -> Replacement | str:
     fact = recurrence.fact(state.initial).without_content()
     if fact.elem_type not in (*_FLOATS, *_INTEGERS) or fact.shape is None:
         return "it is no linear recurrence of numbers"
+    product = raise_product(recurrence)
+    if product is not None:
+        return product
     recurrence.trips.require_room(recurrence.nodes[-1], fact)
     reader = LinearReader(recurrence, fact)
     try:

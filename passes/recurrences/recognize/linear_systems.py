@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
+from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ir import Array, Value
@@ -22,9 +23,11 @@ from ..weights import Unfit
 from .linear_states import Linear, LinearReader
 from .parallel_prefix import DISTANCES, Monoid, parallel_prefix
 from .recurrence import Recurrence, Replacement
-from .scan_reductions import describe, is_small, most_rows
+from .scan_reductions import broadcast, describe, is_small, most_rows, replace_all
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+_WIDEST = 16
+"""The largest width of a matrix of which powers pay."""
 _LARGEST = 16.0
 """The largest element of a power; larger ones would amplify rounding, and may overflow."""
 
@@ -82,19 +85,77 @@ def _powers(matrix: Array, dtype: np.dtype) -> Array:
     Raises:
         Unfit: such a zero, or a large element.
     """
-    powers, paths = [matrix], [matrix != 0]
+    table, paths = _bounded(matrix, dtype), [matrix != 0]
+    for _ in DISTANCES[1:]:
+        paths.append(paths[-1] @ paths[-1])
+    if not all(path.all() for path in paths[1:]) or not table[1].all():
+        raise Unfit("some state does not depend on some other one two iterations before")
+    return table
+
+
+def _bounded(matrix: Array, dtype: np.dtype) -> Array:
+    """The powers of a matrix for each distance, which must stay small."""
+    powers = [matrix.astype(np.float64)]
     with np.errstate(all="ignore"):
         for _ in DISTANCES[1:]:
             powers.append(powers[-1] @ powers[-1])
-            paths.append(paths[-1] @ paths[-1])
     table = np.stack(powers)
-    if not np.isfinite(table).all() or np.abs(table).max() > _LARGEST:
+    if not np.isfinite(table).all() or np.abs(table).max(initial=0.0) > _LARGEST:
         raise Unfit("powers of its factors may overflow")
-    if not all(path.all() for path in paths[1:]):
-        raise Unfit("some state does not depend on some other one two iterations before")
-    if not np.abs(table[1]).min():
-        raise Unfit("some state does not depend on some other one two iterations before")
     return table.astype(dtype)
+
+
+def raise_product(recurrence: Recurrence) -> Replacement | None:
+    """Replace a state that each iteration multiplies by a constant matrix; None for others."""
+    (state,) = recurrence.states
+    fact, emit = recurrence.fact(state.initial).without_content(), recurrence.trips.emit
+    match = _product(recurrence)
+    if match is None or fact.elem_type not in _FLOATS or not fact.shape or not is_small(fact):
+        return None
+    matrix, added, is_left = match
+    if not len(matrix) == matrix.shape[-1] <= _WIDEST or recurrence.fact(added).shape != fact.shape:
+        return None
+    try:
+        powers = _bounded(matrix, onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
+    except Unfit:
+        return None
+    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
+    rows = emit.concat(
+        [first, broadcast(recurrence, recurrence.trips.operand(added), fact)], 0, "rows"
+    )
+    if is_left and len(fact.shape) == 1:  # a row has no column to multiply
+        powers, is_left = np.swapaxes(powers, 1, 2), False
+    monoid = _multiply(emit, powers, is_left)
+    most, straight = most_rows(recurrence), recurrence.trips.options.straight
+    (joined,) = parallel_prefix(emit, monoid, [rows], [fact], most, straight)
+    return replace_all(recurrence, joined, "linear steps of doubling distance", False)
+
+
+def _product(recurrence: Recurrence) -> tuple[Array, Value, bool] | None:
+    """Match MatMul (s, matrix) + added.
+
+    Returns:
+        the matrix, the other addend, and true for MatMul (matrix, s).
+    """
+    (state,) = recurrence.states
+    add = skip_identities(state.result).producer
+    if add is None or not add.is_op("Add"):
+        return None
+    for product, added in (add.inputs, add.inputs[::-1]):
+        node = None if product is None else product.producer
+        if node is None or not node.is_op("MatMul") or node not in recurrence.nodes:
+            continue
+        is_left = node.inputs[1] is state.argument
+        factor = node.inputs[0 if is_left else 1]
+        if node.inputs[1 if is_left else 0] is not state.argument or factor is None:
+            continue
+        tensor = factor.constant
+        if tensor is None or not tensor.is_readable or len(tensor.dims) != 2 or added is None:
+            continue
+        if added is not state.argument and added.producer not in recurrence.nodes:
+            return tensor.numpy(), added, is_left
+    return None
 
 
 # Steps -------------------------------------------------------------------------------------------
@@ -116,7 +177,7 @@ def _replace(
     rank = len(fact.shape or ())
     together = emit.concat([emit.unsqueeze(row, rank, "row") for row in rows], rank, "rows")
     most, straight = most_rows(recurrence), recurrence.trips.options.straight
-    monoid = _multiply(emit, powers)
+    monoid = _multiply(emit, np.swapaxes(powers, 1, 2))
     (joined,) = parallel_prefix(emit, monoid, [together], [fact], most, straight, first=1)
     every, finals = {}, {}
     for index, state in enumerate(states):
@@ -147,9 +208,9 @@ def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matri
     return emit.concat([head, total], 0, "rows")
 
 
-def _multiply(around: Builder, powers: Array) -> Monoid:
+def _multiply(around: Builder, powers: Array, is_left: bool = False) -> Monoid:
     """The composition of linear functions by their distance, of which rows are the offsets."""
-    table = around.constant(np.swapaxes(powers, 1, 2).copy(), "powers")
+    table = around.constant(np.ascontiguousarray(powers), "powers")
     distances = around.vector(DISTANCES, "distances")
 
     def monoid(
@@ -159,7 +220,8 @@ def _multiply(around: Builder, powers: Array) -> Monoid:
         numbers = emit.add("Cast", [match], "match", to=onnx.TensorProto.INT32)
         step = emit.add("ArgMax", [numbers], "step", axis=0, keepdims=0)
         power = emit.add("Gather", [table, step], "power", axis=0)
-        scaled = emit.add("MatMul", [*early, power], "scaled")
+        factors = [power, *early] if is_left else [*early, power]
+        scaled = emit.add("MatMul", factors, "scaled")
         return [emit.add("Add", [scaled, *late], "offsets")]
 
     return monoid

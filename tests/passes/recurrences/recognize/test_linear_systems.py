@@ -107,3 +107,64 @@ def test_states_of_different_shapes_stay():
 def test_large_states_stay():
     text = text_of(BODIES["a rotation"]).replace("[3]", "[300]").replace("[N, 3]", "[N, 300]")
     assert "too large" in reason(text.replace("[T, 3]", "[T, 300]"))
+
+
+MATRIX = """m0 = Constant <value = float[3, 3] {0.5, 0, -0.2, 0.1, 0.4, 0, 0.3, 0.3, -0.6}> ()"""
+PRODUCTS = {
+    "a row times a matrix": ("p = MatMul (s, m0) s2 = Add (p, e)", "float[3]"),
+    "a matrix times a row": ("p = MatMul (m0, s) s2 = Add (e, p)", "float[3]"),
+    "rows": ("f = Unsqueeze (e, axis) p = MatMul (s, m0) s2 = Add (p, f)", "float[1,3]"),
+    "columns": ("f = Unsqueeze (e, last) p = MatMul (m0, s) s2 = Add (p, f)", "float[3,1]"),
+    "a projection": (
+        "g = Tanh (e) f = MatMul (g, m0) p = MatMul (s, m0) q = Identity (p) s2 = Add (f, p)",
+        "float[3]",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PRODUCTS)
+@pytest.mark.parametrize("is_all", [True, False])
+def test_a_state_times_a_constant_matrix(what, is_all):
+    body, kind = PRODUCTS[what]
+    axes = "axis = Constant <value = int64[1] {0}> () last = Constant <value = int64[1] {1}> ()"
+    more = " r = Identity (s2)" if is_all else ""
+    text = loop(f"{MATRIX} {axes} {body}{more}", f"{kind} s s0", f"{kind} r" if is_all else "")
+    model = raised(text, kept=["Scan", "RNN"])
+    sizes = [int(size) for size in kind[6:-1].split(",")]
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0].reshape(sizes))
+    x = numbers(7)
+    x[2, 1] = np.inf
+    feed = {"x": x, "n": np.array(7), "s0": numbers(1)[0].reshape(sizes)}
+    for one, other in zip(
+        reference.run(model, feed), reference.run(as_model(text), feed), strict=True
+    ):
+        np.testing.assert_array_equal(np.isfinite(one), np.isfinite(other))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{MATRIX.replace('0.5', '1.5')} p = MatMul (s, m0) s2 = Add (p, e)",
+        f"{MATRIX} p = MatMul (s, m0) q = Tanh (s) s2 = Add (p, q)",
+        f"{MATRIX} p = MatMul (s, m0) s2 = Sub (e, p)",
+        "p = MatMul (s, k) s2 = Add (p, e)",
+        "f = ReduceMean <keepdims = 1> (e) p = MatMul (s, k) s2 = Add (p, f)",
+    ],
+)
+def test_other_products_stay(body):
+    inputs = "float[N, 3] x, int64 n, float[3, 3] k"
+    result = run_passes(loop(body, "float[3] s s0", inputs=inputs), RaiseRecurrences())
+    body_types = [node.op_type for graph in _bodies(result.model) for node in graph.node]
+    assert not result.changed or "Slice" not in body_types
+
+
+def test_a_wide_matrix_stays():
+    wide = "float[N, 17] x, int64 n"
+    text = loop("p = MatMul (s, m0) s2 = Add (p, e)", "float[17] s s0", inputs=wide)
+    model = as_model(text)
+    tensor = __import__("onnx").numpy_helper.from_array(np.eye(17, dtype=np.float32) / 2, "m0")
+    model.graph.initializer.append(tensor)
+    assert "Slice" not in [
+        n.op_type for g in _bodies(run_passes(model, RaiseRecurrences()).model) for n in g.node
+    ]
