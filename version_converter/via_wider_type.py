@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
+from ..ops.schemas import formals, schema_at
 from .node_draft import NodeDraft
 
 _T = onnx.TensorProto
@@ -27,7 +28,7 @@ class Detour(NamedTuple):
     Attributes:
         types: the types, which the opset added.
         via: the type to compute in.
-        inputs: the positions of the inputs that are cast.
+        inputs: the positions of the inputs that are cast; all where their number is open.
         outputs: the positions of the outputs that are cast back.
         offset: an offset, added before and subtracted after. The limits of the wider type, the
             neutral elements, become those of the type when cast back.
@@ -40,10 +41,21 @@ class Detour(NamedTuple):
     offset: int = 0
 
 
+def of_bfloat16(version: int, op_type: str) -> Detour:
+    """The row of an operator that computes bfloat16 in 32 bits and rounds once."""
+    inputs, outputs = formals(schema_at(op_type, version))
+    variable = inputs[0].type_str
+    places = [
+        tuple([index for index, formal in enumerate(row) if formal.type_str == variable])
+        for row in (inputs, outputs)
+    ]
+    return Detour((_T.BFLOAT16,), _T.FLOAT, places[0], places[1])
+
+
 DETOURS: dict[tuple[str, int], list[Detour]] = {}
 """By operator and the opset that added the types.
 
-Selections and comparisons only: their outputs are inputs or truth values.
+Selections and comparisons, whose outputs are inputs or truth values, and functions of bfloat16.
 """
 
 
@@ -64,14 +76,15 @@ def detour(draft: NodeDraft) -> list[Value | None] | None:
         return None
     draft.builder.opset = draft.source
     offset = _offset(draft, row)
-    for index in row.inputs:
+    is_variadic = formals(draft.schema)[0][-1].is_variadic
+    for index in range(len(draft.inputs)) if is_variadic else row.inputs:
         value = draft.input(index)
         if value is not None:
             wide = draft.cast(value, row.via)
             draft.set_input(index, wide if offset is None else draft.emit("Add", [wide, offset]))
     results = draft.repeat()
     for index in row.outputs:
-        value = results[index]
+        value = results[index] if index < len(results) else None
         if value is not None:
             own = value if offset is None else draft.emit("Sub", [value, offset])
             results[index] = draft.emit("Cast", [own], to=elem_type)

@@ -17,6 +17,9 @@ import numpy as np
 from ..ir import Array, Value
 from .node_draft import NodeDraft
 
+NONE_IN_PADDING = 22
+"""The opset from which on no window starts in the padding at the end."""
+
 
 class Window(NamedTuple):
     """The windows along an axis.
@@ -78,12 +81,24 @@ def windows(draft: NodeDraft) -> list[Window]:
     """
     shape = draft.shape()
     kernel, strides, steps, pads = sides(draft)
-    axes = len(kernel)
-    if draft.text("auto_pad") not in ("", "NOTSET", "VALID"):
-        draft.refuse("windows are not written out for an auto_pad of SAME")
+    axes, side = len(kernel), draft.text("auto_pad")
+    if side not in ("", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        draft.refuse(f"there is no auto_pad '{side}'")
     if shape is None or len(shape) != axes + 2 or None in shape[2:]:
         draft.refuse_unknown("counting windows needs the lengths after the channels, one of which")
     lengths = [length or 0 for length in shape[2:]]
+    if side.startswith("SAME"):
+        if any(step > 1 and size > 1 for step, size in zip(steps, kernel, strict=True)):
+            draft.refuse(f"runtimes do not agree on the padding of {side} with dilations")
+        more = [
+            max((-(-length // stride) - 1) * stride + step * (size - 1) + 1 - length, 0)
+            for length, size, stride, step in zip(lengths, kernel, strides, steps, strict=True)
+        ]
+        less = [padding // 2 for padding in more]
+        rest = [padding - padding // 2 for padding in more]
+        pads = [*less, *rest] if side == "SAME_UPPER" else [*rest, *less]
+    elif side == "VALID":
+        pads = [0] * 2 * axes
     rows = zip(lengths, kernel, strides, steps, pads[:axes], pads[axes:], strict=True)
     return [_window(draft, *row) for row in rows]
 
@@ -97,7 +112,9 @@ def _window(
         draft.refuse(f"a window of {reach} has no room in a length of {length}")
     count = (-(-room // stride) if draft.attribute("ceil_mode") else room // stride) + 1
     if (count - 1) * stride >= start + length:
-        draft.refuse("with ceil_mode = 1, its last window starts in the padding")
+        if draft.source < NONE_IN_PADDING:
+            draft.refuse("with ceil_mode = 1, its last window starts in the padding")
+        count -= 1
     more = max((count - 1) * stride - room, 0)
     return Window(length, size, stride, step, start, end + more, more, count)
 

@@ -129,6 +129,8 @@ def test_what_is_not_known_is_asked_for():
         crop.replace("x, e, s", "x, r, s"), 12, 10, "input 'roi'", "float[2, 3] x, float[4] r"
     )
     crop = crop.replace("float[0] {}", "float[4] {0, 0, 1, 1}")
+    other = crop.replace("tf_crop_and_resize", "other")
+    assert_refuses(other, 12, 10, "'other' is not written out", "float[2, 3] x")
     shape = "float[2, N] x"
     assert_refuses(crop, 12, 10, "with mode = 'linear'.*pixel by pixel needs constant", shape)
     edge = crop.replace("{0, 0, 1, 1}", "{0, 0.08, 1, 1}").replace("2.0]", "START]")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import downgrade
+from ..registry import Outcome, downgrade, longer_form
 
 
 @downgrade(11, "Gemm", where=lambda form: form.inputs < 3)
@@ -21,3 +21,18 @@ def add_bias(draft: NodeDraft) -> None:
         dtype = draft.required_dtype(0, "a bias of zeros")
         # 0.0 would turn a result of -0.0 into 0.0
         draft.set_input(2, draft.const(np.full(1, -0.0, dtype), "bias"))
+
+
+@longer_form(9, "Gemm")
+def multiply_and_add(draft: NodeDraft) -> Outcome:
+    """Below opset 9, integers: a MatMul and a sum, without other factors than 1."""
+    if (draft.attribute("alpha"), draft.attribute("beta")) != (1, 1):
+        draft.refuse("factors of integers other than 1 are not agreed on")
+    one, other = (
+        draft.emit("Transpose", [draft.required(index)], perm=[1, 0])
+        if draft.attribute(name)
+        else draft.required(index)
+        for index, name in enumerate(("transA", "transB"))
+    )
+    product = draft.emit("MatMul", [one, other], "product")
+    return [draft.emit("Add", [product, draft.input(2)])]

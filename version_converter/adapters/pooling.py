@@ -20,7 +20,7 @@ from ...ir import Array
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form, upgrade
 from ..via_wider_type import TINY, Detour, compute_via
-from ..windows import Window, gather_windows, pad_windows, sides, windows
+from ..windows import NONE_IN_PADDING, Window, gather_windows, pad_windows, sides, windows
 
 # It orders indices, which opset 7 does not return.
 harmless("MaxPool", attribute="storage_order")
@@ -71,13 +71,28 @@ def pool_dilated_windows(draft: NodeDraft) -> Outcome:
         return pad_windows(draft, per_axis)
     if mean and any(window.more for window in per_axis):
         draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
-    if mean and padded and not draft.attribute("count_include_pad"):
-        draft.refuse("a mean over dilated windows without their padding is not written out")
+    counted = bool(draft.attribute("count_include_pad"))
     if padded:
         pads = [0, 0, *(w.start for w in per_axis), 0, 0, *(w.end for w in per_axis)]
         data = draft.emit("Pad", [data, draft.ints(pads, "pads")], "padded")
     draft.drop("count_include_pad")
-    return gather_windows(draft, data, [window.places() + window.start for window in per_axis])
+    values = gather_windows(draft, data, [window.places() + window.start for window in per_axis])
+    if not mean or counted or not padded:
+        return values
+    # The padding adds nothing to a sum, so that only the number of elements differs.
+    factors = draft.const(_shares(draft, per_axis), "shares")
+    return [draft.emit("Mul", [values[0], factors], "mean")]
+
+
+def _shares(draft: NodeDraft, per_axis: list[Window]) -> Array:
+    """All elements of each window by those that are not padding."""
+    dtype, shares = draft.required_dtype(0, "a mean"), np.ones((1, 1), np.float64)
+    for window in per_axis:
+        inside = window.size - window.outside().sum(axis=1)
+        if not inside.all():
+            draft.refuse("one of its windows holds nothing but padding")
+        shares = shares[..., None] * (window.size / inside)
+    return shares.astype(dtype)
 
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
@@ -87,20 +102,42 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 @upgrade(19, "AveragePool")
 @downgrade(19, "AveragePool")
 @downgrade(22, *_POOLS)
-def require_same_windows(draft: NodeDraft) -> None:
+def require_same_windows(draft: NodeDraft) -> Outcome:
     """Refuse a ceil_mode whose last window may start in the padding."""
     if not draft.attribute("ceil_mode") or _starts_inside(draft):
-        return
+        return None
     shape = draft.types.shape(draft.node.output())
     if shape is None or None in shape:
         shape = draft.inferred_shape(draft.source)
     other = draft.inferred_shape(draft.target)
     # The first two axes are not pooled, so batches and channels need not be known.
-    if shape is None or other is None or None in shape[2:] or shape[2:] != other[2:]:
-        draft.refuse(
-            f"ceil_mode = 1 may count windows in another way in opset {draft.target}: the output"
-            f" has the shape {shape} here and {other} there"
+    if shape is None or other is None or None in (*shape[2:], *other[2:]):
+        draft.refuse_unknown(
+            f"ceil_mode = 1 may count windows in another way in opset {draft.target}; the length of"
+            " an axis that decides it"
         )
+    if shape[2:] == other[2:]:
+        return None
+    if draft.source == NONE_IN_PADDING and not draft.is_upgrade:
+        per_axis = windows(draft)
+        if all(window.more == 0 for window in per_axis):
+            draft.drop("ceil_mode")  # it rounds up to windows in the padding only
+            return None
+        return _padded_instead(draft, per_axis)
+    draft.refuse(
+        f"ceil_mode = 1 counts windows in another way in opset {draft.target}: the output"
+        f" has the shape {shape} here and {other} there"
+    )
+
+
+def _padded_instead(draft: NodeDraft, per_axis: list[Window]) -> Outcome:
+    """Windows with more padding in the place of those that are rounded up."""
+    if draft.op_type == "AveragePool" and draft.attribute("count_include_pad"):
+        draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
+    ends = [w.start for w in per_axis] + [w.end for w in per_axis]
+    draft.drop("ceil_mode", "auto_pad")
+    draft.set("pads", ends)
+    return None
 
 
 def _starts_inside(draft: NodeDraft) -> bool:

@@ -1,7 +1,13 @@
 """Gemm: the matrix that is added."""
 
+import numpy as np
 import pytest
-from conversions import assert_there_and_back, assert_writes
+from conversions import (
+    assert_carried_everywhere,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+)
 
 
 def test_a_product_without_a_sum_gets_one_of_zeros():
@@ -18,3 +24,19 @@ def test_a_product_without_a_sum_gets_one_of_zeros():
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
+
+
+@pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
+@pytest.mark.parametrize("turned", ["", "transA = 1", "transB = 1, transA = 1"])
+def test_integers(element, turned):
+    feeds = {"x": np.arange(4, dtype=element).reshape(2, 2), "b": np.array([[5, 7]], element)}
+    feeds["z"] = feeds["x"][::-1] + np.array(3, element)
+    body = f"y = Gemm {f'<{turned}>' if turned else ''} (x, z, b)"
+    signature = f"{element}[A, B] x, {element}[C, D] z, {element}[E, F] b"
+    assert_carried_everywhere(body, 9, (8, 7), feeds, signature, ["graph"])
+
+
+def test_factors_of_integers_are_refused():
+    signature = "int64[2, 2] x, int64[2, 2] z, int64[2] b"
+    reason = "factors of integers other than 1 are not agreed on"
+    assert_refuses("y = Gemm <alpha = 0.5> (x, z, b)", 9, 8, reason, signature)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried_everywhere, assert_refuses, converted
+from conversions import assert_becomes, assert_carried_everywhere, converted, model
+from sessions import open_session
+from straightline import convert_version, reference
 
 ODD = [0.0, -0.0, 1, -1, 1e-3, -9.9e-4, 1e-36, 88.8, 89.4, -89.4, 3e38, np.inf, -np.inf, np.nan]
 X = np.float32([*np.linspace(-3, 3, 301), *np.linspace(0.999, 1.001, 101), *ODD])
@@ -72,5 +74,26 @@ def test_doubles():
         for op_type in ("Sinh", "Cosh"):
             body = f"y = {op_type} (x)"
             assert_carried_everywhere(body, 9, (8,), feeds, "double[N] x", ["graph"], rtol=1e-14)
-    reason = "below opset 9 it is supported for floats of at most 32 bits only"
-    assert_refuses("y = Asinh (x)", 13, 8, reason, "double[2] x")
+
+
+@pytest.mark.parametrize("op_type", ["Asinh", "Acosh", "Atanh"])
+def test_inverses_of_doubles(op_type):
+    """Within a few units in the last place, also next to zero and one."""
+    rng = np.random.default_rng(0)
+    tiny = 10.0 ** rng.uniform(-300, 0, 40)
+    x = {
+        "Asinh": np.concatenate([tiny, -tiny, 1 / tiny, [0.0, -0.0, np.inf, -np.inf, np.nan, 1]]),
+        "Acosh": np.concatenate([1 + tiny, 1 / tiny, [1, 2, np.inf, np.nan, 0.5, -3]]),
+        "Atanh": np.concatenate([tiny, -tiny, 1 - tiny, [0.0, -0.0, 1, -1, 2, np.nan]]),
+    }[op_type]
+    before = model(f"y = {op_type} (x)", 9, "double[N] x")
+    after = convert_version(before, 8)
+    with np.errstate(all="ignore"):
+        (wanted,) = reference.run(before, {"x": x})
+        for found in (
+            reference.run(after, {"x": x})[0],
+            open_session(after).run(None, {"x": x})[0],
+        ):
+            np.testing.assert_allclose(found, wanted, rtol=2e-15)
+            zeros = (x == 0) & (wanted == 0)
+            np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))

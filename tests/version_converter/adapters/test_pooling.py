@@ -4,8 +4,9 @@ import numpy as np
 import onnx.parser
 import pytest
 import straightline as sl
-from conversions import assert_becomes, assert_refuses, assert_writes, converted
+from conversions import assert_becomes, assert_refuses, assert_writes, converted, model
 from harness import assert_equal
+from sessions import open_session
 
 
 def test_small_integers_are_pooled_as_floats():
@@ -87,7 +88,7 @@ def test_windows_of_known_sizes_are_counted(shape, same):
     if same:
         assert_writes(f"y = {node}", 21, 22, [node], f"float[{shape}] x")
     else:
-        reason = "may count windows in another way"
+        reason = "counts windows in another way"
         assert_refuses(f"y = {node}", 21, 22, reason, f"float[{shape}] x")
 
 
@@ -115,3 +116,32 @@ def test_a_window_that_may_start_in_the_padding_is_refused():
     pool = "MaxPool <kernel_shape = [2,2], strides = [3,3], pads = [1,1,1,1], ceil_mode = 1>"
     with pytest.raises(sl.versions.ConversionError, match="may count windows in another way"):
         sl.convert_version(onnx.parser.parse_model(TEXT % pool), 22)
+
+
+@pytest.mark.parametrize("op_type", ["AveragePool", "LpPool", "MaxPool"])
+@pytest.mark.parametrize("length", [5, 6, 7, 8, 9])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1]",
+        "kernel_shape = [2, 3], strides = [3, 2], pads = [0, 1, 1, 1]",
+        "kernel_shape = [3, 2], strides = [2, 3]",
+    ],
+)
+def test_windows_of_known_sizes_before_opset_22(op_type, length, how):
+    """Those that start in the padding are left out, those that reach into it stay."""
+    body = f"y = {op_type} <ceil_mode = 1, {how}> (x)"
+    x = np.random.default_rng(0).normal(size=(1, 2, length, 7)).astype(np.float32)
+    before = model(body, 22, f"float[1, 2, {length}, 7] x")
+    (wanted,) = sl.reference.run(before, {"x": x})
+    for target in (21, 18):
+        after = sl.convert_version(before, target)
+        assert_equal(sl.reference.run(after, {"x": x})[0], wanted)
+        np.testing.assert_allclose(open_session(after).run(None, {"x": x})[0], wanted, 1e-5, 1e-6)
+
+
+def test_a_mean_that_counts_such_windows_is_refused():
+    how = "kernel_shape = [2, 2], strides = [2, 3], pads = [1, 0, 1, 0]"
+    body = f"y = AveragePool <ceil_mode = 1, count_include_pad = 1, {how}> (x)"
+    reason = "what ceil_mode = 1 counts of a last window with padding is not agreed on"
+    assert_refuses(body, 22, 21, reason, "float[1, 1, 7, 7] x")

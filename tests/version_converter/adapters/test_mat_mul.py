@@ -1,0 +1,44 @@
+"""MatMul of integers below opset 9."""
+
+import numpy as np
+import pytest
+from conversions import assert_carried_everywhere, assert_refuses, converted
+
+SHAPES = [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4))]
+
+
+def test_halves_of_products_are_summed():
+    nodes = converted("y = MatMul (x, z)", 9, 8, "int64[2, 3] x, int64[3, 4] z")
+    assert nodes[:3] == [
+        "Unsqueeze <axes = [2]> (x)",
+        "Unsqueeze <axes = [0]> (z)",
+        "Mul (y_Unsqueeze, y_Unsqueeze_1)",
+    ]
+    sums = [line for line in nodes if line.startswith("ReduceSum <axes = [1], keepdims = 0>")]
+    assert len(sums) == 2
+
+
+@pytest.mark.parametrize("shapes", [*SHAPES, ((4, 1, 2, 3), (6, 3, 1))])
+@pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
+def test_numbers(shapes, element):
+    """Also where they wrap."""
+    info = np.iinfo(element)
+    rng = np.random.default_rng(0)
+    x, z = (rng.integers(info.min, info.max, s, element, endpoint=True) for s in shapes)
+    signature = ", ".join(
+        f"{element}[{', '.join(f'{name}{i}' for i in range(v.ndim))}] {name}"
+        for name, v in (("x", x), ("z", z))
+    )
+    assert_carried_everywhere(
+        "y = MatMul (x, z)", 9, (8, 7), {"x": x, "z": z}, signature, ["graph"]
+    )
+
+
+def test_what_is_not_known_is_asked_for():
+    shaped = "v = Reshape (x, s) y = MatMul (v, z)"
+    signature = "int64[4] x, int64[K] s, int64[2, 2] z"
+    assert_refuses(shaped, 9, 8, "MatMul before opset 9 needs the rank", signature)
+    alone = "int64 x, int64[2, 2] z"
+    assert_refuses("y = MatMul (x, z)", 9, 8, "MatMul takes no number alone", alone)
+    long = "int64[2, 2000000] x, int64[2000000, 2] z"
+    assert_refuses("y = MatMul (x, z)", 9, 8, "products are not exact", long)
