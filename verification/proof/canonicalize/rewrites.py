@@ -200,10 +200,21 @@ def _sign_of_divisor(terms: Terms, bound: Bindings) -> bool:
     return same and _zero(terms, integers) and covers(bound["z"], bound["negative"])
 
 
+def _positive_divisor(terms: Terms, bound: Bindings) -> bool:
+    divisors = terms.numbers(bound["z"])
+    return _zero(terms, bound) and divisors is not None and all(n > 0 for n in divisors)
+
+
+def _negative_divisor(terms: Terms, bound: Bindings) -> bool:
+    divisors = terms.numbers(bound["z"])
+    return _zero(terms, bound) and divisors is not None and all(n < 0 for n in divisors)
+
+
 _REST = "Sub(x, Mul(Div(x, z), z))"
 # A remainder that differs in sign from the divisor; Div rounds toward 0.
 _DIFFERS = f"And(Xor(Less({_REST}, zero), {{}}), Not(Equal({_REST}, zero)))"
 _MOD = f"Where({_DIFFERS}, Add({_REST}, z), {_REST})"
+_MOD_BY_CONSTANT = _MOD.replace(f"Xor(Less({_REST}, zero), {{}})", "{}")
 _HIGH, _LOW = "Cast(Div({0}, u), to=11)", "Cast(Sub({0}, Mul(Div({0}, u), u)), to=11)"
 _PARTS = [half.format(number) for number in "xz" for half in (_HIGH, _LOW)]
 
@@ -233,6 +244,8 @@ _TABLE = [
     ("Where(Not(c), x, z)", "Where(c, z, x)", _anything),
     (_MOD.format("Less(z, zero)"), "Mod(x, z)", _zero),
     (_MOD.format("negative"), "Mod(x, z)", _sign_of_divisor),
+    (_MOD_BY_CONSTANT.format(f"Less({_REST}, zero)"), "Mod(x, z)", _positive_divisor),
+    (_MOD_BY_CONSTANT.format(f"Not(Less({_REST}, zero))"), "Mod(x, z)", _negative_divisor),
     ("Mod(x, z, fmod=1)", _REST, _integers),
     ("Mod(x, z)", _REST, _unsigned),
     ("Clip(x, low)", "Max(x, low)", _bounds),

@@ -28,6 +28,8 @@ from term_values import Values
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5, 1e-45, 3e38, -3e38]
 TYPES = [np.int8, np.int32, np.int64, np.uint8, np.uint64, np.float32, np.float64]
 SHAPES = [(), (1,), (3,), (1, 1), (2, 1)]
+DIVISORS = rewrites._sign_of_divisor, rewrites._positive_divisor, rewrites._negative_divisor
+"""Conditions on a constant divisor."""
 ROWS = [
     (name, row)
     for table in (REWRITES, LATE_REWRITES)
@@ -131,7 +133,7 @@ def checked(row):
     divides = "Div" in ast.dump(row.before)
     for dtype in TYPES:
         numbers = special(dtype, divides)
-        inputs = [n for n in names if n in "xzc" and (n != "z" or "negative" not in names)]
+        inputs = [n for n in names if n in "xzc" and (n != "z" or row.condition not in DIVISORS)]
         columns = dict.fromkeys(inputs, numbers)
         if "c" in names:
             columns["c"] = np.array([True, False])
