@@ -234,7 +234,7 @@ def take_over(
         trial: the context of the passes on the copy.
         before: the remarks when the copy was made; later ones are dropped.
     """
-    context.remarks.entries = before + trial.remarks.entries
+    context.remarks.restore(before + trial.remarks.entries)
     context.offers = trial.offers
     context.analyses.facts = trial.analyses.facts
     context.analyses.invalidate()

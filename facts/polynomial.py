@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from .polynomial_size_limit import (
+    MOST_FACTORS,
     MOST_PRODUCTS,
     Monomial,
     abbreviated,
@@ -250,14 +251,21 @@ class Dimension:
 
 
 def product(dims: Iterable[Dimension]) -> Dimension:
-    """Sizes multiplied; 1 where there are none. Numbers are multiplied apart, as they are many."""
-    number, open_ = 1, None
+    """Sizes multiplied; 1 where there are none. Numbers and symbols are multiplied apart, as they
+    are many."""
+    number, symbols, open_ = 1, list[str](), None
     for dim in dims:
         if dim.value is not None:
             number *= dim.value
+        elif len(dim.terms) == 1 and len(symbols) < MOST_FACTORS:
+            ((monomial, factor),) = dim.terms.items()
+            symbols += monomial
+            number *= factor
         else:
             open_ = dim if open_ is None else open_ * dim
-    return Dimension.constant(number) if open_ is None else open_ * number
+    if open_ is None:
+        return Dimension({tuple(sorted(symbols)): number}) if symbols else _constant(number)
+    return (open_ * Dimension({tuple(sorted(symbols)): 1}) if symbols else open_) * number
 
 
 def _number(terms: Mapping[Monomial, int]) -> int | None:

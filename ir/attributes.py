@@ -43,6 +43,17 @@ _VALUED = frozenset(
     }
 )
 
+_READ = {
+    _Kind.FLOAT: "f",
+    _Kind.INT: "i",
+    _Kind.STRING: "s",
+    _Kind.FLOATS: "floats",
+    _Kind.INTS: "ints",
+}
+"""The fields of the commonest kinds, for which onnx's own function takes several times as long."""
+
+_SINGLE = (_Kind.FLOAT, _Kind.INT, _Kind.STRING)
+
 PLAIN = frozenset({_Kind.FLOAT, _Kind.INT, _Kind.STRING, _Kind.FLOATS, _Kind.INTS, _Kind.STRINGS})
 """Kinds of attributes that are numbers or text: most of them."""
 
@@ -65,6 +76,10 @@ def kind_of(attribute: onnx.AttributeProto) -> int:
 
 def value_of(attribute: onnx.AttributeProto) -> Any:
     """The value of an attribute as Python sees it."""
+    field = _READ.get(attribute.type)
+    if field is not None and not attribute.ref_attr_name:
+        value = getattr(attribute, field)
+        return value if attribute.type in _SINGLE else list(value)
     kind = kind_of(attribute)
     if kind == attribute.type:
         return onnx.helper.get_attribute_value(attribute)

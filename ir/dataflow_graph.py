@@ -83,12 +83,15 @@ class Topology:
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Add the edge from `source` to `target`; both must be present."""
         self.changes += 1
-        for present, one, other in ((self.users, source, target), (self.sources, target, source)):
-            current = present[one]
-            if not current:
-                present[one] = (other,)
-            elif other not in current:
-                present[one] = _with(current, (other,))
+        users, sources = self.users[source], self.sources[target]
+        if not users:
+            self.users[source] = (target,)
+        elif target not in users:
+            self.users[source] = _with(users, (target,))
+        if not sources:
+            self.sources[target] = (source,)
+        elif source not in sources:
+            self.sources[target] = _with(sources, (source,))
         if target is not self.sink:
             if not self.late:
                 self.late = set()
@@ -193,6 +196,8 @@ def neighbours(vertices: Sequence[Any]) -> Neighbours:
 def _with(present: Neighbours, more: Sequence[Any]) -> Neighbours:
     """Append distinct vertices to neighbours, without those that are already there."""
     if type(present) is tuple:
+        if len(more) == 1 and len(present) < FEW:
+            return present if more[0] in present else (*present, more[0])
         return neighbours([*present, *[vertex for vertex in more if vertex not in present]])
     present.update(dict.fromkeys(more, NO_ATTRIBUTES))  # type: ignore[union-attr]
     return present

@@ -507,7 +507,8 @@ class Graph(GraphQueries):
         write_inputs(user, tuple([new if value is old else value for value in user.inputs]))
         self._topology.connect(self._source(new), user)
         self._topology.disconnect(source, user)
-        self._drop_captures([source])
+        if not self.is_interface:
+            self._drop_captures([source])
         return True
 
     def _release_all(self, values: Iterable[Value | None], user: Node) -> None:
@@ -564,12 +565,13 @@ class Graph(GraphQueries):
             raise GraphError(f"{node} is still used by {user}; replace its uses first")
         if self.is_needed(node):
             raise GraphError(f"{node}: an output is named from outside the data flow, so it stays")
-        sources = list(self._topology.sources[node])
+        sources = self._topology.sources[node]
         self._topology.discard(node)
         self._uncount(node)
         self._holders.pop(node, None)
         node.graph = None
-        self._drop_captures(sources)
+        if not self.is_interface:
+            self._drop_captures(sources)
 
     def remove_input(self, value: Value) -> None:
         """Remove an unused input with its default.

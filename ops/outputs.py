@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import operator
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -55,16 +54,20 @@ def content_of(
     if content is None or content.size > MAX_CONTENT:
         return None
     magnitudes = magnitudes or Magnitudes()
-    certain = functools.cache(lambda: _certain(node, inputs, elem_type))
+    certain: Collection[Any] | None = None
 
     def holds(element: Any) -> bool:
         """Test for an element that the type holds for all sizes; others may have wrapped."""
+        nonlocal certain
         if elem_type == onnx.TensorProto.BOOL:
             return isinstance(element, bool)
         if not isinstance(element, Dimension):
             return element is None
-        if element.value is None and element in certain():
-            return True
+        if element.value is None:
+            if certain is None:
+                certain = _certain(node, inputs, elem_type)
+            if element in certain:
+                return True
         return magnitudes.hold(element, elem_type)
 
     elements = content.reshape(-1).tolist()

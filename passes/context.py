@@ -88,6 +88,7 @@ class RemarkLog(Sequence[Remark]):
 
     def __init__(self) -> None:
         self.entries: list[tuple[Remark, Node | None]] = []
+        self._open: set[str] = set()  # passes with remarks on what stays
 
     @overload
     def __getitem__(self, index: int) -> Remark: ...
@@ -104,6 +105,14 @@ class RemarkLog(Sequence[Remark]):
     def add(self, remark: Remark, node: Node | None = None) -> None:
         """Add a remark, with the node that it is about."""
         self.entries.append((remark, node))
+        if remark.action != "rewritten":
+            self._open.add(remark.pass_name)
+
+    def restore(self, entries: list[tuple[Remark, Node | None]]) -> None:
+        """Replace all remarks."""
+        self.entries = []
+        for remark, node in entries:
+            self.add(remark, node)
 
     def add_on_model(self, pass_: Pass, model: Model, action: Action, reason: str) -> None:
         """Add a remark on a model where no single construct can be named."""
@@ -111,8 +120,9 @@ class RemarkLog(Sequence[Remark]):
 
     def forget_kept(self, pass_: Pass) -> None:
         """Drop the reasons of a pass that is about to look again."""
-        if not self.entries:
+        if pass_.name not in self._open:
             return
+        self._open.discard(pass_.name)
         self.entries = [
             (remark, node)
             for remark, node in self.entries

@@ -95,9 +95,7 @@ class NodeFacts:
         return self._facts.setdefault((fact.elem_type, fact.shape, elements), fact)
 
     def _infer(self, node: Node, inputs: Sequence[Fact], op: Operator, kind: Kind) -> list[Fact]:
-        typed = all(
-            f.elem_type or f.other or not v for f, v in zip(inputs, node.inputs, strict=True)
-        )
+        typed = _are_typed(node, inputs)
         if normal_domain(op.domain) or node.op.references:
             by_rule = None if node.op.references else rules_of(op).facts(node, inputs)
             if by_rule is not None:
@@ -118,7 +116,10 @@ class NodeFacts:
         """Infer an operator of ONNX's own by rules, with element types."""
         shapes = [self._bound(shape) for shape in shapes_of(node, inputs, self._symbols) or []]
         shapes += [None] * (len(node.outputs) - len(shapes))
-        if not typed or node.bodies or any(fact.other is not None for fact in inputs):
+        for fact in inputs:
+            if fact.other is not None:
+                typed = False
+        if not typed or node.bodies:
             return [Fact(0, shape) for _, shape in zip(node.outputs, shapes, strict=False)]
         types = self._onnx_facts.elem_types(node, inputs, kind)
         facts = [Fact(*pair) for pair in zip(types, shapes, strict=False)]
@@ -130,8 +131,12 @@ class NodeFacts:
 
     def _bound(self, shape: Shape | None) -> Shape | None:
         """Replace sizes that no message can hold by new symbols."""
-        if shape is None or all((dim.value or 0) <= _LARGEST for dim in shape):
+        for dim in shape or ():
+            if dim.value is not None and dim.value > _LARGEST:
+                break
+        else:
             return shape
+        assert shape is not None
         return tuple([d if (d.value or 0) <= _LARGEST else self._symbols.fresh() for d in shape])
 
     def _join(
@@ -148,6 +153,14 @@ class NodeFacts:
 
 def _reads_constants(node: Node) -> bool:
     return any(value is not None and value.constant is not None for value in node.inputs)
+
+
+def _are_typed(node: Node, inputs: Sequence[Fact]) -> bool:
+    """Test for a type of each operand that is there."""
+    for fact, value in zip(inputs, node.inputs, strict=True):
+        if not fact.elem_type and fact.other is None and value is not None:
+            return False
+    return True
 
 
 def _with_content(fact: Fact, content: Content | None) -> Fact:

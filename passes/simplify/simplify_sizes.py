@@ -175,6 +175,7 @@ class _Shapes:
         self._inference = inference
         self._has_parts = graph.root.opset() >= _PARTS
         self._parts: dict[Shape, _Part] = {}
+        self._new: list[tuple[Value, Shape]] = []  # those whose parts nobody asked for yet
         self._seen: set[Fact] = set()
 
     def add(self, values: Iterable[Value | None]) -> None:
@@ -187,20 +188,26 @@ class _Shapes:
             shape = fact.shape or ()
             for dim in shape:
                 if dim.value is None:
+                    self._new.append((value, shape))
                     break
-            else:
-                continue
+
+    def _part(self, sizes: Shape) -> _Part | None:
+        """The first part of a shape with some sizes."""
+        parts = self._parts
+        for value, shape in self._new:
             rank = len(shape)
             for start in range(rank if self._has_parts else 1):
                 for end in range(start + 1 if self._has_parts else rank, rank + 1):
-                    self._parts.setdefault(shape[start:end], _Part(value, start, end))
+                    parts.setdefault(shape[start:end], _Part(value, start, end))
+        self._new.clear()
+        return parts.get(sizes)
 
     def value_of(self, node: Node, fact: Fact) -> Value | None:
         """A new Shape with the elements of a node's output; None where it saves no node."""
         elements = vector(fact)
         if node.is_op("Shape") or elements is None or fact.elem_type != onnx.TensorProto.INT64:
             return None
-        part = self._parts.get(tuple(elements))
+        part = self._part(tuple(elements))
         if part is None or not (node.is_op("Concat") or self._is_last_reader(node)):
             return None
         start = {"start": part.start} if part.start else {}

@@ -132,10 +132,12 @@ class NodeKeys:
             kind = self._kinds[form] = self._kind(node)
         if kind is None or (kind.rules is not None and kind.rules.draws_random_numbers(node)):
             return None
-        read = [
-            same.get(value, value) if value and value.constant is None else self.number(value, same)
-            for value in node.inputs
-        ]
+        read: list[Hashable] = []
+        for value in node.inputs:
+            if value is None or value.constant is not None:
+                read.append(self.number(value, same))
+            else:
+                read.append(same.get(value, value))
         while read and read[-1] is None:
             read.pop()
         outputs = node.outputs
@@ -184,10 +186,11 @@ class NodeKeys:
         tensor = value.constant
         if tensor is None:
             return same.get(value, value)
-        if tensor not in self._constants:
+        number = self._constants.get(tensor)
+        if number is None:
             key = self._memory.of(tensor) if tensor.is_readable else None
-            self._constants[tensor] = self._number(key or id(tensor))
-        return self._constants[tensor]
+            number = self._constants[tensor] = self._number(key or id(tensor))
+        return number
 
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))

@@ -1,5 +1,9 @@
 """Dimensions: what is said about them holds for all sizes."""
 
+import functools
+import math
+import operator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,6 +196,22 @@ def test_text_of_terms():
     assert str(N * M * 2 - N * 3 + 4) == "2*M*N - 3*N + 4"
 
 
+@given(st.lists(dimensions, max_size=5), SIZES)
+def test_a_product_is_that_of_one_after_the_other(dims, sizes):
+    whole = product(dims)
+    assert at(whole, sizes) == math.prod(at(dim, sizes) for dim in dims)
+    assert whole == functools.reduce(operator.mul, dims, Dimension.constant(1))
+
+
+@pytest.mark.parametrize("count", [31, 32, 33, 100])
+def test_a_product_of_very_many_symbols_is_abbreviated(count):
+    dims = [Dimension.symbol(f"S{i}") for i in range(count)]
+    whole = product([*dims, Dimension.constant(3)])
+    assert whole.symbols >= {f"S{i}" for i in range(count)}
+    assert whole == product([*dims, Dimension.constant(3)]) and whole.at_least == 0
+
+
 def test_products():
     assert product([]) == 1
+    assert product([N, Dimension.constant(0), M]) == 0
     assert product([N, Dimension.constant(2), N + 1]) == N * N * 2 + N * 2

@@ -41,6 +41,9 @@ def test_a_pass_that_looks_again_forgets_what_it_kept_and_nothing_else():
         ("unroll-loops", "rewritten"),
     ]
     assert isinstance(context.remarks[0], Remark)
+    context.remarks.restore([(context.remarks[0], None)])
+    context.remarks.forget_kept(InlineIfs())
+    assert not context.remarks
 
 
 def test_what_was_kept_is_known_again_in_graphs_made_anew():
