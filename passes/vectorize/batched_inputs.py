@@ -20,6 +20,7 @@ from .memory import IterationMemory, MemoryBounds
 
 OLDEST_OPSET = 11
 """The first opset with Range and negative axes."""
+_MAX_OF_INTEGERS = 12
 
 _FROM_THE_END = np.iinfo(np.int64).min
 
@@ -168,7 +169,7 @@ class Feeding:
 
     def _at_least_none(self, number: Value) -> Value:
         zero = self.integers(0)
-        if self.emit.opset >= 12:
+        if self.emit.opset >= _MAX_OF_INTEGERS:
             return self.emit.add("Max", [number, zero], "trips")
         return self.emit.add(
             "Where", [self.emit.add("Less", [number, zero], "none"), zero, number], "trips"
@@ -252,11 +253,20 @@ class Feeding:
         return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape, number))
 
     def _limit(self) -> Value:
-        """The trip count as a scalar; it may be negative without iterations."""
+        """The trip count as a scalar, at least 0.
+
+        onnxruntime reads a Gather by a Range as a Slice, of which a negative end counts from the
+        end of the axis.
+        """
         maximum, start = self.loop_view.maximum, self.loop_view.start
+        most = self.most_dimension
         if maximum is None or (start is not None and not self._starts):
             return self.emit.squeeze(self.trips, 0, "limit")
-        bound = self.same(maximum)
+        bound, is_open = self.same(maximum), most is None or most.less(0) is not False
+        if is_open and bound.fact.shape == () and self.emit.opset >= _MAX_OF_INTEGERS:
+            return self.emit.add("Max", [bound.value, self._zero], "limit")
+        if is_open:
+            return self.emit.squeeze(self.trips, 0, "limit")
         if bound.fact.shape == ():
             return bound.value
         if bound.fact.shape == _ONE:
@@ -273,8 +283,12 @@ class Feeding:
         return self._range(self.emit.squeeze(end, 0, "limit"))
 
     def _range(self, limit: Value) -> Value:
-        zero, one = (self._constant(np.array(n, np.int64)) for n in (0, 1))
+        zero, one = self._zero, self._constant(np.array(1, np.int64))
         return self.emit.add("Range", [zero, limit, one], "numbers")
+
+    @lazy_property
+    def _zero(self) -> Value:
+        return self._constant(np.array(0, np.int64))
 
     def elements(self, scanned: ScanInput) -> Operand:
         """Emit a scan input, elements first and in the order of iteration."""

@@ -65,3 +65,16 @@ def test_constants_around_stay_where_they_are_and_those_inside_come_out():
     assert not any(i.name.startswith("two_") for i in result.model.graph.initializer)
     for p in (True, False):
         assert_same(before, result.model, {"x": numbers(4, 3), "p": np.array(p)})
+
+
+@pytest.mark.parametrize("maximum", [-3, -1, 0, 2])
+def test_a_negative_number_of_trips_reads_no_rows(maximum):
+    """onnxruntime reads a Gather by a Range as a Slice, where -1 is the last row."""
+    text = """g (int64 n, float[4, 2] x) => (float[?, 2] y) <bool yes = {1}> {
+        y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[2] r) {
+            c2 = Identity (c) e = Gather (x, i) r = Exp (e) }>
+    }"""
+    before = as_model(HEAD + text)
+    made = vectorized(before).model
+    assert "Loop" not in set(op_types(made.graph))
+    assert_same(before, made, {"n": np.array(maximum), "x": numbers(4, 2)})

@@ -23,7 +23,8 @@ def test_a_loop_reads_rows_by_the_number_of_the_trip():
         HEAD
         + """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
                 => (float[3] h) <bool yes = {1}, int64 zero = {0}, int64 k = {0}, int64 k_1 = {1}> {
-            numbers = Range (k, n, k_1)
+            limit = Max (n, k)
+            numbers = Range (k, limit, k_1)
             e = Gather <axis = 0> (x, numbers)
             p = MatMul (e, w)
             h = Loop (n, yes, h0) <body = b (int64 i, bool c, float[3] s)

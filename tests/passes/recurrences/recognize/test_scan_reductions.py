@@ -102,7 +102,8 @@ def test_a_last_maximum():
         HEAD
         + """g (int32[3] s, int32[N, 3] x, int64 n) => (int32[3] y)
             <bool yes = {1}, int64[1] axes = {0}, int64 k = {0}, int64 k_1 = {1}> {
-            numbers = Range (k, n, k_1)
+            limit = Max (n, k)
+            numbers = Range (k, limit, k_1)
             e = Gather <axis = 0> (x, numbers)
             first = Unsqueeze (s, axes)
             a = Concat <axis = 0> (first, e)
