@@ -8,7 +8,7 @@ export PYTHONWARNINGS = ignore:Editable installation:UserWarning
 # Hundreds of processes start in the tests: none compiles again what the one before it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench clients docs wheel clean
+.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench clients trials docs wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -101,6 +101,9 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 # with a torch for processors; without it, those of pytorch.org. MORE: other options, such as --client openvino.
 clients: build/clients/.installed  ## what compilers make of models with control flow: docs/clients.md
 	build/clients/bin/python -m straightline.dev.benchmarks.clients --write $(MORE)
+
+trials: build/clients/.installed  ## try the lists of targets in their clients, one node at a time: make trials CLIENT=openvino
+	build/clients/bin/python -m straightline.dev.benchmarks.clients.nodes --client $(CLIENT) $(MORE)
 
 build/clients/.installed: pyproject.toml
 	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients

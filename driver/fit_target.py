@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..facts.reason import Message
 from ..ir import Model, Node, load
+from ..ir.option_names import by
 from ..passes import (
     LoopsToScans,
     Pass,
@@ -51,6 +52,11 @@ _OWN_CONDITION = Message(
     "own-condition", "{target} wants its body to give out a condition of its own"
 )
 _NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
+_SIZES = Message(
+    "known-sizes",
+    "{target} compiles some operators with known sizes only; where it refuses the result, fix them"
+    " with {fix}",
+)
 _IR_VERSION = Message(
     "ir-version", "IR version {before} became {after}, where constants are no inputs"
 )
@@ -108,6 +114,7 @@ class FitTarget(Pass):
             changed = True
         self._keep_constants(model, context)
         changed |= self._finish(model, context)
+        self._note_sizes(model, context)
         best.tell(self, model, context)
         return changed
 
@@ -192,6 +199,13 @@ class FitTarget(Pass):
             context.remarks.add_on_model(self, model, "rewritten", what)
         return bool(loops) or trimmed or count > 0
 
+    def _note_sizes(self, model: Model, context: PassContext) -> None:
+        """Name the options that fix open sizes of inputs, where the target wants known ones."""
+        options = list(size_options(model)) if self.target.known_sizes else []
+        if options:
+            what = _SIZES(target=self.target.name, fix=by(*options))
+            context.remarks.add_on_model(self, model, "noted", what)
+
     def _keep_constants(self, model: Model, context: PassContext) -> None:
         """Keep new constants from becoming inputs or nodes, as they are below IR version 4.
 
@@ -208,6 +222,16 @@ class FitTarget(Pass):
 
     def __str__(self) -> str:
         return f"{self.name} {self.target.name}"
+
+
+def size_options(model: Model) -> Iterator[str]:
+    """Yield the options that fix the open sizes of a model's inputs, named ones first."""
+    inputs = [v for v in model.graph.inputs if v not in model.graph.initializers and v.shape]
+    names = dict.fromkeys(dim for v in inputs for dim in v.shape or () if isinstance(dim, str))
+    yield from (f"--dim {name}=..." for name in names if name)
+    for value in inputs:
+        if any(dim is None or dim == "" for dim in value.shape or ()):
+            yield f"--shape {value.name}=..."
 
 
 def trim_absent_inputs(model: Model) -> bool:

@@ -119,6 +119,7 @@ class Target:
         functions: true if functions of models are supported.
         own_outputs: true if each output of the model needs a node without other outputs.
         own_conditions: true if a Loop's body must not return its condition unchanged.
+        known_sizes: true if it compiles some operators with known sizes only.
         names_nodes: true if it names unnamed nodes by operator and number without a check for
             collisions.
         anywhere: the form of every operator.
@@ -140,6 +141,7 @@ class Target:
     own_outputs: bool = False
     own_conditions: bool = False
     names_nodes: bool = False
+    known_sizes: bool = False
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
     passes: str | None = None

@@ -20,7 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_FLAGS = ("functions", "own_outputs", "own_conditions", "names_nodes")
+_FLAGS = ("functions", "own_outputs", "own_conditions", "names_nodes", "known_sizes")
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = ("constant", "initializers", "computed", "present", "absent", "static")
 _KEYS = {

@@ -11,14 +11,19 @@ import numpy as np
 import onnx
 import pytest
 from straightline.dev.benchmarks.clients import __main__ as script
-from straightline.dev.benchmarks.clients import installing
+from straightline.dev.benchmarks.clients import installing, one_node
 from straightline.dev.benchmarks.clients.client import CLIENTS, Client
 from straightline.dev.benchmarks.clients.comparing import compared
 from straightline.dev.benchmarks.clients.corpus import Source, straightened, subjects
+from straightline.dev.benchmarks.clients.nodes import broken, trials_of
+from straightline.dev.benchmarks.clients.one_node import Case
 from straightline.dev.benchmarks.clients.outcome import Outcome, classify, essence, operators_in
 from straightline.dev.benchmarks.clients.running import Answer, ChildError, Worker
 from straightline.dev.benchmarks.clients.steps import STEPS
 from straightline.dev.benchmarks.clients.table import tables
+from straightline.targets import Opsets, Target
+
+from targets import SOURCE
 
 ROOT = Path(__file__).resolve().parent.parent
 X = np.array([0.5, 1.0], np.float32)
@@ -55,6 +60,46 @@ def test_nothing_that_a_client_does_stops_the_rest(path):
         for name, (status, reason) in wanted.items():
             found = classify(worker.run(named(name), {"x": X}), [np.tanh(X)])
             assert (found[0], found[1][: len(reason)]) == (status, reason)
+
+
+@pytest.fixture
+def two_tests(monkeypatch):
+    """Two tests of onnx in the place of all."""
+    tanh = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Tanh (x) }'
+    )
+    reshape = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]>'
+        " g (float[2] x, int64[2] s) => (float[a, b] y) { y = Reshape (x, s) }"
+    )
+    row = X.reshape(1, 2)
+    every = [
+        Case("tanh", "Tanh", "", tanh, {"x": X}, [np.tanh(X)]),
+        Case("reshape", "Reshape", "", reshape, {"x": X, "s": np.array([1, 2])}, [row]),
+    ]
+    monkeypatch.setattr(one_node, "_tests", lambda: iter(every))
+
+
+def test_a_list_is_tried_one_node_at_a_time(path, two_tests):
+    lists = Target("fake", "a fake", Opsets(13, 17), SOURCE, operators={"Tanh": (Opsets(1, 17),)})
+    every = list(one_node.cases(lists))
+    assert {(case.opset, case.form) for case in every} == {
+        (opset, form) for opset in (13, 17) for form in ("", "float64", "float16")
+    }
+    trials = list(trials_of(FAKE, iter(every)))
+    assert len(trials) == 6 and not list(broken(trials))
+    wrong = trials[0]._replace(status="wrong", reason="other type", form="int8")
+    assert list(broken([wrong, *trials])) == [
+        "Tanh: 1 of 7 fail",
+        f"  tanh int8 in [{wrong.opset}]: wrong: other type",
+    ]
+
+
+def test_constants_are_a_form_of_their_own(two_tests):
+    listed = {"Reshape": (Opsets(1, 17),)}
+    lists = Target("fake", "a fake", Opsets(17, 17), SOURCE, operators=listed)
+    (case,) = (case for case in one_node.cases(lists) if case.form == "constants")
+    assert [value.name for value in case.model.graph.input] == ["x"] and list(case.feeds) == ["x"]
 
 
 def test_a_client_that_cannot_be_imported_is_told(path):

@@ -261,3 +261,20 @@ def test_absent_inputs_at_the_end_are_not_written():
     model.graph.node[0].input.append("")
     outcome = fitted(model, "onnx2torch", {"x": X[0, :3]})
     assert list(outcome.model.graph.node[0].input) == ["x", "z"]
+
+
+def test_options_for_open_sizes_are_named_where_a_client_wants_known_ones():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n, ?, 3] x, float[n] z, float[2] w) => (float[2] y) { y = Relu (w) }"""
+    notes = {
+        name: [r.reason for r in sl.transform(text_model(text), target=name).remarks]
+        for name in ("tvm", "openvino")
+    }
+    assert not notes["openvino"]
+    assert "--dim n=... --shape x=..." in notes["tvm"][0]
+    closed = sl.transform(text_model(text), target="tvm", shapes={"x": (1, 2, 3)})
+    assert not any("known sizes" in remark.reason for remark in closed.remarks)
+
+
+def text_model(text):
+    return onnx.parser.parse_model(text)

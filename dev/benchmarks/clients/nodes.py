@@ -1,0 +1,95 @@
+"""Trials of the shipped lists: one node at a time, in the client.
+
+    python -m straightline.dev.benchmarks.clients.nodes --client NAME [--only TEXT] [--json FILE]
+
+A list promises that the client takes an operator in an opset, type and form. Each promise for which
+onnx has a test is tried in the client, and what it does not keep is printed by operator, to be put
+into the list by hand: as a form, or by leaving the operator out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from straightline.targets import find
+
+from .client import CLIENTS, Client
+from .one_node import Case, cases
+from .outcome import classify
+from .running import Worker
+
+_MOST = 4
+"""Limit of broken promises that are printed for each operator."""
+
+
+class Trial(NamedTuple):
+    """One case in a client."""
+
+    op_type: str
+    opset: int
+    form: str
+    name: str
+    status: str
+    reason: str
+
+
+def main() -> None:
+    options = _options()
+    client = next(client for client in CLIENTS if client.name == options.client)
+    if client.obstacle:
+        sys.exit(f"error: {client.obstacle}")
+    start = time.time()
+    trials = list(trials_of(client, cases(find(client.name), options.only)))
+    if options.json:
+        text = json.dumps([trial._asdict() for trial in trials], indent=1)
+        Path(options.json).write_text(text, encoding="utf-8")
+    print("\n".join(broken(trials)))
+    right = sum(trial.status == "right" for trial in trials)
+    operators = len({trial.op_type for trial in trials})
+    seconds = time.time() - start
+    print(f"{client.versions}: {right} of {len(trials)}, {operators} operators, {seconds:.0f} s")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name if __spec__ else 'nodes'}")
+    names = [client.name for client in CLIENTS]
+    parser.add_argument("--client", required=True, choices=names)
+    parser.add_argument("--only", default="", help="operators whose name holds this")
+    parser.add_argument("--json", help="a file for each trial")
+    return parser.parse_args()
+
+
+def trials_of(client: Client, every: Iterator[Case]) -> Iterator[Trial]:
+    """Try cases in a client, one after the other."""
+    with Worker(client.adapter) as worker:
+        for case in every:
+            answer = worker.run(case.model.SerializeToString(), case.feeds)
+            status, reason = classify(answer, case.expected)
+            yield Trial(case.op_type, case.opset, case.form, case.name, status, reason)
+
+
+def broken(trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield the promises that the client does not keep, by operator."""
+    groups: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[trial.op_type].append(trial)
+    for op_type, group in sorted(groups.items()):
+        failures = [trial for trial in group if trial.status != "right"]
+        if not failures:
+            continue
+        yield f"{op_type}: {len(failures)} of {len(group)} fail"
+        kinds = Counter((t.status, t.form, t.name, t.reason[:120]) for t in failures)
+        for (status, form, name, reason), _ in kinds.most_common(_MOST):
+            opsets = sorted({t.opset for t in failures if (t.name, t.form) == (name, form)})
+            yield f"  {name} {form or 'float'} in {opsets}: {status}: {reason}"
+
+
+if __name__ == "__main__":
+    main()
