@@ -127,6 +127,7 @@ class RaiseRecurrences(RaiseOptions, Pass):
         # Most models have no loop, and need no raiser.
         from .cell_emission import raise_cell
         from .extremes import raise_extreme
+        from .first_hits import raise_first
         from .held_states import raise_held
         from .linear_recurrences import raise_linear
         from .recurrence import AllTrips
@@ -136,7 +137,7 @@ class RaiseRecurrences(RaiseOptions, Pass):
 
         raisers = [
             *(raise_accumulation, raise_extreme, raise_held, raise_truth, raise_linear),
-            *(raise_register, raise_cell),
+            *(raise_first, raise_register, raise_cell),
         ]
         trips = AllTrips(loop_view, inference, self, certain, raisers)
         if not trips.replacements:

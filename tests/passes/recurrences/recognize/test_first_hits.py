@@ -1,0 +1,52 @@
+"""States that the first iteration with a condition sets."""
+
+import numpy as np
+import pytest
+from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+
+SUM = "u = ReduceSum <keepdims = 0> (e) g = Greater (u, nil) "
+ZERO = "zero = Constant <value = int64 {0}> () "
+LESS = ZERO + "free = Less (w, zero) "
+EQUAL = "low = Constant <value = int64 {-1}> () free = Equal (w, low) "
+STORE = "both = And (g, free) w2 = Where (both, i, w)"
+
+
+UP_TO = LESS.replace("Less (w", "LessOrEqual (w").replace("{0}", "{-1}")
+
+
+@pytest.mark.parametrize("test", [LESS, EQUAL, UP_TO])
+@pytest.mark.parametrize("is_all", [True, False])
+def test_an_index(test, is_all):
+    """A start that is no unset value stays; NaN meets no condition."""
+    text = loop(
+        SUM + test + STORE + (" r = Identity (w)" if is_all else ""),
+        "int64 w w0",
+        "int64 r" if is_all else "",
+    )
+    model = raised(text)
+    for length in LENGTHS:
+        for start in (-1, -2, 0, 7):
+            x = numbers(length, [np.nan])
+            assert_same(text, model, x, exact=True, w0=np.array(start))
+
+
+def test_elements():
+    body = "g = Greater (e, nil) " + LESS + STORE.replace("(g, free)", "(free, g)")
+    text = loop(body + " r = Identity (w2)", "int64[3] w w0", "int64[3] r")
+    model = raised(text)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True, w0=np.array([-1, 3, -5]))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        SUM + LESS.replace("{0}", "{1}") + STORE,  # iteration 0 looks like an unset value
+        SUM + LESS + "j = Neg (i) " + STORE.replace("(both, i, w)", "(both, j, w)"),
+        SUM + LESS + STORE.replace("And", "Or"),
+        SUM + LESS + STORE.replace("(both, i, w)", "(both, w, i)"),
+        SUM + LESS.replace("Less (w, zero)", "Less (zero, w)") + STORE,
+    ],
+)
+def test_near_misses(body):
+    assert "carries 'w'" in reason(loop(body, "int64 w w0"))
