@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Generator, Iterator, Set
+from collections.abc import Callable, Generator, Iterator, Mapping, Set
 
-from ....facts.fact import PRIVATE, Shape, element
+from ....facts.fact import PRIVATE, Fact, Shape, element
 from ....facts.polynomial import Dimension, product
 from ....ops import described
 from ....ops.axes import ONE
 from ..simplify.slices import backward
 from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
-from ..terms.free_variables import binding
+from ..terms.free_variables import Bound, binding
 from ..terms.term import Term, speaks_of_no_axis
 from ..terms.term_manager import LATE_RULES, ZERO, Terms
-from .substitution import instantiate_scan_output, unrolled
+from .substitution import Substitution, instantiate_scan_output, unrolled
 
 Slice = tuple[Term, int, Dimension, Dimension]
 """Term, axis, start and size."""
@@ -216,6 +216,8 @@ class SlicePushdown:
             state = _state_at(terms, x.operands[0], rest, start)
             if state is not None:
                 return state
+        if name == "final" or (name == "stacked" and axis > 0):
+            return (yield from self._of_recurrence(x, axis, start, size, part))
         if name == "reversed" and axis == x.head.key:
             inner = x.args[0]
             assert inner is not None
@@ -226,6 +228,37 @@ class SlicePushdown:
         if name == "Range":
             return self._of_range(x, start, size) or part
         return (yield from self._of_operator(x, axis, start, size, part))
+
+    def _of_recurrence(
+        self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
+    ) -> Steps:
+        """Row of a state or a scan output, as the state of a row."""
+        recurrence, is_final = x.operands[0], x.head.name == "final"
+        bound = binding(recurrence)
+        if size.value != 1 or bound is None or bound.conditional or recurrence.args[1] is not None:
+            return part
+        if not bound.states or _may_capture(self._terms, bound, start):
+            return part
+        moved, axes = dict[int, Term](), dict[int, int]()
+        output = None
+        if is_final:
+            axes[x.head.key] = axis
+        else:
+            output = yield x.head.parts[0], axis - 1, start, ONE
+            if not _reads_rows(self._terms, output, bound, start, axes):
+                return part
+        while len(moved) < len(axes):
+            number = next(each for each in axes if each not in moved)
+            moved[number] = yield recurrence.head.parts[number], axes[number], start, ONE
+            if not _reads_rows(self._terms, moved[number], bound, start, axes):
+                return part
+        inits = {}
+        for number, own in axes.items():
+            init, variable = recurrence.args[2 + number], bound.states[number]
+            if init is None or init.fact.shape is None or init.shape != variable.fact.shape:
+                return part
+            inits[number] = yield init, own, start, ONE
+        return _sliced(self._terms, x, (axis, start), axes, moved, inits, output) or part
 
     def _of_operator(
         self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
@@ -331,6 +364,94 @@ def _state_at(terms: Terms, first: Term, rest: Term, index: Dimension) -> Term |
                 state = terms.keep(terms.heads.own("state", k), args, variable.fact)
             return terms.view(state, first.shape)
     return None
+
+
+def _may_capture(terms: Terms, bound: Bound, start: Dimension) -> bool:
+    """Test whether a position may mean another one inside of a recurrence."""
+    level = bound.states[0].head.key[0]
+    return bound.index in start.symbols or level in terms.symbols.free(terms.size(start))
+
+
+def _reads_rows(
+    terms: Terms, root: Term, bound: Bound, start: Dimension, axes: dict[int, int]
+) -> bool:
+    """Test whether a term reads nothing of the states but their rows at a position.
+
+    Args:
+        terms: the terms.
+        root: the term.
+        bound: variables of the recurrence.
+        start: the position.
+        axes: for each state that is read, the axis of its rows; more are added.
+    """
+    stack, visited = [root], set[Term]()
+    while stack:
+        term = stack.pop()
+        if term in visited:
+            continue
+        visited.add(term)
+        terms.budget.step()
+        if term in bound.states:
+            return False
+        below = term.args[0] if term.head.name == "narrow" else None
+        if below is not None and below in bound.states and _place(term) == (start, ONE):
+            number = bound.states.index(below)
+            if axes.setdefault(number, term.head.key) != term.head.key:
+                return False
+            continue
+        stack += [each for each in (*term.args, *term.head.parts) if each is not None]
+    return True
+
+
+def _sliced(
+    terms: Terms,
+    x: Term,
+    place: tuple[int, Dimension],
+    axes: Mapping[int, int],
+    moved: Mapping[int, Term],
+    inits: Mapping[int, Term],
+    output: Term | None,
+) -> Term | None:
+    """Row of a state or a scan output, as that of a recurrence of rows.
+
+    Args:
+        terms: the terms.
+        x: the state after all iterations, or the scan output.
+        place: axis of it, and position of the row.
+        axes: for each state, the axis of its rows.
+        moved: for each state, the row of its next value.
+        inits: for each state, the row of its initial value.
+        output: the row of the scan output on an iteration; None for a state.
+    """
+    (axis, start), recurrence = place, x.operands[0]
+    bound = binding(recurrence)
+    assert bound is not None
+    order, level = sorted(axes), bound.states[0].head.key[0]
+    terms.loop_count += 1
+    leaves, states = dict[Term, Term](), []
+    for number in order:
+        row = terms.narrow(bound.states[number], axes[number], start, ONE)
+        fact = terms.facts.one(Fact(row.fact.elem_type, row.shape))
+        key = level, f"{level}.{terms.loop_count}", number, id(fact)
+        states.append(terms.leaf("bound", key, fact))
+        leaves[row] = states[-1]
+    substitution = Substitution(terms, leaves, {})
+    parts = tuple([substitution.of(moved[number]) for number in order])
+    head = terms.heads.own(
+        "recurrence", Bound(bound.index, tuple(states), False, bound.has_limit), parts
+    )
+    args = recurrence.args[0], None, *[inits[number] for number in order]
+    rows = terms.keep(head, args, Fact())
+    shape = (*x.shape[:axis], ONE, *x.shape[axis + 1 :])
+    if output is None:
+        head = terms.heads.own("final", order.index(x.head.key))
+        return terms.keep(head, (rows,), Fact(x.fact.elem_type, shape))
+    name, empty = x.head.key
+    if empty is not None and empty != (x.fact.elem_type, x.shape[1:]):
+        return None
+    element_of_none = None if empty is None else (x.fact.elem_type, shape[1:])
+    head = terms.heads.own("stacked", (name, element_of_none), (substitution.of(output),))
+    return terms.keep(head, (rows,), Fact(x.fact.elem_type, shape))
 
 
 def _request(key: Slice) -> Steps:

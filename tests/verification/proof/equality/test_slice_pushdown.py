@@ -234,3 +234,48 @@ def test_the_row_before_other_states_is_open(old, new):
     assert old in STATE_BY_STATE
     one = onnx.parser.parse_model(ONLINE)
     assert not prove(one, onnx.parser.parse_model(text), equality="reals").proved
+
+
+ROW_BY_ROW = """g (float[n, 900, 4] x, float[4, 4] w, float[n, 4] h)
+    => (float[n, 4] y, float[n, 900, 4] z)
+    <int64 zero = {0}, int64[1] axis = {0}, bool yes = {1}> {
+    size = Shape (x) count = Gather <axis = 0> (size, zero)
+    y, z = Loop (count, yes) <body = row (int64 i, bool c)
+        => (bool c2, float[4] last, float[900, 4] all) {
+        c2 = Identity (c) e = Gather <axis = 0> (x, i) s0 = Gather <axis = 0> (h, i)
+        last, all = Scan <num_scan_inputs = 1, body = step (float[4] s, float[4] v)
+            => (float[4] s_next, float[4] o) { p = MatMul (s, w) q = Add (p, v)
+            s_next = Tanh (q) o = Neg (s_next) }> (s0, e) }> }"""
+ALL_ROWS = """g (float[n, 900, 4] x, float[4, 4] w, float[n, 4] h)
+    => (float[n, 4] y, float[n, 900, 4] z)
+    <int64[1] axis = {0}> {
+    r = Transpose <perm = [1, 0, 2]> (x)
+    y, all = Scan <num_scan_inputs = 1, body = step (float[n, 4] s, float[n, 4] v)
+        => (float[n, 4] s_next, float[n, 4] o) { p = MatMul (s, w) q = Add (p, v)
+        s_next = Tanh (q) o = Neg (s_next) }> (h, r)
+    z = Transpose <perm = [1, 0, 2]> (all) }"""
+
+
+def test_rows_of_the_states_of_a_loop_are_those_of_a_loop_over_rows():
+    assert_proved(ROW_BY_ROW, ALL_ROWS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("q = Add (p, v)", "k = ReduceMax <keepdims = 1> (p, axis) q = Add (k, v)"),
+        ("q = Add (p, v)", "k = Softmax <axis = 0> (p) q = Add (k, v)"),
+        ("q = Add (p, v)", "q = Sub (p, v)"),
+        ("s_next = Tanh (q)", "k = Reverse (q) s_next = Tanh (k)"),
+        ("s_next = Tanh (q)", "k = CumSum (q, first) s_next = Tanh (k)"),
+        ("o = Neg (s_next)", "o = Neg (s)"),
+        ("(h, r)", "(x0, r)"),
+    ],
+)
+def test_rows_that_others_change_are_open(old, new):
+    assert old in ALL_ROWS
+    text = ALL_ROWS.replace("r = ", "x0 = Mul (h, h) r = ").replace(
+        "{0}>", "{0}, int64 first = {0}, int64[1] back = {-1}, int64[1] far = {-99}>"
+    )
+    text = text.replace(old, new.replace("Reverse (q)", "Slice (q, back, far, axis, back)"))
+    assert_open(ROW_BY_ROW, text)
