@@ -95,13 +95,17 @@ def _reads_zero(head: Head, args: Args, terms: Terms) -> bool:
 
 
 def _sizes(terms: Terms, args: Args) -> Iterator[str]:
-    """Symbols that are operands and that a case may fix."""
+    """Symbols in operands that a case may fix: sizes, and sums of their products."""
     for arg in args:
         content = None if arg is None else arg.fact.content
         for element in () if content is None else content.reshape(-1):
-            name = element.only_symbol if isinstance(element, Dimension) else None
-            if name is not None and element == Dimension.symbol(name) and may_fix(terms, name):
-                yield name
+            if isinstance(element, Dimension) and element.replaced(_none(element)) == 0:
+                yield from sorted(name for name in element.symbols if may_fix(terms, name))
+
+
+def _none(size: Dimension) -> Case:
+    """Case in which all symbols of a size are 0."""
+    return dict.fromkeys(size.symbols, Dimension.constant(0))
 
 
 def may_fix(terms: Terms, name: str) -> bool:

@@ -90,3 +90,25 @@ def test_a_shape_with_zeros_in_an_older_opset():
 
 
 SWAP = "back = Constant <value_ints = [1, 0]> () swapped = Gather (sizes, back) "
+
+
+CHOSEN = """g (float[n, m, 4] x, float[k] z) => (float[a] y) <int64 zero = {0}, int64 four = {4},
+    int64[1] all = {-1}, int64[1] none = {0}, int64[1] single = {1}> {
+    count = Size (x) empty = Equal (count, zero)
+    y = If (empty) <then_branch = t () => (float[b] u) { u = ConstantOfShape (none) },
+        else_branch = f () => (float[c] v) { r = Reshape (x, all) v = Neg (r) }> }"""
+BOTH = """g (float[n, m, 4] x, float[k] z) => (float[a] y) <int64[1] all = {-1}> {
+    r = Reshape (x, all) y = Neg (r) }"""
+
+
+def test_a_product_of_sizes_is_0_if_one_of_them_is():
+    assert_proved(CHOSEN, BOTH)
+    assert_proved(BOTH, CHOSEN)
+    for old, new in (("(count, zero)", "(count, four)"), ("(none)", "(single)"), ("Neg", "Abs")):
+        assert_open(CHOSEN.replace(old, new), BOTH)
+
+
+def test_a_sum_of_sizes_is_0_if_all_are():
+    chosen = CHOSEN.replace("count = Size (x)", "s = Size (x) q = Size (z) count = Add (s, q)")
+    assert_proved(chosen, BOTH)
+    assert_open(chosen.replace("Add (s, q)", "Sub (s, q)"), BOTH)

@@ -28,7 +28,7 @@ from ..terms.budget import OpenError
 from ..terms.free_variables import Bound
 from ..terms.term import Term, descendants
 from ..terms.term_manager import STEADY, Terms
-from .scan_outputs import append_all, empty_stack, rows_added, rows_written
+from .scan_outputs import add_all, empty_stack, rows_added, rows_written
 
 
 def holds(terms: Terms, condition: Term) -> bool:
@@ -425,7 +425,7 @@ def _results(
             results.append(None)
         elif k in rows:
             stacked = _scan_output(loop, recurrence, name, rows[k], None, trips)
-            results.append(append_all(terms, loop.inits[k], output, stacked))
+            results.append(add_all(terms, loop.inits[k], output, rows[k], stacked))
         elif k in writes:
             results.append(_scan_output(loop, recurrence, name, writes[k], None, trips))
         elif k < count:

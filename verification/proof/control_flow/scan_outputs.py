@@ -18,6 +18,7 @@ from ..execution.obligations import SAME_SIZES
 from ..execution.symbolic_execution import Execution, Frame, Value
 from ..simplify.scatter import row_written
 from ..simplify.sequences import elements_of, rows_as_sequence
+from ..simplify.slices import backward
 from ..terms.budget import OpenError
 from ..terms.term import Head, Term, descendants
 from ..terms.term_manager import Terms
@@ -168,18 +169,20 @@ def rows_added(
     again: Term,
     outputs: Sequence[Value],
 ) -> dict[int, Term]:
-    """Elements or rows that each iteration appends to a state, by state. The states are sequences
-    and tensors that nothing else reads."""
+    """Elements or rows that each iteration adds to a state, by state.
+
+    They stand at its end, or all at its front. The states are sequences and tensors that nothing
+    else reads."""
     added: dict[int, Term] = {}
     for k, state in enumerate(states):
         update, init = outputs[k], inits[k]
-        if update is None or state.head.name != "bound" or len(update.args) != 2:
+        if update is None or state.head.name != "bound":
             continue
-        element = update.args[1]
-        if update.args[0] is not state or element is None:
+        listed, joined = update.is_op("SequenceInsert"), _joins_rows(update)
+        element = _element_of(terms, update, state) if listed or joined else None
+        if element is None:
             continue
-        listed = update.is_op("SequenceInsert") and _goes_on(terms, init, element)
-        joined = update.is_op("Concat") and update.head.attribute("axis") == 0
+        listed = listed and _goes_on(terms, init, element)
         rows = element.fact.shape
         has_row_count = rows is not None and rows != () and rows[0].value is not None
         if listed or (joined and has_row_count and init.fact.shape):
@@ -189,6 +192,22 @@ def rows_added(
     others = [output for k, output in enumerate(outputs) if k not in added]
     reachable = set(descendants([again, *others, *added.values()]))
     return {k: term for k, term in added.items() if states[k] not in reachable}
+
+
+def _joins_rows(update: Term) -> bool:
+    """Test for a Concat of two tensors along the first axis."""
+    both = update.is_op("Concat") and len(update.args) == 2
+    return both and update.head.attribute("axis") == 0
+
+
+def _element_of(terms: Terms, update: Term, state: Term) -> Term | None:
+    """Element or rows that stand beside a state, at its end or at its front; None for others."""
+    one, other, *place = update.args
+    if place:
+        return other if one is state and terms.numbers(place[0]) == [0] else None
+    if update.is_op("Concat") and other is state:
+        return one
+    return other if one is state else None
 
 
 def rows_written(
@@ -233,19 +252,20 @@ def _goes_on(terms: Terms, init: Term, element: Term) -> bool:
     return not elements or (shape is not None and {e.fact.shape for e in elements} == {shape})
 
 
-def append_all(terms: Terms, init: Term, update: Term, stacked: Term) -> Term:
-    """Initial elements and the appended ones."""
+def add_all(terms: Terms, init: Term, update: Term, element: Term, stacked: Term) -> Term:
+    """Initial elements and those that each iteration adds, at the end or at the front."""
     elements = elements_of(terms, init)
-    if elements:
-        return rows_as_sequence(
-            terms, _concat(terms, stack(terms, elements, update.head), update, stacked)
-        )
-    if elements is not None:
-        return rows_as_sequence(terms, stacked)
+    in_front = len(update.args) > 2 or update.args[1] is not element
     shape = stacked.shape
-    rows = terms.view(stacked, (shape[0] * shape[1], *shape[2:]))
-    return _concat(terms, init, update, rows)
+    rows = backward(terms, stacked, 0) if in_front else stacked
+    if elements is None:
+        rows = terms.view(rows, (shape[0] * shape[1], *shape[2:]))
+        return _concat(terms, update, *((rows, init) if in_front else (init, rows)))
+    if elements:
+        first = stack(terms, elements, update.head)
+        rows = _concat(terms, update, *((rows, first) if in_front else (first, rows)))
+    return rows_as_sequence(terms, rows)
 
 
-def _concat(terms: Terms, first: Term, update: Term, rows: Term) -> Term:
+def _concat(terms: Terms, update: Term, first: Term, rows: Term) -> Term:
     return terms.op("Concat", update.head, first, rows, axis=0)

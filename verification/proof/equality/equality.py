@@ -28,6 +28,7 @@ from ..terms.term_manager import Terms
 from .accumulation import Accumulation
 from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
+from .derived_sizes import equal_derivations
 from .doubling_loops import DoublingLoops
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
@@ -176,6 +177,7 @@ class Comparison:
             scatters.overwritten,
             self.induction.stacked,
             swap_operands,
+            functools.partial(equal_derivations, terms),
             functools.partial(same_places, terms),
             functools.partial(equal_parts, terms),
             self._transposed,

@@ -154,6 +154,36 @@ def test_a_tensor_that_grows_at_its_end_is_what_there_was_and_all_rows(order, pr
     assert prove(*models(GROWN % order, flat)).proved is proved
 
 
+BACKWARD = """g (float[N, 3] x, float[P, 3] p) => (float[a, 3] y) <int64[1] k = {-1},
+    int64[1] least = {-9223372036854775808}, int64[1] zero = {0}> {
+    r = Tanh (x) b = Slice (r, k, least, zero, k) y = %s }"""
+
+
+@pytest.mark.parametrize(
+    ("order", "rows", "proved"),
+    [
+        ("o, l", "Concat <axis = 0> (b, p)", True),
+        ("o, l", "Concat <axis = 0> (p, b)", False),
+        ("o, l", "Concat <axis = 0> (r, p)", False),
+        ("l, o", "Concat <axis = 0> (b, p)", False),
+        ("o, o", "Concat <axis = 0> (b, p)", False),
+    ],
+)
+def test_a_tensor_that_grows_at_its_front_is_all_rows_backward(order, rows, proved):
+    assert prove(*models(GROWN % order, BACKWARD % rows)).proved is proved
+
+
+@pytest.mark.parametrize(
+    ("place", "rows", "proved"),
+    [("i", "b", False), ("zero", "b", True), ("zero", "r", False), ("one", "b", False)],
+)
+def test_a_list_that_grows_at_its_front(place, rows, proved):
+    listed = LISTED.replace("(l, k)", f"(l, k, {place})")
+    listed = listed.replace("<bool t = {1}", "<bool t = {1}, int64 zero = {0}, int64 one = {1}")
+    flat = BACKWARD.replace(", float[P, 3] p", "") % f"Identity ({rows})"
+    assert prove(*models(listed % "Tanh", flat)).proved is proved
+
+
 def test_a_list_that_is_read_inside_stays_a_state():
     """New elements depend on the number of those before."""
     reads = LISTED.replace("r = Gather (x, i)", "q = SequenceLength (l) r = Gather (x, q)")
