@@ -86,6 +86,7 @@ class Matcher:
         self._first = self._root.inputs[: min(ends, default=None)]
         self._either = len(kinds) == 2 and rule.commutes and self.root in COMMUTATIVE
         self._is_flat = len(pattern.nodes) == 1 and _FLAT.issuperset(kinds)
+        self._is_typed = any(p.elem_type for p in pattern.parameters.values())
         self._alike = [i for i, operand in enumerate(self._first) if self._keeps_shape(operand)]
 
     @lazy_property
@@ -184,13 +185,45 @@ class Matcher:
 
     def _may_match(self, scope: Scope, node: Node) -> bool:
         """Test the root with its operands alone, at a fraction of the cost."""
+        if self._fixed and not self._may_have_attributes(scope, node):
+            return False
         theirs = scope.forms.of(node).inputs if self.root in LISTS else node.inputs
         if not self._may_take(scope, theirs, node) and not (
             self._either and len(theirs) == 2 and self._may_take(scope, theirs[::-1], node)
         ):
             return False
+        if self._is_typed and not self._may_have_type(scope, node):
+            return False
         attributes = self._root.attributes
         return "*" in attributes or scope.forms.of(node).unusual <= attributes.keys()
+
+    def _may_have_type(self, scope: Scope, node: Node) -> bool:
+        """Test the element type of the first output, where it is known."""
+        output = node.outputs[0]
+        if output is None or not self.types.usable:
+            return False
+        elem_type = scope.inference.fact(output).elem_type
+        return not elem_type or elem_type in self._result_types
+
+    @lazy_property
+    def _result_types(self) -> frozenset[int]:
+        """The element types that the first output of the root may have."""
+        return self.types.allowed[self.types.of(self._root.outputs[0])]
+
+    @lazy_property
+    def _fixed(self) -> list[tuple[str, Any]]:
+        """The attributes of the root that must have one value, but for lists."""
+        lists = LISTS.get(self.root, {})
+        return [
+            (name, value)
+            for name, value in self._root.attributes.items()
+            if not isinstance(value, Variable) and name not in ("*", *lists, *_DEFAULTS)
+        ]
+
+    def _may_have_attributes(self, scope: Scope, node: Node) -> bool:
+        """Test attributes that must have one value."""
+        values = scope.forms.attributes(node.op)
+        return all(equal(values.get(name), value) for name, value in self._fixed)
 
     def _may_take(self, scope: Scope, theirs: Sequence[Value | None], node: Node) -> bool:
         """Test operands in one order."""
@@ -222,24 +255,32 @@ class Matcher:
         return self.pattern.parameters[name].is_constant
 
     @lazy_property
-    def _tests(self) -> list[tuple[str, Any]]:
-        """A test of each operand of the root up to the first optional one: its kind, and the
-        operator, number or flag that decides."""
-        tests: list[tuple[str, Any]] = []
+    def _tests(self) -> list[tuple[str, Any, Sequence[tuple[int, ShapePattern]]]]:
+        """A test of each operand of the root up to the first optional one: its kind; the operator,
+        number or flag that decides; and shapes of the operands of that operator."""
+        tests: list[tuple[str, Any, Sequence[tuple[int, ShapePattern]]]] = []
         for ours in self._first:
             inner = self._producers.get(ours.name) if ours.kind == "value" else None
             if inner is not None:
-                tests.append(("computed", inner[0].op_type))
+                tests.append(("computed", inner[0].op_type, self._shapes_read(inner[0])))
             elif ours.kind == "value":
-                tests.append((ours.kind, self._wants_constant(ours.name)))
+                tests.append((ours.kind, self._wants_constant(ours.name), ()))
             else:
-                tests.append((ours.kind, ours.value))
+                tests.append((ours.kind, ours.value, ()))
         return tests
+
+    def _shapes_read(self, node: PatternNode) -> list[tuple[int, ShapePattern]]:
+        """The places and shapes of operands, for an operator with one order of operands."""
+        commutes = self.rule.commutes and node.op_type in COMMUTATIVE
+        if commutes or node.op_type in LISTS or any(o.kind != "value" for o in node.inputs):
+            return []
+        parameters = [self.pattern.parameters.get(operand.name) for operand in node.inputs]
+        return [(i, p.shape) for i, p in enumerate(parameters) if p is not None and p.shape]
 
     def _may_read(self, scope: Scope, theirs: Sequence[Value | None]) -> bool:
         """Test operands up to the first optional one."""
         count = len(theirs)
-        for index, (kind, decisive) in enumerate(self._tests):
+        for index, (kind, decisive, shapes) in enumerate(self._tests):
             value = theirs[index] if index < count else None
             if kind == "absent" or value is None:
                 if kind != "absent" or value is not None:
@@ -248,8 +289,13 @@ class Matcher:
                 if decisive and not scope.is_constant(value):
                     return False
             elif kind == "computed":
-                if value.producer is None or value.producer.op.qualname != decisive:
+                producer = value.producer
+                if producer is None or producer.op.qualname != decisive:
                     return False
+                for place, shape in shapes:
+                    operand = producer.input(place)
+                    if operand is None or not _may_have_shape(scope, shape, operand):
+                        return False
             elif value.constant is None or (
                 kind == "number" and not scope.forms.uniform.holds(value.constant, decisive)
             ):

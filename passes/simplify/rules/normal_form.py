@@ -99,10 +99,18 @@ class NormalForms:
             attributes = self._explicit[op.form] = _explicit(op)
         return attributes
 
-    def _of(self, node: Node, op: Operator) -> NormalNode:
+    def attributes(self, op: Operator) -> Mapping[str, Any]:
+        """The attributes of an operator, with their defaults; without lists among the inputs."""
+        return self._attributes(op).values
+
+    def _attributes(self, op: Operator) -> Attributes:
         attributes = self._read.get(op.form)
         if attributes is None:
             attributes = self._read[op.form] = read_attributes(op, self.opset)
+        return attributes
+
+    def _of(self, node: Node, op: Operator) -> NormalNode:
+        attributes = self._attributes(op)
         lists = LISTS.get(op.qualname)
         if lists is None or not takes_lists(op.op_type, self.opset):
             return NormalNode(node.inputs, *attributes)

@@ -63,13 +63,16 @@ def is_divisor(value: Value, graph: Graph) -> bool:
         for user in graph.users(read):
             if not isinstance(user, Node) or user.domain or user.bodies or len(user.outputs) != 1:
                 continue
-            places = [i for i, one in enumerate(user.inputs) if one is read]
-            if all(_forgets(user, place) for place in places):
+            rules = rules_of(user.op)
+            if not (rules.elementwise or rules.exact):
                 continue
-            if any(_divides(user, place) for place in places):
-                return True
-            output, rules = user.output(), rules_of(user.op)
-            if (rules.elementwise or rules.exact) and output not in visited:
+            output, forgets = user.output(), True
+            for place, one in enumerate(user.inputs):
+                if one is read and not _forgets(user, place):
+                    if _divides(user, place):
+                        return True
+                    forgets = False
+            if not forgets and output not in visited:
                 visited.add(output)
                 waiting.append(output)
     return False
