@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
@@ -56,11 +56,13 @@ class Bounds:
     Attributes:
         start, end: vectors of positions, 0 to the size of the axis.
         kind: the elements between them.
+        most: the size of the axis; None if known only at run time.
     """
 
     start: Value
     end: Value
     kind: Kind
+    most: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +146,14 @@ class Extent:
         return {} if least.value is None or least.value <= 0 else {str(size): size + least}
 
 
+Running = Callable[[str, Value, Fact, int | None], Value]
+"""Emits the prefix reductions of rows, at least one, by an operator.
+
+The fact is that of a row, the number the most rows, if known. It raises Unbatchable for rows too
+large for that.
+"""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Batch:
     """One node of a body, with the operands that replace its inputs.
@@ -159,6 +169,7 @@ class Batch:
         partial: the elements of results that a rule has marked as shorter in some iterations.
         windows: the batched values that are windows of rows.
         outside: the values from outside the loop.
+        running: the emitter of all prefix reductions of rows by an operator; None without one.
     """
 
     node: Node
@@ -171,6 +182,7 @@ class Batch:
     partial: dict[Value, Ragged] = dataclasses.field(default_factory=dict)
     windows: dict[Value, Window] = dataclasses.field(default_factory=dict)
     outside: Container[Value] = ()
+    running: Running | None = None
 
     def unvarying(self, result: Value) -> Value:
         """Mark a result as the same in every iteration; it has no batch axis."""

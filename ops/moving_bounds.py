@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
+from ..facts.fact import Fact
 from ..facts.magnitudes import LAST_OF_32_BITS
 from ..facts.polynomial import Dimension, product
 from ..ir import Value
@@ -27,6 +28,12 @@ _SUMMED = (
 _OLDEST = 12
 """The first opset whose Max and Min take integers."""
 _ONE_ELEMENT = ("Identity", "Reshape", "Squeeze", "Unsqueeze")
+_EXTREMES = {
+    "ReduceMax": ("Max", -np.inf),
+    "ReduceMin": ("Min", np.inf),
+    "ReduceProd": ("Mul", 1.0),
+}
+"""The operator that joins two parts, and its neutral element."""
 _TERMS = {"ReduceSum": None, "ReduceMean": None, "ReduceSumSquare": "Mul", "ReduceL1": "Abs"}
 """The operator that computes the terms of a sum."""
 
@@ -79,7 +86,7 @@ def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kin
     sizes = emit.add("Shape", [data], label)
     size = emit.add("Gather", [sizes, batch.vector(axis)], label, axis=0)
     start, end = (_inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
-    bounds = Bounds(start, end, kind)
+    bounds = Bounds(start, end, kind, batch.shape(0)[axis].value)
     rows, bounds = _within_reach(batch, data, bounds, size, axis)
     return batch.unvarying(batch.ragged(rows, Ragged(axis - batch.rank(0), 0, None, None, bounds)))
 
@@ -102,7 +109,7 @@ def _within_reach(
     start, end = (emit.add("Sub", [end, first], label) for end in (bounds.start, bounds.end))
     if kind is Kind.WINDOW:  # an empty one may be beyond the others
         start = emit.add("Min", [start, emit.add("Sub", [last, first], label)], label)
-    return rows, Bounds(start, end, kind)
+    return rows, Bounds(start, end, kind, bounds.most)
 
 
 def _inside(batch: Batch, bound: Value, size: Value) -> Value:
@@ -114,14 +121,14 @@ def _inside(batch: Batch, bound: Value, size: Value) -> Value:
     return emit.add("Min", [emit.add("Max", [bound, zero], label), size], label)
 
 
-def sum_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
-    """The result of a Reduce operator that adds, of rows cut by bounds.
+def reduced_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
+    """The result of a Reduce operator on rows cut by bounds.
 
     Raises:
-        Unbatchable: another operator.
+        Unbatchable: no running reduction serves it.
     """
     bounds, rank, op_type = ragged.bounds, batch.rank(0), batch.node.op_type
-    if bounds is None or op_type not in _TERMS or batch.require(0).batched:
+    if bounds is None or batch.require(0).batched or op_type not in (*_TERMS, *_EXTREMES):
         raise Unbatchable(DIFFERING)
     axis, places = rank + ragged.axis, {axis % rank for axis in axes}
     beside = tuple(sorted(places - {axis}))
@@ -130,10 +137,15 @@ def sum_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
         raise Unbatchable(DIFFERING)
     rows = _terms(batch)
     if beside:
-        rows = batch.emit.reduce("ReduceSum", rows, beside, batch.label("_beside"), keepdims=1)
+        kind = "ReduceSum" if op_type in _TERMS else op_type
+        rows = batch.emit.reduce(kind, rows, beside, batch.label("_beside"), keepdims=1)
     front = [axis, *(other for other in range(rank) if other != axis)]
     rows = batch.emit.transpose(rows, front, batch.label("_rows"))
-    total = _sums(batch, rows, bounds, [batch.shape(0)[at] for at in front[1:] if at not in beside])
+    rest = [Dimension.constant(1) if at in beside else batch.shape(0)[at] for at in front[1:]]
+    if op_type in _TERMS:
+        total = _sums(batch, rows, bounds, rest)
+    else:
+        total = _extremes(batch, rows, bounds, rest)
     if batch.node.attribute("keepdims", 1):
         total = batch.emit.unsqueeze(total, axis + 1, batch.label("_kept"))
     elif beside:
@@ -146,7 +158,7 @@ def sum_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
 
 def _terms(batch: Batch) -> Value:
     """The terms of the sum."""
-    value, op_type = batch.require(0).value, _TERMS[batch.node.op_type]
+    value, op_type = batch.require(0).value, _TERMS.get(batch.node.op_type)
     if op_type is None:
         return value
     return batch.emit.add(op_type, [value] * (2 if op_type == "Mul" else 1), batch.label("_terms"))
@@ -164,6 +176,27 @@ def _sums(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) 
         sums = emit.add("Pad", [sums, batch.vector(*pads)], label)
         return emit.add("Gather", [sums, place], label)
     return _in_blocks(batch, rows, bounds, rest)
+
+
+def _extremes(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
+    """The extremes or products of rows, which come first, between bounds."""
+    emit, label, elem_type = batch.emit, batch.label("_all"), batch.require(0).fact.elem_type
+    if batch.running is None or bounds.kind is Kind.WINDOW or elem_type not in _SUMMED[:2]:
+        raise Unbatchable(DIFFERING)
+    kind, neutral = _EXTREMES[batch.node.op_type]
+    place, sizes = bounds.end, emit.add("Shape", [rows], label)
+    if bounds.kind is Kind.SUFFIX:
+        size = emit.add("Slice", [sizes, *map(batch.vector, _CUTS[0])], label)
+        place = emit.add("Sub", [size, bounds.start], label)
+        ends = [batch.vector(number) for number in (-1, np.iinfo(np.int64).min, 0, -1)]
+        rows = emit.add("Slice", [rows, *ends], label)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    fill = emit.constant(np.array(neutral, dtype), label)
+    pads = [int(index == 0) for index in range(2 * batch.rank(0))]
+    padded = emit.add("Pad", [rows, batch.vector(*pads), fill], label)
+    most = None if bounds.most is None else bounds.most + 1
+    joined = batch.running(kind, padded, Fact(elem_type, tuple(rest)), most)
+    return emit.add("Gather", [joined, place], label)
 
 
 def _running_sum(

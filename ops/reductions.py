@@ -18,7 +18,7 @@ from .agreement import fits, have_both_zeros, is_integer
 from .axes import positions, reduced
 from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
-from .moving_bounds import sum_between
+from .moving_bounds import reduced_between
 from .ragged import counted_elements, filled, reduced_away
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
 from .rules import ONE_NUMBER, KeepsShape, OperandRanks, Shapes, SizedByVector, describes
@@ -99,7 +99,7 @@ class Reduction(PassesAxes, SizedByVector):
         over = axes or range(batch.rank(0))
         reduced_away(batch, one, over)
         if one.bounds is not None:
-            return [sum_between(batch, one, over)]
+            return [reduced_between(batch, one, over)]
         joined = self._join_windows(batch)
         return self.reduced_ragged(batch, one, over) if joined is None else joined
 

@@ -12,17 +12,19 @@ from collections.abc import Callable, Sequence
 
 import onnx
 
+from ...analysis.peak_memory import bytes_of
 from ...analysis.safety.speculation import Speculation
 from ...facts.bounds import Known
 from ...facts.fact import Content, Fact
-from ...ir import Node, Value, normal_domain
+from ...ir import Node, Operator, Value, normal_domain
 from ...ops import rules_of
-from ...ops.batching import Batch, Extent, Operand, Ragged, Unbatchable
+from ...ops.batching import DIFFERING, Batch, Extent, Operand, Ragged, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.outputs import content_of
 from ...ops.ragged import padded
 from ...ops.randomness import find_random_in
 from ..scans.layout import move_axis
+from ..scans.parallel_prefix import MOST_STEP_BYTES, monoid_of, parallel_prefix
 from .accumulators import final_value
 from .batched_inputs import Feeding
 from .dependence_graph import Vertex
@@ -184,6 +186,7 @@ class NodeBatcher(abc.ABC):
             *(node, operands, facts, self.emit, feeding.trips, self.extent),
             windows=feeding.windows,
             outside=feeding.outside,
+            running=self._running,
         )
         rules = rules_of(node.op)
         for operand in operands:
@@ -201,6 +204,19 @@ class NodeBatcher(abc.ABC):
             fact = fact if lacking is None else padded(fact, lacking)
             outputs.append((Operand(result, batched, fact), lacking))
         return outputs
+
+    def _running(self, op_type: str, rows: Value, fact: Fact, most: int | None) -> Value:
+        """Emit the prefix reductions of rows by an operator.
+
+        Raises:
+            Unbatchable: rows too large for steps of doubling distance.
+        """
+        size = bytes_of(fact)
+        if size is None or size.value is None or size.value > MOST_STEP_BYTES:
+            raise Unbatchable(DIFFERING)
+        monoid = monoid_of(Operator(op_type))
+        self.feeding.adds_loops |= most is None
+        return parallel_prefix(self.emit, monoid, [rows], [fact], most)[0]
 
     def _enter_results(self, node: Node, results: Sequence[tuple[Operand, Ragged | None]]) -> None:
         """Enter the results of a rule as operands for the outputs of a node."""

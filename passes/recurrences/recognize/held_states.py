@@ -11,7 +11,7 @@ import onnx
 from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact, Shape
 from ....ir import Operator, Value
-from .parallel_prefix import monoid_of, parallel_prefix
+from ...scans.parallel_prefix import monoid_of, parallel_prefix
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import broadcast, is_every_read, is_small, most_rows
 

@@ -15,10 +15,10 @@ import onnx
 from ....facts.fact import Fact
 from ....ir import Array, Value
 from ....ops.builder import Builder
+from ...scans.parallel_prefix import Monoid, parallel_prefix
 from ..weights import Unfit
 from .linear_states import Coefficient, Linear, LinearReader
 from .linear_systems import raise_product, raise_system
-from .parallel_prefix import Monoid, parallel_prefix
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import (
     accumulate,

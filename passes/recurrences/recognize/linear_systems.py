@@ -19,9 +19,9 @@ from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ir import Array, Value
 from ....ops.builder import Builder
+from ...scans.parallel_prefix import DISTANCES, Monoid, parallel_prefix
 from ..weights import Unfit
 from .linear_states import Linear, LinearReader
-from .parallel_prefix import DISTANCES, Monoid, parallel_prefix
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import broadcast, describe, is_small, most_rows, replace_all
 

@@ -22,21 +22,13 @@ from ....ir import Graph, Operator, Value
 from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
-from .parallel_prefix import monoid_of, parallel_prefix
+from ...scans.parallel_prefix import MOST_STEP_BYTES, monoid_of, parallel_prefix
 from .recurrence import Recurrence, Replacement
 
 _TYPES = onnx.TensorProto
 _FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE, _TYPES.FLOAT16)
 _COMMON = (*_FLOATS, _TYPES.INT32, _TYPES.INT64)
 """The element types with kernels of CumSum, ReduceMax and ReduceMin in runtimes."""
-
-
-_MOST_BYTES = 256
-"""The size limit of a state for a parallel prefix, which moves rows several times.
-
-For states of 64 floats it is 2 to 6 times as fast as a Loop (200 to 4,000 iterations, onnxruntime),
-for 256 floats as slow.
-"""
 
 
 _KINDS = {name: name for name in ("Add", "Mul", "Max", "Min", "And", "Or")}
@@ -112,7 +104,7 @@ def accumulate(
         if not is_small(fact):
             return (
                 f"it is a running {kind}, which no operator gives, and steps of doubling distance"
-                f" pay for states of at most {_MOST_BYTES} bytes"
+                f" pay for states of at most {MOST_STEP_BYTES} bytes"
             )
         most, straight = most_rows(recurrence), trips.options.straight
         monoid = monoid_of(Operator(kind))
@@ -169,7 +161,7 @@ def is_small(fact: Fact) -> bool:
     size = product(fact.shape or ()).value
     if size is None or not fact.elem_type:
         return False
-    return size * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize <= _MOST_BYTES
+    return size * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize <= MOST_STEP_BYTES
 
 
 def replace_all(recurrence: Recurrence, joined: Value, what: str, exact: bool) -> Replacement:

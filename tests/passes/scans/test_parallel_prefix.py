@@ -11,7 +11,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.fact import Fact
 from straightline.ir import Operator
 from straightline.ops.builder import Builder
-from straightline.passes.recurrences.recognize.parallel_prefix import monoid_of, parallel_prefix
+from straightline.passes.scans.parallel_prefix import monoid_of, parallel_prefix
 
 FIRST_LEFT = "g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Identity (x) }"
 

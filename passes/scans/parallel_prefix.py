@@ -14,13 +14,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from ....facts.fact import Fact
-from ....ir import Operator, Value
-from ....ir.copying import empty_header
-from ....ops.builder import Builder
-from ...scans.layout import add_holder, declaration
+from ...facts.fact import Fact
+from ...ir import Operator, Value
+from ...ir.copying import empty_header
+from ...ops.builder import Builder
+from .layout import add_holder, declaration
 
 _END = np.iinfo(np.int64).max
+MOST_STEP_BYTES = 256
+"""The size limit of a state for a parallel prefix, which moves rows several times.
+
+For states of 64 floats it is 2 to 6 times as fast as a Loop (200 to 4,000 iterations, onnxruntime),
+for 256 floats as slow.
+"""
 _MOST_ROWS = 1 << 40
 """The limit of rows that fit a machine's memory.
 
