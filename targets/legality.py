@@ -107,6 +107,8 @@ class Legality:
         inputs = list(_named_inputs(node, schema))
         open_ = set(_formal_inputs(schema)) - {name for name, _ in inputs}
         yield from (f"with '{name}'" for name in form.present if name in open_)
+        if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
+            yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
         for name, value in inputs:
             if name in form.constant and value.constant is None:
                 yield f"with a constant '{name}'"
@@ -143,6 +145,16 @@ class Legality:
                 supported is not None and type_ not in supported
             ):
                 yield f"of other element types than {type_}, as '{name}' is"
+
+
+def _count_outputs(node: Node) -> int:
+    """The number of outputs up to the last one that anything reads."""
+    assert node.graph is not None
+    graph = node.graph
+    return max(
+        (place for place, v in enumerate(node.outputs, 1) if v is not None and graph.is_used(v)),
+        default=0,
+    )
 
 
 def _is_place(name: str, value: Value, schema: Any) -> bool:

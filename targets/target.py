@@ -80,6 +80,7 @@ class Form:
         absent: inputs that must be absent.
         ranks: by input, the ranks that it may have.
         static: inputs whose whole shape must be known.
+        max_outputs: the highest number of outputs; trailing unused ones do not count.
         max_rank: the highest rank of an input.
         element_types: the types that inputs and outputs may have.
         lacks_element_types: the types that none of them may have.
@@ -97,6 +98,7 @@ class Form:
     absent: tuple[str, ...] = ()
     ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
+    max_outputs: int | None = None
     max_rank: int | None = None
     element_types: frozenset[str] | None = None
     lacks_element_types: frozenset[str] = frozenset()

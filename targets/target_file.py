@@ -47,6 +47,7 @@ _FORM_KEYS = {
     "lacks_attributes": "a table",
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS), "a list of texts"),
     "ranks": "a table",
+    "max_outputs": "a number",
     "max_rank": "a number",
     "element_types": "a list of texts",
     "lacks_element_types": "a list of texts",

@@ -112,3 +112,15 @@ def test_functions_of_the_model_are_taken_only_where_they_are_listed():
     assert reasons("y = own.f (x)", more=more, lacks=lacks) == [calls]
     inside = reasons("y = own.f (x)", more=more, lacks=lacks, functions=True)
     assert inside == ["npu does not take Neg"]
+
+
+def test_outputs_count_where_they_are_read():
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 1, 4] x) => (float[1, 1, 2] y{0})
+        {{ y, i = MaxPool <kernel_shape = [2], strides = [2]> (x) {1} }}"""
+    form = {"MaxPool": (Form(max_outputs=1),)}
+    alone = ir.parse(text.format("", ""))
+    read = ir.parse(text.format(", int64[1, 1, 2] z", "z = Neg (i)"))
+    target = Target("npu", "a chip", Opsets(13, 17), SOURCE, forms=form)
+    assert not Legality(target, alone).unsupported()
+    (reason,) = Legality(target, read).unsupported().values()
+    assert "only with 1 output" in reason
