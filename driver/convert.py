@@ -20,6 +20,7 @@ from ..passes.utils.declarations import CorrectDeclarations
 from ..verification.mismatch import MismatchError
 from ..version_converter import ConversionError, convert
 from ..version_converter.differences import Differences, Snapshot
+from ..version_converter.function_copies import copy_for_types
 from ..version_converter.unblock import PIPELINES, unblock
 from .rewrite import Rewrite, RewriteResult
 
@@ -104,7 +105,8 @@ class Conversion:
                 raise
             stuck = error
         if stuck is not None:
-            start, straightened = self._straighten(target, stuck)
+            copied = self._copied(target, stuck)
+            start, straightened = copied or self._straighten(target, stuck)
         return ConversionResult(
             self, start, before, operators, time.perf_counter() - started, straightened
         )
@@ -119,6 +121,21 @@ class Conversion:
         step.run(model, PassContext())
         if watcher is not None:
             watcher.after(step, model, True)
+
+    def _copied(
+        self, target: int, stuck: ConversionError
+    ) -> tuple[RewriteResult, tuple[Remark, ...]] | None:
+        """Convert again with a copy of a function for each type of its calls; None where that is
+        not enough."""
+        start = self._start()
+        remarks = copy_for_types(start.model, stuck.failures)
+        if not remarks:
+            return None
+        try:
+            self._convert(start.model, target)
+        except ConversionError:
+            return None
+        return start, tuple(remarks)
 
     def _straighten(
         self, target: int, stuck: ConversionError

@@ -174,6 +174,13 @@ class Function:
         """The metadata of the function, for tools other than ONNX."""
         return () if isinstance(self._header, FunctionName) else self._header.metadata_props
 
+    def rename(self, name: str) -> None:
+        """Change the name of a function that no model holds yet."""
+        header = onnx.FunctionProto()
+        header.CopyFrom(self.header)
+        header.name = name
+        self._header = header
+
     @property
     def key(self) -> FunctionKey:
         """The key by which nodes call it: domain, name and overload."""

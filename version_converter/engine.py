@@ -57,12 +57,14 @@ class Engine:
         # Nodes that stand for another one, with its path and operator.
         self._origins: dict[Node, tuple[str, str]] = {}
         self._operators: dict[tuple[object, ...], Operator] = {}
+        self._final: int | None = None
 
     def convert(
         self, root: Model | Function, target: int, progress: Progress | None = None
     ) -> None:
         """Convert the model's graph or one function to a version, with all graphs inside."""
         version = first = root.opset()
+        self._final = target
         worklist = Worklist(root, target, self.model, self.types)
         while version != target:
             step = version + (1 if target > version else -1)
@@ -221,7 +223,9 @@ class Engine:
             for index, value in enumerate(node.inputs):
                 if value in self._absent.always:
                     graph.set_input(node, index, None)
-        return NodeDraft(node, source, target, self.types, self._constants)
+        draft = NodeDraft(node, source, target, self.types, self._constants)
+        draft.final = target if self._final is None else self._final
+        return draft
 
     def _require_presence(self, draft: NodeDraft) -> None:
         """Check that no input of a node is absent in only some calls.

@@ -50,6 +50,7 @@ class NodeDraft:
         node: the node as it is.
         source: its opset version.
         target: the next one, up or down.
+        final: the one that the model is converted to.
         op_type: the operator of the draft.
         attributes: the attributes of the draft.
         inputs: the inputs of the draft.
@@ -64,6 +65,7 @@ class NodeDraft:
         self.node = node
         self.source = source
         self.target = target
+        self.final = target
         self.types = types
         self.op_type = node.op_type
         self.attributes: dict[str, onnx.AttributeProto] = dict(node.op.attributes)

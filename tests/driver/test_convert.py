@@ -118,14 +118,12 @@ def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
 def test_shapes_are_known_to_the_conversion() -> None:
     proto = parsed("""
         <ir_version: 8, opset_import: ["": 17]>
-        g (float[N, 2] x) => (float[M] y) {
-            two = Constant <value_ints = [2]> ()
+        g (float[N, 2] x) => (float[M, 2] y) {
             length = Shape <end = 1> (x)
-            axes = Sub (length, two)
-            y = ReduceSum <keepdims = 0> (x, axes)
+            y, places = TopK <axis = 0> (x, length)
         }
     """)
-    assert [f.op_type for f in failed(proto, 8).failures] == ["ReduceSum"]
+    assert [f.op_type for f in failed(proto, 8).failures] == ["TopK"]
     assert convert_version(proto, 8, shapes={"x": (3, None)}, verify=True)
     with pytest.raises(BindingError, match="has no input 'n'"):
         convert_version(proto, 8, shapes={"n": (3,)})
@@ -133,16 +131,16 @@ def test_shapes_are_known_to_the_conversion() -> None:
 
 DEFAULT = """
     <ir_version: 8, opset_import: ["": 13]>
-    g (float[2, 3] x, int64[1] axes) => (float[2] y) <int64[1] axes = {1}> {
-        y = ReduceSum <keepdims = 0> (x, axes)
+    g (float[N, 3] x, int64[1] k) => (float[M, 3] y) <int64[1] k = {1}> {
+        y, places = TopK <axis = 0> (x, k)
     }
 """
 
 
 def test_defaults_are_constants_where_they_are_frozen() -> None:
     proto = parsed(DEFAULT)
-    assert [value.name for value in proto.graph.input] == ["x", "axes"]
-    assert [f.op_type for f in failed(proto, 8).failures] == ["ReduceSum"]
+    assert [value.name for value in proto.graph.input] == ["x", "k"]
+    assert [f.op_type for f in failed(proto, 8).failures] == ["TopK"]
     made = convert_version(proto, 8, freeze_initializers=True, verify=True)
     assert isinstance(made, onnx.ModelProto)
     assert [value.name for value in made.graph.input] == ["x"]

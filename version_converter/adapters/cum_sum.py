@@ -6,17 +6,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import onnx
 
 from ...facts.types import INTEGER_BITS
-from ...ir import Node, Operator, Value, empty_header
+from ...ir import Graph, Node, Operator, Value, empty_header
+from ..loops import counted_loop
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
+from ..snippets import length_of, numbers_below
+
+_SCAN = 8
+"""The opset that has Scans."""
 
 
 @longer_form(11, "CumSum")
 def add_in_a_scan(draft: NodeDraft) -> Outcome:
-    """Below opset 11: a Scan along the first axis, which adds in the same order.
+    """Below opset 11: a Scan along the first axis, which adds in the same order; or a Loop for a
+    target without Scans.
 
     Along another axis of a tensor without elements, onnxruntime's Scan ends the process.
     """
@@ -38,6 +47,42 @@ def add_in_a_scan(draft: NodeDraft) -> Outcome:
     keeps_zero_sign = elem_type not in INTEGER_BITS and not draft.attribute("exclusive")
     none = onnx.helper.make_tensor("value", elem_type, [1], [-0.0 if keeps_zero_sign else 0])
     start = draft.emit("ConstantOfShape", [sizes], "start", value=none)
+    if place:
+        data = draft.emit("Transpose", [data], "rows", perm=order)
+    type_ = onnx.helper.make_tensor_type_proto(elem_type, [None] * (rank - 1))
+    if draft.final < _SCAN:
+        sums = _in_a_loop(draft, data, start, type_)
+    else:
+        sums = _in_a_scan(draft, data, start, type_)
+    if not place:
+        return [sums]
+    back = [order.index(axis) for axis in range(rank)]
+    return [draft.emit("Transpose", [sums], "turned", perm=back)]
+
+
+def _in_a_loop(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProto) -> Value:
+    """The sums of the rows before each, and of it but for exclusive ones."""
+    count = length_of(draft, draft.emit("Shape", [data], "shape"), 0)
+    one = draft.const(np.array(1), "one")
+    last = draft.emit("Sub", [count, one], "last")
+    backward = draft.attribute("reverse")
+
+    def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
+        place = draft.emit("Sub", [last, number], "place") if backward else number
+        row = draft.emit("Gather", [data, place], "row", axis=0)
+        after = draft.emit("Add", [states[0], row], "after")
+        partial = states[0] if draft.attribute("exclusive") else after
+        return [after, draft.emit("Identity", [partial], "sum")]
+
+    sums = counted_loop(draft, count, [start], [type_], iterate, [type_])[1]
+    if not backward:
+        return sums
+    numbers = numbers_below(draft, draft.emit("Reshape", [count, draft.ints([1], "row")]))
+    order = draft.emit("Sub", [last, numbers], "backward")
+    return draft.emit("Gather", [sums, order], "sums", axis=0)
+
+
+def _in_a_scan(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProto) -> Value:
     backward = [draft.attribute("reverse")]
     scan_of = Operator.make(
         "Scan",
@@ -45,17 +90,11 @@ def add_in_a_scan(draft: NodeDraft) -> Outcome:
         scan_input_directions=backward,
         scan_output_directions=backward,
     )
-    if place:
-        data = draft.emit("Transpose", [data], "rows", perm=order)
     labels = [draft.label("last"), draft.label("sums")]
     scan = draft.graph.add_node(scan_of, [start, data], labels)
-    type_ = onnx.helper.make_tensor_type_proto(elem_type, [None] * (rank - 1))
     _add_body(draft, scan, type_)
     draft.note(scan)
-    if not place:
-        return [scan.output(1)]
-    back = [order.index(axis) for axis in range(rank)]
-    return [draft.emit("Transpose", [scan.output(1)], "turned", perm=back)]
+    return scan.output(1)
 
 
 def _add_body(draft: NodeDraft, scan: Node, type_: onnx.TypeProto) -> None:

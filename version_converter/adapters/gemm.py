@@ -26,6 +26,8 @@ def add_bias(draft: NodeDraft) -> None:
 @longer_form(9, "Gemm")
 def multiply_and_add(draft: NodeDraft) -> Outcome:
     """Below opset 9, integers: a MatMul and a sum, without other factors than 1."""
+    if draft.required_dtype(0, "Gemm before opset 9").kind not in "iu":
+        return None
     if (draft.attribute("alpha"), draft.attribute("beta")) != (1, 1):
         draft.refuse("factors of integers other than 1 are not agreed on")
     one, other = (

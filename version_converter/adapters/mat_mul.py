@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import onnx
 
+from ...facts.types import INTEGER_BITS
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import from_halves, halves
@@ -24,6 +25,8 @@ def add_products(draft: NodeDraft) -> Outcome:
     onnxruntime adds long integers as doubles, so that the halves of products are added apart.
     """
     elem_type = draft.required_elem_type(0, "MatMul before opset 9")
+    if elem_type not in INTEGER_BITS:
+        return None
     ranks = [draft.required_rank("MatMul before opset 9", index) for index in (0, 1)]
     if 0 in ranks:
         draft.refuse("MatMul takes no number alone")

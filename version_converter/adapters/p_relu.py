@@ -17,6 +17,8 @@ from ..registry import Outcome, longer_form
 def choose_product(draft: NodeDraft) -> Outcome:
     """Below opset 9, integers: a product where the input is negative."""
     dtype = draft.required_dtype(0, "PRelu before opset 9")
+    if dtype.kind not in "iu":
+        return None
     data, zero = draft.data, draft.const(np.zeros((), dtype), "zero")
     product = draft.emit("Mul", [data, draft.input(1)], "product")
     negative = draft.emit("Less", [data, zero], "negative")

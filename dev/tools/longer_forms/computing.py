@@ -4,6 +4,37 @@ from .case import Case
 
 COMPUTING = [
     Case(
+        "DFT",
+        17,
+        "float[2,4,1] x",
+        "y = DFT (x)",
+        until=19,
+    ),
+    Case(
+        "Gemm of integers",
+        9,
+        "int64[2,3] x, int64[3,4] u, int64[4] v",
+        "y = Gemm (x, u, v)",
+    ),
+    Case(
+        "MatMul of integers",
+        9,
+        "int64[2,3] x, int64[3,4] u",
+        "y = MatMul (x, u)",
+    ),
+    Case(
+        "PRelu of integers",
+        9,
+        "int64[2,3] x, int64[3] u",
+        "y = PRelu (x, u)",
+    ),
+    Case(
+        "Einsum, three inputs",
+        12,
+        "float[2,3] x, float[3,4] u, float[4,5] v",
+        'y = Einsum <equation = "ab,bc,cd->ad"> (x, u, v)',
+    ),
+    Case(
         "CumSum",
         11,
         "float[2,3] x",

@@ -4,6 +4,24 @@ from .case import Case
 
 MOVING = [
     Case(
+        "Compress, a constant condition",
+        9,
+        "float[3,4] x",
+        "c = Constant <value = bool[3] {1, 0, 1}> () y = Compress <axis = 0> (x, c)",
+    ),
+    Case(
+        "Pad, around",
+        19,
+        "float[2,3] x",
+        'p = Constant <value_ints = [1, 0, 0, 2]> () y = Pad <mode = "wrap"> (x, p)',
+    ),
+    Case(
+        "TensorScatter",
+        24,
+        "float[2,1,4,3] x, float[2,1,2,3] u",
+        "y = TensorScatter (x, u)",
+    ),
+    Case(
         "Resize, half_pixel, linear",
         11,
         "float[1,2,3,4] x",

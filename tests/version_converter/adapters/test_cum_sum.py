@@ -17,15 +17,16 @@ def test_numbers(axis, exclusive, reverse, sizes):
     x[0, 1, 0], x[1, 0, 1] = np.inf, np.nan
     body = f"a = Constant <value_int = {axis}> ()"
     body += f" y = CumSum <exclusive = {exclusive}, reverse = {reverse}> (x, a)"
-    assert_carried(body, 12, (10, 9, 8), {"x": x}, f"float[{sizes}] x", rtol=1e-6)
+    assert_carried(body, 12, (10, 9, 8, 7), {"x": x}, f"float[{sizes}] x", rtol=1e-6)
     feeds, signature = {"x": x}, f"float[{sizes}] x"
     before = model(body, 12, signature)
     runs = [
         open_session(proto).run(None, feeds)[0]
-        for proto in (before, convert_version(before, 10), convert_version(before, 8))
+        for proto in (before, *[convert_version(before, target) for target in (10, 8, 7)])
     ]
     np.testing.assert_array_equal(runs[1], runs[0])
     np.testing.assert_array_equal(runs[2], runs[0])
+    np.testing.assert_array_equal(runs[3], runs[0])
 
 
 @pytest.mark.parametrize("exclusive", [0, 1])
@@ -34,14 +35,14 @@ def test_signs_of_zero(exclusive, axis):
     body = f"a = Constant <value_int = {axis}> () y = CumSum <exclusive = {exclusive}> (x, a)"
     before = model(body, 12, "float[A, B] x")
     x = np.array([[-0.0, 0.0], [-0.0, -0.0]], np.float32)
-    models = before, convert_version(before, 10), convert_version(before, 8)
+    models = before, *[convert_version(before, target) for target in (10, 8, 7)]
     runs = [open_session(proto).run(None, {"x": x})[0].tobytes() for proto in models]
     assert len(set(runs)) == 1
 
 
 def test_integers_in_one_axis():
     body = "a = Constant <value_int = 0> () y = CumSum (x, a)"
-    assert_carried(body, 12, (10, 9), {"x": np.arange(5)}, "int64[N] x")
+    assert_carried(body, 12, (10, 9, 7), {"x": np.arange(5)}, "int64[N] x")
 
 
 def test_an_axis_from_run_time_is_refused():
@@ -71,3 +72,10 @@ def test_an_empty_batch_has_sums_along_another_axis(axis):
     shape = (2, 3, 0) if axis == 0 else (0, 3, 3)
     (sums,) = open_session(after).run(None, {"x": np.zeros(shape, np.float32)})
     assert sums.shape == shape
+
+
+def test_opset_7_has_no_scan():
+    body = "a = Constant <value = int64 {0}> () y = CumSum (x, a)"
+    assert_refuses(body, 14, 8, "CumSum 'y', opset 14 to 13: .*bfloat16", "bfloat16[3] x")
+    nodes = converted(body, 11, 7, "float[3] x")
+    assert "Loop" in " ".join(nodes) and "Scan" not in " ".join(nodes)

@@ -9,6 +9,8 @@ from conversions import (
     assert_writes,
 )
 
+from targets import fitted, lacking, one_node, operators
+
 
 def test_a_product_without_a_sum_gets_one_of_zeros():
     signature = "float16[2, 2] x"
@@ -40,3 +42,13 @@ def test_factors_of_integers_are_refused():
     signature = "int64[2, 2] x, int64[2, 2] z, int64[2] b"
     reason = "factors of integers other than 1 are not agreed on"
     assert_refuses("y = Gemm <alpha = 0.5> (x, z, b)", 9, 8, reason, signature)
+
+
+def test_floats_are_left_alone():
+    """Targets that lack the operator ask for the form in any opset."""
+    outcome = fitted(
+        one_node("y = Gemm (x, z, b)", "float[2, 2] x, float[2, 2] z, float[2] b"),
+        lacking("Gemm"),
+        passes=(),
+    )
+    assert not {"Cast", "ReduceSum", "MatMul"} & ({*operators(outcome)} - {"Gemm"})

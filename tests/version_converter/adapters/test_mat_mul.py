@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from conversions import assert_carried_everywhere, assert_refuses, converted
 
+from targets import fitted, lacking, one_node, operators
+
 SHAPES = [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4))]
 
 
@@ -42,3 +44,11 @@ def test_what_is_not_known_is_asked_for():
     assert_refuses("y = MatMul (x, z)", 9, 8, "MatMul takes no number alone", alone)
     long = "int64[2, 2000000] x, int64[2000000, 2] z"
     assert_refuses("y = MatMul (x, z)", 9, 8, "products are not exact", long)
+
+
+def test_floats_are_left_alone():
+    """Targets that lack the operator ask for the form in any opset."""
+    outcome = fitted(
+        one_node("y = MatMul (x, z)", "float[2, 2] x, float[2, 2] z"), lacking("MatMul"), passes=()
+    )
+    assert not {"Cast", "ReduceSum", "MatMul"} & ({*operators(outcome)} - {"MatMul"})

@@ -1,0 +1,68 @@
+"""Copies of functions that are called with several types."""
+
+import numpy as np
+import onnx.checker
+import onnx.parser
+import pytest
+from straightline import convert_version, ir, reference
+from straightline.version_converter import ConversionError
+from straightline.version_converter.errors import Failure
+from straightline.version_converter.function_copies import copy_for_types
+
+HEAD = '<ir_version: 8, opset_import: ["": 13, "local": 1]> '
+SOFTMAX = """<domain: "local", opset_import: ["": 13]> F (x) => (y)
+    { y = Softmax <axis = 1> (x) }"""
+LESS = """<domain: "local", opset_import: ["": 13]> F (x, z) => (y) { y = LessOrEqual (x, z) }"""
+AROUND = """<domain: "local", opset_import: ["": 13, "local": 1]> G (x) => (y)
+    { y = local.F (x) }"""
+X = np.array([[0.5, -2.0, 3.5], [1.0, 7.0, -4.25]], np.float32)
+
+
+def converted(text, target, feeds):
+    before = onnx.parser.parse_model(HEAD + text)
+    after = convert_version(before, target, verify="proof")
+    onnx.checker.check_model(after, full_check=True)
+    for found, wanted in zip(*(reference.run(p, feeds) for p in (after, before)), strict=True):
+        np.testing.assert_allclose(found, wanted, 1e-6)
+    return after
+
+
+def test_a_copy_for_each_type():
+    text = f"""g (float[2, 3] x, double[2, 3] u) => (float[2, 3] y, double[2, 3] v)
+        {{ y = local.F (x) v = local.F (u) }} {SOFTMAX}"""
+    after = converted(text, 9, {"x": X, "u": X.astype(np.float64)})
+    assert sorted(function.name for function in after.functions) == ["F", "F_2"]
+    assert [node.op_type for node in after.graph.node] == ["F", "F_2"]
+
+
+def test_calls_of_one_type_share_a_copy():
+    text = f"""g (float[2, 3] x, int64[2, 3] u) => (bool[2, 3] y, bool[2, 3] v, bool[2, 3] w)
+        {{ y = local.F (x, x) v = local.F (u, u) w = local.F (x, x) }} {LESS}"""
+    after = converted(text, 9, {"x": X, "u": X.astype(np.int64)})
+    assert [node.op_type for node in after.graph.node] == ["F", "F_2", "F"]
+
+
+def test_functions_around_are_copied():
+    text = f"""g (float[2, 3] x, double[2, 3] u) => (float[2, 3] y, double[2, 3] v)
+        {{ y = local.G (x) v = local.G (u) }} {AROUND} {SOFTMAX}"""
+    after = converted(text, 12, {"x": X, "u": X.astype(np.float64)})
+    assert len(after.functions) == 4
+
+
+def test_what_a_conversion_needs_no_copy_for():
+    text = f"""g (float[2, 2] x, double[2, 2] u) => (float[2, 2] y, double[2, 2] v)
+        {{ y = local.F (x) v = local.F (u) }} {SOFTMAX.replace("Softmax <axis = 1>", "Exp")}"""
+    after = converted(text, 9, {"x": X[:, :2], "u": X[:, :2].astype(np.float64)})
+    assert [function.name for function in after.functions] == ["F"]
+    none = text.replace("Exp", "Det").replace("[2, 2] y", " y").replace("[2, 2] v", " v")
+    with pytest.raises(ConversionError, match="Det does not exist in opset 10"):
+        convert_version(onnx.parser.parse_model(HEAD + none), 10)
+
+
+def test_one_type_needs_no_copy():
+    text = f"g (float[2, 3] x) => (float[2, 3] y) {{ y = local.F (x) }} {SOFTMAX}"
+    model = ir.parse(HEAD + text)
+    (function,) = model.functions.values()
+    (node,) = function.graph.nodes()
+    failure = Failure(node.path, "Softmax", 13, 12, "of a test")
+    assert copy_for_types(model, [failure]) == []
