@@ -69,8 +69,8 @@ class Reason(str):
 
     @property
     def is_deciding(self) -> bool:
-        """Test whether the sentence names the inputs or operators that decide the matter."""
-        return "depends_on" in self.arguments
+        """Test whether the sentence names what decides the matter: inputs, operators or a limit."""
+        return "depends_on" in self.arguments or "needed" in self.arguments
 
     @property
     def brief(self) -> Reason:

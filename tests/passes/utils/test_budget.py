@@ -22,7 +22,7 @@ def test_nodes():
     assert budget(used=4).refuses(6, "it") is None
     assert budget(used=4).refuses(7, "inlining it") == (
         "inlining it would add 7 nodes to the 4 added so far, over max_nodes=10;"
-        " raise it with --max-nodes (max_nodes= in Python)"
+        " raise it with --max-nodes 11 (max_nodes= in Python)"
     )
 
 
