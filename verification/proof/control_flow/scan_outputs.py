@@ -231,10 +231,10 @@ def rows_written(
     rows: dict[int, Term] = {}
     for k, state in enumerate(states):
         update = outputs[k]
-        if update is None or state.head.name != "bound" or update.args[:1] != (state,):
+        if update is None or state.head.name != "bound":
             continue
         shape = state.fact.shape
-        row = row_written(terms, update, index) if shape and shape[0] == trips else None
+        row = row_written(terms, state, update, index) if shape and shape[0] == trips else None
         if row is not None and update.fact.shape == shape:
             rows[k] = row
     if not rows:

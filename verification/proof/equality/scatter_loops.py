@@ -87,9 +87,9 @@ class ScatterLoops:
             return None
         state, update = bound.states[number], recurrence.head.parts[number]
         init, at = recurrence.args[2 + number], self._terms.symbols.named(bound.index)
-        if update.args[:1] != (state,) or init is None or init.fact.shape != shape:
+        if init is None or init.fact.shape != shape or update.fact.shape != shape:
             return None
-        row = row_written(self._terms, update, at) if state.fact.shape == shape else None
+        row = row_written(self._terms, state, update, at) if state.fact.shape == shape else None
         index = self._induction.symbol(trips)
         part = self._induction.element(whole, index) if row is not None else None
         if row is None or part is None:

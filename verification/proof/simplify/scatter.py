@@ -51,11 +51,15 @@ def replaces(head: Head) -> bool:
     return head.attribute("reduction") in (None, b"none", "none")
 
 
-def row_written(terms: Terms, update: Term, index: Dimension) -> Term | None:
-    """Row that a scatter writes at an index; None for other updates."""
+def row_written(terms: Terms, state: Term, update: Term, index: Dimension) -> Term | None:
+    """Row that an update of a state writes at an index; None for other updates."""
+    if update.is_op("Concat"):
+        return _row_between(terms, state, update, index)
     if not update.is_op("ScatterND", "ScatterElements") or not replaces(update.head):
         return None
-    _, places, rows = update.args
+    data, places, rows = update.args
+    if data is not state:
+        return None
     if places is None or rows is None or not update.fact.shape:
         return None
     rest, content = update.fact.shape[1:], _everywhere(places)
@@ -67,6 +71,21 @@ def row_written(terms: Terms, update: Term, index: Dimension) -> Term | None:
     axis = update.head.attribute("axis", 0)
     same = places.fact.shape == rows.fact.shape == (ONE, *rest)
     return terms.view(rows, rest) if same and axis == 0 else None
+
+
+def _row_between(terms: Terms, state: Term, update: Term, index: Dimension) -> Term | None:
+    """Row between the rows of a state before an index and those behind it."""
+    shape = state.fact.shape
+    if len(update.args) != 3 or update.head.attribute("axis") != 0 or not shape:
+        return None
+    before, row, behind = update.operands
+    sides = [
+        terms.narrow(state, 0, start, size)
+        for start, size in ((0, index), (index + 1, shape[0] - index - 1))
+    ]
+    if [before, behind] != sides or row.fact.shape != (ONE, *shape[1:]):
+        return None
+    return terms.view(row, shape[1:])
 
 
 def _everywhere(term: Term) -> Dimension | None:

@@ -230,12 +230,22 @@ WRITES = """g (float[n, 2] x, float[n, 2] start, float[2] w) => (float[n, 2] y)
         u = Unsqueeze (t, first) {write} }}> }}"""
 WHOLE = "g (float[n, 2] x, float[n, 2] start, float[2] w) => (float[n, 2] y) { y = Mul (x, w) }"
 
+BETWEEN = """v = Unsqueeze (i, first) l = Add (v, one) g = Slice (a, first, v, first)
+    all = Constant <value_ints = [9223372036854775807]> () b = Slice (a, l, all, first)
+    e = Concat <axis = 0> (g, u, b)"""
 EACH_ROW = [
+    BETWEEN,
     "k = Reshape (i, place) e = ScatterND (a, k, u)",
     "k = Expand (i, wide) e = ScatterElements <axis = 0> (a, k, u)",
     "k = Expand (i, wide) e = ScatterElements <axis = -2> (a, k, u)",
 ]
 OTHER_ROWS = [
+    BETWEEN.replace("(g, u, b)", "(b, u, g)"),
+    BETWEEN.replace("(g, u, b)", "(g, u, u)"),
+    BETWEEN.replace("Slice (a, l", "Slice (x, l"),
+    BETWEEN.replace("Slice (a, first", "Slice (x, first"),
+    BETWEEN.replace("Add (v, one)", "Identity (v)"),
+    BETWEEN.replace("Add (v, one)", "Add (v, v)"),
     'k = Reshape (i, place) e = ScatterND <reduction = "add"> (a, k, u)',
     "k = Reshape (zero, place) e = ScatterND (a, k, u)",
     "k = Reshape (i, place) b = ScatterND (a, k, u) e = Relu (b)",
