@@ -37,7 +37,7 @@ class TripCounts:
         if certain is not None:
             return certain
         maximum = node.input(0) if node.is_op("Loop") else None
-        estimate = None if maximum is None else self._estimate(maximum, [_MOST_NODES])
+        estimate = None if maximum is None else self._estimate(maximum, {})
         if estimate is None or estimate.size != 1:
             return USUAL
         return max(int(estimate.numpy().reshape(())), 0)
@@ -47,14 +47,24 @@ class TripCounts:
         shape = None if value is None else self._inference.fact(value).shape
         return tuple([USUAL if dim.value is None else dim.value for dim in shape or ()])
 
-    def _estimate(self, value: Value, budget: list[int]) -> Tensor | None:
-        """The elements of a value computed from usual sizes; None if it depends on others."""
+    def _estimate(self, value: Value, visited: dict[Value, Tensor | None]) -> Tensor | None:
+        """The elements of a value computed from usual sizes; None if it depends on others.
+
+        Args:
+            value: the value.
+            visited: the elements of values on the way.
+        """
         if value.constant is not None:
             return value.constant
+        if value not in visited and len(visited) < _MOST_NODES:
+            visited[value] = None
+            visited[value] = self._compute(value, visited)
+        return visited.get(value)
+
+    def _compute(self, value: Value, visited: dict[Value, Tensor | None]) -> Tensor | None:
         node = value.producer
-        if node is None or not budget[0] or value.graph is None:
+        if node is None or value.graph is None:
             return None
-        budget[0] -= 1
         if node.is_op("Shape"):
             part = slice(node.attribute("start", 0), node.attribute("end", None))
             return Tensor(array=np.array(self.sizes(node.input(0))[part], np.int64))
@@ -62,7 +72,7 @@ class TripCounts:
             return Tensor(array=np.array(math.prod(self.sizes(node.input(0))), np.int64))
         if not self._folder.may_fold(node):
             return None
-        inputs = [None if each is None else self._estimate(each, budget) for each in node.inputs]
+        inputs = [None if each is None else self._estimate(each, visited) for each in node.inputs]
         if any(e is None for e, each in zip(inputs, node.inputs, strict=True) if each is not None):
             return None
         results = self._folder.fold(node, inputs)

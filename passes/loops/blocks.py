@@ -41,6 +41,8 @@ _LARGE = 1 << 10
 """The number by which open sizes are compared."""
 _LEAST_SUMMED = 32
 """The rows from which onnxruntime adds up a block faster than the loop does, row by row."""
+_MANY = 32
+"""The number of iterations from which a block is full; further ones gain more than they lose."""
 _ALLOW_ZERO = 14
 """The first opset whose Reshape takes a size of 0 for a size."""
 
@@ -98,12 +100,16 @@ class BlockFeeding(Feeding):
         return self.emit.constant(np.array(number, np.int64), "k")
 
     def _most_rows(self, block_bytes: int) -> Value:
-        """Emit the number of iterations whose largest value fits a block, at least 1."""
+        """Emit the number of iterations whose largest value fits a block, at least 1.
+
+        Few large ones fill half a block only, beside their operands: more would gain little.
+        """
         least, largest = self._row_bytes()
         if self.sums and (largest is not None or block_bytes < _LEAST_SUMMED * least):
             raise Unbatchable("adds up values that are too large for a block of many")
         if largest is None:
-            most = block_bytes // max(least, 1)
+            more = 0 if self.sums else 2 * least - block_bytes // _MANY
+            most = block_bytes // max(least, more, 1)
             if most < 2 or (self.most_trips is not None and self.most_trips <= most):
                 raise Unbatchable(f"makes values of {least} bytes on each trip")
             return self._number(most)
@@ -111,7 +117,9 @@ class BlockFeeding(Feeding):
         for dim in largest.shape or ():
             if dim != 1:
                 size = self.emit.add("Mul", [size, self.size(dim)], "row_bytes")
-        some = self.emit.add("Max", [size, self.integers(max(least, 1))], "row_bytes")
+        double = self.emit.add("Add", [size, size], "row_bytes")
+        more = self.emit.add("Sub", [double, self.integers(block_bytes // _MANY)], "row_bytes")
+        some = self.emit.add("Max", [size, more, self.integers(max(least, 1))], "row_bytes")
         row = self.emit.squeeze(some, 0, "row_bytes")
         fitting = self.emit.add("Div", [self._number(block_bytes), row], "most")
         return self.emit.add("Max", [fitting, self._one], "most")

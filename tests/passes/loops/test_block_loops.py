@@ -52,7 +52,7 @@ STATE = """g (float[9, 3] x, float[2, 3] w) => (float[2, 3] y) {
     [
         (HEAD + STATE, 96, "it carries 's' from block to block"),
         (HEAD + PAIRS.replace("N, D", "9, 3").replace("M, D", "2, 3"), 24, "of 24 bytes on each"),
-        (HEAD + PAIRS.replace("N, D", "4, 3").replace("M, D", "2, 3"), 96, "of 24 bytes on each"),
+        (HEAD + PAIRS.replace("N, D", "4, 3").replace("M, D", "2, 3"), 192, "of 24 bytes on each"),
         (HEAD.replace("17", "11") + PAIRS, 96, "is of opset 11; convert to 12 first"),
         (HEAD + PAIRS.replace("Identity (c)", "Not (c)"), 96, "its body decides when it ends"),
         (

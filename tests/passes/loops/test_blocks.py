@@ -118,7 +118,7 @@ def test_random_bodies(data):
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {{
             c2 = Identity (c) e = Gather (x, i) {" ".join(lines)} r = Neg ({rows[-1]}) }}> }}"""
     model = as_model(HEAD + text)
-    result = run_passes(model, BlockLoops(block_bytes=24))
+    result = run_passes(model, BlockLoops(block_bytes=48))
     assert result.changed, result.remarks
     for n in (0, 1, 2, 5):
         feed = {"x": numbers(5, 3), "y": numbers(3), "n": np.array(n)}
