@@ -15,6 +15,7 @@ import onnx
 
 from ..ir import Array, Value
 from ..version_converter.adapters.cast import cast_to_known_type
+from ..version_converter.adapters.reverse_sequence import gather_backwards
 from ..version_converter.engine import Form
 from ..version_converter.flat_indices import tuples_of_elements
 from ..version_converter.node_draft import NodeDraft
@@ -37,6 +38,7 @@ def decomposes(*op_types: str) -> Callable[[Form], Form]:
 
 
 decomposes("CastLike")(cast_to_known_type)
+decomposes("ReverseSequence")(gather_backwards)
 
 
 @decomposes("Constant")

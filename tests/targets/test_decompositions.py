@@ -40,6 +40,11 @@ CASES = {
     "Flatten": ("y = Flatten <axis = 2> (x)", "float[2, 4] x", {}),
     "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
     "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
+    "ReverseSequence": (
+        "y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l)",
+        "float[a, b] x, int64[a] l",
+        {"l": np.array([3, 2])},
+    ),
     "ScatterElements": (
         "y = ScatterElements <axis = 1> (x, p, u)",
         "float[a, 4] x, int64[b, c] p, float[b, c] u",
@@ -66,6 +71,7 @@ def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
         "BitwiseNot": 18,
         "Compress": 11,
         "Range": 11,
+        "ReverseSequence": 10,
         "ScatterElements": 11,
     }.get(name, 1):
         pytest.skip("it came later")

@@ -13,12 +13,13 @@ from ...ir import Array, Value
 from ..flat_indices import rows
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
-from ..snippets import axis_length, length_of, numbers_below
+from ..snippets import axis_length, length_of, numbers_below, range_below
 
 _MOVES = ("Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Tile", "Unsqueeze")
 """Operators that repeat or reshape their first input, of which each element stays."""
 
 _MOST_MOVES = 16
+_HAS_RANGE = 11
 
 
 @longer_form(10, "ReverseSequence")
@@ -74,7 +75,14 @@ def _backwards(draft: NodeDraft, size: int | None, time: int) -> Value:
         return draft.ints(range(size)[::-1], "backwards")
     length = axis_length(draft, time, rank=1)
     last = draft.emit("Sub", [length, draft.ints([1], "one")], "last")
-    return draft.emit("Sub", [last, numbers_below(draft, length)], "backwards")
+    return draft.emit("Sub", [last, _steps(draft, length)], "backwards")
+
+
+def _steps(draft: NodeDraft, length: Value) -> Value:
+    """The numbers below a length of rank 1."""
+    if draft.builder.opset < _HAS_RANGE:
+        return numbers_below(draft, length)
+    return range_below(draft, draft.along("Squeeze", length, [0], "length"), "steps")
 
 
 def _places(lengths: Array, size: int, time: int) -> Array:
@@ -90,7 +98,7 @@ def _places_at_run_time(draft: NodeDraft, time: int) -> Value:
     """The same, computed: counted along the time axis, and from there backwards."""
     shape = draft.emit("Shape", [draft.data], "shape")
     sizes = [length_of(draft, shape, axis, rank=1) for axis in (0, 1)]
-    steps, rows_of_batch = (numbers_below(draft, sizes[axis]) for axis in (time, 1 - time))
+    steps, rows_of_batch = (_steps(draft, sizes[axis]) for axis in (time, 1 - time))
     limits = draft.required(1)
     if time:
         limits, rows_of_batch = (draft.unsqueeze(each, [1]) for each in (limits, rows_of_batch))
