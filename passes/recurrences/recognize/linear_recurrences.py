@@ -86,7 +86,7 @@ def _replace(
     first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
     parts = [linear.offset] if is_fixed else [linear.offset, linear.factor]
     rows = [emit.concat([first, reader.rows_of(part)], 0, "rows") for part in parts]
-    monoid = _scaling(reader.value_of(linear.factor), fact) if is_fixed else _compose
+    monoid = _scaling(reader.value_of(linear.factor), fact) if is_fixed else compose
     most, straight = most_rows(recurrence), recurrence.trips.options.straight
     joined, *_ = parallel_prefix(emit, monoid, rows, [fact] * len(rows), most, straight)
     exact = fact.elem_type in _INTEGERS
@@ -107,7 +107,7 @@ def _scaling(factor: Value, fact: Fact) -> Monoid:
     return monoid
 
 
-def _compose(emit: Builder, early: Sequence[Value], late: Sequence[Value], _: Value) -> list[Value]:
+def compose(emit: Builder, early: Sequence[Value], late: Sequence[Value], _: Value) -> list[Value]:
     """Compose the linear functions of two ranges of iterations: offsets and factors."""
     scaled = emit.add("Mul", [late[1], early[0]], "scaled")
     return [

@@ -130,6 +130,7 @@ class RaiseRecurrences(RaiseOptions, Pass):
         from .first_hits import raise_first
         from .held_states import raise_held
         from .linear_recurrences import raise_linear
+        from .log_sums import raise_log_sum
         from .recurrence import AllTrips
         from .registers import raise_register
         from .scan_reductions import raise_accumulation
@@ -137,7 +138,7 @@ class RaiseRecurrences(RaiseOptions, Pass):
 
         raisers = [
             *(raise_accumulation, raise_extreme, raise_held, raise_truth, raise_linear),
-            *(raise_first, raise_register, raise_cell),
+            *(raise_first, raise_register, raise_log_sum, raise_cell),
         ]
         trips = AllTrips(loop_view, inference, self, certain, raisers)
         if not trips.replacements:
