@@ -79,6 +79,15 @@ class CaseDistinction:
             return None
         return list(cases)
 
+    def of_branches(self, one: Term, other: Term) -> list[Pair] | None:
+        """Choice of which one branch is the other term: so is the other branch."""
+        for choice, term in ((one, other), (other, one)):
+            branches = choice.operands[1:] if choice.head.name == "choose" else ()
+            if term in branches and has_shape_of(choice, term):
+                rest = branches[1 if branches[0] is term else 0]
+                return [(rest, term) if choice is one else (term, rest)]
+        return None
+
     def of_one_condition(self, one: Term, other: Term) -> list[Pair] | None:
         """Pairs of two terms if a boolean holds, and if it does not. Both have a choice by it,
         and one of them has another one inside of a branch."""

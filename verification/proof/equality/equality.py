@@ -186,6 +186,7 @@ class Comparison:
             self._rows,
             self._congruent,
             self._defined,
+            self.cases.of_branches,
         )
 
     def _open(self, term: Term) -> Term | None:

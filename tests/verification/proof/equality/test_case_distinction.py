@@ -108,3 +108,15 @@ def test_factors_and_summands_by_one_condition_are_a_choice_over_the_reals():
         assert old in BY_WHERE
         after = model(BRANCHES.format(BY_WHERE.replace(old, new)))
         assert not prove(before, after, equality="reals").proved
+
+
+def test_branches_that_are_both_the_other_term():
+    text = """g (float[n] x, bool c) => (float[n] y) {
+        y = If (c) <then_branch = t () => (float[n] u) { q = Exp (x) u = Add (q, x) },
+            else_branch = f () => (float[n] v) { r = Exp (x) v = %s }> }"""
+    plain = "g (float[n] x, bool c) => (float[n] y) { q = Exp (x) y = Add (q, x) }"
+    assert_proved(text % "Add (x, r)", plain)
+    assert_proved(plain, text % "Add (x, r)")
+    for other in ("Sub (x, r)", "Add (x, x)", "Identity (r)"):
+        assert_open(text % other, plain)
+        assert_open(plain, text % other)
