@@ -57,3 +57,29 @@ def test_a_choice_by_a_constant():
 def test_an_operator_of_training_stays():
     text = "<float r = {0.5}, bool t = {1}> { s = Exp (x) y = Dropout (s, r, t) }"
     assert operators(text) == ["Exp", "Dropout"]
+
+
+NORMALIZED = """<float[4] ones = {1, 1, 1, 1}, float[4] none = {0, 0, 0, 0}, float one = {1},
+    float e = {0.00001}, float two = {2}> {
+    m = ReduceMean <axes = [-1]> (x) d = Sub (x, m) p = Pow (d, two)
+    v = ReduceMean <axes = [-1]> (p) w = Add (v, e) s = Sqrt (w) n = Div (d, s)"""
+
+
+@pytest.mark.parametrize("exactness", ["values", "reals"])
+@pytest.mark.parametrize(
+    ("end", "left"),
+    [
+        ("a = Mul (n, ones) b = Add (a, none) y = Exp (b)", ["Mul", "Add"]),
+        ("a = Mul (ones, n) b = Add (none, a) y = Exp (b)", ["Mul", "Add"]),
+        ("b = Mul (n, ones) y = Exp (b)", ["Mul"]),
+        ("a = Mul (n, one) y = Exp (a)", []),
+        ("a = Exp (n) b = Mul (a, ones) y = Add (b, none)", []),
+        ("a = Mul (d, ones) b = Add (a, none) y = Div (b, s)", []),
+    ],
+)
+def test_unit_scales_and_biases_of_normalizations_stay(end, left, exactness):
+    """onnxruntime fuses the longer form only as a whole."""
+    interface = "(float[2, 4] x) => (float[2, 4] y)"
+    operators_left = operators(f"{NORMALIZED} {end} }}", interface, exactness=exactness, opset=13)
+    normalization = ["ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div"]
+    assert operators_left == [*normalization, *left, *["Exp"] * end.count("Exp")]
