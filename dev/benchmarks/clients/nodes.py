@@ -29,6 +29,9 @@ _MOST = 4
 """Limit of broken promises that are printed for each operator."""
 
 
+_BLOCK = 200
+
+
 class Trial(NamedTuple):
     """One case in a client."""
 
@@ -46,15 +49,23 @@ def main() -> None:
     if client.obstacle:
         sys.exit(f"error: {client.obstacle}")
     start = time.time()
-    trials = list(trials_of(client, cases(find(client.name), options.only)))
+    trials = list[Trial]()
+    for trial in trials_of(client, cases(find(client.name), options.only)):
+        trials.append(trial)
+        if options.json and len(trials) % _BLOCK == 1:  # so that nothing tried is lost
+            _keep(trials, Path(options.json))
     if options.json:
-        text = json.dumps([trial._asdict() for trial in trials], indent=1)
-        Path(options.json).write_text(text, encoding="utf-8")
+        _keep(trials, Path(options.json))
     print("\n".join(broken(trials)))
     right = sum(trial.status == "right" for trial in trials)
     operators = len({trial.op_type for trial in trials})
     seconds = time.time() - start
     print(f"{client.versions}: {right} of {len(trials)}, {operators} operators, {seconds:.0f} s")
+
+
+def _keep(trials: Sequence[Trial], file: Path) -> None:
+    text = json.dumps([trial._asdict() for trial in trials], indent=1)
+    file.write_text(text, encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
