@@ -21,7 +21,7 @@ from typing import NamedTuple
 from straightline.targets import find
 
 from .client import CLIENTS, Client
-from .one_node import Case, cases
+from .one_node import OPSETS, Case, cases
 from .outcome import classify
 from .running import Worker
 
@@ -50,7 +50,7 @@ def main() -> None:
         sys.exit(f"error: {client.obstacle}")
     start = time.time()
     trials = list[Trial]()
-    for trial in trials_of(client, cases(find(client.name), options.only)):
+    for trial in trials_of(client, cases(find(client.name), options.only, options.opset or OPSETS)):
         trials.append(trial)
         if options.json and len(trials) % _BLOCK == 1:  # so that nothing tried is lost
             _keep(trials, Path(options.json))
@@ -73,6 +73,8 @@ def _options() -> argparse.Namespace:
     names = [client.name for client in CLIENTS]
     parser.add_argument("--client", required=True, choices=names)
     parser.add_argument("--only", default="", help="operators whose name holds this")
+    told = "an opset besides those of the tests"
+    parser.add_argument("--opset", type=int, action="append", help=told)
     parser.add_argument("--json", help="a file for each trial")
     return parser.parse_args()
 

@@ -48,11 +48,17 @@ class Case:
         return max(each.version for each in self.model.opset_import if not each.domain)
 
 
-def cases(target: Target, only: str = "") -> Iterator[Case]:
-    """Yield every case that a target supports by its list, of operators whose name holds a text."""
+def cases(target: Target, only: str = "", opsets: Sequence[int] = OPSETS) -> Iterator[Case]:
+    """Yield every case that a target supports by its list.
+
+    Args:
+        target: the target.
+        only: a text that the names of the operators hold.
+        opsets: the opsets besides those of the tests.
+    """
     seen: set[bytes] = set()
     for case in _variants(only):
-        for model in _in_opsets(case.model, target):
+        for model in _in_opsets(case.model, target, opsets):
             key = model.SerializeToString(deterministic=True)
             if key not in seen and _is_supported(model, target):
                 seen.add(key)
@@ -140,10 +146,12 @@ def _of_other_types(case: Case) -> Iterator[Case]:
         )
 
 
-def _in_opsets(model: onnx.ModelProto, target: Target) -> Iterator[onnx.ModelProto]:
+def _in_opsets(
+    model: onnx.ModelProto, target: Target, opsets: Sequence[int]
+) -> Iterator[onnx.ModelProto]:
     """The model in its own opset and in others that the target reads, while it has one node."""
     own = max(each.version for each in model.opset_import if not each.domain)
-    for opset in dict.fromkeys((own, *OPSETS)):
+    for opset in dict.fromkeys((own, *opsets)):
         if opset not in target.opsets:
             continue
         if opset == own:
