@@ -47,7 +47,7 @@ class Tensor:
     until `numpy()` reads it.
     """
 
-    __slots__ = ("__weakref__", "_array", "_dims", "_message", "base_dir")
+    __slots__ = ("__weakref__", "_array", "_dims", "_elem_type", "_message", "base_dir")
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class Tensor:
         self._message = message
         self._array = array
         self._dims: tuple[int, ...] | None = None
+        self._elem_type: int | None = None
         self.base_dir = base_dir
 
     @property
@@ -97,6 +98,12 @@ class Tensor:
     @property
     def elem_type(self) -> int:
         """The element type as `onnx.TensorProto.DataType`, without reading the elements."""
+        elem_type = self._elem_type
+        if elem_type is None:
+            elem_type = self._elem_type = self._read_type()
+        return elem_type
+
+    def _read_type(self) -> int:
         if isinstance(self._message, onnx.SparseTensorProto):
             return self._message.values.data_type
         if self._message is not None:
