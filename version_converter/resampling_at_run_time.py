@@ -24,6 +24,7 @@ class _Axis(NamedTuple):
         after: its length in the output.
         scale: the divisor of positions.
         numbers: the positions in the output.
+        same: true where the axis keeps its length, so that runtimes copy it.
     """
 
     axis: int
@@ -31,6 +32,7 @@ class _Axis(NamedTuple):
     after: Value
     scale: Value
     numbers: Value
+    same: Value
 
 
 class _Tap(NamedTuple):
@@ -74,7 +76,8 @@ def _changed(draft: NodeDraft, rank: int) -> list[_Axis]:
             same = constant[axis] == 1
         if same:
             continue
-        length = draft.cast(length_of(draft, shape, axis, rank=1), _T.FLOAT)
+        own = length_of(draft, shape, axis, rank=1)
+        length = draft.cast(own, _T.FLOAT)
         factor = length_of(draft, draft.required(2 if by_scales else 3), axis, rank=1)
         if by_scales:
             after = draft.emit("Floor", [draft.emit("Mul", [length, factor], "longer")], "after")
@@ -83,7 +86,8 @@ def _changed(draft: NodeDraft, rank: int) -> list[_Axis]:
             after, count = draft.cast(factor, _T.FLOAT), factor
             scale = draft.emit("Div", [after, length], "scale")
         numbers = draft.cast(numbers_below(draft, count), _T.FLOAT)
-        axes.append(_Axis(axis, length, after, scale, numbers))
+        kept_length = draft.emit("Equal", [count, own], "same")
+        axes.append(_Axis(axis, length, after, scale, numbers, kept_length))
     return axes
 
 
@@ -109,15 +113,16 @@ def _place(draft: NodeDraft, axis: _Axis) -> Value:
 
 
 def _linear(draft: NodeDraft, axis: _Axis) -> list[_Tap]:
-    """Two pixels; the last one twice, each time by a half: a weight of 0 makes NaN of infinity."""
+    """Two pixels, or one twice by a half: a weight of 0 makes NaN of infinity."""
     half, one = (scalar(draft, number, _T.FLOAT) for number in (0.5, 1))
     place = _inside(draft, axis, _place(draft, axis))
     low = draft.emit("Floor", [place], "low")
     high = draft.emit("Add", [low, one], "high")
     before_last = draft.emit("Less", [high, axis.before], "before_last")
-    part = draft.emit("Where", [before_last, draft.emit("Sub", [place, low]), half], "part")
+    several = draft.emit("And", [before_last, draft.emit("Not", [axis.same])], "several")
+    part = draft.emit("Where", [several, draft.emit("Sub", [place, low]), half], "part")
     rest = draft.emit("Sub", [one, part], "rest")
-    return [_Tap(low, rest), _Tap(_inside(draft, axis, high), part)]
+    return [_Tap(low, rest), _Tap(draft.emit("Where", [several, high, low], "high"), part)]
 
 
 def _cubic(draft: NodeDraft, axis: _Axis) -> list[_Tap]:
@@ -131,10 +136,13 @@ def _cubic(draft: NodeDraft, axis: _Axis) -> list[_Tap]:
     near, far = [a + 2, -(a + 3), 0, 1], [a, -2 * a, a, 0]
     factors = [(part, far), (part, near), (rest, near), (rest, far)]
     weights = [polynomial(draft, distance, each, _T.FLOAT) for distance, each in factors]
+    quarter = scalar(draft, 0.25, _T.FLOAT)
+    weights = [draft.emit("Where", [axis.same, quarter, weight]) for weight in weights]
     pixels = [
         draft.emit("Add", [low, scalar(draft, offset, _T.FLOAT)], "pixel") if offset else low
         for offset in (-1, 0, 1, 2)
     ]
+    pixels = [draft.emit("Where", [axis.same, low, pixel], "pixel") for pixel in pixels]
     nearest = [_inside(draft, axis, pixel) for pixel in pixels]
     if draft.attribute("exclude_outside"):
         zero = scalar(draft, 0, _T.FLOAT)

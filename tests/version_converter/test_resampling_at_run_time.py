@@ -30,7 +30,8 @@ def resize(attributes, wanted, element="float"):
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "wanted", [(1, 2, 10, 7), (1, 2, 1, 3), (1.0, 1.0, 0.6, 1.7), (1.0, 1.0, 1.0, 2.0)]
+    "wanted",
+    [(1, 2, 10, 7), (1, 2, 1, 3), (1, 2, 1, 1), (1.0, 1.0, 0.6, 1.7), (1.0, 1.0, 1.0, 2.0)],
 )
 @pytest.mark.parametrize("element", ["float", "double", "float16"])
 def test_numbers(places, mode, wanted, element):
@@ -54,6 +55,18 @@ def test_an_infinity_in_the_last_pixel():
     before = resize('mode = "linear"', (1, 1, 6, 6))
     runs = [open_session(p).run(None, {"x": x})[0] for p in (before, convert_version(before, 10))]
     np.testing.assert_array_equal(*runs)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("places", PLACES)
+def test_an_image_that_keeps_its_size_is_copied(mode, places):
+    """Also beside infinities, of which a weight of 0 would make NaN."""
+    x = np.random.default_rng(0).normal(size=(1, 2, 3, 4)).astype(np.float32)
+    x[0, 0, 1, 1], x[0, 1, 0, 0], x[0, 1, 2, 3] = np.inf, -np.inf, np.nan
+    before = resize(f'{mode}, coordinate_transformation_mode = "{places}"', (1, 2, 3, 4))
+    after = convert_version(before, 10)
+    np.testing.assert_array_equal(open_session(after).run(None, {"x": x})[0], x)
+    np.testing.assert_array_equal(open_session(before).run(None, {"x": x})[0], x)
 
 
 def test_axes_that_stay_are_left_alone():

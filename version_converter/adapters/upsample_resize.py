@@ -109,12 +109,12 @@ def gather_pixels(draft: NodeDraft) -> Outcome:
 
 def _pixel_by_pixel(draft: NodeDraft) -> list[Value]:
     """The pixels by constant positions, or by counted ones where a length is open."""
-    shape = draft.shape()
-    constant, lengths = draft.constant(2), output_lengths(draft)
-    factors = lengths if constant is None or not constant.size else constant.tolist()
+    shape, constant = draft.shape(), draft.constant(2)
+    by_scales = constant is not None and bool(constant.size)
+    factors = constant.tolist() if constant is not None and by_scales else output_lengths(draft)
     open_axis = shape is None or factors is None or None in factors
     open_axis = open_axis or any(
-        size is None and factor not in (1, SAME_LENGTH)
+        size is None and factor != (1 if by_scales else SAME_LENGTH)
         for size, factor in zip(shape or (), factors or (), strict=False)
     )
     if open_axis and draft.text("mode") != "nearest":
