@@ -8,6 +8,7 @@ MOVING = [
         9,
         "float[3,4] x",
         "c = Constant <value = bool[3] {1, 0, 1}> () y = Compress <axis = 0> (x, c)",
+        gives="float[2,4] y",
     ),
     Case(
         "Pad, around",
@@ -20,6 +21,7 @@ MOVING = [
         24,
         "float[2,1,4,3] x, float[2,1,2,3] u",
         "y = TensorScatter (x, u)",
+        gives="float[2,1,4,3] y",
     ),
     Case(
         "Resize, half_pixel, linear",
