@@ -13,7 +13,8 @@ HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 CONSTANTS = """int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64 three = {3},
     int64[1] c0 = {0}, int64[1] c1 = {1}, int64[1] cm = {-1}, float zero_f = {0}, float one_f = {1},
     float small = {-1000000.0}, bool yes = {1}, bool no = {0}, float[4] bins = {0, 1, 0, 2},
-    float half = {0.5}, float[1] none = {0}"""
+    float half = {0.5}, float[1] none = {0}, int64[1] two_v = {2}, int64[1] three_v = {3},
+    int64 low = {-1}, int64[1] far = {9223372036854775807}"""
 SHAPES = ("3", "3", "D", "B, 3")
 SIZES = {"B": (0, 1, 2), "D": (0, 1, 4)}
 
@@ -340,6 +341,71 @@ def buffer(draft: Draft) -> None:
     draft.carry(state, _write(draft, state, at, row))
 
 
+def queue(draft: Draft) -> None:
+    """The last rows in one state, of which the oldest gives way to a new one."""
+    state = draft.state("y3", f"float[3, {draft.shape}]")
+    row = draft.add(f"Unsqueeze ({draft.row()}, c0)")
+    if draft.dice.random() < 0.6:
+        cut = draft.add(f"Slice ({state}, c1, three_v, c0)")
+        after = draft.add(f"Concat <axis = 0> ({cut}, {row})")
+    else:
+        cut = draft.add(f"Slice ({state}, c0, two_v, c0)")
+        after = draft.add(f"Concat <axis = 0> ({row}, {cut})")
+    draft.carry(state, after)
+    some = draft.dice.choice(("ReduceSum", "ReduceMax", "ReduceMean"))
+    value = draft.dice.choice((state, after))
+    draft.rows.append(draft.add(f"{some} <keepdims = 0> ({value}, c0)"))
+
+
+def first(draft: Draft) -> None:
+    """The number of the first iteration with a condition."""
+    state = draft.state(draft.dice.choice(("low", "zero")), "int64")
+    free = draft.add(f"Less ({state}, zero)")
+    both = draft.shuffled("And", free, draft.flag())
+    after = draft.add(f"Where ({both}, {draft.index}, {state})")
+    draft.carry(state, after)
+    number = draft.add(f"Cast <to = 1> ({draft.dice.choice((state, after))})")
+    draft.rows.append(draft.add(f"Add ({draft.row()}, {number})"))
+
+
+def pieces(draft: Draft) -> None:
+    """A row between the slices before and behind it."""
+    if not draft.grows:
+        return
+    state = draft.state(draft.dice.choice(("x", "o", "oo")), f"float[?, {draft.shape}]")
+    at = draft.add(f"Reshape ({draft.index}, c1)")
+    behind = draft.add(f"Add ({at}, c1)")
+    parts = [
+        draft.add(f"Slice ({state}, c0, {at}, c0)"),
+        draft.add(f"Unsqueeze ({draft.row()}, c0)"),
+        draft.add(f"Slice ({state}, {behind}, far, c0)"),
+    ]
+    draft.carry(state, draft.add(f"Concat <axis = 0> ({', '.join(parts)})"))
+
+
+def pairs(draft: Draft) -> None:
+    """Two rows of a buffer, next to one another or not."""
+    state = draft.state("oo", f"float[K, {draft.shape}]")
+    one = draft.add(f"Mul ({draft.index}, two)")
+    other = draft.add(f"Add ({one}, {draft.dice.choice(('one', 'one', 'zero'))})")
+    middle = _write(draft, state, one, draft.row())
+    draft.carry(state, _write(draft, middle, other, draft.row()))
+
+
+def alike(draft: Draft) -> None:
+    """An If with a common start, of a condition of the model or the iteration."""
+    one, name = draft.row(), draft.name()
+    flag = "p" if draft.dice.random() < 0.5 else draft.flag()
+    last = draft.dice.choice((("Neg", "Neg"), ("Neg", "Abs")))
+    branches = [
+        f"{branch} = {name}{k} () => ({draft.row_type} {name}r{k}) {{ {name}s{k} = Sin ({one})"
+        f" {name}r{k} = {some} ({name}s{k}) }}"
+        for k, (branch, some) in enumerate(zip(("then_branch", "else_branch"), last, strict=True))
+    ]
+    draft.lines.append(f"{name} = If ({flag}) <{', '.join(branches)}>")
+    draft.rows.append(name)
+
+
 def growing(draft: Draft) -> None:
     """Rows put together at either end."""
     if not draft.grows:
@@ -425,6 +491,11 @@ FORMS: tuple[Form, ...] = (
     held,
     flags,
     counter,
+    queue,
+    first,
+    pieces,
+    pairs,
+    alike,
     histogram,
     buffer,
     buffer,
