@@ -59,9 +59,14 @@ class Budget:
         needed = max(cost, weight) + added
         if needed <= self.max_nodes:
             return None
-        limits = {"added": added, "max_nodes": self.max_nodes, "needed": needed}
-        option = by(f"--max-nodes {needed}")
-        return _TOO_MANY_NODES(what=what, nodes=cost, option=option, **limits)
+        return _TOO_MANY_NODES(
+            what=what,
+            nodes=cost,
+            added=added,
+            max_nodes=self.max_nodes,
+            needed=needed,
+            option=by(f"--max-nodes {needed}"),
+        )
 
     def refuses_trips(self, trips: int, cost: int, maximum: bool = False) -> str | None:
         """The reason why copies of a body exceed a limit; None if they fit.
@@ -75,8 +80,8 @@ class Budget:
             return _TOO_MANY_TO_WRITE(trips=trips)
         what, are = (f"its maximum of {trips}", "is") if maximum else (f"its {trips}", "are")
         if self.max_trips is not None and trips > self.max_trips:
-            limits = {"trips": trips, "max_trips": self.max_trips, "needed": trips}
-            return _TOO_MANY_TRIPS(what=f"{what} trips {are}", **limits)
+            what = f"{what} trips {are}"
+            return _TOO_MANY_TRIPS(what=what, trips=trips, max_trips=self.max_trips, needed=trips)
         return self.refuses(cost, f"{what} trips", weight=trips)
 
     def most_trips(self, each: int = 1) -> int:
