@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import filterfalse
 
 from ..graph import Graph
 from ..model import Function, Model
@@ -11,6 +12,8 @@ from ..node import Node
 from ..value import Value
 
 _OTHERS = re.compile(r"\W+")
+_PUNCTUATION = "".join(filterfalse(str.isalnum, map(chr, range(128))))
+"""The ASCII characters with which no operator begins."""
 
 
 class Names:
@@ -87,11 +90,22 @@ def name_nodes(model: Model) -> int:
     count = 0
     for root in model.roots():
         nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
-        names = _UsedNames(name for node in nodes for name in _spellings(node.name))
-        for node in nodes:
-            if not node.name:
-                node.name, count = names.unique(node.op_type), count + 1
+        unnamed = [node for node in nodes if not node.name]
+        if unnamed:
+            names = _UsedNames(_names_like(nodes, {node.op_type for node in unnamed}))
+            for node in unnamed:
+                node.name = names.unique(node.op_type)
+            count += len(unnamed)
     return count
+
+
+def _names_like(nodes: Sequence[Node], op_types: Set[str]) -> Iterator[str]:
+    """The spellings of names that may begin with an operator; most names do not."""
+    begin = tuple(op_types) if all(op_type.isalnum() for op_type in op_types) else ("",)
+    for node in nodes:
+        name = node.name
+        if not name.isascii() or name.lstrip(_PUNCTUATION).startswith(begin):
+            yield from _spellings(name)
 
 
 def _spellings(name: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import pytest
 from onnx import helper
 from straightline import ir
 from straightline.ir import Operator, Tensor, Value
@@ -129,3 +130,27 @@ def test_functions_are_named_apart() -> None:
     assert list(proto.functions[0].input) == ["x"]
     assert list(proto.functions[0].output) == ["y"]
     assert proto.functions[0].node[-1].op_type == "Identity"
+
+
+@pytest.mark.parametrize(
+    ("name", "second"),
+    [
+        ("Relu", "Relu_1"),
+        ("/Relu/", "Relu_1"),
+        ("_Relu", "Relu_1"),
+        ("é.Relu", "Relu"),
+        ("¿Relu", "Relu_1"),
+        ("layer/Relu", "Relu"),
+        ("Relu-1", "Relu"),
+        ("Relux", "Relu"),
+    ],
+)
+def test_nodes_without_a_name_avoid_all_spellings_of_others(name: str, second: str) -> None:
+    """A client may keep letters, digits and underscores only."""
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float y) {'
+    model = ir.parse(f"{text} a = Relu (x) b = Relu (a) c = Relu (b) y = Neg (c) }}")
+    first, *others = model.graph.nodes()
+    first.name = name
+    assert ir.name_nodes(model) == 3
+    expected = [second, "Relu_2"] if "1" in second + name else [second, "Relu_1"]
+    assert [node.name for node in others] == [*expected, "Neg"]
