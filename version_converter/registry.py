@@ -82,11 +82,11 @@ def step_table(source: int, target: int) -> tuple[Adapters, int]:
     return (UPGRADES, target) if target > source else (DOWNGRADES, source)
 
 
-def longer_form(version: int, *op_types: str) -> Callable[[Adapter], Adapter]:
+def longer_form(version: int, *op_types: str) -> Callable[[AdapterT], AdapterT]:
     """Register a longer form in opset `version`, used where the step below is refused. Its
     nodes are converted further; none of them may need the same form again."""
 
-    def register(adapter: Adapter) -> Adapter:
+    def register(adapter: AdapterT) -> AdapterT:
         LONGER_FORMS.update(dict.fromkeys([(op_type, version) for op_type in op_types], adapter))
         return adapter
 

@@ -118,8 +118,8 @@ class BlockFeeding(Feeding):
             if dim != 1:
                 size = self.emit.add("Mul", [size, self.size(dim)], "row_bytes")
         double = self.emit.add("Add", [size, size], "row_bytes")
-        more = self.emit.add("Sub", [double, self.integers(block_bytes // _MANY)], "row_bytes")
-        some = self.emit.add("Max", [size, more, self.integers(max(least, 1))], "row_bytes")
+        excess = self.emit.add("Sub", [double, self.integers(block_bytes // _MANY)], "row_bytes")
+        some = self.emit.add("Max", [size, excess, self.integers(max(least, 1))], "row_bytes")
         row = self.emit.squeeze(some, 0, "row_bytes")
         fitting = self.emit.add("Div", [self._number(block_bytes), row], "most")
         return self.emit.add("Max", [fitting, self._one], "most")

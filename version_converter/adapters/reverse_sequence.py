@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...facts.polynomial import Dimension
 from ...ir import Array, Value
 from ..flat_indices import rows
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import longer_form
 from ..snippets import axis_length, length_of, numbers_below, range_below
 
 _MOVES = ("Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Tile", "Unsqueeze")
@@ -23,7 +25,7 @@ _HAS_RANGE = 11
 
 
 @longer_form(10, "ReverseSequence")
-def gather_backwards(draft: NodeDraft) -> Outcome:
+def gather_backwards(draft: NodeDraft) -> Sequence[Value | None]:
     """Below opset 10: Gather along the time axis where all rows are reversed as a whole, else along
     the merged first two axes."""
     time, rank = draft.attribute("time_axis"), draft.required_rank("ReverseSequence")
