@@ -76,6 +76,8 @@ def _changed(draft: NodeDraft, rank: int) -> list[_Axis]:
             same = constant[axis] == 1
         if same:
             continue
+        if draft.shape() is not None and draft.length(axis) == 0:
+            draft.refuse(f"there are no pixels along axis {axis}")
         own = length_of(draft, shape, axis, rank=1)
         length = draft.cast(own, _T.FLOAT)
         factor = length_of(draft, draft.required(2 if by_scales else 3), axis, rank=1)

@@ -79,3 +79,6 @@ def test_axes_that_stay_are_left_alone():
     }
     unknown = "v = Reshape (x, t) " + body.replace("(x, e", "(v, e")
     assert_refuses(unknown, 11, 10, "pixel by pixel needs the rank", "float[4] x, int64[K] t")
+    body = 'y = Resize <mode = "linear"> (x, e, e, t)'
+    signature = "float[2, 0] x, float[0] e, int64[2] t"
+    assert_refuses(body, 11, 10, "there are no pixels along axis 1", signature)

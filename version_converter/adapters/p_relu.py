@@ -11,6 +11,7 @@ import numpy as np
 
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
+from ..snippets import require_unidirectional
 
 
 @longer_form(9, "PRelu")
@@ -19,6 +20,7 @@ def choose_product(draft: NodeDraft) -> Outcome:
     dtype = draft.required_dtype(0, "PRelu before opset 9")
     if dtype.kind not in "iu":
         return None
+    require_unidirectional(draft, 1)
     data, zero = draft.data, draft.const(np.zeros((), dtype), "zero")
     product = draft.emit("Mul", [data, draft.input(1)], "product")
     negative = draft.emit("Less", [data, zero], "negative")
