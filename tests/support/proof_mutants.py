@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import loop_forms
 import numpy as np
 import onnx
 import random_loops
@@ -73,6 +74,10 @@ def origins(seed: int, models: int, every: bool = False) -> Iterator[Origin]:
         model = random_loops.random_loop(random.Random(number))
         feeds_of_loop = [random_loops.feeds(length, length != 2) for length in (0, 1, 2, 4)]
         yield _origin(f"loop-{number}", model, feeds_of_loop)
+        dice = random.Random(number)
+        model = loop_forms.loop_of_forms(dice)
+        drawn = [loop_forms.feeds(model, dice, length, "integers") for length in (0, 1, 2, 4)]
+        yield _origin(f"form-{number}", model, drawn)
         if number < len(backend):
             case = backend[number]
             names = [info.name for info in case.model.graph.input]
