@@ -7,6 +7,7 @@ from harness import as_model
 from straightline import convert_version, ir, reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.absent import AbsentInputs
+from straightline.version_converter.convert import convert
 
 TEXT = """<ir_version: 8, opset_import: ["" : 18, "my" : 1]>
     g (float[2,3] x) => (float[2,3] y) <float lo = {{1}}, float hi = {{4}}> {{ {calls} }}
@@ -52,6 +53,17 @@ def test_a_body_does_not_read_what_is_left_out(target):
 
 
 def test_what_some_calls_leave_out_is_refused_where_it_is_read():
+    """Where no copy of the function is made for these calls."""
+    model = ir.load(as_model(SOMETIMES))
     with pytest.raises(ConversionError, match="'lo' is left out by some calls"):
-        convert_version(as_model(SOMETIMES), 8)
+        convert(model, 8)
     convert_version(as_model(SOMETIMES), 20)  # where nothing is made of it
+
+
+def test_calls_that_leave_an_input_out_get_a_copy():
+    before = as_model(SOMETIMES)
+    after = convert_version(before, 8)
+    x = np.array([[1, -2, 3], [4, 5, -6]], np.float32)
+    feeds = {i.name: x if i.name == "x" else np.float32(2) for i in before.graph.input}
+    for found, wanted in zip(*(reference.run(p, feeds) for p in (after, before)), strict=True):
+        np.testing.assert_array_equal(found, wanted)

@@ -31,7 +31,7 @@ def test_an_attribute_that_says_its_default_is_dropped():
     ("node", "source", "reason"),
     [
         (
-            "AveragePool <kernel_shape = [2], dilations = [2], pads = [1, 1]> (x)",
+            'AveragePool <kernel_shape = [2], dilations = [2], auto_pad = "SAME_UPPER"> (x)',
             19,
             r"attribute 'dilations' = \[2\] does not exist in opset 18",
         ),

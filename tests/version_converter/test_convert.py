@@ -75,7 +75,7 @@ def test_other_domains_keep_their_imports_and_operators() -> None:
 def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
     proto = model("""
         <ir_version: 8, opset_import: ["": 13]>
-        g (float[2, 3] x, int64[1] axes, bool c) => (float[2, 3] y) {
+        g (float[2, 3] x, int64[K] axes, bool c) => (float[2, 3] y) {
             [one] a = ReduceSum <keepdims = 0> (x, axes)
             [two] b = If (c) <
                 then_branch = t () => (float[2, 3] p) { [three] p = Squeeze (x, axes) },
@@ -88,13 +88,11 @@ def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
         convert_version(proto, 8)
     found = [(f.path, f.op_type, f.from_version, f.to_version) for f in caught.value.failures]
     assert sorted(found) == [
-        ("one", "ReduceSum", 9, 8),
-        ("two", "If", 11, 10),
-        ("two/three", "Squeeze", 9, 8),
+        ("one", "ReduceSum", 13, 12),
+        ("two/three", "Squeeze", 13, 12),
     ]
-    assert "opset 13 to 8" in str(caught.value) and "its replacement needs NonZero" in str(
-        caught.value
-    )
+    assert "opset 13 to 8" in str(caught.value)
+    assert "how many axes there are is not known" in str(caught.value)
 
 
 @pytest.mark.parametrize("target", [6, 0, 99])
@@ -125,7 +123,7 @@ def test_a_model_of_an_opset_that_onnx_does_not_know_is_refused() -> None:
 def test_an_operator_that_the_target_lacks_is_refused() -> None:
     proto = model("""
         <ir_version: 8, opset_import: ["": 12]>
-        g (float[2, 3] x) => (float[3, 2] y) { y = Einsum <equation = "...ij->...ji"> (x) }
+        g (float[2, 3] x) => (float[3] y) { y = Einsum <equation = "...j->j"> (x) }
     """)
     with pytest.raises(ConversionError, match="does not exist"):
         convert_version(proto, 11)

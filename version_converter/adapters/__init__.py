@@ -37,5 +37,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from .. import bfloat16 as bfloat16
+
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

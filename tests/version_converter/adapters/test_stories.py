@@ -14,6 +14,7 @@ import pytest
 from straightline.ops.axes import REDUCTIONS
 from straightline.version_converter import adapters
 from straightline.version_converter.attribute_to_input import MOVES
+from straightline.version_converter.bfloat16 import SINCE
 from straightline.version_converter.negative_axes import AXES, NEGATIVE_AXES
 from straightline.version_converter.registry import (
     ADDED_VALUES,
@@ -29,7 +30,8 @@ FILES: list[ModuleType] = [
     sys.modules[f"{adapters.__name__}.{module.name}"]
     for module in pkgutil.iter_modules(adapters.__path__)
 ]
-STEPS = {*UPGRADES, *DOWNGRADES, *LONGER_FORMS, *MOVES, *DETOURS}
+OF_BFLOAT16 = {(op_type, version) for version, names in SINCE.items() for op_type in names}
+STEPS = {*UPGRADES, *DOWNGRADES, *LONGER_FORMS, *MOVES, *(DETOURS.keys() - OF_BFLOAT16)}
 STEPS |= {(op_type, NEGATIVE_AXES) for op_type in AXES}
 """Operators with the opsets to and from which something is registered for them."""
 

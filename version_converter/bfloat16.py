@@ -9,9 +9,9 @@
 
 from __future__ import annotations
 
-from ..via_wider_type import compute_via, of_bfloat16
+from .via_wider_type import compute_via, of_bfloat16
 
-_SINCE = {
+SINCE = {
     16: ("LeakyRelu", "PRelu", "GreaterOrEqual", "LessOrEqual"),
     20: ("IsInf",),
     22: (
@@ -28,6 +28,6 @@ _SINCE = {
 }
 """By opset: the operators that take bfloat16 from there on."""
 
-for _version, _op_types in _SINCE.items():
+for _version, _op_types in SINCE.items():
     for _op_type in _op_types:
         compute_via(_version, _op_type, row=of_bfloat16(_version, _op_type))
