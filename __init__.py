@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .passes.simplify.rules.pattern import RuleError
     from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.rule import Rule
+    from .reduction.command import CommandError
+    from .reduction.reduce import ReductionError
     from .reference import EvaluationError
     from .runtimes.feeds import FeedError
     from .runtimes.workers import RuntimeFailure
@@ -56,6 +58,7 @@ __all__ = [
     "BindingError",
     "Certificate",
     "CertificateError",
+    "CommandError",
     "Condition",
     "Construct",
     "ConversionError",
@@ -80,6 +83,7 @@ __all__ = [
     "Pipeline",
     "PluginError",
     "Proof",
+    "ReductionError",
     "Remark",
     "Result",
     "RewriteError",
@@ -132,6 +136,8 @@ _HOMES = {
         ".passes.simplify.rules.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",
+        ".reduction.command": "CommandError",
+        ".reduction.reduce": "ReductionError",
         ".reference": "EvaluationError",
         ".runtimes.feeds": "FeedError",
         ".runtimes.workers": "RuntimeFailure",

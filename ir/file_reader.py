@@ -68,6 +68,7 @@ def read_bytes(path: Path, max_bytes: int = TWO_GB, *, option: str = "") -> byte
         LoadError: there is no such file, it cannot be read, is neither a file nor a pipe, nothing
             writes to the pipe, or it is longer than `max_bytes`.
     """
+    path = Path(path)
     handle = _open(path)
     status = os.fstat(handle)
     try:

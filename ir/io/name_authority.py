@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import filterfalse
 
 from ..graph import Graph
+from ..kinds import takes
 from ..model import Function, Model
 from ..node import Node
 from ..value import Value
@@ -79,6 +80,7 @@ def assign_names(model: Model) -> Names:
     return names
 
 
+@takes(model=Model)
 def name_nodes(model: Model) -> int:
     """Name the unnamed nodes of a model by operator and number.
 
