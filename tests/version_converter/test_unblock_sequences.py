@@ -98,7 +98,8 @@ def test_a_list_that_a_loop_collects() -> None:
         <ir_version: 8, opset_import: ["": 17]>
         g (float[N] x, int64 n) => (float[M] b)
         <int64 k = {0}, int64 k_1 = {1}, int64[1] axes = {1}, int64[1] target = {-1}> {
-            numbers = Range (k, n, k_1)
+            limit = Max (n, k)
+            numbers = Range (k, limit, k_1)
             f = Cast <to = 1> (numbers)
             f_lifted = Unsqueeze (f, axes)
             v = Add (x, f_lifted)
