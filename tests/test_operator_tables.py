@@ -58,6 +58,7 @@ REMAINING = {
     "verification/proof/execution/node_checker.py": "values that attributes may have",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
     "verification/proof/terms/evaluations.py": "operators whose value leaves no doubt",
+    "version_converter/bfloat16.py": "operators that take an element type late",
     "verification/proof/terms/exact_operators.py": "laws of arithmetic",
     "verification/proof/terms/op_semantics.py": "versions that changed what an operator means",
     "version_converter/unblock.py": "constructs that block a conversion",
