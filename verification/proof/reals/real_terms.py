@@ -360,7 +360,8 @@ class RealTerms:
     def opaque(self, term: Term) -> Real:
         """Atom of an operator that is not defined here, or not for such operands."""
         real = self._atom_of(term)
-        if term.args and term.head.name not in TOTAL:
+        # A variable of a loop stands for a state, of which an iteration may be undefined.
+        if (term.args or term.head.name == "fresh") and term.head.name not in TOTAL:
             self.field.need_values(real)
         return real
 

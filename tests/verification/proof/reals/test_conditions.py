@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import pytest
+from proofs import model
 from straightline import prove, reference
 
 HEAD = """<ir_version: 10, opset_import: ["" : 20]>
@@ -88,3 +89,17 @@ def test_what_the_original_divides_by_or_what_is_never_0(before, after):
 def test_the_answer_speaks_of_the_original():
     proof = prove(*models("z = Div (x, y)", "r = Reciprocal (y) z = Mul (r, x)"), equality="reals")
     assert "all divisors of the original differ from 0" in str(proof)
+
+
+STATES = """g (float[N,3] x, float[3] y) => (float[3] f, float[M,3] z) {
+    f, s, z = Scan <num_scan_inputs = 1,
+        body = b (float[3] d, float[3] s, float[3] e) => (float[3] d2, float[3] s2, float[3] r) {
+            v = Add (s, y) d2 = Sub (v, v) r = Add (d2, e) s2 = %s (v, e) }> (y, y, x) }"""
+
+
+@pytest.mark.parametrize("op_type", ["Div", "Mod <fmod = 1>", "Pow"])
+def test_a_state_that_cancels_is_defined(op_type):
+    """v - v is 0, but not where an iteration of the rewrite gives v no value."""
+    after = STATES.replace("s2 = %s (v, e)", f"s2 = {op_type} (v, e)")
+    assert prove(model(STATES % "Add"), model(STATES % "Add"), equality="reals").proved
+    assert not prove(model(STATES % "Add"), model(after), equality="reals").proved
