@@ -155,6 +155,10 @@ class Node(_Fields):
         function = getattr(holder, "name", None)
         return f"{function}/{self.label}" if function else self.label
 
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            object.__setattr__(self, name, value)
+
     def __repr__(self) -> str:
         return f"{self.op.qualname} '{self.path}'"
 

@@ -18,8 +18,9 @@ WHO = {
     "examples": ("test",),
 }
 """The extras that programs of each kind may ask for, beside the dependencies."""
-BROUGHT = {"google"}
-"""onnx brings protobuf, whose messages are its own."""
+BROUGHT = {"google", "typing_extensions"}
+"""onnx brings protobuf, whose messages are its own, and typing_extensions, which type checkers
+alone read."""
 OTHERS = {
     "tests": {"torch"},
     "dev": {"onnxoptimizer", "onnxsim", "onnxslim", "polygraphy", "torch", "transformers"},
