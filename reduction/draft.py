@@ -126,14 +126,6 @@ class Draft:
         main.set_outputs(values, [infos[value] for value in values])
 
 
-def _depth(graph: Graph) -> int:
-    depth = 0
-    while graph.holder is not None:
-        assert graph.holder.graph is not None
-        graph, depth = graph.holder.graph, depth + 1
-    return depth
-
-
 def nesting_of(graph: Graph) -> int:
     """The number of nodes around a graph."""
     depth = 0
