@@ -55,8 +55,7 @@ def _without_maps(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, list[Remark]
     values = list(model.graph.outputs)
     for node in nodes:
         result, data = node.outputs[0], node.input(0)
-        is_map = node.op_type == _MAP and node.op.domain == "ai.onnx.ml"
-        if not is_map or result is None or data is None:
+        if not _is_map(node) or result is None or data is None:
             continue
         if model.graph.users(result) != [model.graph]:
             continue
@@ -70,7 +69,7 @@ def _without_maps(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, list[Remark]
             remarks.append(Remark("fit-target", _MAP, name, "rewritten", _told(node, name)))
     model.graph.set_outputs(values, infos)
     for node in nodes:
-        if node.op_type == _MAP and not any(map(model.graph.is_used, filter(None, node.outputs))):
+        if _is_map(node) and not any(map(model.graph.is_used, filter(None, node.outputs))):
             model.graph.remove(node)
     return to_proto(model), remarks
 
@@ -91,7 +90,7 @@ def _labels(node: Node) -> Sequence[object]:
     return ()
 
 
-def _is_map(node: onnx.NodeProto) -> bool:
+def _is_map(node: onnx.NodeProto | Node) -> bool:
     return bool(node.op_type == _MAP and node.domain == "ai.onnx.ml")
 
 

@@ -11,7 +11,11 @@ X = np.array([[1, 2], [3, -4], [0, 0]], np.float32)
 
 def model(used=False, labels=(7, 3)):
     """A classifier with its scores as maps."""
-    given = {"coefficients": [1.0, 2, 3, 4], "intercepts": [0.0, 1], "post_transform": "SOFTMAX"}
+    attributes = {
+        "coefficients": [1.0, 2, 3, 4],
+        "intercepts": [0.0, 1],
+        "post_transform": "SOFTMAX",
+    }
     nodes = [
         helper.make_node(
             "LinearClassifier",
@@ -19,7 +23,7 @@ def model(used=False, labels=(7, 3)):
             ["label", "scores"],
             domain="ai.onnx.ml",
             classlabels_ints=list(labels),
-            **given,
+            **attributes,
         ),
         helper.make_node(
             "ZipMap", ["scores"], ["maps"], domain="ai.onnx.ml", classlabels_int64s=list(labels)

@@ -97,7 +97,7 @@ def _places(lengths: Array, size: int, time: int) -> Array:
 
 
 def _places_at_run_time(draft: NodeDraft, time: int) -> Value:
-    """The same, computed: counted along the time axis, and from there backwards."""
+    """Places from run-time lengths: counted along the time axis, and backwards from there."""
     shape = draft.emit("Shape", [draft.data], "shape")
     sizes = [length_of(draft, shape, axis, rank=1) for axis in (0, 1)]
     steps, rows_of_batch = (_steps(draft, sizes[axis]) for axis in (time, 1 - time))

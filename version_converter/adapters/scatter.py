@@ -162,7 +162,7 @@ def _end_to_end(draft: NodeDraft) -> Value:
 
 
 def _old_and_new_at_run_time(draft: NodeDraft) -> Value:
-    """The same, with places that a Loop changes, one update after the other."""
+    """Scatter to run-time places: a Loop changes them, one update after the other."""
     rank = draft.required_rank("Scatter before opset 9")
     shape = draft.emit("Shape", [draft.data], "shape")
     flat = draft.emit("Reshape", [places_of_elements(draft), draft.ints([-1], "all")], "targets")

@@ -73,8 +73,8 @@ def _options() -> argparse.Namespace:
     names = [client.name for client in CLIENTS]
     parser.add_argument("--client", required=True, choices=names)
     parser.add_argument("--only", default="", help="operators whose name holds this")
-    told = "an opset besides those of the tests"
-    parser.add_argument("--opset", type=int, action="append", help=told)
+    meaning = "an opset besides those of the tests"
+    parser.add_argument("--opset", type=int, action="append", help=meaning)
     parser.add_argument("--json", help="a file for each trial")
     return parser.parse_args()
 

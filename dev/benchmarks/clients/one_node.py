@@ -84,8 +84,8 @@ def _tests() -> Iterator[Case]:
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
 
-        found = collect_testcases(None)
-    for case in found:
+        cases = collect_testcases(None)
+    for case in cases:
         nodes = case.model.graph.node
         if len(nodes) != 1 or nodes[0].domain or not case.data_sets:
             continue

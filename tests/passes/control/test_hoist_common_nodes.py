@@ -53,10 +53,10 @@ def test_nodes_that_only_one_branch_computes_stay():
 def test_equal_branches(one, other):
     """Values have equal names in no branch, operands any order, and constants their values."""
     text = choice(one, other, ("<float k = {2}>", "<float h = {2}>"))
-    made = rewrite(as_model(text), "straighten")
-    assert "If" not in [node.op_type for node in made.graph.node]
+    after = rewrite(as_model(text), "straighten")
+    assert "If" not in [node.op_type for node in after.graph.node]
     for feed in FEEDS:
-        assert_equal_outputs(text, made, feed)
+        assert_equal_outputs(text, after, feed)
 
 
 def test_bodies_are_compared():
@@ -64,10 +64,10 @@ def test_bodies_are_compared():
         (int64 i, bool d, float[N, 3] s) => (bool d2, float[N, 3] s2) {{
             d2 = Identity (d) s2 = {1} (s) }}>"""
     same = choice(inner.format("a", "Tanh"), inner.format("b", "Tanh"))
-    made = run_passes(same, HoistCommonNodes()).model
-    assert [node.op_type for node in made.graph.node] == ["Constant", "Loop", "If"]
+    after = run_passes(same, HoistCommonNodes()).model
+    assert [node.op_type for node in after.graph.node] == ["Constant", "Loop", "If"]
     for feed in FEEDS:
-        assert_equal_outputs(same, made, feed)
+        assert_equal_outputs(same, after, feed)
     other = choice(inner.format("a", "Tanh"), inner.format("b", "Sin"))
     assert not run_passes(other, HoistCommonNodes()).changed
 
@@ -75,10 +75,10 @@ def test_bodies_are_compared():
 def test_what_one_branch_declares_is_forgotten():
     """Rows are three only where the condition says so."""
     text = choice("p = Exp (x) a = Neg (p)", "q = Exp (x) b = Abs (q)", ("<float[3, 3] p>", ""))
-    made = run_passes(text, HoistCommonNodes()).model
-    assert not made.graph.value_info
+    after = run_passes(text, HoistCommonNodes()).model
+    assert not after.graph.value_info
     for feed in FEEDS:
-        assert_equal_outputs(text, made, feed)
+        assert_equal_outputs(text, after, feed)
 
 
 def test_in_a_loop():
@@ -93,8 +93,8 @@ def test_in_a_loop():
                          else_branch = f () => (float[3] b) {{ b = Add (s1, e) }}>
             r = Tanh (s2) }}>
     }}"""
-    made = transform(as_model(text), "accelerate").model
-    assert not {"Loop", "If"} & {node.op_type for node in made.graph.node}
+    after = transform(as_model(text), "accelerate").model
+    assert not {"Loop", "If"} & {node.op_type for node in after.graph.node}
     for rows in (0, 1, 4):
         feed = {"x": np.arange(3 * rows, dtype=np.float32).reshape(rows, 3) - 4}
-        assert_equal_outputs(text, made, feed)
+        assert_equal_outputs(text, after, feed)

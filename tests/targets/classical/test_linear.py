@@ -17,25 +17,29 @@ def test_scores(post):
 
 @pytest.mark.parametrize("post", POST)
 def test_labels_and_scores(post):
-    given = {"classlabels_ints": [7, -1, 3], "post_transform": post, **HEADS}
-    replaced(one_node("LinearClassifier", ROWS, 2, **given), {"x": ROWS})
+    attributes = {"classlabels_ints": [7, -1, 3], "post_transform": post, **HEADS}
+    replaced(one_node("LinearClassifier", ROWS, 2, **attributes), {"x": ROWS})
 
 
 def test_the_first_of_equal_scores_wins():
-    given = {"coefficients": [1.0] * 12, "intercepts": [0.0] * 3, "classlabels_ints": [4, 5, 6]}
-    replaced(one_node("LinearClassifier", ROWS, 2, **given), {"x": ROWS})
+    attributes = {
+        "coefficients": [1.0] * 12,
+        "intercepts": [0.0] * 3,
+        "classlabels_ints": [4, 5, 6],
+    }
+    replaced(one_node("LinearClassifier", ROWS, 2, **attributes), {"x": ROWS})
 
 
 def test_texts_are_labels():
-    given = {"classlabels_strings": ["a", "b", "c"], **HEADS}
-    replaced(one_node("LinearClassifier", ROWS, 2, **given), {"x": ROWS})
+    attributes = {"classlabels_strings": ["a", "b", "c"], **HEADS}
+    replaced(one_node("LinearClassifier", ROWS, 2, **attributes), {"x": ROWS})
 
 
 def test_one_score_of_two_labels():
-    given = {"coefficients": WEIGHTS[:4], "intercepts": [0.5], "classlabels_ints": [7, 3]}
-    model = one_node("LinearClassifier", ROWS, 2, post_transform="LOGISTIC", **given)
+    attributes = {"coefficients": WEIGHTS[:4], "intercepts": [0.5], "classlabels_ints": [7, 3]}
+    model = one_node("LinearClassifier", ROWS, 2, post_transform="LOGISTIC", **attributes)
     replaced(model, {"x": ROWS})
-    refused(one_node("LinearClassifier", ROWS, 2, **given), "one score for two labels")
+    refused(one_node("LinearClassifier", ROWS, 2, **attributes), "one score for two labels")
 
 
 @pytest.mark.parametrize(

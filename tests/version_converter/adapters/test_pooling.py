@@ -129,7 +129,7 @@ def test_a_window_that_may_start_in_the_padding_is_refused():
     ],
 )
 def test_windows_of_known_sizes_before_opset_22(op_type, length, how):
-    """Those that start in the padding are left out, those that reach into it stay."""
+    """Windows that start in the padding go; windows that reach into it stay."""
     body = f"y = {op_type} <ceil_mode = 1, {how}> (x)"
     x = np.random.default_rng(0).normal(size=(1, 2, length, 7)).astype(np.float32)
     before = model(body, 22, f"float[1, 2, {length}, 7] x")

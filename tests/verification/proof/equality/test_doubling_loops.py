@@ -86,7 +86,7 @@ def models(name, t="float", step=None, **changes):
 
 
 def differs(one, other, t="float"):
-    """Whether runs on some lengths differ, or only the rewrite fails."""
+    """Test for runs on some length that differ, or of which only the rewrite fails."""
     draw = np.random.default_rng(0)
     for n in (1, 2, 3, 4, 5, 8, 9, 17):
         feeds = {"x": draw.integers(-3, 4, (n, 3)), "a": draw.integers(-3, 4, (n, 3))}
