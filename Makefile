@@ -50,6 +50,7 @@ fuzz: $(VENV)/.installed  ## every test, with all cases and many random examples
 	$(PY) tests/support/fuzz.py
 	$(PY) tests/support/fuzz_mutants.py
 	$(PY) -W ignore tests/support/fuzz_cells.py
+	$(PY) -W ignore tests/support/fuzz_loops.py
 	$(PY) tests/support/effort.py
 	$(PY) tests/support/special_values.py
 	$(PY) tests/support/constant_graphs.py

@@ -16,7 +16,7 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,14 +126,41 @@ def failures(model: onnx.ModelProto, feeds: Feeds) -> list[tuple[str, Exception]
     return found
 
 
-def batch(draws: str, count: int, seed: int, keep: Path, results: Any) -> None:
-    """Draw and check `count` models, and put what was found on the queue, model by model."""
+def batch(work: Callable[[int], list[Any]], count: int, seed: int, results: Any) -> None:
+    """Apply the work to `count` numbers, and queue the number's faults."""
     for number in range(seed, seed + count):
-        model, feeds = Dice(number)(DRAWS[draws])
-        found = failures(model, feeds)
-        if found:
-            save(keep / f"{draws}-{number}", model, feeds)
-        results.put([(name, f"{type(error).__name__}: {error}") for name, error in found])
+        results.put(work(number))
+
+
+def in_processes(
+    work: Callable[[int], list[Any]], count: int, seed: int
+) -> Iterator[tuple[int, list[Any] | None]]:
+    """Each number with its faults, in batches in processes of their own; None after a crash."""
+    context = multiprocessing.get_context("spawn")
+    number, end = seed, seed + count
+    while number < end:
+        results = context.SimpleQueue()
+        size = min(BATCH, end - number)
+        child = context.Process(target=batch, args=(work, size, number, results))
+        child.start()
+        while child.is_alive() or not results.empty():
+            if results.empty():
+                child.join(0.05)
+                continue
+            yield number, results.get()
+            number += 1
+        if child.exitcode:
+            yield number, None
+            number += 1
+
+
+def draw_and_check(draws: str, keep: Path, number: int) -> list[tuple[str, str]]:
+    """Failures of the model of a number, which is kept if there are any."""
+    model, feeds = Dice(number)(DRAWS[draws])
+    faults = failures(model, feeds)
+    if faults:
+        save(keep / f"{draws}-{number}", model, feeds)
+    return [(name, f"{type(error).__name__}: {error}") for name, error in faults]
 
 
 def save(path: Path, model: onnx.ModelProto, feeds: Feeds) -> None:
@@ -142,31 +169,19 @@ def save(path: Path, model: onnx.ModelProto, feeds: Feeds) -> None:
 
 
 def fuzz(draws: str, models: int, seed: int, keep: Path) -> Counter[str]:
-    """Counts of models and of failures by check, over batches in processes of their own."""
+    """Counts of models and of failures by check."""
     counts: Counter[str] = Counter()
-    context = multiprocessing.get_context("spawn")
-    number, end = seed, seed + models
-    while number < end:
-        results = context.SimpleQueue()
-        size = min(BATCH, end - number)
-        child = context.Process(target=batch, args=(draws, size, number, keep, results))
-        child.start()
-        while child.is_alive() or not results.empty():
-            if results.empty():
-                child.join(0.05)
-                continue
-            counts["models"] += 1
-            for name, message in results.get():
-                counts[name] += 1
-                print(f"{draws} {number}: {name}: {' '.join(message.split())[:300]}", flush=True)
-            number += 1
-        if child.exitcode:
-            counts["models"] += 1
-            counts["crash"] += 1
-            print(f"{draws} {number}: the process ended with {child.exitcode}", flush=True)
+    work = functools.partial(draw_and_check, draws, keep)
+    for number, faults in in_processes(work, models, seed):
+        counts["models"] += 1
+        if faults is None:
+            faults = [("crash", "the process ended")]
             save(keep / f"{draws}-{number}", *Dice(number)(DRAWS[draws]))
-            number += 1
-        print(f"{draws}: {counts['models']} models so far", flush=True)
+        for name, message in faults:
+            counts[name] += 1
+            print(f"{draws} {number}: {name}: {' '.join(message.split())[:300]}", flush=True)
+        if counts["models"] % BATCH == 0:
+            print(f"{draws}: {counts['models']} models so far", flush=True)
     return counts
 
 
