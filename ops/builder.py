@@ -189,6 +189,19 @@ class Builder:
         self._require_axes("Concat", (axis,))
         return self.add("Concat", values, label, axis=axis)
 
+    def new_shape(self, first: Value, rest: Value, label: str) -> Value:
+        """The new shape of a Reshape: a computed size, then the others.
+
+        A Where instead of a Concat with constants that hold 0, which copies a size: onnxruntime
+        reads a Concat with one computed size as -1, which fails where the copied size is 0.
+        """
+        others = None if rest.constant is None else rest.constant.numpy()
+        if others is None or others.all() or (others < 0).any():
+            return self.once("Concat", [first, rest], label, axis=0)
+        is_first = self.constant(np.arange(1 + others.size) == 0, "is_first")
+        sizes = self.vector((0, *others.tolist()), "sizes")
+        return self.once("Where", [is_first, first, sizes], label)
+
     def split(
         self, value: Value, sizes: Sequence[int], axis: int, labels: Sequence[str]
     ) -> list[Value]:

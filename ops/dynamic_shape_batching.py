@@ -95,7 +95,7 @@ def reshaped_as_told(batch: Batch) -> Value:
         target = _resolved(batch, target, elements)
         whole = batch.emit.once("Concat", [batch.trips, target], batch.label("_shape"), axis=0)
         return batch.emit.add("Reshape", [value, whole], batch.label(), allowzero=1)
-    whole = batch.emit.once("Concat", [batch.trips, target], batch.label("_shape"), axis=0)
+    whole = batch.emit.new_shape(batch.trips, target, batch.label("_shape"))
     return batch.same([value, whole])[0]
 
 

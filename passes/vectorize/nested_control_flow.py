@@ -6,7 +6,7 @@ must be equal in all outer iterations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import onnx
 
@@ -50,13 +50,14 @@ class _Body(NodeBatcher):
     def compute_holder(self, node: Node) -> None:
         compute_nested(node, self)
 
-    def run(self, values: Sequence[Value]) -> list[Value]:
-        """Compute all nodes, and return the batched values of some values."""
+    def run(self, values: Sequence[Value], varying: Collection[Value]) -> list[Value]:
+        """Compute all nodes, and return some values, batched if they vary."""
         for node in self.body.nodes():
             self.compute_node(node)
         results: list[Value] = []
         for value in values:
-            results.append(own_output(self.every(value), results, self.emit))
+            result = self.every(value) if value in varying else self.operand(value).value
+            results.append(own_output(result, results, self.emit))
         return results
 
     def enter(self, value: Value, batched: bool) -> None:
@@ -87,21 +88,25 @@ def compute_nested(node: Node, around: NodeBatcher) -> None:
 
 
 def _info(value: Value, fact: Fact, batched: bool, verb: str = "carries") -> onnx.ValueInfoProto:
-    """The declaration of a value of a body with the outer batch axis first."""
-    if not batched:
+    """The declaration of a body's value; a batched one has the outer batch axis first."""
+    shape = None if fact.shape is None else [dim.value for dim in fact.shape]
+    has_rank = bool(fact.elem_type) and shape is not None
+    if not batched and (value.type is not None or not has_rank):
         return declaration(value.name, value.type)
-    shape = None if fact.shape is None else [None, *(dim.value for dim in fact.shape)]
-    if not fact.elem_type or shape is None:
+    if not has_rank:
         raise Unbatchable(f"{verb} '{value.name}', whose rank is not known")
-    return declaration(value.name, onnx.helper.make_tensor_type_proto(fact.elem_type, shape))
+    sizes = [None, *(shape or ())] if batched else shape
+    return declaration(value.name, onnx.helper.make_tensor_type_proto(fact.elem_type, sizes))
 
 
-def _result_infos(values: Sequence[Value], around: NodeBatcher) -> list[onnx.ValueInfoProto]:
-    """The declarations of a body's batched outputs.
+def _result_infos(
+    values: Sequence[Value], varying: Collection[Value], around: NodeBatcher
+) -> list[onnx.ValueInfoProto]:
+    """The declarations of a body's outputs.
 
     They have all known sizes, because a Loop without iterations reads the sizes there.
     """
-    return [_info(value, around.fact(value), True, "gives") for value in values]
+    return [_info(value, around.fact(value), value in varying, "gives") for value in values]
 
 
 def _compute_if(node: Node, around: NodeBatcher) -> None:
@@ -116,18 +121,19 @@ def _compute_if(node: Node, around: NodeBatcher) -> None:
     for name in branches:
         graph = around.emit.graph.add_body(choice, name, empty_header(node.body(name).header.name))
         branch = _Body(around, node.body(name), graph)
-        results = branch.run(branch.body.outputs)
-        graph.set_outputs(results, _result_infos(branch.body.outputs, around))
-    _enter_outputs(node.outputs, choice.outputs, around)
+        outputs = branch.body.outputs
+        results = branch.run(outputs, outputs)
+        graph.set_outputs(results, _result_infos(outputs, outputs, around))
+    for value, result in zip(node.outputs, choice.outputs, strict=True):
+        _enter_output(value, result, True, around)
 
 
-def _enter_outputs(
-    values: Sequence[Value | None], results: Sequence[Value | None], around: NodeBatcher
+def _enter_output(
+    value: Value | None, result: Value | None, batched: bool, around: NodeBatcher
 ) -> None:
-    for value, result in zip(values, results, strict=True):
-        if value is not None and result is not None:
-            fact = around.fact(value).without_content()
-            around.operands[value] = Operand(result, True, fact)
+    if value is not None and result is not None:
+        fact = around.fact(value).without_content()
+        around.operands[value] = Operand(result, batched, fact)
 
 
 def _used_outputs(loop_view: LoopView) -> list[ScanOutput]:
@@ -141,11 +147,15 @@ def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
     limits = [None if value is None else around.operand(value) for value in counts]
     if any(limit is not None and limit.batched for limit in limits):
         inner = compute_masked(loop_view, around, _info)
-        _enter_outputs([state.final for state in loop_view.states], inner.outputs, around)
+        for state, final in zip(loop_view.states, inner.outputs, strict=True):
+            _enter_output(state.final, final, True, around)
         return
     sources = [around.operand(one.source) for one in loop_view.scan_inputs]
+    varying = _varying_values(loop_view, around)
     inputs = [None if limit is None else limit.value for limit in limits]
-    inputs += [around.every(state.initial) for state in loop_view.states]
+    for state in loop_view.states:
+        initial, varies = state.initial, state.argument in varying
+        inputs.append(around.every(initial) if varies else around.operand(initial).value)
     inputs += [source.value for source in sources]
     values = [state.result for state in loop_view.states]
     values += [one.result for one in _used_outputs(loop_view)]
@@ -158,16 +168,44 @@ def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
         if value is not None:
             body.enter(value, False)
     for state in loop_view.states:
-        body.enter(state.argument, True)
+        body.enter(state.argument, state.argument in varying)
     for one, source in zip(loop_view.scan_inputs, sources, strict=True):
         body.enter(one.argument, source.batched)
-    results, condition = body.run(values), loop_view.condition
+    results, condition = body.run(values, varying), loop_view.condition
     first = [] if condition is None else [body.operands[condition].value]
     body.graph.set_outputs(
         [*first, *results],
-        [*(declaration(v.name, v.type) for v in first), *_result_infos(values, around)],
+        [*(declaration(v.name, v.type) for v in first), *_result_infos(values, varying, around)],
     )
-    _enter_all(loop_view, inner, around)
+    _enter_all(loop_view, inner, varying, around)
+
+
+def _varying_values(loop_view: LoopView, around: NodeBatcher) -> set[Value]:
+    """The values of an inner body that vary with the outer iteration: a fixpoint.
+
+    As in JAX's batching rule of `scan`, a state varies if its initial value does, or its value
+    after an iteration. All values vary in a body with an invariant node that needs the batch axis:
+    one that holds graphs, or that must not run without outer iterations.
+    """
+    body, carried = loop_view.body, loop_view.states
+    varying = {value for value in body.captures() if around.operand(value).batched}
+    varying |= {s.argument for s in carried if around.operand(s.initial).batched}
+    varying |= {s.argument for s in loop_view.scan_inputs if around.operand(s.source).batched}
+    waiting = list(varying)
+    while waiting:
+        value = waiting.pop()
+        after = [state.argument for state in carried if state.result is value]
+        nodes = [user for user in body.users(value) if isinstance(user, Node)]
+        more = {output for node in nodes for output in node.outputs if output is not None}
+        waiting += (more := {*more, *after} - varying)
+        varying |= more
+    functions = around.inference.model.functions
+    for node in body.nodes():
+        if varying.isdisjoint(reads_of(node)) and (
+            node.bodies or node.op.function_key in functions or not around.may_run(node)
+        ):
+            return {*(s.argument for s in carried), *body.outputs}
+    return varying
 
 
 def _scan_attributes(loop_view: LoopView, sources: Sequence[Operand]) -> dict[str, int | list[int]]:
@@ -182,22 +220,25 @@ def _scan_attributes(loop_view: LoopView, sources: Sequence[Operand]) -> dict[st
     return attributes
 
 
-def _enter_all(loop_view: LoopView, inner: Node, around: NodeBatcher) -> None:
+def _enter_all(
+    loop_view: LoopView, inner: Node, varying: Collection[Value], around: NodeBatcher
+) -> None:
     """Enter the outputs of an inner Loop or Scan.
 
     Scan outputs are stacked along a new first axis, then moved after the outer batch axis:
     onnxruntime crashes in a Scan that stacks empty tensors along other axes.
     """
     count = len(loop_view.states)
-    _enter_outputs([state.final for state in loop_view.states], inner.outputs[:count], around)
+    for state, final in zip(loop_view.states, inner.outputs[:count], strict=True):
+        _enter_output(state.final, final, state.argument in varying, around)
     for one, output in zip(_used_outputs(loop_view), inner.outputs[count:], strict=True):
         assert output is not None and one.output is not None
-        rank = len(around.fact(one.result).shape or ())
-        perm = move_axis(rank + 2, 0, 1 + one.axis % (rank + 1))
+        rank, batched = len(around.fact(one.result).shape or ()), one.result in varying
+        perm = move_axis(rank + 1 + batched, 0, batched + one.axis % (rank + 1))
         rows = around.emit.transpose(output, perm, one.result.name)
-        if inner.is_op("Loop") and not runs_certainly(loop_view.node, around.known):
+        if batched and inner.is_op("Loop") and not runs_certainly(loop_view.node, around.known):
             rows = _with_trips(rows, rank, around)
-        _enter_outputs([one.output], [rows], around)
+        _enter_output(one.output, rows, batched, around)
 
 
 def _with_trips(rows: Value, rank: int, around: NodeBatcher) -> Value:
@@ -205,8 +246,8 @@ def _with_trips(rows: Value, rank: int, around: NodeBatcher) -> Value:
 
     Such a Loop sets all undeclared sizes to 0. In Reshape 0 stands for an unchanged size.
     """
-    sizes = around.emit.vector((0,) * (rank + 1), "kept")
-    shape = around.emit.concat([around.feeding.trips, sizes], 0, "rows_shape")
+    sizes = around.emit.vector((0,) * (rank + 1), "copied")
+    shape = around.emit.new_shape(around.feeding.trips, sizes, "rows_shape")
     return around.emit.add("Reshape", [rows, shape], rows.name)
 
 

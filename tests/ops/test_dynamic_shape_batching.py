@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from vectorized import assert_vectorizes, loop, numbers, why_kept
+from sessions import outputs
+from vectorized import assert_vectorizes, loop, numbers, untyped, vectorized, why_kept
 
 DECLARED = "float[N, A, B] x, int64[2] s, int64[3] u, int64[2] v, int64 n"
 
@@ -114,3 +115,14 @@ def test_what_waits_for_a_newer_opset(rule, opset, why):
 def test_a_new_shape_that_differs_from_trip_to_trip():
     text = loop(f"{K} t = Reshape (i, k1) r = Expand (e, t)", "float[A, B] r", DECLARED)
     assert "'t' that differs from trip to trip" in why_kept(text)
+
+
+def test_a_copied_size_of_0_under_optimizations():
+    """onnxruntime makes -1 of one computed size beside constants, also beside a copied 0."""
+    shape = "t = Constant <value = int64[3] {0, 3, 1}> () r = Reshape (e, t)"
+    before = untyped(loop(shape, "float[A, 3, 1] r", DECLARED))
+    result = vectorized(before).model
+    for a in (0, 2):
+        fed = feed(a, 3) | {"n": np.array(4)}
+        for one, other in zip(outputs(result, fed), outputs(before, fed), strict=True):
+            np.testing.assert_array_equal(one, other)

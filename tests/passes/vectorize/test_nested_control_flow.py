@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from harness import as_model
+from harness import as_model, assert_equal
 from loops import HEAD, op_types
-from straightline.passes import HoistInvariants
+from sessions import outputs
+from straightline.passes import HoistInvariants, Pipeline, VectorizeLoops
 from vectorized import assert_same, numbers, vectorized
 
 INNER = {
@@ -65,6 +66,46 @@ def test_a_recurrence_inside_a_map(inner, outer):
             told = n or (outer == "Loop" and inner != "a Scan over what is the same for all")
             if told and (m or "Scan" not in inner):  # else the reference takes 5 rows for none
                 assert_same(before, result.model, given)
+
+
+POWERS = """g (float[N, L, 3] x, float[3, 3] w, float[3, 3] p0, float[3] h0, int64 n)
+    => (float[A, 3] hs, float[A, B, 3] rs) <bool yes = {1}, int64 one = {1}, int64[1] axis = {0}> {
+    sizes = Shape (x) m = Gather (sizes, one)
+    hs, rs = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] h, float[L, 3] r) {
+        c2 = Identity (c) e = Gather (x, i)
+        h, last, r = Loop (m, yes, h0, INITIAL) <body = f (int64 j, bool d, float[3] s,
+            float[3, 3] p) => (bool d2, float[3] t, float[3, 3] q, float[3] row) {
+            d2 = Identity (d) u = Gather (e, j) q = MatMul (p, w) v = MatMul (u, q)
+            k = Add (v, s) t = Tanh (k) row = ReduceSum <keepdims = 0> (NEXT, axis) }> }> }"""
+
+
+@pytest.mark.parametrize(
+    ("initial", "row", "sizes"),
+    [("p0", "p", 2), ("p0", "u", 2), ("e", "p", 3)],  # square, so that e is a matrix as p0 is
+)
+def test_states_that_no_outer_iteration_changes_are_computed_once(initial, row, sizes):
+    text = POWERS.replace("INITIAL", initial).replace("NEXT", row.replace("u", "q"))
+    before = as_model(HEAD + text)
+    result = Pipeline([HoistInvariants(), VectorizeLoops()]).run(before).model
+    (loop,) = (node for node in result.graph.node if node.op_type == "Loop")
+    power = loop.attribute[0].g.input[3]
+    assert len(power.type.tensor_type.shape.dim) == sizes
+    for n in (0, 1, 3):
+        feed = {"x": numbers(3, 3, 3) / 4, "w": numbers(3, 3) / 4, "p0": numbers(3, 3) / 4}
+        assert_same(before, result, {**feed, "h0": numbers(3), "n": np.array(n)})
+
+
+def test_no_inner_iterations_under_optimizations():
+    """onnxruntime makes -1 of one computed size beside constants, also beside a copied 0."""
+    text = POWERS.replace("INITIAL", "p1").replace("NEXT", "p")
+    grown = "c2 = Identity (c) f = Cast <to = 1> (i) p1 = Mul (p0, f)"
+    before = as_model(HEAD + text.replace("c2 = Identity (c)", grown, 1))
+    result = Pipeline([HoistInvariants(), VectorizeLoops()]).run(before).model
+    for n, m in ((3, 0), (0, 2), (3, 2)):
+        feed = {"x": numbers(3, m, 3) / 4, "w": numbers(3, 3) / 4, "p0": numbers(3, 3) / 4}
+        feed |= {"h0": numbers(3), "n": np.array(n)}
+        for one, other in zip(outputs(result, feed), outputs(before, feed), strict=True):
+            assert_equal(one, other)
 
 
 KEPT = {

@@ -239,7 +239,7 @@ class SlicePushdown:
             return part
         if not bound.states or _may_capture(self._terms, bound, start):
             return part
-        moved, axes = dict[int, Term](), dict[int, int]()
+        moved, axes = dict[int, Term](), dict[int, int | None]()
         output = None
         if is_final:
             axes[x.head.key] = axis
@@ -249,7 +249,8 @@ class SlicePushdown:
                 return part
         while len(moved) < len(axes):
             number = next(each for each in axes if each not in moved)
-            moved[number] = yield recurrence.head.parts[number], axes[number], start, ONE
+            own, after = axes[number], recurrence.head.parts[number]
+            moved[number] = after if own is None else (yield after, own, start, ONE)
             if not _reads_rows(self._terms, moved[number], bound, start, axes):
                 return part
         inits = {}
@@ -257,7 +258,7 @@ class SlicePushdown:
             init, variable = recurrence.args[2 + number], bound.states[number]
             if init is None or init.fact.shape is None or init.shape != variable.fact.shape:
                 return part
-            inits[number] = yield init, own, start, ONE
+            inits[number] = init if own is None else (yield init, own, start, ONE)
         return _sliced(self._terms, x, (axis, start), axes, moved, inits, output) or part
 
     def _of_operator(
@@ -373,16 +374,17 @@ def _may_capture(terms: Terms, bound: Bound, start: Dimension) -> bool:
 
 
 def _reads_rows(
-    terms: Terms, root: Term, bound: Bound, start: Dimension, axes: dict[int, int]
+    terms: Terms, root: Term, bound: Bound, start: Dimension, axes: dict[int, int | None]
 ) -> bool:
-    """Test whether a term reads nothing of the states but their rows at a position.
+    """Test whether a term reads each state whole or by its rows at a position.
 
     Args:
         terms: the terms.
         root: the term.
         bound: variables of the recurrence.
         start: the position.
-        axes: for each state that is read, the axis of its rows; more are added.
+        axes: for each state that is read, the axis of its rows, or None for a whole state; more
+            are added.
     """
     stack, visited = [root], set[Term]()
     while stack:
@@ -392,7 +394,9 @@ def _reads_rows(
         visited.add(term)
         terms.budget.step()
         if term in bound.states:
-            return False
+            if axes.setdefault(bound.states.index(term), None) is not None:
+                return False
+            continue
         below = term.args[0] if term.head.name == "narrow" else None
         if below is not None and below in bound.states and _place(term) == (start, ONE):
             number = bound.states.index(below)
@@ -407,7 +411,7 @@ def _sliced(
     terms: Terms,
     x: Term,
     place: tuple[int, Dimension],
-    axes: Mapping[int, int],
+    axes: Mapping[int, int | None],
     moved: Mapping[int, Term],
     inits: Mapping[int, Term],
     output: Term | None,
@@ -418,9 +422,9 @@ def _sliced(
         terms: the terms.
         x: the state after all iterations, or the scan output.
         place: axis of it, and position of the row.
-        axes: for each state, the axis of its rows.
-        moved: for each state, the row of its next value.
-        inits: for each state, the row of its initial value.
+        axes: for each state, the axis of its rows; None for a whole state.
+        moved: for each state, its next value or the row of that.
+        inits: for each state, its initial value or the row of that.
         output: the row of the scan output on an iteration; None for a state.
     """
     (axis, start), recurrence = place, x.operands[0]
@@ -430,7 +434,8 @@ def _sliced(
     terms.loop_count += 1
     leaves, states = dict[Term, Term](), []
     for number in order:
-        row = terms.narrow(bound.states[number], axes[number], start, ONE)
+        variable, own = bound.states[number], axes[number]
+        row = variable if own is None else terms.narrow(variable, own, start, ONE)
         fact = terms.facts.one(Fact(row.fact.elem_type, row.shape))
         key = level, f"{level}.{terms.loop_count}", number, id(fact)
         states.append(terms.leaf("bound", key, fact))

@@ -279,3 +279,39 @@ def test_rows_that_others_change_are_open(old, new):
     )
     text = text.replace(old, new.replace("Reverse (q)", "Slice (q, back, far, axis, back)"))
     assert_open(ROW_BY_ROW, text)
+
+
+WITH_A_POWER = """g (float[n, 900, 4] x, float[4] w, float[4] p0) => (float[n, 4] y)
+    <int64 zero = {0}, bool yes = {1}, float[1] half = {0.5}> {
+    size = Shape (x) count = Gather <axis = 0> (size, zero)
+    y = Loop (count, yes) <body = row (int64 i, bool c) => (bool c2, float[4] last) {
+        c2 = Identity (c) e = Gather <axis = 0> (x, i)
+        last, unread = Scan <num_scan_inputs = 1, body = step (float[4] s, float[4] p, float[4] v)
+            => (float[4] s_next, float[4] p_next) { p_next = Mul (p, w) q = Mul (p, v)
+            s_next = Add (s, q) }> (w, p0, e) }> }"""
+POWER_ONCE = """g (float[n, 900, 4] x, float[4] w, float[4] p0) => (float[n, 4] y)
+    <int64 zero = {0}, int64[1] first = {0}, int64[1] four = {4}> {
+    size = Shape (x) count = Gather <axis = 0> (size, first)
+    whole = Concat <axis = 0> (count, four) s0 = Expand (w, whole)
+    r = Transpose <perm = [1, 0, 2]> (x)
+    y, unread = Scan <num_scan_inputs = 1, body = step (float[n, 4] s, float[4] p, float[n, 4] v)
+        => (float[n, 4] s_next, float[4] p_next) { p_next = Mul (p, w) q = Mul (p, v)
+        s_next = Add (s, q) }> (s0, p0, r) }"""
+
+
+def test_a_state_without_rows_is_the_same_for_all_rows():
+    assert_proved(WITH_A_POWER, POWER_ONCE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("q = Mul (p, v)", "q = Mul (p_next, v)"),
+        ("p_next = Mul (p, w)", "t = ReduceMax <keepdims = 0> (s, first) p_next = Mul (p, t)"),
+        ("(s0, p0, r)", "(s0, w, r)"),
+        ("p_next = Mul (p, w)", "p_next = Add (p, w)"),
+    ],
+)
+def test_a_state_without_rows_that_differs_is_open(old, new):
+    assert old in POWER_ONCE
+    assert_open(WITH_A_POWER, POWER_ONCE.replace(old, new))
