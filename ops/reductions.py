@@ -113,7 +113,7 @@ class Reduction(PassesAxes, SizedByVector):
 
     def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
         """The reduction of what trips have, over axes among which is the one that differs."""
-        return self.batch(filled(batch, one, _NEUTRAL[batch.node.op_type]))
+        return self.batch(filled(batch, one, NEUTRAL[batch.node.op_type]))
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank, axes = (yield RankOf(node.input(0))), written_axes(node)
@@ -136,7 +136,7 @@ def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
 _COUNTING = ("ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare")
 
 
-_NEUTRAL = {
+NEUTRAL = {
     **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"), 0.0),
     "ReduceSum": -0.0,  # added to what has a sign even where it is 0, it changes nothing
     "ReduceProd": 1.0,

@@ -376,7 +376,8 @@ def _standard(*chosen: type[Pass]) -> StageKinds:
     passes = (kind for kind in kinds if kind not in _OPTIONAL or kind in chosen)
     tidying = registry.CancelMovement, registry.EliminateDeadNodes
     stores = registry.StoreRows, registry.ForwardStores
-    first = registry.SimplifyBodies, registry.MergeStates, *stores
+    prefixes = (registry.MaskPrefixes,) if registry.VectorizeLoops in chosen else ()
+    first = registry.SimplifyBodies, registry.MergeStates, *stores, *prefixes
     return StageKinds((*first, *passes, *tidying))
 
 

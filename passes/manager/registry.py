@@ -47,6 +47,7 @@ from ..loops.loops_to_scans import LoopsToScans as LoopsToScans
 from ..loops.merge_states import MergeStates as MergeStates
 from ..loops.store_rows import StoreRows as StoreRows
 from ..loops.forward_stores import ForwardStores as ForwardStores
+from ..loops.mask_prefixes import MaskPrefixes as MaskPrefixes
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops
 from ..functions.simplify_bodies import SimplifyBodies as SimplifyBodies
 from ..control.ifs_to_selects import IfsToSelects as IfsToSelects

@@ -20,6 +20,7 @@ FAMILIES = (
     "frames",
     "neighbours",
     "nested",
+    "decoders",
     "few_trips",
     "staying",
 )

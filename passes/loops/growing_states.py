@@ -1,0 +1,129 @@
+"""States that grow by rows, and the tensor of all rows around the loop."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from ...analysis.safety.speculation import Speculation
+from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...facts.polynomial import Dimension
+from ...ir import Graph, Node, Value
+from ..utils.stacked_rows import concat_rows
+from ..vectorize.batched_inputs import Feeding
+from ..vectorize.dependence_graph import DependenceGraph, Vertex
+from ..vectorize.induction_variables import is_invariant
+from ..vectorize.loop_view import LoopView, State
+from ..vectorize.residual_loop import ResidualOutputs, ResidualPlan, rebuild
+from ..vectorize.splice import set_results, splice
+
+
+@dataclasses.dataclass(frozen=True)
+class GrowingState:
+    """A state to which each iteration appends rows.
+
+    Attributes:
+        state: the state.
+        node: the Concat.
+        row: the appended rows.
+        axis: their axis, not negative.
+        start: the number of rows before the loop.
+        step: the number of rows that an iteration appends.
+    """
+
+    state: State
+    node: Node
+    row: Value
+    axis: int
+    start: Dimension
+    step: int
+
+
+@dataclasses.dataclass(frozen=True)
+class AllRows:
+    """Values around the loop for a state that grows.
+
+    Attributes:
+        rows: all rows, those before the loop first.
+        start: the number of rows before the loop, int64 of shape [1].
+        places: the positions of all rows.
+        total: their number, int64 of shape [1].
+    """
+
+    rows: Value
+    start: Value
+    places: Value
+    total: Value
+
+
+def growing_states(loop_view: LoopView, inference: ShapeInference) -> list[GrowingState]:
+    """The states whose rows no state decides that grows, and that the body reads."""
+    growing = list(_growing(loop_view, inference))
+    needed = {each: _needed(loop_view, [each]) for each in growing}
+    states = {each.state for each in growing}
+    return [each for each in growing if needed[each].isdisjoint(states)]
+
+
+def _growing(loop_view: LoopView, inference: ShapeInference) -> Iterator[GrowingState]:
+    body = loop_view.body
+    for state in loop_view.states if loop_view.iteration is not None else ():
+        node, shape = state.result.producer, inference.fact(state.initial).shape
+        if node is None or node.graph is not body or not node.is_op("Concat") or not shape:
+            continue
+        if len(node.inputs) != 2 or node.input(0) is not state.argument:
+            continue
+        if state.argument.pinned or state.result.pinned or node.op.references:
+            continue
+        reads = len(body.uses(state.argument)) + len(body.uses(state.result))
+        row, axis = node.inputs[1], node.attribute("axis") % len(shape)
+        own = None if row is None else inference.fact(row).shape
+        step = own[axis].value if own and len(own) == len(shape) else None
+        if row is not None and step and reads > 2:
+            yield GrowingState(state, node, row, axis, shape[axis], step)
+
+
+def _needed(loop_view: LoopView, growing: Sequence[GrowingState]) -> set[Vertex]:
+    """The nodes and states that compute rows."""
+    free = [state for state in loop_view.states if is_invariant(state)]
+    dependences = DependenceGraph(loop_view, (), free)
+    needed = set[Vertex]()
+    waiting = [dependences.maker(each.row) for each in growing]
+    while waiting:
+        vertex = waiting.pop()
+        if vertex is not None and vertex not in needed:
+            needed.add(vertex)
+            waiting += [dependences.maker(value) for value in dependences.reads(vertex)]
+    return needed
+
+
+def emit_all_rows(
+    graph: Graph, loop_view: LoopView, growing: Sequence[GrowingState], inference: ShapeInference
+) -> list[AllRows]:
+    """Emit a Loop of the appended rows, and all rows of each state, around the loop.
+
+    Raises:
+        Unbatchable: rows whose size varies, or is not known.
+    """
+    feeding = Feeding(loop_view, inference)
+    speculation = Speculation(inference, inference.model.functions)
+    certain = runs_certainly(loop_view.node, speculation.outside)
+    residual = ResidualOutputs(loop_view, feeding, certain)
+    stacked = [residual.operand(each.row) for each in growing]
+    emit, results = feeding.emit, list[Value]()
+    for each, rows in zip(growing, stacked, strict=True):
+        initial, shape = feeding.same(each.state.initial), rows.fact.shape or ()
+        joined = concat_rows(rows.value, each.axis, shape, emit)
+        whole = emit.concat([initial.value, joined], each.axis, each.state.argument.name)
+        start, total = (
+            emit.add(
+                "Gather", [emit.add("Shape", [value], "sizes"), feeding.integers(each.axis)], label
+            )
+            for value, label in ((initial.value, "start"), (whole, "total"))
+        )
+        results += [whole, start, feeding.numbers(total), total]
+    set_results(emit.graph, results)
+    plan = ResidualPlan(residual, _needed(loop_view, growing), {})
+    rebuild(plan)
+    copies = [value for value in splice(feeding, emit.graph.outputs, graph) if value is not None]
+    return [AllRows(*copies[at : at + 4]) for at in range(0, len(copies), 4)]

@@ -1,0 +1,110 @@
+"""Read a state that grows by rows as a masked prefix of all rows.
+
+ks, y = Loop (n, , k0) <                      rows = Loop (n) < ... row >
+   body = b (i, c, k) => (c2, t, o) {         all = Concat (k0, rows)
+      row = MatMul (e, w)                     y = Loop (n) <
+      t = Concat (k, row)                ->      body = b (i, c) => (c2, o) {
+      s = MatMul (q, Transpose (t))                 s = MatMul (q, Transpose (all))
+      p = Softmax (s)                               p = Softmax (Where (places < end, s, -inf))
+      o = MatMul (p, t)                             o = MatMul (p, all)
+   }                                             }
+>                                             >
+
+Such a state is the cache of attention. The rows must not depend on it, or on another such state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.notions import Equality
+from ...facts.reason import Message
+from ...ir import Graph, Model, Node
+from ...ops.batching import Unbatchable
+from ...ops.builder import RewriteError
+from ..base import Pass
+from ..context import PassContext
+from ..utils.legality import can_carry
+from ..utils.replace_all_uses import replace_value
+from ..utils.traversal import inside_out
+from ..vectorize.affine_reads import moving_indices
+from ..vectorize.loop_view import LoopView, read
+
+_KEPT = Message("prefix-kept", "it {cause}")
+_READ = Message("prefixes-masked", "{count} states that grow by rows are prefixes of all rows")
+_OLDEST = 11
+"""The first opset with CumSum, and a Pad with inputs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskPrefixes(Pass):
+    """Read states that grow by rows as masked prefixes of all rows."""
+
+    name: ClassVar[str] = "mask-prefixes"
+    works_on: ClassVar[tuple[str, ...]] = ("Loop",)
+    adds: ClassVar[tuple[str, ...]] = ("Loop",)
+
+    @property
+    def exactness(self) -> Equality:
+        """Sums have zeros beyond the prefix."""
+        return "reals"
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Rewrite inner Loops before outer ones."""
+        changed = False
+        for graph, node in inside_out(model.graphs(), "Loop"):
+            if graph.root.opset() < _OLDEST or not node.body("body").nodes_of("Concat"):
+                continue
+            while self._visit(graph, node, model, context):  # layers, one after the other
+                context.analyses.invalidate(False)
+                changed = True
+        return changed
+
+    def _visit(self, graph: Graph, node: Node, model: Model, context: PassContext) -> bool:
+        loop_view, path = read(node), node.path
+        if isinstance(loop_view, str):
+            return False
+        try:
+            count = _rewrite(graph, loop_view, context.inference(model))
+        except (Unbatchable, RewriteError) as reason:
+            context.kept(self, node, _KEPT(cause=str(reason)))
+            return False
+        if count:
+            context.rewritten(self, node, path, _READ(count=count))
+        return count > 0
+
+
+def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> int:
+    """Rewrite the states of one Loop, and return their number."""
+    from .growing_states import emit_all_rows, growing_states
+    from .prefix_values import PrefixBody
+
+    growing = [
+        each
+        for each in growing_states(loop_view, inference)
+        if each.state.final is None or can_carry(graph, each.state.final, each.state.initial)
+    ]
+    if not growing:
+        return 0
+    indices = moving_indices(loop_view, inference)
+    rows = emit_all_rows(graph, loop_view, growing, inference)
+    pairs = list(zip(growing, rows, strict=True))
+    body = PrefixBody(loop_view, inference, pairs, indices)
+    _forget(loop_view, [loop_view.states.index(each.state) for each in growing])
+    body.rewrite()
+    for each, whole in pairs:
+        if each.state.final is not None and graph.is_used(each.state.final):
+            replace_value(graph, each.state.final, whole.rows)
+    return len(growing)
+
+
+def _forget(loop_view: LoopView, places: list[int]) -> None:
+    """Let states return what they are, so that nothing makes their next values."""
+    body = loop_view.body
+    results, infos = list(body.outputs), list(body.output_infos)
+    for place in places:
+        argument = loop_view.states[place].argument
+        results[1 + place], infos[1 + place] = argument, argument.info or infos[1 + place]
+    body.set_outputs(results, infos)
