@@ -55,6 +55,8 @@ class MatMul(OperatorRules):
             return batch.same([one, other])
         if lhs == 2 and rhs == 1 and not batch.varies(0):
             return batch.same([other, batch.emit.transpose(one, (1, 0), batch.label("_turned"))])
+        if _has_single_rows(batch):
+            return [_trips_as_rows(batch)]
         product = _multiplied(batch, [None, None], 0, 1)
         rank = max(lhs, rhs, 2)
         if lhs > 1 and rhs > 1:
@@ -108,6 +110,27 @@ def product_map(inputs: Sequence[Fact], axis: int, lhs: int, rhs: int) -> AxisMa
     else:
         places[lhs], places[rhs] = aligned(one, axis, rank), aligned(other, axis, rank)
     return AxisMap(tuple(places), {} if axis < rank - 2 else None, stretches=True)
+
+
+def _has_single_rows(batch: Batch) -> bool:
+    """Test for one row a trip, times several matrices that are the same on every trip."""
+    one, other = batch.shape(0), batch.shape(1)
+    if batch.varies(1) or not batch.varies(0) or len(one) != len(other) or len(one) < 3:
+        return False
+    several = all(dim.value is not None for dim in other[:-2]) and any(d != 1 for d in other[:-2])
+    return one[-2] == 1 and one[:-2] == other[:-2] and several
+
+
+def _trips_as_rows(batch: Batch) -> Value:
+    """The product of single rows: one for each matrix, whose rows are the trips."""
+    emit, last = batch.emit, batch.rank(0) - 1
+    perm = [*range(1, last), 0, last, last + 1]
+    rows = emit.transpose(batch.require(0).value, perm, batch.label("_turned"))
+    rows = emit.squeeze(rows, last, batch.label("_rows"))
+    (product,) = batch.same([rows, batch.require(1).value])
+    product = emit.unsqueeze(product, last, batch.label("_turned"))
+    back = [last - 1, *range(last - 1), last, last + 1]
+    return emit.transpose(product, back, batch.label())
 
 
 def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int) -> Value:

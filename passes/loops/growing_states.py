@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...facts.polynomial import Dimension
-from ...ir import Graph, Node, Value
+from ...ir import Graph, Node, Value, captured_by
+from ...ops.batching import Operand, Unbatchable
 from ..utils.stacked_rows import concat_rows
 from ..vectorize.batched_inputs import Feeding
 from ..vectorize.dependence_graph import DependenceGraph, Vertex
@@ -99,8 +101,11 @@ def _needed(loop_view: LoopView, growing: Sequence[GrowingState]) -> set[Vertex]
 
 def emit_all_rows(
     graph: Graph, loop_view: LoopView, growing: Sequence[GrowingState], inference: ShapeInference
-) -> list[AllRows]:
+) -> tuple[list[AllRows], dict[Value, Value]]:
     """Emit a Loop of the appended rows, and all rows of each state, around the loop.
+
+    Returns:
+        the rows of each state, and those of further values of the body that take a while.
 
     Raises:
         Unbatchable: rows whose size varies, or is not known.
@@ -110,20 +115,53 @@ def emit_all_rows(
     certain = runs_certainly(loop_view.node, speculation.outside)
     residual = ResidualOutputs(loop_view, feeding, certain)
     stacked = [residual.operand(each.row) for each in growing]
+    needed = _needed(loop_view, growing)
+    shared = dict(_shared(loop_view, needed, residual))
     emit, results = feeding.emit, list[Value]()
     for each, rows in zip(growing, stacked, strict=True):
-        initial, shape = feeding.same(each.state.initial), rows.fact.shape or ()
-        joined = concat_rows(rows.value, each.axis, shape, emit)
-        whole = emit.concat([initial.value, joined], each.axis, each.state.argument.name)
-        start, total = (
-            emit.add(
-                "Gather", [emit.add("Shape", [value], "sizes"), feeding.integers(each.axis)], label
-            )
-            for value, label in ((initial.value, "start"), (whole, "total"))
-        )
-        results += [whole, start, feeding.numbers(total), total]
-    set_results(emit.graph, results)
-    plan = ResidualPlan(residual, _needed(loop_view, growing), {})
-    rebuild(plan)
+        results += _emit_whole(each, rows, feeding)
+    set_results(emit.graph, [*results, *shared.values()])
+    rebuild(ResidualPlan(residual, needed, {}))
     copies = [value for value in splice(feeding, emit.graph.outputs, graph) if value is not None]
-    return [AllRows(*copies[at : at + 4]) for at in range(0, len(copies), 4)]
+    last = len(copies) - len(shared)
+    rows_of = [AllRows(*copies[at : at + 4]) for at in range(0, last, 4)]
+    return rows_of, dict(zip(shared, copies[last:], strict=True))
+
+
+def _emit_whole(each: GrowingState, rows: Operand, feeding: Feeding) -> list[Value]:
+    """Emit the fields of AllRows."""
+    emit, initial = feeding.emit, feeding.same(each.state.initial).value
+    joined = concat_rows(rows.value, each.axis, rows.fact.shape or (), emit)
+    whole = emit.concat([initial, joined], each.axis, each.state.argument.name)
+    at, sizes = feeding.integers(each.axis), [(initial, "start"), (whole, "total")]
+    start, total = (
+        emit.add("Gather", [emit.add("Shape", [value], "sizes"), at], label)
+        for value, label in sizes
+    )
+    return [whole, start, feeding.numbers(total), total]
+
+
+_HEAVY = ("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "MatMulInteger", "Softmax")
+
+
+def _shared(
+    loop_view: LoopView, needed: Collection[Vertex], residual: ResidualOutputs
+) -> Iterator[tuple[Value, Value]]:
+    """The values with products that the rows need, and that the body needs besides."""
+    body, heavy = loop_view.body, set[Node | Value]()
+    for node in body.nodes():
+        if node not in needed:
+            continue
+        if node.bodies or node.is_op(*_HEAVY) or any(v in heavy for v in reads(node)):
+            heavy.update(value for value in node.outputs if value is not None)
+        for value in node.outputs:
+            others = [use for use in body.uses(value) if use.user not in needed] if value else ()
+            if value is None or value not in heavy or not others:
+                continue
+            with contextlib.suppress(Unbatchable):  # its size varies
+                yield value, residual.operand(value).value
+
+
+def reads(node: Node) -> list[Value]:
+    """The values that a node reads, also in its bodies."""
+    return [value for value in (*node.inputs, *captured_by(node)) if value is not None]

@@ -89,10 +89,11 @@ def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> in
     if not growing:
         return 0
     indices = moving_indices(loop_view, inference)
-    rows = emit_all_rows(graph, loop_view, growing, inference)
+    rows, others = emit_all_rows(graph, loop_view, growing, inference)
     pairs = list(zip(growing, rows, strict=True))
     body = PrefixBody(loop_view, inference, pairs, indices)
     _forget(loop_view, [loop_view.states.index(each.state) for each in growing])
+    body.read_rows(others)
     body.rewrite()
     for each, whole in pairs:
         if each.state.final is not None and graph.is_used(each.state.final):

@@ -11,7 +11,7 @@ one that joins the elements of the axis masks them. Any other one reads a Slice.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -20,7 +20,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.attribute_or_input import listed_numbers
 from ...facts.fact import Fact, Shape, element, integers
 from ...facts.polynomial import Dimension, product
-from ...ir import Array, Node, Value, captured_by
+from ...ir import Array, Node, Value
 from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.builder import Builder
@@ -28,7 +28,7 @@ from ...ops.reductions import NEUTRAL
 from ..vectorize.affine_reads import Index
 from ..vectorize.loop_view import LoopView
 from ..vectorize.splice import drop_dead_nodes
-from .growing_states import AllRows, GrowingState
+from .growing_states import AllRows, GrowingState, reads
 
 _MASKED = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 """The element types with the running sums that keep an infinity or NaN to its own iterations."""
@@ -111,6 +111,12 @@ class PrefixBody:
         self._varying = self.body.dependents([*self.body.inputs])
         for each, rows in growing:
             self._enter(each, rows)
+
+    def read_rows(self, rows: Mapping[Value, Value]) -> None:
+        """Read values that the body computes from the rows of all iterations."""
+        for value, all_of_it in rows.items():
+            number = self.emit.squeeze(self._number, 0, "number")
+            self._replaced[value] = self.emit.add("Gather", [all_of_it, number], value.name, axis=0)
 
     def rewrite(self) -> None:
         """Compute what reads prefixes from all rows."""
@@ -207,7 +213,7 @@ class PrefixBody:
             return
         if not own and node.is_op("Slice", "Range"):
             self._enter_cut(node)
-        for value in _reads(node):
+        for value in reads(node):
             self._slice(value)
 
     def _slice(self, value: Value) -> None:
@@ -526,10 +532,6 @@ def _is_weight(value: Value | None) -> bool:
     if node.is_op("Div"):
         return all(map(_is_weight, node.inputs))
     return node.is_op(*_SAME) and _is_weight(node.inputs[0])
-
-
-def _reads(node: Node) -> list[Value]:
-    return [value for value in (*node.inputs, *captured_by(node)) if value is not None]
 
 
 def _dtype(fact: Fact) -> np.dtype:
