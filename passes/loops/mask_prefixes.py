@@ -31,6 +31,7 @@ from ..utils.replace_all_uses import replace_value
 from ..utils.traversal import inside_out
 from ..vectorize.affine_reads import moving_indices
 from ..vectorize.loop_view import LoopView, read
+from ..vectorize.splice import is_used
 
 _KEPT = Message("prefix-kept", "it {cause}")
 _READ = Message("prefixes-masked", "{count} states that grow by rows are prefixes of all rows")
@@ -86,26 +87,37 @@ def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> in
         for each in growing_states(loop_view, inference)
         if each.state.final is None or can_carry(graph, each.state.final, each.state.initial)
     ]
-    if not growing:
+    finals = {each.state.final for each in growing}
+    if not growing or not any(is_used(graph, v) for v in loop_view.node.outputs if v not in finals):
         return 0
     indices = moving_indices(loop_view, inference)
     rows, others = emit_all_rows(graph, loop_view, growing, inference)
     pairs = list(zip(growing, rows, strict=True))
     body = PrefixBody(loop_view, inference, pairs, indices)
-    _forget(loop_view, [loop_view.states.index(each.state) for each in growing])
+    gone = [each.state for each in growing]
+    places = {loop_view.states.index(state) for state in gone}
+    results, infos = (
+        [one for at, one in enumerate(all_) if at - 1 not in places]
+        for all_ in (loop_view.body.outputs, loop_view.body.output_infos)
+    )
+    loop_view.body.set_outputs(results, infos)
     body.read_rows(others)
     body.rewrite()
     for each, whole in pairs:
         if each.state.final is not None and graph.is_used(each.state.final):
             replace_value(graph, each.state.final, whole.rows)
+    _remove_states(graph, loop_view, places)
     return len(growing)
 
 
-def _forget(loop_view: LoopView, places: list[int]) -> None:
-    """Let states return what they are, so that nothing makes their next values."""
-    body = loop_view.body
-    results, infos = list(body.outputs), list(body.output_infos)
+def _remove_states(graph: Graph, loop_view: LoopView, places: set[int]) -> None:
+    """Remove states that nothing reads, and that the body does not return."""
+    node = loop_view.node
     for place in places:
-        argument = loop_view.states[place].argument
-        results[1 + place], infos[1 + place] = argument, argument.info or infos[1 + place]
-    body.set_outputs(results, infos)
+        loop_view.body.remove_input(loop_view.states[place].argument)
+    inputs = [value for at, value in enumerate(node.inputs) if at - 2 not in places]
+    outputs = [value for at, value in enumerate(node.outputs) if at not in places]
+    for at, value in enumerate(inputs):
+        graph.set_input(node, at, value)
+    graph.resize_inputs(node, len(inputs))
+    graph.set_node_outputs(node, outputs)

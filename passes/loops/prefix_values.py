@@ -122,6 +122,8 @@ class PrefixBody:
         """Compute what reads prefixes from all rows."""
         for node in self.body.nodes():
             self._visit(node)
+        for value in self.body.outputs:
+            self._slice(value)
         for value, cut in self._cut.items():
             self.body.replace_uses(value, cut)
         for value, result in self._replaced.items():
@@ -224,11 +226,6 @@ class PrefixBody:
         axes = self.emit.vector((prefix.axis,), "axes")
         inputs = [prefix.whole, bounds[0], bounds[1], axes]
         self._cut[value] = self.emit.add("Slice", inputs, value.name)
-
-    def slice_outputs(self) -> None:
-        """Let outputs of the body be Slices where they are prefixes."""
-        for value in self.body.outputs:
-            self._slice(value)
 
     def _compute(self, node: Node, prefixes: Sequence[Prefix | None]) -> bool:
         """Compute a node from whole values; false where no rule serves."""
@@ -470,15 +467,21 @@ class PrefixBody:
         return True
 
     def reshape(self, node: Node, prefixes: Sequence[Prefix | None], facts: Sequence[Fact]) -> bool:
-        """Compute a Reshape of the axes around that of the prefix."""
+        """Compute a Reshape, Squeeze or Unsqueeze of the axes around that of the prefix."""
         prefix, new = prefixes[0], self._fact(node.output()).dims
         if prefix is None or any(prefixes[1:]):
             return False
         old, axis = facts[0].dims, prefix.axis
         for place in range(len(new)):
             sides = [(old[:axis], new[:place]), (old[axis + 1 :], new[place + 1 :])]
-            if new[place] == old[axis] and all(product(a) == product(b) for a, b in sides):
+            if new[place] != old[axis] or not all(product(a) == product(b) for a, b in sides):
+                continue
+            if node.is_op("Reshape"):
                 return self._resize(node, prefix, new, place, -1)
+            inputs = [prefix.whole, *node.inputs[1:]]
+            results = self.emit.again(node.op, inputs, [node.output().name])
+            self._keep(node, results, prefix, [place], [prefix])
+            return True
         return False
 
     def expand(self, node: Node, prefixes: Sequence[Prefix | None], facts: Sequence[Fact]) -> bool:
@@ -507,7 +510,7 @@ _RULES = {
     "Softmax": "softmax",
     "MatMul": "product",
     "Shape": "shape",
-    "Reshape": "reshape",
+    **dict.fromkeys(("Reshape", "Squeeze", "Unsqueeze"), "reshape"),
     "Expand": "expand",
     **dict.fromkeys(_REDUCTIONS, "reduction"),
 }

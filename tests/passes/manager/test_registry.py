@@ -74,6 +74,7 @@ def test_the_default_pipeline():
         "simplify-bodies",
         "forward-stores",
         "store-rows",
+        "mask-prefixes",
         "unswitch-loops",
         "merge-states",
         "expand-recurrences",
