@@ -113,7 +113,7 @@ def product_map(inputs: Sequence[Fact], axis: int, lhs: int, rhs: int) -> AxisMa
 
 
 def _has_single_rows(batch: Batch) -> bool:
-    """Test for one row a trip, times several matrices that are the same on every trip."""
+    """Test for single rows that several loop-invariant matrices multiply."""
     one, other = batch.shape(0), batch.shape(1)
     if batch.varies(1) or not batch.varies(0) or len(one) != len(other) or len(one) < 3:
         return False

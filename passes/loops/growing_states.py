@@ -102,7 +102,7 @@ def _needed(loop_view: LoopView, growing: Sequence[GrowingState]) -> set[Vertex]
 def emit_all_rows(
     graph: Graph, loop_view: LoopView, growing: Sequence[GrowingState], inference: ShapeInference
 ) -> tuple[list[AllRows], dict[Value, Value]]:
-    """Emit a Loop of the appended rows, and all rows of each state, around the loop.
+    """Emit a Loop of the appended rows, and all rows of each state.
 
     Returns:
         the rows of each state, and those of further values of the body that take a while.

@@ -94,13 +94,10 @@ def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> in
     rows, others = emit_all_rows(graph, loop_view, growing, inference)
     pairs = list(zip(growing, rows, strict=True))
     body = PrefixBody(loop_view, inference, pairs, indices)
-    gone = [each.state for each in growing]
-    places = {loop_view.states.index(state) for state in gone}
-    results, infos = (
-        [one for at, one in enumerate(all_) if at - 1 not in places]
-        for all_ in (loop_view.body.outputs, loop_view.body.output_infos)
-    )
-    loop_view.body.set_outputs(results, infos)
+    places = {loop_view.states.index(each.state) for each in growing}
+    results, infos = loop_view.body.outputs, loop_view.body.output_infos
+    staying = [at for at in range(len(results)) if at - 1 not in places]
+    loop_view.body.set_outputs([results[at] for at in staying], [infos[at] for at in staying])
     body.read_rows(others)
     body.rewrite()
     for each, whole in pairs:

@@ -178,7 +178,7 @@ class PrefixBody:
         return self._sizes.get(size) if isinstance(size, Dimension) else None
 
     def _present_at(self, prefix: Prefix, rank: int) -> Value:
-        """The mask of the elements of a prefix, of a shape that broadcasts to the whole value."""
+        """The mask of the elements of a prefix, which broadcasts to the whole value."""
         behind, length = rank - 1 - prefix.axis, prefix.length
         if (length, behind) not in self._present:
             if behind:
@@ -190,8 +190,9 @@ class PrefixBody:
             self._present[length, behind] = mask
         return self._present[length, behind]
 
-    def _filled(self, prefix: Prefix, value: Value, number: float) -> Value:
+    def _filled(self, prefix: Prefix, value: Value | None, number: float) -> Value:
         """The whole value with a number beyond the prefix."""
+        assert value is not None
         fact = self._fact(value)
         fill = self._constant(np.array(number, _dtype(fact)))
         mask = self._present_at(prefix, len(fact.shape or ()))
@@ -300,7 +301,7 @@ class PrefixBody:
     def _goes_along(
         self, value: Value | None, prefix: Prefix | None, place: int | None, fact: Fact
     ) -> bool:
-        """Test for an input that is a prefix along an axis, or the same at each position."""
+        """Test for a prefix along an axis, or the same elements at each position."""
         if value is None:
             return True
         if prefix is not None:
@@ -310,45 +311,36 @@ class PrefixBody:
     # Slices and numbers --------------------------------------------------------------------------
 
     def _enter_cut(self, node: Node) -> None:
-        """Enter a Slice, or numbers from 0 on, as long as a prefix; the body keeps the node."""
-        end = node.input(2) if node.is_op("Slice") else node.input(1)
-        length = self._length_of(end)
+        """Enter a Slice or a Range as long as a prefix; the body keeps the node."""
+        length = self._length_of(node.input(2) if node.is_op("Slice") else node.input(1))
         if length is None or node.op.references:
             return
         facts = [Fact() if v is None else self._fact(v) for v in node.inputs]
         if node.is_op("Range"):
-            starts, steps = (integers(facts[at]) for at in (0, 2))
-            if starts is None or steps is None or starts.item() != 0 or steps.item() != 1:
-                return
-            if facts[0].elem_type == onnx.TensorProto.INT64:
-                self._prefixes[node.output()] = Prefix(
-                    length.of.places, 0, length, False, is_own=True
-                )
-            return
+            bounds = [None if (n := integers(facts[at])) is None else n.item() for at in (0, 2)]
+            if bounds == [0, 1] and facts[0].elem_type == onnx.TensorProto.INT64:
+                own = Prefix(length.of.places, 0, length, False, is_own=True)
+                self._prefixes[node.output()] = own
+        else:
+            self._enter_slice(node, facts, length)
+
+    def _enter_slice(self, node: Node, facts: Sequence[Fact], length: Length) -> None:
         data, shape = node.inputs[0], facts[0].shape
-        lists = [listed_numbers(node, facts, "", at) for at in (1, 3, 4)]
-        axes = [0] if node.input(3) is None else lists[1]
-        steps = [1] if node.input(4) is None else lists[2]
-        if (
-            data is None
-            or not shape
-            or lists[0] != [0]
-            or not axes
-            or len(axes) != 1
-            or steps != [1]
-        ):
+        starts, axes, steps = (listed_numbers(node, facts, "", at) for at in (1, 3, 4))
+        axes = [0] if node.input(3) is None else axes
+        steps = [1] if node.input(4) is None else steps
+        if data is None or not shape or starts != [0] or steps != [1]:
+            return
+        if axes is None or len(axes) != 1:
             return
         axis = axes[0] % len(shape)
         if (shape[axis].value or 0) < _MANY:
             return
-        bounds = [
-            self.emit.vector((0,), "start"),
-            length.of.total,
-            self.emit.vector((axis,), "axes"),
-        ]
-        whole = self.emit.add("Slice", [data, *bounds], node.output().name)
-        varies = self._varies(data)
-        self._prefixes[node.output()] = Prefix(whole, axis, length, varies, is_own=True)
+        emit, ends = self.emit, [self.emit.vector((0,), "start"), length.of.total]
+        inputs = [data, *ends, emit.vector((axis,), "axes")]
+        whole = emit.add("Slice", inputs, node.output().name)
+        own = Prefix(whole, axis, length, self._varies(data), is_own=True)
+        self._prefixes[node.output()] = own
 
     # Operators -----------------------------------------------------------------------------------
 
@@ -392,12 +384,12 @@ class PrefixBody:
         return True
 
     def _finish(self, node: Node, result: Value, prefixes: Sequence[Prefix | None]) -> None:
-        """Let readers of a node read a result, unless the body still computes all of it."""
+        """Let readers of a node read a result, unless the body keeps the node."""
         if not all(each.is_own for each in prefixes if each is not None):
             self._replaced[node.output()] = result
 
     def _finite_part(self, prefix: Prefix, fact: Fact) -> tuple[Value, Value]:
-        """The finite elements of a loop-invariant value, and the sum of the others in the prefix.
+        """The finite elements of a loop-invariant value, and the sum of the prefix's others.
 
         An infinity or NaN of a later iteration times zero would be NaN. Times a weight, which is
         positive, it stays what it is.
