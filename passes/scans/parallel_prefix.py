@@ -98,7 +98,7 @@ def _step(
 def _by_loop(
     emit: Builder, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact], first: int
 ) -> list[Value]:
-    distances, steps = _distances(emit, rows[0], first)
+    steps = _count_steps(emit, rows[0], first)
     holds = emit.constant(np.array(True), "holds")
     labels = [f"{row.name}_all" for row in rows]
     loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], [steps, holds, *rows], labels)
@@ -109,21 +109,27 @@ def _by_loop(
     infos = [_declare_rows(fact) for fact in facts]
     before = [body.add_input("rows", info) for info in infos]
     inside = Builder(body, opset=emit.opset)
-    distance = inside.add("Gather", [distances, step], "distance")
-    here = inside.unsqueeze(distance, 0, "here")
-    after = _step(inside, monoid, before, here, inside.add("Neg", [here], "back"))
+    # Tables, as few nodes as possible: these few steps take as long as what prepares them.
+    here, back = (inside.add("Gather", [table, step], "distance") for table in _tables(emit, first))
+    after = _step(inside, monoid, before, here, back)
     body.set_outputs([condition, *after], [flag, *infos])
     return [loop.output(index) for index in range(len(rows))]
 
 
-def _distances(emit: Builder, rows: Value, first: int) -> tuple[Value, Value]:
-    """Emit the distances of all steps, and the number of steps that some rows take."""
+def _tables(emit: Builder, first: int) -> list[Value]:
+    """The distances of all steps as vectors of one number, forward and backward."""
+    column = np.array(DISTANCES[first:], np.int64).reshape(-1, 1)
+    return [emit.constant(array, "distances") for array in (column, -column)]
+
+
+def _count_steps(emit: Builder, rows: Value, first: int) -> Value:
+    """Emit the number of steps that some rows take."""
     distances = emit.vector(DISTANCES[first:], "distances")
     shape = emit.add("Shape", [rows], "shape")
     count = emit.add("Gather", [shape, emit.vector((0,), "zero")], "count")
     needed = emit.add("Less", [distances, count], "needed")
     needed = emit.add("Cast", [needed], "needed", to=onnx.TensorProto.INT64)
-    return distances, emit.reduce("ReduceSum", needed, (0,), "steps")
+    return emit.reduce("ReduceSum", needed, (0,), "steps")
 
 
 def _declare_rows(fact: Fact) -> onnx.ValueInfoProto:
