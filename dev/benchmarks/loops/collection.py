@@ -21,6 +21,7 @@ FAMILIES = (
     "neighbours",
     "nested",
     "decoders",
+    "idioms",
     "few_trips",
     "staying",
 )
