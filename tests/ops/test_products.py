@@ -1,6 +1,7 @@
 """When products of matrices cannot fail."""
 
 from operator_facts import SHAPELESS, N, cannot_fail, may_fail, shape_said, shaped, tensor
+from vectorized import assert_vectorizes, loop, numbers, vectorized
 
 
 def test_products():
@@ -64,3 +65,14 @@ def test_a_gemm_has_two_axes_whatever_its_operands_are():
     assert shape_said("Gemm", shaped(3, 4), SHAPELESS, transA=1) == [4, "?"]
     assert shape_said("Gemm", SHAPELESS, SHAPELESS) == ["?", "?"]
     assert shape_said("Gemm", shaped(3), SHAPELESS) is None
+
+
+def test_one_row_of_each_trip_times_several_matrices():
+    """The trips are the rows of each matrix: two products, not two in each trip."""
+    declared = "float[N, 2, 1, 3] x, float[2, 3, 4] w, int64 n"
+    text = loop("r = MatMul (e, w)", "float[2, 1, 4] r", declared)
+    assert_vectorizes(text, {"x": numbers(5, 2, 1, 3), "w": numbers(2, 3, 4)})
+    kinds = [node.op_type for node in vectorized(text).model.graph.node]
+    product = kinds.index("MatMul")
+    assert {"Transpose", "Squeeze"} <= set(kinds[:product])
+    assert {"Transpose", "Unsqueeze"} <= set(kinds[product:])
