@@ -261,7 +261,7 @@ best (float[T, $D] x) => (float[T, $D] y)
 )
 
 greedy = Case(
-    name="greedy_decoding",
+    name="greedy_decoding_cache",
     model=f"""
 greedy (float[$D] start) => (int64[$T] tokens) <int64 length = {{$T}}, {_CONSTANTS},
    int64[2] empty_shape = {{0, $D}}, int64[2] as_row = {{1, $D}}> {{
