@@ -165,7 +165,7 @@ def _extremes(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimensio
 def _join_all(
     batch: Batch, rows: Value, rest: Sequence[Dimension], most: int | None, reach: Value | None
 ) -> Value:
-    """Join each row with all earlier ones, or with the last `reach` ones up to it."""
+    """Join the rows up to each one: all of them, or the last `reach`."""
     if batch.running is None:
         raise Unbatchable(DIFFERING)
     fact = Fact(batch.require(0).fact.elem_type, tuple(rest))

@@ -88,7 +88,7 @@ class _Reader:
         return _Bound(self._sum(value), least, most)
 
     def is_shifted(self) -> bool:
-        """Test for a start of at least 0 to which the end adds a loop-invariant number."""
+        """Test for a start of at least 0, and a loop-invariant distance to the end."""
         start, end = self._batch.node.inputs[1:3]
         first, last, limit = self._sum(start), self.read(end), self._limit(start)
         if last is None or last.least not in (None, 0):

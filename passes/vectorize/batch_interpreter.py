@@ -215,7 +215,7 @@ class NodeBatcher(abc.ABC):
     def _running(
         self, op_type: str, rows: Value, fact: Fact, most: int | None, reach: Value | None
     ) -> Value:
-        """Emit the prefix reductions of rows by an operator, or those of the last `reach` rows.
+        """Emit the reductions of the rows up to each one, all or the last `reach`.
 
         Raises:
             Unbatchable: rows too large for steps of doubling distance.

@@ -1,4 +1,4 @@
-"""Compute the trip count of a Loop that ends at a first hit before it, by a search at once.
+"""Count the iterations of a Loop that ends at a first hit, by a search.
 
 y = Loop (n, yes) <                             hits = Loop (size, yes) <body = (i, c) => (c, hit)>
    body = b (i, c) => (go, r) {                 first = ArgMax (Concat (hits, true))
@@ -21,31 +21,31 @@ from typing import Any, ClassVar
 import numpy as np
 import onnx
 
-from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_trips import runs_certainly
-from ...analysis.trips.trip_bound import NO_MAXIMUM
-from ...analysis.trips.trip_count import skip_identities
-from ...facts.notions import Equality
-from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Operator, Value, empty_header, load, upstream
-from ...ir.copying import copy_graph
-from ...ops.batching import Unbatchable
-from ...ops.builder import Builder, RewriteError
-from ...ops.randomness import find_random
-from ...ops.schema_queries import takes
-from ..base import Pass
-from ..context import PassContext
-from ..recurrences.recognize.raise_recurrences import RaiseRecurrences
-from ..scans.layout import add_holder, declaration
-from ..utils.legality import externally_named
-from ..utils.traversal import inside_out
-from ..vectorize.affine_reads import ElementRead, element_reads
-from ..vectorize.loop_view import read
-from ..vectorize.memory import ROW_BYTES, IterationMemory, MemoryBounds
-from .comparisons import integer
-from .count_loops import ExitPlan, count_exits, end_by_count, read_exits
-from .new_bodies import set_own_outputs
+from ....analysis.safety.speculation import Speculation
+from ....analysis.shapes.inference import ShapeInference
+from ....analysis.shapes.nonzero_trips import runs_certainly
+from ....analysis.trips.trip_bound import NO_MAXIMUM
+from ....analysis.trips.trip_count import skip_identities
+from ....facts.notions import Equality
+from ....facts.reason import Message
+from ....ir import Graph, Model, Node, Operator, Value, empty_header, load, upstream
+from ....ir.copying import copy_graph
+from ....ops.batching import Unbatchable
+from ....ops.builder import Builder, RewriteError
+from ....ops.randomness import find_random
+from ....ops.schema_queries import takes
+from ...base import Pass
+from ...context import PassContext
+from ...loops.comparisons import integer
+from ...loops.count_loops import ExitPlan, count_exits, end_by_count, read_exits
+from ...loops.new_bodies import set_own_outputs
+from ...scans.layout import add_holder, declaration
+from ...utils.legality import externally_named
+from ...utils.traversal import inside_out
+from ...vectorize.affine_reads import ElementRead, element_reads
+from ...vectorize.loop_view import read
+from ...vectorize.memory import ROW_BYTES, IterationMemory, MemoryBounds
+from .raise_recurrences import RaiseRecurrences
 
 _BOOL, _INT32, _INT64 = onnx.TensorProto.BOOL, onnx.TensorProto.INT32, onnx.TensorProto.INT64
 _ENDLESS = np.iinfo(np.int64).max
@@ -60,7 +60,7 @@ _SEARCHED = Message("searched", "its trips are counted before it, by a search fo
 
 @dataclasses.dataclass(frozen=True)
 class SearchLoops(Pass):
-    """Search the first iteration that ends a Loop before it, all iterations at once.
+    """Count the iterations of Loops that end at a first hit, by a search.
 
     Attributes:
         exact: replace recurrences of the Loop only bit-exactly.
@@ -113,7 +113,7 @@ class SearchLoops(Pass):
         return self._vanishes(loop, ShapeInference(copy), exact=self.exact)
 
     def _ends(self, search: _Search, model: Model) -> bool:
-        """Bound the search, so that no iteration of it fails and all are computed at once."""
+        """Bound the search, so that no iteration fails, and try it."""
         for bound in search.bounds(ShapeInference(model)):
             search.graph.set_input(search.node, 0, bound)
             inference = ShapeInference(model)
@@ -126,7 +126,7 @@ class SearchLoops(Pass):
 
     def _vanishes(self, loop: Node, inference: ShapeInference, exact: bool) -> bool:
         """Test for a Loop that operators replace."""
-        from ..vectorize.vectorization import Vectorization
+        from ...vectorize.vectorization import Vectorization
 
         loop_view = read(loop)
         if isinstance(loop_view, str):
