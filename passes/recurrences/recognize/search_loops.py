@@ -161,12 +161,13 @@ def _plan(loop: Node, model: Model, inference: ShapeInference) -> ExitPlan | Non
     opset = body.root.opset()
     if not all(takes(op, 0, _INT64, opset) for op in ("Min", "Less")) or body.annotations:
         return None
-    if any(inference.fact(part.value).shape not in _NUMBER for part in plan.others):
+    values = [part.value for part in plan.others]
+    if any(v.constant is not None or inference.fact(v).shape not in _NUMBER for v in values):
         return None
     if find_random(body, model.functions) is not None:
         return None
     reader = plan.reader
-    nodes = _deciding_nodes(body, [part.value for part in plan.others])
+    nodes = _deciding_nodes(body, values)
     changing = {slot for slot in reader.carried_inputs() if reader.states[slot][0] is not slot}
     carried = body.dependents(changing) if changing else set()
     if any(not node.is_op(*_CARRIED) for node in nodes if node in carried):
