@@ -21,6 +21,8 @@ from .places import marked_place
 
 MARK = "straightline summary"
 _SCRIPTS = "theme.js", "sheet.js"
+_FIRST = 'document.documentElement.classList.add("drawing");'
+"""A script that spares the browser to lay out rows which the others take away again."""
 _FORMULA = "=+-@\t\r"
 """The first characters by which a program of spreadsheets takes a text for a formula."""
 _TONES = {"good": "good", "open": "warn", "bad": "bad", "dim": ""}
@@ -85,7 +87,8 @@ class Sheet:
         scripts = [asset(name) for name in _SCRIPTS]
         return Template(asset("sheet.html")).substitute(
             mark=MARK,
-            policy=policy_of(scripts),
+            policy=policy_of([_FIRST, *scripts]),
+            first=_FIRST,
             title=_escaped(self.title),
             style=asset("page.css") + asset("sheet.css"),
             cards="\n".join(

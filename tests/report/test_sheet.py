@@ -65,7 +65,7 @@ def test_the_page_shows_all_rows_as_text():
 def test_the_page_runs_its_own_scripts_only():
     found = parsed()
     scripts = [attributes for tag, attributes in found.tags if tag == "script"]
-    assert len(scripts) == 2 and not any(scripts)
+    assert len(scripts) == 3 and not any(scripts)
     policy = next(a["content"] for _, a in found.tags if "http-equiv" in a)
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert not any({"src", "href"} & {*a} and a.get("href") != "data:," for _, a in found.tags)

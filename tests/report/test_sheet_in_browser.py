@@ -3,6 +3,7 @@
 Skipped without Playwright and Chromium, as the page of a report is.
 """
 
+import dataclasses
 import os
 import shutil
 
@@ -40,8 +41,8 @@ def opened(browser, tmp_path):
     """Opens the page; in the end nothing may have been complained of or asked for."""
     complaints = []
 
-    def opened(width, scheme="light"):
-        SHEET.write(tmp_path / "s.html")
+    def opened(width, scheme="light", sheet=SHEET):
+        sheet.write(tmp_path / "s.html")
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -54,7 +55,7 @@ def opened(browser, tmp_path):
 
 
 def names(page):
-    script = "[...document.querySelectorAll('tbody tr:not([hidden]) th')].map((th) => th.innerText)"
+    script = "[...document.querySelectorAll('tbody th')].map((th) => th.innerText)"
     return page.evaluate(script)
 
 
@@ -73,6 +74,18 @@ def test_columns_sort_by_keyboard(opened):
     page.get_by_label("Filter").fill("M9")
     assert names(page) == ["m9.onnx"] and "1 of 4 rows" in page.inner_text("#said")
     assert page.evaluate("window.hurt") is None
+
+
+def test_many_rows_are_laid_out_when_asked_for(opened):
+    many = dataclasses.replace(SHEET, rows=ROWS * 200)
+    page = opened(1440, sheet=many)
+    assert len(names(page)) == 500
+    assert "800 of 800 rows, the first 500 shown" in page.inner_text("#said")
+    page.get_by_label("Filter").fill("m9")
+    assert len(names(page)) == 200 and not page.locator("#all").is_visible()
+    page.get_by_label("Filter").fill("")
+    page.get_by_role("button", name="show all 800 rows").press("Enter")
+    assert len(names(page)) == 800
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
