@@ -2,7 +2,7 @@
 
 The kernel closes the parent's end, however the parent ends. On Linux it then kills the child at
 once, through a signal on the pipe. PR_SET_PDEATHSIG would not do: it kills when the thread ends
-that started the child. Elsewhere a thread notices, as soon as Python code runs again.
+that started the child. A thread notices, too, as soon as Python code runs again.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def _cut() -> None:
 
 def end_with_parent(handle: int) -> None:
     """End this process when the parent ends, by a lifeline's descriptor."""
-    if not _kill_at_close(handle):
-        threading.Thread(target=_wait, args=(handle,), daemon=True).start()
+    _kill_at_close(handle)
+    threading.Thread(target=_wait, args=(handle,), daemon=True).start()
 
 
-def _kill_at_close(handle: int) -> bool:
-    """Have the kernel kill this process, in the middle of native code, too; False elsewhere."""
+def _kill_at_close(handle: int) -> None:
+    """Have the kernel kill this process, in the middle of native code, too, where it can."""
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl
 
@@ -59,8 +59,6 @@ def _kill_at_close(handle: int) -> bool:
         with contextlib.suppress(BlockingIOError):  # nothing to read: the parent lives
             os.read(own, 1)
             os._exit(1)  # closed before the signal was asked for
-        return True
-    return False
 
 
 def _wait(handle: int) -> None:

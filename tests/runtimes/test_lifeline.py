@@ -9,7 +9,7 @@ CHILD = """
 import os, sys
 from straightline.runtimes import lifeline
 if sys.argv[2] == "thread":
-    lifeline._kill_at_close = lambda handle: False
+    lifeline._kill_at_close = lambda handle: None
     from time import sleep
 else:
     import ctypes
