@@ -46,7 +46,7 @@ def end_with_parent(handle: int) -> None:
 
 
 def _kill_at_close(handle: int) -> None:
-    """Have the kernel kill this process, in the middle of native code, too, where it can."""
+    """Have the kernel kill this process then, in native code too, where it can."""
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl
 
