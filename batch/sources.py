@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from .addresses import Address, Place, place_of
 from .errors import BatchError
 
 Given = str | os.PathLike[str]
@@ -21,12 +22,16 @@ DATA = ".data"
 class Job:
     """One model to be worked on. Paths are absolute: the work may be done elsewhere.
 
+    Where a model or result is on shared storage, its address counts instead of its path.
+
     Attributes:
         name: its place below the folder of the results.
         source: the model as the caller named it.
         path: the same, absolute.
         target_name: the target as the caller would name it.
         target: the same, absolute.
+        origin: the address of the model, on shared storage.
+        goal: the address of the target, on shared storage.
         staging: the folder where results are made before they take their places.
         earlier: its entry from an earlier run; None for none.
         owns_data: whether a file of external data at the target can only be a result of this one.
@@ -37,6 +42,8 @@ class Job:
     path: Path
     target_name: str
     target: Path
+    origin: Address | None = None
+    goal: Address | None = None
     staging: Path = Path()
     earlier: Mapping[str, Any] | None = None
     owns_data: bool = False
@@ -46,8 +53,21 @@ class Job:
         """Where external data of the result goes."""
         return self.target.with_name(self.target.name + DATA)
 
+    @property
+    def is_stored(self) -> bool:
+        """Test whether the model or its result is on shared storage."""
+        return self.origin is not None or self.goal is not None
 
-def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
+    @classmethod
+    def of(cls, name: str, source: Place, target: Place) -> Job:
+        """Make the job of a model."""
+        origin = source if isinstance(source, Address) else None
+        goal = target if isinstance(target, Address) else None
+        path, result = (Path(os.path.abspath(str(place))) for place in (source, target))
+        return cls(name, str(source), path, str(target), result, origin, goal)
+
+
+def jobs_of(sources: Given | Sequence[Given], out: Place) -> list[Job]:
     """Return a job for each model that files, folders and patterns name, in this order.
 
     A folder stands for all models in it and below it, sorted, whose places below it are kept.
@@ -62,10 +82,10 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
     for source in sources:
         for file, below in _models(source, out):
             name = PurePath(below).as_posix()
-            absolute = [Path(os.path.abspath(path)) for path in (file, out / below)]
-            job = Job(name, str(file), absolute[0], str(out / below), absolute[1])
+            target = out / name if isinstance(out, Address) else out / below
+            job = Job.of(name, file, target)
             first = jobs.setdefault(name, job)
-            if first.path != job.path:
+            if (first.path, first.origin) != (job.path, job.origin):
                 raise BatchError(
                     f"the results of '{first.source}' and '{job.source}' would both be"
                     f" '{job.target_name}'; name their common folder, whose structure is kept"
@@ -75,9 +95,49 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
     return list(jobs.values())
 
 
-def _models(source: Given, out: Path) -> Iterator[tuple[Path, str]]:
+def _models(source: Given, out: Place) -> Iterator[tuple[Place, str]]:
     """Yield each model of an argument, with its place below the folder of results."""
-    path, text = Path(source), os.fspath(source)
+    place = place_of(source)
+    if isinstance(place, Address):
+        yield from _at_address(place, out)
+    else:
+        below = out if isinstance(out, Path) else None
+        yield from _of_this_machine(place, below)
+
+
+def _at_address(place: Address, out: Place) -> Iterator[tuple[Address, str]]:
+    """Yield each model that an address names: a folder, a pattern or a file."""
+    if glob.has_magic(place.url):
+        folder, pattern = _cut_pattern(place)
+        names, missing = folder.below(pattern), f"no file matches '{place}'"
+    elif place.url.endswith(SUFFIX) and place.described() is not None:
+        yield place, place.name
+        return
+    else:
+        folder = place
+        names, missing = folder.below(), f"there is no model ('*{SUFFIX}') below '{place}'"
+    passed = f"{out}/"
+    models = [
+        (folder / below, below)
+        for below in names
+        if below.endswith(SUFFIX)
+        and not any(part.startswith(".") for part in below.split("/"))
+        and not (str(folder / below).startswith(passed) and str(out) != folder.url)
+    ]
+    if not models:
+        raise BatchError(missing)
+    yield from models
+
+
+def _cut_pattern(place: Address) -> tuple[Address, str]:
+    """Split an address into the folder above the first pattern, and the rest."""
+    parts = place.url.split("/")
+    fixed = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    return Address("/".join(parts[:fixed])), "/".join(parts[fixed:])
+
+
+def _of_this_machine(path: Path, out: Path | None) -> Iterator[tuple[Path, str]]:
+    text = os.fspath(path)
     if path.is_dir():
         files = list(_in_folder(path, out))
         missing = f"there is no model ('*{SUFFIX}') in the folder '{path}'"
@@ -94,7 +154,7 @@ def _models(source: Given, out: Path) -> Iterator[tuple[Path, str]]:
     yield from files
 
 
-def _in_folder(folder: Path, out: Path) -> Iterator[tuple[Path, str]]:
+def _in_folder(folder: Path, out: Path | None) -> Iterator[tuple[Path, str]]:
     def fail(error: OSError) -> None:
         raise BatchError(f"cannot read the folder '{error.filename}': {error.strerror}") from error
 
@@ -111,7 +171,7 @@ def _in_folder(folder: Path, out: Path) -> Iterator[tuple[Path, str]]:
                 yield file, os.path.relpath(file, folder)
 
 
-def _matching(pattern: str, out: Path) -> Iterator[tuple[Path, str]]:
+def _matching(pattern: str, out: Path | None) -> Iterator[tuple[Path, str]]:
     """The files that match; places are kept below the part of the pattern that is no pattern."""
     parts = Path(pattern).parts
     fixed = next(number for number, part in enumerate(parts) if glob.has_magic(part))
@@ -124,8 +184,10 @@ def _matching(pattern: str, out: Path) -> Iterator[tuple[Path, str]]:
             yield file, os.path.relpath(file, folder)
 
 
-def _passed_over(folder: Path, out: Path) -> str:
+def _passed_over(folder: Path, out: Path | None) -> str:
     """The folder of the results, where it lies below another; else ""."""
+    if out is None:
+        return ""
     real, within = os.path.realpath(out), os.path.realpath(folder)
     return real if real != within and real.startswith(within.rstrip(os.sep) + os.sep) else ""
 
@@ -146,9 +208,10 @@ def _require_apart(jobs: Mapping[str, Job]) -> None:
 
 def _require_no_source(jobs: Iterable[Job]) -> None:
     jobs = list(jobs)
-    read = {key: job for job in jobs for key in _keys(job.path)}
+    read = {key: job for job in jobs for key in _keys(job.origin or job.path)}
     for job in jobs:
-        for place in (job.target, job.data):
+        data = None if job.goal is None else Address(f"{job.goal}{DATA}")
+        for place in (job.goal or job.target, data or job.data):
             owner = next((read[key] for key in _keys(place) if key in read), None)
             if owner is not None:
                 raise BatchError(
@@ -157,8 +220,10 @@ def _require_no_source(jobs: Iterable[Job]) -> None:
                 )
 
 
-def _keys(path: Path) -> list[object]:
+def _keys(path: Place) -> list[object]:
     """Return the identity of a file: its path, links followed, and its place on disk."""
+    if isinstance(path, Address):
+        return [path]
     real: list[object] = [os.path.realpath(path)]
     if path.exists():
         status = path.stat()

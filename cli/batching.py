@@ -6,13 +6,15 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from . import exit_codes, interrupts, parsing, report
 from .options import choice, for_many, whole
+from .pages import tell_page
 from .rerun_command import command_again
+from .summaries import require_summaries, write_summaries
 
 if TYPE_CHECKING:
     from ..batch import Record
@@ -42,6 +44,7 @@ class ManyArguments:
         "-o",
         "--out",
         metavar="FOLDER",
+        parser=parsing.place,
     )
     jobs: int | None = for_many(
         "Number of models in progress at once; by default the number of processors.",
@@ -54,6 +57,13 @@ class ManyArguments:
         "--backend",
         default=_LOCAL,
         **choice("NAME", _LOCAL, "dask", "ray"),
+    )
+    summary: list[Path] | None = for_many(
+        "Also write a line for each model and totals: an HTML page, or CSV where FILE ends in .csv."
+        " Repeatable.",
+        "--summary",
+        metavar="FILE",
+        parser=parsing.sheet_path,
     )
     address: str | None = for_many(
         "Address of the cluster, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
@@ -76,6 +86,10 @@ def run(session: Session, sources: Sequence[Path], target: Path, many: ManyArgum
             raise typer.BadParameter(
                 f"--{field.name} is for many models; say where to with -o FOLDER"
             )
+    places: list[Any] = [*sources, target]
+    for place in places:
+        if isinstance(place, parsing.Address):
+            raise typer.BadParameter(f"{place}: {parsing.FOR_MANY}")
     if len(sources) != 1:
         count = len(sources) + 1
         counted = "one name is given" if count == 1 else f"{count} names are given"
@@ -97,6 +111,8 @@ def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) ->
     from ..batch.scheduler import run_all
     from ..ir import TWO_GB
 
+    read = [source for source in sources if isinstance(source, Path)]
+    require_summaries(many.summary, many.out, read, force=session.output.force)
     interrupts.raise_from_now_on()
     about, output = session.about, session.output
     how = JobConfig(
@@ -127,8 +143,17 @@ def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) ->
             f" {again}"
         )
         raise
-    code = worst(records)
-    return exit_codes.finish(code, lambda: show(records, output.as_json), product=False)
+    lost = write_summaries(many.summary, records, str(many.out), read)
+
+    def tell() -> None:
+        show(records, output.as_json)
+        for path in () if lost else many.summary or ():
+            tell_page(path, output.as_json, "summary")
+
+    code = exit_codes.finish(worst(records), tell, product=False)
+    if lost is not None:
+        raise lost
+    return code
 
 
 def _require_for_many(session: Session, sources: Sequence[Path], many: ManyArguments) -> None:
@@ -183,9 +208,10 @@ def _row(record: Record) -> list[str | list[str]]:
 
 
 def _sum(records: Sequence[Record]) -> str:
+    from ..batch.summary import counted_models
+
     counts = dict.fromkeys(("written", "skipped", "failed"), 0)
     for record in records:
         counts[record.status] += 1
     counted = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    models = f"{len(records)} model{'' if len(records) == 1 else 's'}"
-    return f"{models}: {counted}"
+    return f"{counted_models(records)}: {counted}"

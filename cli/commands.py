@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import batching, interrupts, report
+from . import batching, interrupts, parsing, report
 from . import options as shared
 from .arguments import (
     ComparisonArguments,
@@ -70,7 +70,8 @@ def version(
 SOURCES = argument(
     "IN",
     "The model; '-' is standard input. With -o any number of files, folders (all models below"
-    " them) and patterns such as 'models/**/*.onnx'.",
+    " them), patterns such as 'models/**/*.onnx', and addresses such as s3://bucket/models.",
+    parser=parsing.place,
     default_factory=list,
     show_default=False,
 )

@@ -33,7 +33,7 @@ FLOORS = {
     "report": ("display", "ir", "reference", "analysis", "passes", "driver"),
     "batch": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
-        *("targets", "driver"),
+        *("targets", "driver", "report"),
     ),
     "cli": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
