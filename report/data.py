@@ -11,6 +11,7 @@ from ..driver.result import Outcome
 from ..driver.suggestions import Hint
 from ..ir import BaseDir, Model, ModelSource, load
 from ..ir.kinds import takes
+from ..ir.lazy import lazy_property
 from ..passes import Remark
 from ..passes.manager.pipeline import Timing
 from ..runtimes.workers import RuntimeName
@@ -79,7 +80,6 @@ class Report:
         after: its rewrite.
         origins: the origins of nodes of the rewrite.
         differences: the models compared.
-        changes: the models compared node by node.
         predictions: predicted load time, run time and memory.
         remarks: the rewritten and the remaining constructs, with reasons.
         more_remarks: the number of omitted rows.
@@ -92,13 +92,17 @@ class Report:
     after: Side
     origins: dict[Place, Origin]
     differences: Differences
-    changes: Changes
     predictions: Predictions
     remarks: tuple[RemarkRow, ...] = ()
     more_remarks: int = 0
     hints: tuple[dict[str, Any], ...] = ()
     timings: tuple[Timing, ...] = ()
     verdict: VerdictData | None = None
+
+    @lazy_property
+    def changes(self) -> Changes:
+        """The models compared node by node, with their constants."""
+        return changes(self.before.model, self.after.model)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON. Names are short and nodes are lists, since there are many.
@@ -168,7 +172,6 @@ def gather(
         other,
         sources,
         differences(one.model, other.model, stored, predicted.memory),
-        changes(one.model, other.model),
         predicted,
         rows,
         more,
