@@ -4,7 +4,7 @@
 
 const MOST_FLAT = 80; // so many nodes are drawn without folding
 const PART = 30; // so many parts or nodes a part opens to
-const MODES = { origin: "loops, iterations, calls", module: "modules", order: "parts in order" };
+const MODES = { origin: "loops and calls", module: "modules", order: "parts in order" };
 
 class Folding {
   /** mode: a key of MODES. */

@@ -1,7 +1,7 @@
 "use strict";
 // One graph drawn: dagre lays it out, cytoscape draws it. What is folded is one box, and opens in its place.
 
-const LEAST_ZOOM = 0.5; // of a graph that does not fit its beginning is shown
+const LEAST_ZOOM = 0.65; // of a graph that does not fit its beginning is shown
 const MOST_READERS = 8; // an input that more than these read is not drawn: it would be all lines
 const MOST_PORTS = 40; // so many inputs and outputs are drawn
 const MOST_UNFOLDED = 300; // of a graph of more nodes one thing opens at a time

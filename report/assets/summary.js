@@ -25,8 +25,9 @@ function showVerdict(verdict, into) {
 function showCards(data, into) {
   const flow = data.differences.control_flow;
   const total = (side) => flow.reduce((sum, row) => sum + Number(row[side]), 0);
+  const short = (value) => (String(value).length > 10 ? String(value) : String(value).replaceAll(" ", "\u00a0"));
   const card = (what, before, after) => into.append(el("div", { class: `card ${String(before).length + String(after).length > LONG_CARD ? "long" : ""}` }, el("div", { class: "what" }, what),
-    el("div", { class: "number" }, String(before), before === after ? "" : [el("span", { class: "arrow" }, "→"), String(after)])));
+    el("div", { class: "number" }, short(before), before === after ? "" : [el("span", { class: "arrow" }, " → "), short(after)])));
   card("control flow", total("before"), total("after"));
   data.predictions.rows.forEach((row) => card(`predicted ${row.name}`, row.before, row.after));
   data.differences.sizes.forEach((row) => row.name.startsWith("values alive") || card(row.name, row.before, row.after));
