@@ -4,7 +4,7 @@
 const LEAST_ZOOM = 0.65; // of a graph that does not fit its beginning is shown
 const MOST_READERS = 8; // an input that more than these read is not drawn: it would be all lines
 const MOST_PORTS = 40; // so many inputs and outputs are drawn
-const MOST_UNFOLDED = 300; // of a graph of more nodes one thing opens at a time
+const MOST_UNFOLDED = 200; // of a graph of more nodes one thing opens at a time
 const MOST_FACTS = 3; // so many attributes and constants stand in a node's box
 const HEAD = 22; // the height of the line that names an open group
 

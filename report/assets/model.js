@@ -20,7 +20,8 @@ class Model {
   node([graph, number]) {
     const [operator, name, inputs, outputs, graphs, origin] = this.graphs[graph].nodes[number];
     const [op, attributes, notes, parameters] = this.operators[operator];
-    const label = name || outputs.find((output) => output) || op;
+    const own = name === op || name.startsWith(`${op}_`) ? "" : name; // Add_12 is the name of a writer of files
+    const label = own || outputs.find((output) => output) || name || op;
     return { op, attributes, notes, parameters, name, label, inputs, outputs, graphs: graphs || [], origin };
   }
 
