@@ -101,17 +101,23 @@ def first_difference(
         the first values that differ, or the reason why none are known.
     """
     sources = [Source(model, base_dir) for model in models]
+    unreadable = sources[0].unreadable or sources[1].unreadable
+    if unreadable:
+        return unreadable
     if max(source.proto.ByteSize() for source in sources) > LARGEST:
         return "the models are too large to show values of their nodes"
     pairs = list(islice(_pairs(sources[1].proto, data, origins), _MOST_VALUES))
     if not pairs:
         return "no node of the rewrite corresponds to one of the original by name"
+    runtimes = dict.fromkeys([runtime, "reference"])  # the reference shows values that others hide
+    failures = []
     with Workers() as workers:
-        worker = workers.get(runtime, _TIMEOUT)
-        try:
-            return _Search(worker, sources, feeds).run(pairs)
-        except RuntimeFailure as error:
-            return f"the values of nodes are not known: {error}"
+        for each in runtimes:
+            try:
+                return _Search(workers.get(each, _TIMEOUT), sources, feeds).run(pairs)
+            except RuntimeFailure as error:
+                failures.append(str(error))
+    return f"the values of nodes are not known: {failures[0]}"
 
 
 class _Search:

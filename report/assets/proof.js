@@ -37,5 +37,5 @@ function showDifference(page, verdict, into, follow) {
     difference.largest ? el("p", {}, `${difference.largest}.`) : "",
     el("div", { class: "sides" }, side(page.before, difference.before, trip, difference.values[0]), side(page.after, difference.after, "", difference.values[1])),
     el("h3", {}, "on this input"), el("ul", {}, difference.feeds.map((line) => el("li", { class: "mono" }, line))),
-    el("p", { class: "hint" }, `By ${difference.runtime}; ${many(difference.compared, "value")} before it agree. Only nodes that correspond by name are compared, in the main graph and in loops; a node in a branch or a function may be the cause.`));
+    el("p", { class: "hint" }, `By ${difference.runtime}; ${many(difference.compared, "value")} before it agree. Only nodes that correspond by name are compared, in the main graph and in loops; a node before it without a counterpart, in a branch or in a function may be the cause.`));
 }
