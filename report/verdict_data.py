@@ -69,7 +69,8 @@ class VerdictData:
     """The verdict of the verification.
 
     Attributes:
-        status: "proved", "equal", "different" or "not verified".
+        status: "proved", or as in `Verdict`: "equal", "different", "contradictory", "open", "not
+            verified".
         reason: the reason in one sentence.
         ran: the runtime and the number of samples.
         outputs: each output.

@@ -1,7 +1,7 @@
 "use strict";
 // The verdict, numbers at a glance, what passes did and left, and tables of counts and times.
 
-const STATUS = { proved: "good", equal: "good", "not verified": "warn", "not deterministic": "warn", different: "bad" };
+const STATUS = { proved: "good", equal: "good", open: "warn", "not verified": "warn", "not deterministic": "warn", different: "bad", contradictory: "bad" };
 const MOST_SHOWN = 12;
 const LONG_CARD = 24; // a card of more characters is wide
 
@@ -10,7 +10,7 @@ function showVerdict(verdict, into) {
     into.append(el("div", { class: "banner" }, el("b", {}, "not compared"), "The outputs of the two models were not compared."));
     return;
   }
-  const head = { proved: "proved", equal: "equal on samples", "not verified": "not verified", different: "different" }[verdict.status];
+  const head = { equal: "equal on samples", open: "not proved" }[verdict.status] || verdict.status;
   const detail = [verdict.reason, verdict.ran, duration(verdict.seconds)].filter((text) => text).join(" · ");
   const notes = verdict.notes.length ? el("ul", {}, verdict.notes.map((note) => el("li", {}, note))) : "";
   into.append(el("div", { class: `banner ${STATUS[verdict.status]}` }, el("b", {}, head), detail, notes));

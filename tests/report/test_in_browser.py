@@ -390,6 +390,13 @@ def test_a_difference_shows_values_of_both_sides(opened):
     assert "Sigmoid" in page.inner_text("#details .name")
 
 
+def test_an_open_verdict_has_a_name(opened):
+    one, other = (sl.ir.parse(HEAD + NET.replace("Neg", op)) for op in ("Neg", "Abs"))
+    page = opened(report.gather(one, other, verdict=sl.verify(one, other, prove="only")))
+    assert page.inner_text("#verdict b") == "not proved"
+    assert "a rule that " in page.inner_text("#proof")
+
+
 def test_two_versions_show_what_changed(opened):
     page = opened(versions())
     told = page.inner_text("#changes")
