@@ -10,6 +10,7 @@ import re
 import shutil
 from pathlib import Path
 
+import onnx
 import pytest
 import straightline as sl
 from reports import DECODER, rewritten
@@ -430,9 +431,20 @@ def test_no_name_runs_or_becomes_a_part_of_the_page(opened):
     proto = sl.ir.to_proto(sl.ir.parse(text))
     proto.graph.node[0].name = proto.graph.node[0].doc_string = HOSTILE
     proto.graph.node[0].output[0] = proto.graph.node[1].input[0] = HOSTILE
-    page = opened(report.gather(proto, proto, names=(HOSTILE, HOSTILE)))
+    node = proto.graph.node.add(op_type="Mine", domain=HOSTILE, input=[HOSTILE], output=["c"])
+    node.attribute.append(onnx.helper.make_attribute("a", HOSTILE))
+    node.name = f"{HOSTILE}/one"
+    proto.graph.node.add(op_type="Exp", input=["c"], output=["d"], name=f"{HOSTILE}/two")
+    proto.graph.node.add(op_type="Exp", input=["d"], output=["e"], name="three")
+    proto.opset_import.add(domain=HOSTILE, version=1)
+    other = onnx.ModelProto()
+    other.CopyFrom(proto)
+    other.graph.node[2].attribute[0].s += b"."
+    page = opened(report.gather(proto, other, names=(HOSTILE, HOSTILE)))
+    unfold(page)
     page.fill("#search", "script")
     page.locator("#found button").first.click()
-    assert HOSTILE in page.inner_text("#details")
+    assert HOSTILE in page.inner_text("#details") and HOSTILE in page.inner_text("#changes")
+    assert any(label.startswith("▾ ") for label in drawn(page, "before")[0])
     assert page.evaluate("window.hurt") is None
     assert page.locator("img").count() == 0
