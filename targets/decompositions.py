@@ -222,6 +222,27 @@ def write_out_axes(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.emit("Slice", inputs[: 4 + (inputs[4] is not None)])]
 
 
+@decomposes("Pad")
+def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Slice for what negative pads cut off, and a Pad for the others."""
+    if draft.source < 11:
+        draft.refuse("its pads are an attribute")
+    pads = draft.required_constant(1, "the pads").astype(np.int64)
+    if (pads >= 0).all() or draft.text("mode") != "constant":
+        draft.refuse("no pad is negative, or its mode depends on what is cut off")
+    axes = draft.input(3) if draft.source >= 18 else None
+    if axes is None:
+        axes = draft.ints(range(len(pads) // 2), "axes")
+    cut = np.maximum(-pads, 0).reshape(2, -1)
+    ends = [-int(number) or np.iinfo(np.int64).max for number in cut[1]]
+    places = [draft.ints(cut[0].tolist(), "starts"), draft.ints(ends, "ends"), axes]
+    rest = draft.emit("Slice", [draft.data, *places], "rest")
+    if (pads <= 0).all():
+        return [rest]
+    more = draft.ints(np.maximum(pads, 0).tolist(), "pads")
+    return [draft.emit("Pad", [rest, more, *draft.inputs[2:]], attributes=draft.attributes)]
+
+
 @decomposes("Unsqueeze")
 def reshape_axes(draft: NodeDraft) -> Sequence[Value | None]:
     """An Unsqueeze with axes of rank 1 in place of rank 0."""

@@ -89,6 +89,37 @@ def test_compress_without_an_axis_picks_elements():
     assert operators(outcome) == ["Gather", "Reshape"]
 
 
+@pytest.mark.parametrize("opset", [13, 21])
+@pytest.mark.parametrize(
+    ("pads", "axes", "left"),
+    [
+        ([0, -1, 0, -2], None, ["Slice"]),
+        ([1, -1, -1, 2], None, ["Pad", "Slice"]),
+        ([-3, 1], [1], ["Pad", "Slice"]),
+    ],
+)
+def test_negative_pads_are_a_slice(pads, axes, left, opset):
+    """IREE adds up both ends, or refuses."""
+    if axes and opset < 18:
+        pytest.skip("axes came later")
+    node = f"p = Constant <value_ints = {pads}> () y = Pad (x, p)"
+    if axes:
+        axis = f"a = Constant <value_ints = {axes}> () "
+        node = axis + node.replace("(x, p)", "(x, p, , a)")
+    target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})
+    outcome = fitted(one_node(node, "float[n, 4] x", opset), target, {"x": X}, passes=())
+    assert [name for name in operators(outcome) if name != "Constant"] == left
+    assert not outcome.untaken
+
+
+def test_pads_that_reflect_stay():
+    node = 'p = Constant <value_ints = [0, -1, 0, 1]> () y = Pad <mode = "reflect"> (x, p)'
+    target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})
+    outcome = fitted(one_node(node, "float[2, 4] x"), target, passes=())
+    (remark,) = outcome.untaken
+    assert "without negative numbers in 'pads'" in str(remark.reason)
+
+
 @pytest.mark.parametrize("steps", ["", ", , d"])
 def test_a_slice_without_axes_gets_them(steps):
     text = one_node(
@@ -198,7 +229,7 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
 
 def test_every_spelling_is_tested():
     own = {name for name in DECOMPOSITIONS if not name.startswith("ai.onnx.ml.")}
-    assert own == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
+    assert own == {*CASES, *IN_A_ROW, "Constant", "Pad", "Slice", "Softplus"}
 
 
 NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])
