@@ -15,6 +15,7 @@ import onnx
 
 from ..ir import Array, Value
 from ..version_converter.adapters.cast import cast_to_known_type
+from ..version_converter.adapters.non_zero import coordinates
 from ..version_converter.adapters.reverse_sequence import gather_backwards
 from ..version_converter.engine import Form
 from ..version_converter.flat_indices import tuples_of_elements
@@ -241,6 +242,23 @@ def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
         return [rest]
     more = draft.ints(np.maximum(pads, 0).tolist(), "pads")
     return [draft.emit("Pad", [rest, more, *draft.inputs[2:]], attributes=draft.attributes)]
+
+
+@decomposes("NonZero")
+def rank_places(draft: NodeDraft) -> Sequence[Value | None]:
+    """A TopK of the places in merged axes, counted from the end, for elements that are not zero."""
+    rank = draft.required_rank("the axes of places")
+    if draft.source < 11 or rank == 0:
+        draft.refuse("its input is a number alone, or the opset has no TopK of integers")
+    flags = draft.emit("Cast", [draft.data], "flags", to=onnx.TensorProto.BOOL)
+    flat = draft.emit("Reshape", [flags, draft.ints([-1], "row")], "row")
+    whole = draft.emit("Cast", [flat], "whole", to=onnx.TensorProto.INT64)
+    count = draft.along("ReduceSum", whole, [0], "count", keepdims=1)
+    ends = [draft.const(np.array(number), "number") for number in (0, -1)]
+    left = draft.emit("Range", [draft.emit("Size", [flat], "size"), *ends], "left")
+    keys = draft.emit("Mul", [whole, left], "keys")
+    first = draft.emit_all("TopK", [keys, count], ["first", "places"])[1]
+    return [coordinates(draft, first, rank)]
 
 
 @decomposes("Unsqueeze")

@@ -38,6 +38,11 @@ CASES = {
     ),
     "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
     "Flatten": ("y = Flatten <axis = 2> (x)", "float[2, 4] x", {}),
+    "NonZero": (
+        "y = NonZero (r)",
+        "float[a, b] r",
+        {"r": np.array([[0, np.nan, -0.0, 3], [2, 0, 1, 0]], np.float32)},
+    ),
     "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
     "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
     "ReverseSequence": (
@@ -70,6 +75,7 @@ def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
         "CastLike": 15,
         "BitwiseNot": 18,
         "Compress": 11,
+        "NonZero": 11,
         "Range": 11,
         "ReverseSequence": 10,
         "ScatterElements": 11,
