@@ -246,7 +246,7 @@ def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
 
 @decomposes("NonZero")
 def rank_places(draft: NodeDraft) -> Sequence[Value | None]:
-    """A TopK of the places in merged axes, counted from the end, for elements that are not zero."""
+    """A TopK of the places of elements that are not zero, in merged axes."""
     rank = draft.required_rank("the axes of places")
     if draft.source < 11 or rank == 0:
         draft.refuse("its input is a number alone, or the opset has no TopK of integers")

@@ -33,15 +33,13 @@ def _pass_captures(scan: Node, types: Types) -> bool:
     """Pass the captures of one Scan, if all of them are tensors."""
     graph, body = scan.graph, scan.body("body")
     captures = [value for value in body.captures() if value.constant is None]
-    declared = [types.of(value) for value in captures]
-    if graph is None or not captures:
-        return False
-    if any(type_ is None or not type_.HasField("tensor_type") for type_ in declared):
-        return False
     infos = [
         onnx.helper.make_value_info(value.name, type_)
-        for value, type_ in zip(captures, declared, strict=True)
+        for value in captures
+        if (type_ := types.of(value)) is not None and type_.HasField("tensor_type")
     ]
+    if graph is None or not captures or len(infos) < len(captures):
+        return False
     count = len(body.inputs) - scan.attribute("num_scan_inputs")  # the number of states
     states = [body.add_input(value.name, info) for value, info in zip(captures, infos, strict=True)]
     _read_instead(body, dict(zip(captures, states, strict=True)))
@@ -69,7 +67,7 @@ def _read_instead(body: Graph, values: Mapping[Value, Value]) -> None:
     for graph in body.walk():
         for node in graph.nodes():
             for index, value in enumerate(node.inputs):
-                if value in values:
+                if value is not None and value in values:
                     graph.set_input(node, index, values[value])
         if any(value in values for value in graph.outputs):
             graph.set_outputs([values.get(value, value) for value in graph.outputs])

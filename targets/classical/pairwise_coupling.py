@@ -33,8 +33,7 @@ def couple(draft: NodeDraft, chances: Value, classes: int) -> Value:
         chances: [rows, pairs], the probability of the first class of each pair.
         classes: the number of classes.
     """
-    low, high = (row(draft, limit, "limit") for limit in (_SMALLEST, np.float32(1) - _SMALLEST))
-    first = draft.emit("Min", [draft.emit("Max", [chances, low], "chances"), high], "chances")
+    first = _cut(draft, chances)
     second = draft.emit("Sub", [row(draft, np.float32(1), "one"), first], "rest")
     squares = [draft.emit("Mul", [one, one], "squares") for one in (first, second)]
     product = draft.emit("Neg", [draft.emit("Mul", [second, first], "both")], "products")
@@ -52,6 +51,15 @@ def couple(draft: NodeDraft, chances: Value, classes: int) -> Value:
     type_ = onnx.helper.make_tensor_type_proto(TensorProto.FLOAT, [None, classes])
     trip_count = row(draft, np.int64(_MOST), "most")
     return counted_loop(draft, trip_count, [start], [type_], iterate)[0]
+
+
+def _cut(draft: NodeDraft, chances: Value) -> Value:
+    """Chances between limits near 0 and 1, or NaN; more clients have Where than Min."""
+    for comparison, limit in (("Less", _SMALLEST), ("Greater", np.float32(1) - _SMALLEST)):
+        constant = row(draft, limit, "limit")
+        beyond = draft.emit(comparison, [chances, constant], "beyond")
+        chances = draft.emit("Where", [beyond, constant, chances], "chances")
+    return chances
 
 
 def _start(draft: NodeDraft, chances: Value, classes: int) -> Value:
