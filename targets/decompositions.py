@@ -255,8 +255,8 @@ def rank_places(draft: NodeDraft) -> Sequence[Value | None]:
     whole = draft.emit("Cast", [flat], "whole", to=onnx.TensorProto.INT64)
     count = draft.along("ReduceSum", whole, [0], "count", keepdims=1)
     ends = [draft.const(np.array(number), "number") for number in (0, -1)]
-    left = draft.emit("Range", [draft.emit("Size", [flat], "size"), *ends], "left")
-    keys = draft.emit("Mul", [whole, left], "keys")
+    down = draft.emit("Range", [draft.emit("Size", [flat], "size"), *ends], "down")
+    keys = draft.emit("Mul", [whole, down], "keys")
     first = draft.emit_all("TopK", [keys, count], ["first", "places"])[1]
     return [coordinates(draft, first, rank)]
 

@@ -109,11 +109,21 @@ class Legality:
         yield from (f"with '{name}'" for name in form.present if name in open_)
         if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
             yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
+        if form.same_ranks and not self._has_same_ranks(node):
+            yield "with branches whose outputs have the same ranks"
         for name, value in inputs:
             yield from self._wrong_values(name, value, form)
         has_types = form.element_types is not None or form.lacks_element_types
         if has_types and not node.is_op("Constant"):  # its readers are checked
             yield from self._wrong_types(node, form, schema)
+
+    def _has_same_ranks(self, node: Node) -> bool:
+        """Test whether no bodies of a node return outputs of different known ranks."""
+        for values in zip(*(graph.outputs for graph in node.graphs()), strict=False):
+            ranks = {self.types.rank(value) for value in values} - {None}
+            if len(ranks) > 1:
+                return False
+        return True
 
     def _wrong_values(self, name: str, value: Value, form: Form) -> Iterator[str]:
         """The differences of an input from a supported form, but for its type."""

@@ -82,6 +82,7 @@ class Form:
         ranks: by input, the ranks that it may have.
         static: inputs whose whole shape must be known.
         max_outputs: the highest number of outputs; trailing unused ones do not count.
+        same_ranks: true if the branches of an If must give outputs of the same ranks.
         max_rank: the highest rank of an input.
         element_types: the types that inputs and outputs may have.
         lacks_element_types: the types that none of them may have.
@@ -101,6 +102,7 @@ class Form:
     ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
     max_outputs: int | None = None
+    same_ranks: bool = False
     max_rank: int | None = None
     element_types: frozenset[str] | None = None
     lacks_element_types: frozenset[str] = frozenset()

@@ -53,6 +53,7 @@ _FORM_KEYS = {
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS), "a list of texts"),
     "ranks": "a table",
     "max_outputs": "a number",
+    "same_ranks": "true or false",
     "max_rank": "a number",
     "element_types": "a list of texts",
     "lacks_element_types": "a list of texts",
