@@ -61,7 +61,8 @@ def main() -> None:
     for name, reason in left_out.items():
         _say(f"{name} is left out: {reason}")
     _keep(found, options.json)
-    made = _head(left_out) + tables(found.outcomes, found.versions)
+    of = " of the exports" if options.exports else ""
+    made = _head(left_out) + tables(found.outcomes, found.versions, of)
     if options.write:
         written(PAGE, made, BEGIN_OF_EXPORTS if options.exports else BEGIN)
     else:
