@@ -27,7 +27,7 @@ REMAINING = {
     "passes/recurrences/recognize/linear_states.py": "operators of linear functions",
     "passes/recurrences/recognize/rules.py": "rules of cells, one function each",
     "passes/recurrences/recognize/scan_reductions.py": "steps of a reduction with what they become",
-    "passes/recurrences/recognize/search_loops.py": "operators that compute the same bits in a batch",
+    "passes/recurrences/recognize/search_loops.py": "operators exact in a batch",
     "passes/recurrences/recognize/sink_products.py": "operators that a product is moved over",
     "passes/recurrences/recognize/symbolic_cell.py": "operators that move elements of a cell",
     "passes/recurrences/recognize/truth_states.py": "operators on truth values",
