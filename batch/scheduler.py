@@ -113,7 +113,7 @@ def run(
 def run_all(
     sources: Given | Sequence[Given],
     out: Given,
-    how: JobConfig,
+    how: JobConfig | Callable[[Job], JobConfig],
     jobs: int | None = None,
     resume: bool = False,
     backend: str = LOCAL,
@@ -121,18 +121,21 @@ def run_all(
     *,
     on_progress: OnProgress = silent,
 ) -> list[Record]:
-    """Run a batch: `run` with its options in one object."""
+    """Run a batch: `run` with its options in one object, or in one for each model."""
     import joblib
 
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
-    how = how.for_workers()
-    how.check()
     out = Path(out)
-    todo, key = jobs_of(sources, out), how.key()
+    prepared = _Prepared()
+    if isinstance(how, JobConfig):
+        prepared.of(how)  # before any model is looked for
+    todo = jobs_of(sources, out)
+    works = {j.name: prepared.of(how if isinstance(how, JobConfig) else how(j)) for j in todo}
+    reusable = not any(config.load for config, _ in works.values())
     records: dict[str, Record] = {}
     with (
-        pool_of(backend, jobs, address, reusable=not how.load) as pool,
+        pool_of(backend, jobs, address, reusable=reusable) as pool,
         kept_in(out) as (state, staging),
     ):
         todo = [
@@ -147,7 +150,7 @@ def run_all(
         on_progress("beginning", "workers are started", 0, len(todo))
 
         def call(job: Job) -> Any:
-            return joblib.delayed(work)(job, how, key)
+            return joblib.delayed(work)(job, *works[job.name])
 
         def begin(job: Job) -> None:
             if job.owns_data:
@@ -161,6 +164,27 @@ def run_all(
                 records[job_result.record.name] = job_result.record
                 on_progress("done", job_result.record.name, len(records), len(todo))
     return [records[job.name] for job in todo]
+
+
+class _Prepared:
+    """Work on models as workers take it, checked, with its digests; each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[JobConfig, JobConfig, str]] = {}
+
+    def of(self, how: JobConfig) -> tuple[JobConfig, str]:
+        """Return the work for workers, and its digest.
+
+        Raises:
+            PassOptionError: there is no such pass or option.
+            TargetError: there is no such target.
+            LoadError: a file cannot be read.
+        """
+        if id(how) not in self._known:
+            config = how.for_workers()
+            config.check()
+            self._known[id(how)] = how, config, config.key()
+        return self._known[id(how)][1:]
 
 
 @contextlib.contextmanager

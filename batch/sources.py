@@ -60,7 +60,7 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
         sources = [sources]
     jobs: dict[str, Job] = {}
     for source in sources:
-        for file, below in _models(source, out):
+        for file, below in models_of(source, out):
             name = PurePath(below).as_posix()
             absolute = [Path(os.path.abspath(path)) for path in (file, out / below)]
             job = Job(name, str(file), absolute[0], str(out / below), absolute[1])
@@ -75,8 +75,12 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
     return list(jobs.values())
 
 
-def _models(source: Given, out: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each model of an argument, with its place below the folder of results."""
+def models_of(source: Given, out: Path | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield each model of an argument, with its place below the folder of results.
+
+    Raises:
+        BatchError: there is no model, or a folder cannot be read.
+    """
     path, text = Path(source), os.fspath(source)
     if path.is_dir():
         files = list(_in_folder(path, out))
@@ -94,7 +98,7 @@ def _models(source: Given, out: Path) -> Iterator[tuple[Path, str]]:
     yield from files
 
 
-def _in_folder(folder: Path, out: Path) -> Iterator[tuple[Path, str]]:
+def _in_folder(folder: Path, out: Path | None) -> Iterator[tuple[Path, str]]:
     def fail(error: OSError) -> None:
         raise BatchError(f"cannot read the folder '{error.filename}': {error.strerror}") from error
 
@@ -111,7 +115,7 @@ def _in_folder(folder: Path, out: Path) -> Iterator[tuple[Path, str]]:
                 yield file, os.path.relpath(file, folder)
 
 
-def _matching(pattern: str, out: Path) -> Iterator[tuple[Path, str]]:
+def _matching(pattern: str, out: Path | None) -> Iterator[tuple[Path, str]]:
     """The files that match; places are kept below the part of the pattern that is no pattern."""
     parts = Path(pattern).parts
     fixed = next(number for number, part in enumerate(parts) if glob.has_magic(part))
@@ -124,8 +128,10 @@ def _matching(pattern: str, out: Path) -> Iterator[tuple[Path, str]]:
             yield file, os.path.relpath(file, folder)
 
 
-def _passed_over(folder: Path, out: Path) -> str:
+def _passed_over(folder: Path, out: Path | None) -> str:
     """The folder of the results, where it lies below another; else ""."""
+    if out is None:
+        return ""
     real, within = os.path.realpath(out), os.path.realpath(folder)
     return real if real != within and real.startswith(within.rstrip(os.sep) + os.sep) else ""
 

@@ -15,8 +15,11 @@ import typer
 from . import options as shared
 from . import parsing
 from .completing import pass_names, target_names
-from .options import TYPER, choice, flag, option, repeatable, verifying, whole
+from .options import TYPER, choice, flag, for_many, option, repeatable, verifying, whole
 from .parsing import Given, contents
+
+LOCAL = "loky"
+"""The backend of a batch on this machine."""
 
 if TYPE_CHECKING:
     from ..driver.options import RewriteOptions
@@ -238,7 +241,7 @@ class ProofArguments:
         default=True,
     )
     prove: bool | None = shared.PROVE
-    certificate: Path | None = verifying(
+    certificate: Path | None = shared.of_output(
         "Accept a proof only, and store it in FILE; 'verify --certificate' checks it.",
         metavar="FILE",
     )
@@ -269,8 +272,10 @@ def demanded(prove: bool | None, certificate: Path | None) -> bool | None:
 class OutputArguments:
     """Arguments about what is written and shown."""
 
+    config: Path | None = shared.CONFIG
+    no_config: bool = shared.NO_CONFIG
     force: bool = shared.FORCE
-    link_data: str | None = option(
+    link_data: str | None = shared.of_output(
         "Do not copy external data: 'reference' refers to it in or below OUT's folder; 'hard'"
         " makes hard links beside OUT, which onnx.load refuses.",
         **choice("HOW", "reference", "hard"),
@@ -295,6 +300,34 @@ class OutputArguments:
     def silent(self) -> bool:
         """Test whether no progress is shown."""
         return self.as_json or self.quiet or self.verbose > 0
+
+
+@dataclasses.dataclass(frozen=True)
+class ManyArguments:
+    """Arguments about many models."""
+
+    out: Path | None = for_many(
+        "The folder of the results of many models; it keeps the structure of the source folders.",
+        "-o",
+        "--out",
+        metavar="FOLDER",
+    )
+    jobs: int | None = for_many(
+        "Number of models in progress at once; by default the number of processors.",
+        **whole(1),
+    )
+    resume: bool = for_many("Skip models that are done and unchanged.", "--resume", default=False)
+    backend: str = for_many(
+        "The processes: loky, on this machine; dask or ray, on a cluster that reaches the same"
+        " files.",
+        "--backend",
+        default=LOCAL,
+        **choice("NAME", LOCAL, "dask", "ray"),
+    )
+    address: str | None = for_many(
+        "Address of the cluster, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
+        metavar="URL",
+    )
 
 
 def _leaves(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:

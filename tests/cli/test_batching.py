@@ -11,7 +11,6 @@ from pathlib import Path
 import onnx
 import pytest
 from commands import run_here
-from straightline.batch import Record
 from straightline.cli import batching
 from texts import HEADER, LOOP
 
@@ -114,8 +113,7 @@ def test_one_model_goes_as_before():
     ],
 )
 def test_the_worst_exit_code(problems, code):
-    records = [Record("a", "a", "a", "written", problem) for problem in problems]
-    assert batching.worst(records) == code
+    assert batching.worst(problems) == code
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such terminal here")
