@@ -145,6 +145,11 @@ def _require_for_many(session: Session, sources: Sequence[Path]) -> None:
             "--link-data reference is about one model: those in another folder cannot refer to"
             " their data; leave it out, or let the data be linked, with --link-data hard"
         )
+    if many.out is not None and many.out.suffix == ".onnx" and not many.out.is_dir():
+        raise typer.BadParameter(
+            f"-o names the folder of many results, and '{many.out}' looks like a model; for one"
+            " model write IN OUT without -o"
+        )
     if many.address is not None and many.backend == LOCAL:
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
 

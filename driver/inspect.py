@@ -111,16 +111,22 @@ class Inspection:
     def blocks(
         self, hint: Callable[[Hint], str] | None = None, *, brief: bool = False
     ) -> Iterator[Block]:
-        """Yield the content for people; `hint` and `brief` as for `Outcome.blocks`."""
+        """Yield the content for people; `hint` and `brief` as for `Outcome.blocks`.
+
+        All that decides a construct is left out where the content is brief.
+        """
         if not self.constructs:
             yield Line("no control flow")
             yield from note_lines(self.notes)
             return
-        rows = [
-            (c.op_type, c.path, c.decided_by, c.outcome, c.brief if brief else c.reason)
+        rows: list[tuple[str, ...]] = [
+            (c.op_type, c.path, c.outcome, c.brief)
+            if brief
+            else (c.op_type, c.path, c.decided_by, c.outcome, c.reason)
             for c in self.constructs
         ]
-        columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
+        analysis = () if brief else ("Decided by",)
+        columns = "Operator", "Where", *analysis, "A rewrite", "What it does, or why it stays"
         yield Table(columns, rows)
         count = sum(construct.outcome == "kept" for construct in self.constructs)
         summary = f"{count} of {len(self.constructs)} stay" if count else "none stays"
