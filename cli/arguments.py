@@ -8,7 +8,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -350,7 +350,10 @@ def _declared(name: str, type_: Any, field: dataclasses.Field[Any]) -> inspect.P
     return inspect.Parameter(name, kind, annotation=annotation, default=default)
 
 
-def grouped(command: Callable[..., int]) -> Callable[..., int]:
+T = TypeVar("T")
+
+
+def grouped(command: Callable[..., T]) -> Callable[..., T]:
     """Let a command take groups of arguments, where typer gives it each by itself."""
     own = inspect.signature(command, eval_str=True).parameters
     kinds = {name: parameter.annotation for name, parameter in own.items()}
@@ -359,7 +362,7 @@ def grouped(command: Callable[..., int]) -> Callable[..., int]:
     }
 
     @functools.wraps(command)
-    def flat(**values: Any) -> int:
+    def flat(**values: Any) -> T:
         arguments = {name: values[name] for name in own if name not in groups}
         for name, group in groups.items():
             names = [field.name for field in dataclasses.fields(group)]

@@ -160,7 +160,7 @@ def worst(problems: Collection[str]) -> int:
 
 
 def show(records: Sequence[Record], applied: Mapping[str, Applied | None], as_json: bool) -> None:
-    """Show a table and a sum, or a line of JSON for each model with the options of a file."""
+    """Show a table with a sum, or a line of JSON for each model."""
     if as_json:
         for record in records:
             config = dict_of(applied.get(record.name))

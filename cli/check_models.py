@@ -22,6 +22,7 @@ from .piping import read_model
 from .printing import logged
 
 if TYPE_CHECKING:
+    from ..display import Block
     from ..driver.policies import Policies, PolicyResult
 
 _OF_OUTPUTS = {
@@ -95,9 +96,9 @@ class Check:
         source = read_model(model, most)
         if self.rewritten:
             keywords = {**self.pipeline.keywords(), "opset": self.opset, "hints": False}
-            options = self.about.options(timeout=self.comparison.timeout, **keywords)
+            rewriting = self.about.options(timeout=self.comparison.timeout, **keywords)
             verification = self.comparison.options(self.prove)
-            yield from judge_rewrite(source, options, verification, policies)
+            yield from judge_rewrite(source, rewriting, verification, policies)
             return
         original = None if self.reference is None else self._reference(self.reference, place)
         options = self.comparison.options(
@@ -148,10 +149,10 @@ class Checked:
 
     def row(self, verbose: bool) -> list[str | list[str]]:
         """Return the row of a table: violated policies, or the satisfied ones."""
-        held = [f"{one.policy}: {one.reason or 'yes'}" for one in self.results if one.holds]
-        shown = [*self.failures, *(held if verbose else [])]
+        satisfied = [f"{one.policy}: {one.reason or 'yes'}" for one in self.results if one.holds]
+        lines = [*self.failures, *(satisfied if verbose else [])]
         names = ", ".join(one.policy for one in self.results)
-        return [self.model, "failed" if self.problems else "passed", shown or names]
+        return [self.model, "failed" if self.problems else "passed", lines or names]
 
 
 def plan(
@@ -236,13 +237,12 @@ def check(make: Any, values: dict[str, Any]) -> int:
     """
     context, as_json, verbose = values["context"], values["as_json"], values["verbose"]
     configured: Configured[Check] = Configured(context, make, values, values["models"])
-    configured.plain()
     interrupts.raise_from_now_on()
-    found = dict.fromkeys(pair for source in values["models"] for pair in _models(source))
-    checks = [(model, place, *configured.of(model)) for model, place in found]
+    models = dict.fromkeys(pair for source in values["models"] for pair in _models(source))
+    checks = [(model, place, *configured.of(model)) for model, place in models]
     for model, _, one, _ in checks:
         one.require_policy(model)
-    out = _place(values["out"], [model for model, _ in found], values["force"])
+    out = _place(values["out"], [model for model, _ in models], values["force"])
     context.with_resource(logged(verbose))
     rows, silent = [], as_json or values["quiet"] or verbose > 0
     with report.progress("checking", quiet=silent) as progress:
@@ -327,7 +327,7 @@ def _show(rows: Sequence[Checked], code: int, as_json: bool, verbose: bool) -> N
 
     passed = sum(not row.problems for row in rows)
     models = f"{len(rows)} model{'' if len(rows) == 1 else 's'}"
-    blocks = [
+    blocks: list[Block] = [
         Table(("Model", "Outcome", "What, or why"), [row.row(verbose) for row in rows]),
         Line(f"{models}: {passed} passed"),
     ]

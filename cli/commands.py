@@ -84,7 +84,7 @@ def _command(run: Callable[..., int], name: str | None = None) -> Callable[..., 
 
 
 def _for_models(plan: Callable[..., Session]) -> Callable[..., int]:
-    """Add a command that works on one model or on many, each with a session that `plan` makes."""
+    """Add a command for one model or many; `plan` returns the session of one."""
 
     def run(make: Callable[..., Session], values: dict[str, Any]) -> int:
         context, sources, target = (values[name] for name in ("context", "sources", "target"))

@@ -116,20 +116,20 @@ def ousted(key: str, value: Any) -> str:
 
 
 def matches(parts: tuple[str, ...], pattern: str) -> bool:
-    """Test whether a path matches a pattern, in which `**` stands for any number of folders.
+    """Test whether a path matches a pattern.
 
-    A pattern without a slash is one of the name.
+    `**` stands for any number of folders. A pattern without a slash is about the name.
     """
-    wanted = pattern.split("/")
-    return _matches(parts, ["**", *wanted] if len(wanted) == 1 else wanted)
+    segments = pattern.split("/")
+    return _matches(parts, ["**", *segments] if len(segments) == 1 else segments)
 
 
-def _matches(parts: tuple[str, ...], wanted: list[str]) -> bool:
-    if not wanted or not parts:
-        return not parts and not [one for one in wanted if one != "**"]
-    if wanted[0] == "**":
-        return _matches(parts, wanted[1:]) or _matches(parts[1:], wanted)
-    return fnmatchcase(parts[0], wanted[0]) and _matches(parts[1:], wanted[1:])
+def _matches(parts: tuple[str, ...], segments: list[str]) -> bool:
+    if not segments or not parts:
+        return not parts and not [one for one in segments if one != "**"]
+    if segments[0] == "**":
+        return _matches(parts, segments[1:]) or _matches(parts[1:], segments)
+    return fnmatchcase(parts[0], segments[0]) and _matches(parts[1:], segments[1:])
 
 
 def keys_of(command: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def keys_of(command: Any) -> dict[str, Any]:
 
 
 class _Checker:
-    """Check of a file, which names the file, the table and the key of each error."""
+    """Check of a file; each error names the file, the table and the key."""
 
     def __init__(self, path: Path, context: typer.Context, commands: Mapping[str, Any]) -> None:
         self.path = path
@@ -191,12 +191,12 @@ class _Checker:
         place: tuple[str, ...],
         key: str,
         value: Any,
-        known: Mapping[str, Any],
+        offered: Mapping[str, Any],
         tables: Collection[str] = (),
     ) -> None:
-        parameter = known.get(key)
+        parameter = offered.get(key)
         if parameter is None:
-            self._fail(place, key, self._unknown(key, known, tables))
+            self._fail(place, key, self._unknown(key, offered, tables))
         if key == _CODE and self.context.params["config"] is None:
             self._fail(place, key, "this runs Python files; allow it by naming the file: --config")
         try:
@@ -208,23 +208,23 @@ class _Checker:
         except (ValueError, PassOptionError) as error:
             self._fail(place, key, str(error))
 
-    def _unknown(self, key: str, known: Mapping[str, Any], tables: Collection[str]) -> str:
+    def _unknown(self, key: str, offered: Mapping[str, Any], tables: Collection[str]) -> str:
         if key in self.all:
-            return f"this is no option of the command; {instead(key, known, are='it has')}"
-        if key.startswith("no-") and key[3:] in known:
+            return f"this is no option of the command; {instead(key, offered, are='it has')}"
+        if key.startswith("no-") and key[3:] in offered:
             return f"write {key[3:]} = false"
-        same = next((one for one, p in known.items() if f"--{key}" in p.opts), None)
+        same = next((one for one, p in offered.items() if f"--{key}" in p.opts), None)
         if same is not None:
             return f"write it as '{same}'"
         if key in self.every:
             return "this option belongs to one run; write it on the command line"
         option = next((o for o, word in KEYWORDS.items() if word.partition("=")[0] == key), "--")
-        if option[2:] in known:
+        if option[2:] in offered:
             return f"unknown; write the option of the command line, '{option[2:]}'"
-        match = nearest(key, [*known, *tables])
+        match = nearest(key, [*offered, *tables])
         if match is not None:
             return f"unknown; did you mean '{match}'?"
-        return f"unknown; {instead(key, [*known, *tables])}"
+        return f"unknown; {instead(key, [*offered, *tables])}"
 
     def _fail(self, place: tuple[str, ...], key: str, what: str) -> NoReturn:
         quoted = (part if part.replace("-", "").isalnum() else f'"{part}"' for part in place)
@@ -237,7 +237,7 @@ def _holds_code(table: Mapping[str, Any]) -> bool:
 
 
 def words(parameter: Any, value: Any, folder: Path) -> Any:
-    """Return a value as the command line would hold it, in the form that typer processes.
+    """Return a value in the form in which the command line has it.
 
     Args:
         parameter: the option.

@@ -99,7 +99,7 @@ class Configured(Generic[T]):
             raise typer.BadParameter("--config and --no-config contradict each other")
 
     def of(self, model: Path | None = None) -> tuple[T, Applied | None]:
-        """Return what the command makes of its options for a model, and those of a file.
+        """Return the result of `make` for a model, and the options of a file.
 
         Equal options make it once. Meanwhile and later `applied_to` returns those of the file.
 
@@ -118,7 +118,7 @@ class Configured(Generic[T]):
         return self._made[key], applied
 
     def plain(self) -> T:
-        """Return what the command makes of the command line alone."""
+        """Return the result of `make` for the command line alone."""
         return self.make(**self.values)
 
     def _read_for(self, model: Path | None, file: Path) -> tuple[dict[str, Any], Applied]:
@@ -156,9 +156,9 @@ class Configured(Generic[T]):
 
     def _file(self, model: Path | None) -> Path | None:
         """Return the configuration file of a model, if there is one."""
-        named: Path | None = self.values["config"]
-        if named is not None or self.values["no_config"] or model is None:
-            return named
+        path: Path | None = self.values["config"]
+        if path is not None or self.values["no_config"] or model is None:
+            return path
         return self._nearest(Path(os.path.abspath(model)).parent)
 
     def _search(self, folder: Path) -> Path | None:

@@ -67,19 +67,19 @@ class Policies:
     target: Target | None = None
 
     def judge(
-        self, model: Model, left: Mapping[str, Remark] | None = None
+        self, model: Model, residual: Mapping[str, Remark] | None = None
     ) -> Iterator[PolicyResult]:
         """Yield the result of each policy.
 
         Args:
             model: the model.
-            left: remarks on residual constructs by path.
+            residual: remarks on residual constructs by path.
         """
         if self.straight_line:
-            constructs = [_described(node, left or {}) for node in control_flow(model)]
+            constructs = [_described(node, residual or {}) for node in control_flow(model)]
             more = len(constructs) - _MOST_NAMED
-            named = "; ".join(constructs[:_MOST_NAMED]) + (f"; {more} more" if more > 0 else "")
-            yield _result("straight-line", "control flow left", named)
+            text = "; ".join(constructs[:_MOST_NAMED]) + (f"; {more} more" if more > 0 else "")
+            yield _result("straight-line", "control flow left", text)
         opset = model.opset()
         if self.opset is not None:
             other = f"opset {opset}, not {self.opset}" if opset not in (0, self.opset) else ""
@@ -96,7 +96,7 @@ class Policies:
 def judge_rewrite(
     model: ModelSource, options: RewriteOptions, verification: VerifyOptions, policies: Policies
 ) -> Iterator[PolicyResult]:
-    """Yield the results of the policies for the rewrite of a model, and for its outputs.
+    """Yield the results of the policies for the rewrite of a model.
 
     Raises:
         Error: the model cannot be read, or an option does not fit it.
@@ -119,7 +119,7 @@ def judge_model(
     values: Mapping[str, Any],
     verification: VerifyOptions,
 ) -> Iterator[PolicyResult]:
-    """Yield the results of the policies for a model, and for its outputs beside a reference.
+    """Yield the results of the policies for a model and a comparison with a reference.
 
     Args:
         model: the model.
@@ -149,6 +149,6 @@ def _result(policy: str, problem: Problem, reason: str) -> PolicyResult:
     return PolicyResult(policy, problem if reason else "", reason)
 
 
-def _described(node: Any, left: Mapping[str, Remark]) -> str:
-    remark = left.get(node.path)
+def _described(node: Any, residual: Mapping[str, Remark]) -> str:
+    remark = residual.get(node.path)
     return f"{node.op_type} '{node.path}'" + ("" if remark is None else f": {remark.reason}")
