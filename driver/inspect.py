@@ -164,8 +164,40 @@ def inspect(
 
     A copy of the model is rewritten in memory. Suggestions are tried in the same way.
 
+    Args:
+        model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
+            `straightline.ir.Model`; it is never changed.
+        passes: None for the default pipeline "straighten", text, or pass objects.
+        values: values of inputs: `{"n": 3}`.
+        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
+        dims: sizes of named dimensions: `{"T": 6}`.
+        freeze_initializers: turn inputs with a default into constants.
+        assume_max: maximum trip counts of Loops, by path.
+        assume: branches of Ifs, by path: "then" or "else".
+        target: a client to fit, by name, by the path of a file, or as an object.
+        base_dir: the folder of the external data of a model in memory.
+        max_work: limit of steps, of about a nanosecond, for computing constants.
+        max_memory: limit of computed constants in bytes.
+        timeout: limit in seconds for constants whose steps cannot be counted; 5 by default.
+        options: options of the passes, such as `max_trips`.
+
+    Returns:
+        the constructs with their deciders, hints, and the size of the result.
+
     Raises:
         straightline.Error: as `rewrite`.
+
+    Examples:
+        >>> import straightline as sl
+        >>> model = sl.ir.parse(
+        ...     '<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float[2] x) => (float[2] y) {'
+        ...     "y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e)"
+        ...     "{ d = Identity (c) e = Add (a, a) }> }"
+        ... )
+        >>> print(sl.inspect(model, values={"n": 3}))
+        Loop 'y': rewritten, unrolled, 3 trips
+        >>> sl.inspect(model).constructs[0].decided_by
+        "input 'n'"
     """
     return inspect_model(model, RewriteOptions.of_call(locals()))
 

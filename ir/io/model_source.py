@@ -242,6 +242,15 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
     Raises:
         LoadError: it cannot be read or is not a model.
         ModelError: it is not well formed.
+
+    Examples:
+        >>> import onnx.parser
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> text = head + "g (float[2] x) => (float[2] y) { y = Exp (x) }"
+        >>> model = sl.load(onnx.parser.parse_model(text))
+        >>> [value.name for value in model.graph.inputs], model.graph.nodes()[0].op_type
+        (['x'], 'Exp')
     """
     source = read(source)
     proto, folder = to_proto(source), base_dir_of(source, base_dir)
