@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from ..ir.file_reader import similar_file
 from .errors import BatchError
 
 Given = str | os.PathLike[str]
@@ -92,7 +93,7 @@ def models_of(source: Given, out: Path | None = None) -> Iterator[tuple[Path, st
         files = list(_matching(text, out))
         missing = f"no file matches '{text}'"
     else:
-        raise BatchError(f"there is no model '{path}': no such file or folder")
+        raise BatchError(f"there is no model '{path}': no such file or folder{similar_file(path)}")
     if not files:
         raise BatchError(missing)
     yield from files

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LoadError, reason
-from ..file_reader import open_regular
+from ..file_reader import open_regular, similar_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -33,7 +33,8 @@ def read_text(path: Path) -> str:
     except LoadError as error:
         cause = error.__cause__
         why = reason(cause) if isinstance(cause, OSError) else "it is not a regular file"
-        raise ValueError(why) from error
+        hint = similar_file(path) if isinstance(cause, FileNotFoundError) else ""
+        raise ValueError(f"{why}{hint}") from error
     except UnicodeError as error:
         raise ValueError("it is no text") from error
     except OSError as error:

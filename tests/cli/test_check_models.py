@@ -87,7 +87,11 @@ def test_standard_input(run, folder):
         (["models", "--opset", "17", "--passes", "x"], 2, "--passes has no effect here"),
         (["models", "--opset", "17", "--prove"], 2, "--prove has no effect here"),
         (["models", "--rewritten", "--reference", "x"], 2, "leave out --reference"),
-        (["nowhere"], 1, "there is no model 'nowhere'"),
+        (
+            ["modles"],
+            1,
+            "there is no model 'modles': no such file or folder; did you mean 'models'?",
+        ),
         ([], 2, "Missing argument 'MODEL'"),
     ],
 )

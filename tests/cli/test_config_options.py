@@ -77,6 +77,7 @@ def test_python_files_run_from_a_named_file_only(run, folder):
     ("words", "code", "message"),
     [
         (["--config", "no.toml"], 1, "cannot read the configuration 'no.toml': No such file"),
+        (["--config", "models/straigtline.toml"], 1, "did you mean 'models/straightline.toml'?"),
         (["--config", "c.toml", "--no-config"], 2, "--config and --no-config contradict"),
     ],
 )
