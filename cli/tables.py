@@ -30,13 +30,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> RenderableT
     """
     rows = list(rows)
     cells = [[row[number] for row in rows] for number in range(len(columns))]
-    naturals = [_natural_width(column, parts) for column, parts in zip(columns, cells, strict=True)]
+    naturals = [_natural_width(parts) for parts in cells]
     words = [max(map(cell_len, column.split()), default=0) for column in columns]
     widths = [max(word, min(n, _READABLE)) for word, n in zip(words, naturals, strict=True)]
     spare = console().width - sum(widths) - _BETWEEN * len(columns) + 1
     if spare < 0:
         return Group(*_stacked(columns, rows))
-    lacking = [natural - width for natural, width in zip(naturals, widths, strict=True)]
+    lacking = [
+        max(natural, cell_len(column)) - width
+        for column, natural, width in zip(columns, naturals, widths, strict=True)
+    ]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column, width, lack in zip(columns, widths, lacking, strict=True):
         share = min(lack, spare * lack // max(1, sum(lacking)))
@@ -46,10 +49,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> RenderableT
     return grid
 
 
-def _natural_width(column: str, cells: Sequence[Cell]) -> int:
-    """Return the columns of the terminal that a column takes if nothing wraps."""
+def _natural_width(cells: Sequence[Cell]) -> int:
+    """Return the columns of the terminal that cells take if nothing wraps."""
     parts = [part for cell in cells for part in (cell if isinstance(cell, list) else [cell])]
-    return max((cell_len(shown(part)) for part in (column, *parts)), default=0)
+    return max((cell_len(shown(part)) for part in parts), default=0)
 
 
 def _stacked(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[RenderableType]:

@@ -165,20 +165,10 @@ def inspect(
     A copy of the model is rewritten in memory. Suggestions are tried in the same way.
 
     Args:
-        model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
-            `straightline.ir.Model`; it is never changed.
+        model: the model; it is never changed.
         passes: None for the default pipeline "straighten", text, or pass objects.
-        values: values of inputs: `{"n": 3}`.
-        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
-        dims: sizes of named dimensions: `{"T": 6}`.
-        freeze_initializers: turn inputs with a default into constants.
-        assume_max: maximum trip counts of Loops, by path.
-        assume: branches of Ifs, by path: "then" or "else".
-        target: a client to fit, by name, by the path of a file, or as an object.
-        base_dir: the folder of the external data of a model in memory.
-        max_work: limit of steps, of about a nanosecond, for computing constants.
-        max_memory: limit of computed constants in bytes.
-        timeout: limit in seconds for constants whose steps cannot be counted; 5 by default.
+        values, shapes, dims, freeze_initializers, assume_max, assume: as in `transform`.
+        target, base_dir, max_work, max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips`.
 
     Returns:

@@ -1,9 +1,14 @@
 """Configuration files: each error names the file, the table and the key."""
 
+import json
+from pathlib import Path
+
 import pytest
 from commands import assert_refused, write
 from straightline.cli.config_file import Config, matches, merge
 from texts import NODE
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +55,20 @@ def test_an_error_names_its_place(folder, run, text, message):
     (folder / "straightline.toml").write_text(text)
     assert_refused(run("rewrite", "a.onnx", "b.onnx"), 1, "straightline.toml", message)
     assert not (folder / "b.onnx").exists()
+
+
+def test_the_file_of_the_documentation_is_one(folder, run):
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    text = page.partition("## straightline.toml")[2].partition("```toml")[2].partition("```")[0]
+    (folder / "straightline.toml").write_text(text)
+    found = run("check", "a.onnx", "--json")
+    assert found.exit_code == 0, found.output
+    (model,) = json.loads(found.stdout)["models"]
+    assert model["config"]["options"] == {
+        "target": "onnxruntime",
+        "max-opset": 17,
+        "require-straight-line": True,
+    }
 
 
 @pytest.mark.parametrize(
