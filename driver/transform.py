@@ -10,6 +10,7 @@ from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import BaseDir, Model, ModelSource, name_nodes, to_proto
 from ..ir.gc_pause import collector_pause, paused_collector
+from ..ir.io.model_source import read_open
 from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
 from ..verification.mismatch import require_compared
@@ -52,7 +53,7 @@ def transform_model(
     Raises:
         Error: as `transform`.
     """
-    rewriting = Rewrite(model, options)
+    rewriting = Rewrite(read_open(model), options)
     has_passes = rewriting.has_passes
     with governed(options.limits):
         if verification is not None:

@@ -104,10 +104,20 @@ def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
         if isinstance(source, str) and "=>" in source and not os.path.exists(source):
             raise LoadError("a path is wanted, not ONNX text: give onnx.parser.parse_model(text)")
         return read_file(source, max_bytes)
+    source = read_open(source, max_bytes)
+    model: ModelSource = source if isinstance(source, ModelFile) else _unwrap(source)
+    return model
+
+
+def read_open(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
+    """Read a file object, which can be read once and not be pickled. Others stay as they are.
+
+    Raises:
+        LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
+    """
     if isinstance(source, Readable) and not isinstance(source, _PLAIN):
         return _read_open(source, max_bytes)
-    model: ModelSource = _unwrap(source)
-    return model
+    return source
 
 
 def _read_open(stream: Readable, max_bytes: int) -> ModelFile:
