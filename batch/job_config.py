@@ -18,7 +18,7 @@ from ..limits import governed
 from ..verification.runs.options import VerifyOptions
 from .change_detection import digest_of_file
 
-_FORM = 3
+_FORM = 4
 """Version of the kept state; what another version kept is done again."""
 
 

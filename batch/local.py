@@ -7,21 +7,22 @@ import contextlib
 import os
 import signal
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..runtimes.lifeline import end_with_parent, lifeline
 from .errors import BatchError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 NAME = "straightline-local"
 _SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """The variable by which Python, from 3.11 on, looks for no module in the working folder."""
 
+_ON_WINDOWS = sys.platform == "win32"
 _HAS_SAFE_PATH = sys.version_info >= (3, 11)
-_WATCH_EVERY = 0.1
-"""Seconds between two looks of a worker for its parent process."""
 
 
 def register() -> None:
@@ -40,7 +41,7 @@ def register() -> None:
         """The processes of loky, tied to this one."""
 
         def configure(self, n_jobs: int = 1, parallel: Any = None, **settings: Any) -> int:
-            tied = {"initializer": _end_with, "initargs": (os.getpid(),)}
+            tied = {} if _ON_WINDOWS else {"initializer": _tie, "initargs": (lifeline(),)}
             return int(super().configure(n_jobs, parallel, **settings, **tied))
 
         def _prepare_worker_env(self, n_jobs: int) -> dict[str, str]:
@@ -49,16 +50,13 @@ def register() -> None:
     joblib.register_parallel_backend(NAME, Backend)
 
 
-def _end_with(parent: int) -> None:
-    """End this worker when its parent process has ended, however that was."""
+def _tie(line: Connection) -> None:
+    """Let this worker end when its parent process ends, however that was."""
+    end_with_parent(line.fileno())
+    _own.append(line)  # it would close when nothing refers to it
 
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH_EVERY)
-        os._exit(1)  # nobody wants what is not done, and nobody is left to be told
 
-    if sys.platform != "win32":  # where a process keeps the number of its parent
-        threading.Thread(target=watch, daemon=True).start()
+_own: list[Connection] = []
 
 
 def _require_no_module_here() -> None:
@@ -96,6 +94,22 @@ def starting() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def removed_at_any_end(folder: Path) -> Iterator[None]:
+    """Have a folder removed when this process and its workers are killed meanwhile.
+
+    loky's process that watches over resources does it, which outlives them.
+    """
+    from joblib.externals.loky.backend import resource_tracker
+
+    _start_trackers()
+    resource_tracker.register(str(folder), "folder")
+    try:
+        yield
+    finally:
+        resource_tracker.unregister(str(folder), "folder")
 
 
 def _start_trackers() -> None:

@@ -7,6 +7,7 @@ one, and when an actor dies the pool is lost.
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -44,7 +45,7 @@ def client(address: str | None) -> Iterator[None]:
     if not connected:
         try:
             _knock(address or "")
-            ray.init(address, log_to_driver=False, logging_level="ERROR")
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, RuntimeError, ValueError, TimeoutError) as error:
             raise BatchError(
                 f"no cluster of ray is reached at '{address}': {' '.join(str(error).split())}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from ..driver.result import Outcome
+    from ..passes import Remark
 
 Status = Literal["written", "skipped", "failed"]
 Problem = Literal[
@@ -36,9 +37,13 @@ class Record:
         messages: what went wrong; or what is to be known about what was written.
         outputs: "proved", "equal", "different" or "not verified"; "" where nothing was compared.
         nodes: how many nodes there are in all graphs, before and after; None without a result.
+        control_flow: how many of them hold graphs, before and after.
+        run_time: the predicted time of a run in onnxruntime in microseconds, before and after; None
+            for a large model.
+        size: the bytes of the model with its external data, before and after.
         opset: the version of ONNX's operator set, before and after.
         left: the control flow that is left, each with the reason, as in JSON.
-        seconds: the time that it took.
+        seconds: the time that the work took; of a skipped model, the time when it was done.
     """
 
     name: str
@@ -49,6 +54,9 @@ class Record:
     messages: tuple[str, ...] = ()
     outputs: str = ""
     nodes: tuple[int, int] | None = None
+    control_flow: tuple[int, int] | None = None
+    run_time: tuple[float, float] | None = None
+    size: tuple[int, int] | None = None
     opset: tuple[int, int] | None = None
     left: tuple[Mapping[str, Any], ...] = ()
     seconds: float = 0.0
@@ -69,13 +77,17 @@ class Record:
             outputs = "proved" if outcome.verdict.proved else outcome.verdict.status
             if not outcome.verdict.equal:
                 messages = (*messages, f"not verified: {outcome.verdict.reason}")
+        one, other = outcome.measures
+        times = one.run_time, other.run_time
         return dataclasses.replace(
             self,
+            control_flow=(one.control_flow, other.control_flow),
+            run_time=None if times[0] is None or times[1] is None else (times[0], times[1]),
             messages=messages,
             outputs=outputs,
             nodes=(outcome.nodes.before, outcome.nodes.after),
             opset=(outcome.opset.before, outcome.opset.after),
-            left=tuple(remark.to_dict() for remark in outcome.left),
+            left=tuple([_with_brief(remark) for remark in outcome.left]),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,16 +107,35 @@ class Record:
         }
         record = cls(**fields)
         texts = (record.name, record.source, record.target, record.status, record.problem)
-        pairs = [pair for pair in (record.nodes, record.opset) if pair is not None]
+        counts = (record.nodes, record.control_flow, record.size, record.opset)
+        pairs = [pair for pair in counts if pair is not None]
         if not (
             _are(str, texts, record.messages, (record.outputs,))
             and _are(int, *pairs)
-            and all(len(pair) == 2 for pair in pairs)
+            and all(len(pair) == 2 for pair in (*pairs, record.run_time or (0, 0)))
             and _are(Mapping, record.left)
-            and _are((int, float), (record.seconds,))
+            and _are((int, float), (record.seconds,), record.run_time or ())
         ):
             raise TypeError("a field of a record has another type")
         return record
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """Result of a model, with its entry in the state.
+
+    Attributes:
+        record: for people.
+        entry: what is to be known of it later; None where nothing was written.
+    """
+
+    record: Record
+    entry: dict[str, Any] | None = None
+
+
+def _with_brief(remark: Remark) -> dict[str, Any]:
+    """Return a remark as JSON, with the reason also as tables show it."""
+    return {**remark.to_dict(), "brief": str(remark.brief.reason)}
 
 
 def _are(kind: type | tuple[type, ...], *values: object) -> bool:

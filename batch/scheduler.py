@@ -14,13 +14,20 @@ from typing import TYPE_CHECKING, Any
 from ..display import OnProgress, silent
 from ..ir import TWO_GB
 from ..ir.kinds import PATH, takes
+from ..ir.option_names import by
+from . import local
+from .addresses import ONE_PROCESS, Address, Place, place_of
 from .errors import BatchError
 from .job_config import JobConfig
 from .pools import LOCAL, Pool, pool_of
-from .result import Record
-from .sources import Given, Job, jobs_of
-from .state import kept_in
-from .worker import Done, failed, work
+from .result import Done, Record
+from .sources import DATA, Given, Job, jobs_of
+from .state import State, kept_in
+from .stored_state import StoredState, stored_in
+from .worker import failed, work
+
+_THREADS = ("threading", "sequential")
+"""joblib's names for work in this process."""
 
 if TYPE_CHECKING:
     from ..driver.options import Passes, TargetLike
@@ -126,31 +133,27 @@ def run_all(
 
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
-    out = Path(out)
-    prepared = _Prepared()
+    place = place_of(out)
+    works = _Works()
     if isinstance(how, JobConfig):
-        prepared.of(how)  # before any model is looked for
-    todo = jobs_of(sources, out)
-    works = {j.name: prepared.of(how if isinstance(how, JobConfig) else how(j)) for j in todo}
-    reusable = not any(config.load for config, _ in works.values())
+        works.of(how)  # before any model is looked for
+    todo = jobs_of(sources, place)
+    work_of = {j.name: works.of(how if isinstance(how, JobConfig) else how(j)) for j in todo}
+    for job in todo:
+        _require_reachable([job], backend, work_of[job.name][0])
+    reusable = not any(config.load for config, _ in work_of.values())
     records: dict[str, Record] = {}
     with (
         pool_of(backend, jobs, address, reusable=reusable) as pool,
-        kept_in(out) as (state, staging),
+        kept_in(place) if isinstance(place, Path) else stored_in(place) as (state, staging),
     ):
-        todo = [
-            dataclasses.replace(
-                job,
-                staging=staging,
-                earlier=state.known(job.name) if resume else None,
-                owns_data=state.owns(job.name) or not os.path.lexists(job.data),
-            )
-            for job in todo
-        ]
+        todo = _prepared(todo, place, state, staging)
         on_progress("beginning", "workers are started", 0, len(todo))
 
         def call(job: Job) -> Any:
-            return joblib.delayed(work)(job, *works[job.name])
+            earlier = state.known(job.name) if resume else None
+            job = dataclasses.replace(job, earlier=earlier)
+            return joblib.delayed(work)(job, *work_of[job.name])
 
         def begin(job: Job) -> None:
             if job.owns_data:
@@ -159,14 +162,15 @@ def run_all(
         work_on = finished(todo, pool, call, begin)
         with _cleared(staging, pool), contextlib.closing(work_on) as results:
             for job_result in results:
-                if job_result.entry is not None:
-                    state.add(job_result.entry)
-                records[job_result.record.name] = job_result.record
-                on_progress("done", job_result.record.name, len(records), len(todo))
+                record = job_result.record
+                if record.status != "skipped":
+                    state.add(job_result.entry or _failure(record, state))
+                records[record.name] = record
+                on_progress("done", record.name, len(records), len(todo))
     return [records[job.name] for job in todo]
 
 
-class _Prepared:
+class _Works:
     """Work on models as workers take it, checked, with its digests; each once."""
 
     def __init__(self) -> None:
@@ -187,11 +191,53 @@ class _Prepared:
         return self._known[id(how)][1:]
 
 
+def _require_reachable(jobs: Iterable[Job], backend: str, how: JobConfig) -> None:
+    """Check that the processes which work on models reach them.
+
+    Raises:
+        BatchError: they do not, or no data can be linked there.
+    """
+    for job in jobs:
+        for address in filter(None, (job.origin, job.goal)):
+            if how.link_data:
+                raise BatchError(
+                    f"data cannot be linked to or from '{address}'; leave out {by('--link-data')}"
+                )
+            if address.protocol == ONE_PROCESS and backend not in _THREADS:
+                raise BatchError(
+                    f"only one process has '{address}', and others would work on it; use"
+                    " backend='threading'"
+                )
+
+
+def _prepared(jobs: Iterable[Job], out: Place, state: State, staging: Path) -> list[Job]:
+    """Return the jobs with the folder of unfinished results, and whose data is theirs."""
+    present = set(out.below()) if isinstance(out, Address) else None
+
+    def is_free(job: Job) -> bool:
+        return not os.path.lexists(job.data) if present is None else job.name + DATA not in present
+
+    prepared = [
+        dataclasses.replace(job, staging=staging, owns_data=state.owns(job.name) or is_free(job))
+        for job in jobs
+    ]
+    if isinstance(state, StoredState):
+        state.begin_all(job.name for job in prepared if job.owns_data)
+    return prepared
+
+
+def _failure(record: Record, state: State) -> dict[str, Any]:
+    """Return the entry of a model without a result."""
+    entry = {"name": record.name, "record": record.to_dict()}
+    return entry if state.owns(record.name) else {**entry, "foreign": True}
+
+
 @contextlib.contextmanager
 def _cleared(staging: Path, pool: Pool) -> Iterator[None]:
     """Remove what was not finished; a cluster may still work there when the work is given up."""
     try:
-        yield
+        with local.removed_at_any_end(staging) if pool.is_local else contextlib.nullcontext():
+            yield
     except BaseException:
         if pool.is_local:
             shutil.rmtree(staging, ignore_errors=True)  # else the next run does

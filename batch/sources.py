@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..ir.file_reader import similar_file
+from .addresses import Address, Place, place_of
 from .errors import BatchError
 
 Given = str | os.PathLike[str]
@@ -22,12 +23,16 @@ DATA = ".data"
 class Job:
     """One model to be worked on. Paths are absolute: the work may be done elsewhere.
 
+    Where a model or result is on shared storage, its address counts instead of its path.
+
     Attributes:
         name: its place below the folder of the results.
         source: the model as the caller named it.
         path: the same, absolute.
         target_name: the target as the caller would name it.
         target: the same, absolute.
+        origin: the address of the model, on shared storage.
+        goal: the address of the target, on shared storage.
         staging: the folder where results are made before they take their places.
         earlier: its entry from an earlier run; None for none.
         owns_data: whether a file of external data at the target can only be a result of this one.
@@ -38,6 +43,8 @@ class Job:
     path: Path
     target_name: str
     target: Path
+    origin: Address | None = None
+    goal: Address | None = None
     staging: Path = Path()
     earlier: Mapping[str, Any] | None = None
     owns_data: bool = False
@@ -47,8 +54,21 @@ class Job:
         """Where external data of the result goes."""
         return self.target.with_name(self.target.name + DATA)
 
+    @property
+    def is_stored(self) -> bool:
+        """Test whether the model or its result is on shared storage."""
+        return self.origin is not None or self.goal is not None
 
-def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
+    @classmethod
+    def of(cls, name: str, source: Place, target: Place) -> Job:
+        """Make the job of a model."""
+        origin = source if isinstance(source, Address) else None
+        goal = target if isinstance(target, Address) else None
+        path, result = (Path(os.path.abspath(str(place))) for place in (source, target))
+        return cls(name, str(source), path, str(target), result, origin, goal)
+
+
+def jobs_of(sources: Given | Sequence[Given], out: Place) -> list[Job]:
     """Return a job for each model that files, folders and patterns name, in this order.
 
     A folder stands for all models in it and below it, sorted, whose places below it are kept.
@@ -61,12 +81,12 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
         sources = [sources]
     jobs: dict[str, Job] = {}
     for source in sources:
-        for file, below in models_of(source, out):
+        for file, below in _models(source, out):
             name = PurePath(below).as_posix()
-            absolute = [Path(os.path.abspath(path)) for path in (file, out / below)]
-            job = Job(name, str(file), absolute[0], str(out / below), absolute[1])
+            target = out / name if isinstance(out, Address) else out / below
+            job = Job.of(name, file, target)
             first = jobs.setdefault(name, job)
-            if first.path != job.path:
+            if (first.path, first.origin) != (job.path, job.origin):
                 raise BatchError(
                     f"the results of '{first.source}' and '{job.source}' would both be"
                     f" '{job.target_name}'; name their common folder, whose structure is kept"
@@ -76,13 +96,58 @@ def jobs_of(sources: Given | Sequence[Given], out: Path) -> list[Job]:
     return list(jobs.values())
 
 
-def models_of(source: Given, out: Path | None = None) -> Iterator[tuple[Path, str]]:
-    """Yield each model of an argument, with its place below the folder of results.
+def _models(source: Given, out: Place) -> Iterator[tuple[Place, str]]:
+    """Yield each model of an argument, with its place below the folder of results."""
+    place = place_of(source)
+    if isinstance(place, Address):
+        yield from _at_address(place, out)
+    else:
+        below = out if isinstance(out, Path) else None
+        yield from models_here(place, below)
+
+
+def _at_address(place: Address, out: Place) -> Iterator[tuple[Address, str]]:
+    """Yield each model that an address names: a folder, a pattern or a file."""
+    if glob.has_magic(place.url):
+        folder, pattern = _cut_pattern(place)
+        names, missing = folder.below(pattern), f"no file matches '{place}'"
+    elif place.url.endswith(SUFFIX) and place.described() is not None:
+        yield place, place.name
+        return
+    else:
+        folder = place
+        names, missing = folder.below(), f"there is no model ('*{SUFFIX}') below '{place}'"
+    passed = f"{out}/"
+    models = [
+        (folder / below, below)
+        for below in names
+        if below.endswith(SUFFIX)
+        and not any(part.startswith(".") for part in below.split("/"))
+        and not (str(folder / below).startswith(passed) and str(out) != folder.url)
+    ]
+    if not models:
+        raise BatchError(missing)
+    yield from models
+
+
+def _cut_pattern(place: Address) -> tuple[Address, str]:
+    """Split an address into the folder above the first pattern, and the rest."""
+    parts = place.url.split("/")
+    fixed = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    return Address("/".join(parts[:fixed])), "/".join(parts[fixed:])
+
+
+def models_here(path: Path, out: Path | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield each model that a path on this machine names, with its place below a folder.
+
+    Args:
+        path: a file, a folder or a pattern.
+        out: the folder of results, which is passed over.
 
     Raises:
         BatchError: there is no model, or a folder cannot be read.
     """
-    path, text = Path(source), os.fspath(source)
+    text = os.fspath(path)
     if path.is_dir():
         files = list(_in_folder(path, out))
         missing = f"there is no model ('*{SUFFIX}') in the folder '{path}'"
@@ -153,9 +218,10 @@ def _require_apart(jobs: Mapping[str, Job]) -> None:
 
 def _require_no_source(jobs: Iterable[Job]) -> None:
     jobs = list(jobs)
-    read = {key: job for job in jobs for key in _keys(job.path)}
+    read = {key: job for job in jobs for key in _keys(job.origin or job.path)}
     for job in jobs:
-        for place in (job.target, job.data):
+        data = None if job.goal is None else Address(f"{job.goal}{DATA}")
+        for place in (job.goal or job.target, data or job.data):
             owner = next((read[key] for key in _keys(place) if key in read), None)
             if owner is not None:
                 raise BatchError(
@@ -164,8 +230,10 @@ def _require_no_source(jobs: Iterable[Job]) -> None:
                 )
 
 
-def _keys(path: Path) -> list[object]:
+def _keys(path: Place) -> list[object]:
     """Return the identity of a file: its path, links followed, and its place on disk."""
+    if isinstance(path, Address):
+        return [path]
     real: list[object] = [os.path.realpath(path)]
     if path.exists():
         status = path.stat()

@@ -19,7 +19,7 @@ from .errors import BatchError
 from .result import Record
 
 FOLDER = ".straightline"
-_FILE = "state.jsonl"
+STATE = "state.jsonl"
 _MOST_BYTES = 1 << 30
 _MOST_NESTING = 20
 
@@ -36,34 +36,49 @@ class State:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._lines: dict[str, dict[str, Any]] = {}
+        self._lines: dict[str, bytes] = {}
+        self._owned: set[str] = set()
         self._stream: BinaryIO | None = None
         self._lock = threading.Lock()
 
     def known(self, name: str) -> Mapping[str, Any] | None:
         """Return the entry of a model that was done."""
-        entry = self._lines.get(name, {})
+        entry: dict[str, Any] = json.loads(self._lines.get(name, b"{}"))
         return entry if "key" in entry else None
 
     def owns(self, name: str) -> bool:
         """Test whether work on a model was begun where no file of others was."""
-        return name in self._lines
+        return name in self._owned
 
     def begin(self, name: str) -> None:
         """Note that the work on a model begins where no file of others is.
 
         An earlier entry stays: whether it holds is tested by the files that it describes.
         """
-        if name not in self._lines:
+        if name not in self._owned:
             self.add({"name": name})
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Add the entry of a model; from any thread."""
+        """Add the entry of a model; from any thread.
+
+        One with the key "foreign" is about a model whose result would replace files of others.
+        """
+        line = _line(entry)
         with self._lock:
-            self._lines[entry["name"]] = dict(entry)
-            assert self._stream is not None
-            self._stream.write(_line(entry))
-            self._stream.flush()
+            self._keep(entry, line)
+            self._append(line)
+
+    def _append(self, line: bytes) -> None:
+        assert self._stream is not None
+        self._stream.write(line)
+        self._stream.flush()
+
+    def _keep(self, entry: Mapping[str, Any], line: bytes) -> None:
+        """Keep the text of an entry; it takes a tenth of the memory."""
+        name = entry["name"]
+        self._lines[name] = line
+        if not entry.get("foreign"):
+            self._owned.add(name)
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[State]:
@@ -75,25 +90,38 @@ class State:
         """
         self._read()
         with replacing(self._file) as (temporary,):  # a line for each model
-            temporary.write_bytes(b"".join(map(_line, self._lines.values())))
+            temporary.write_bytes(b"".join(self._lines.values()))
         with open_to_append(self._file) as self._stream:
             yield self
 
     def _read(self) -> None:
-        if not os.path.lexists(self._file):
-            return
-        lines = bytes(read_bytes(self._file, _MOST_BYTES)).splitlines()
-        for number, line in enumerate(lines, 1):
-            try:
-                entry = _entry(line)
-            except _NOT_OURS as error:
-                if number < len(lines):
-                    raise BatchError(
-                        f"'{self._file}', line {number}, is not what straightline writes there;"
-                        " delete the file, then all models are done anew"
-                    ) from error
-            else:
-                self._lines[entry["name"]] = entry
+        if os.path.lexists(self._file):
+            content = bytes(read_bytes(self._file, _MOST_BYTES))
+            remedy = "delete the file, then all models are done anew"
+            for entry, line in entries(content, f"'{self._file}'", remedy):
+                self._keep(entry, line)
+
+
+def entries(content: bytes, name: str, remedy: str) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Read lines of a state, each with its text; a torn last line is none.
+
+    Args:
+        content: the lines.
+        name: names the file in errors.
+        remedy: tells in errors what to do.
+
+    Raises:
+        BatchError: a line is not what straightline writes.
+    """
+    lines = content.splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            yield _entry(line), line + b"\n"
+        except _NOT_OURS as error:
+            if number < len(lines):
+                raise BatchError(
+                    f"{name}, line {number}, is not what straightline writes there; {remedy}"
+                ) from error
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:
@@ -113,8 +141,9 @@ def _entry(line: bytes) -> dict[str, Any]:
     entry: dict[str, Any] = json.loads(line)
     if not isinstance(entry["name"], str) or not _is_shallow(entry, _MOST_NESTING):
         raise TypeError("a name is text, and nothing is nested deep")
-    if "key" in entry:
+    if "key" in entry or "record" in entry:
         Record.from_dict(entry["record"])
+    if "key" in entry:
         for status in (*entry["read"].values(), *entry["written"].values()):
             if not isinstance(status["size"], int):
                 raise TypeError("a size is a number")
@@ -144,7 +173,7 @@ def kept_in(out: Path) -> Iterator[tuple[State, Path]]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SaveError(f"cannot write to the folder '{out}': {reason(error)}") from error
-    with _alone(folder), State(folder / _FILE).kept() as state:
+    with _alone(folder), State(folder / STATE).kept() as state:
         for stale in folder.glob("made-*"):
             _remove(stale)
         yield state, Path(tempfile.mkdtemp(prefix="made-", dir=folder)).absolute()

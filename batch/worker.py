@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir import Error, SaveError, Target
 from ..ir.errors import reason
+from .addresses import Address, are_stored_as_before
 from .change_detection import Seen, are_as_before, seen
 from .job_config import JobConfig
-from .result import Problem, Record
+from .result import Done, Problem, Record
 from .sources import Job
 
 if TYPE_CHECKING:
@@ -28,19 +29,6 @@ if TYPE_CHECKING:
 _own = threading.local()
 
 
-@dataclasses.dataclass(frozen=True)
-class Done:
-    """Result of a model, with its entry in the state.
-
-    Attributes:
-        record: for people.
-        entry: what is to be known of it later; None where nothing was written.
-    """
-
-    record: Record
-    entry: dict[str, Any] | None = None
-
-
 def work(job: Job, how: JobConfig, key: str) -> Done:
     """Work on a model, unless that was done before.
 
@@ -49,15 +37,38 @@ def work(job: Job, how: JobConfig, key: str) -> Done:
         how: what to do.
         key: the digest of that.
     """
+    _import_all()
     started = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of libraries; ours are messages
-            result = _skipped(job, key) or _made(job, how, key)
+            result = _skipped(job, key) or _worked(job, how, key)
     except Exception as error:  # noqa: BLE001 - one failure does not stop the rest
         result = Done(failed(job, *_explained(error)))
-    record = dataclasses.replace(result.record, seconds=time.perf_counter() - started)
-    return dataclasses.replace(result, record=record)
+    record = result.record
+    if record.status == "skipped":
+        return result
+    record = dataclasses.replace(record, seconds=time.perf_counter() - started)
+    return Done(record, result.entry and {**result.entry, "record": record.to_dict()})
+
+
+def _worked(job: Job, how: JobConfig, key: str) -> Done:
+    """Work on a model, wherever it is; what goes wrong with it is a record."""
+    if job.is_stored:
+        from .transfer import work_nearby
+
+        return work_nearby(job, how.max_bytes, lambda near: _worked(near, how, key))
+    try:
+        return _made(job, how, key)
+    except Exception as error:  # noqa: BLE001 - one failure does not stop the rest
+        return Done(failed(job, *_explained(error)))
+
+
+def _import_all() -> None:
+    """Import what nearly all models need, so that none pays for it in its time."""
+    from ..driver import transform  # noqa: F401
+    from ..ir import networkx_view  # noqa: F401
+    from ..verification import proof, recomputation  # noqa: F401
 
 
 def failed(job: Job, problem: Problem, *messages: str) -> Record:
@@ -91,12 +102,19 @@ def _skipped(job: Job, key: str) -> Done | None:
     entry = job.earlier
     if entry is None or entry["key"] != key:
         return None
-    sources, results = job.path.parent, job.target.parent
-    if not are_as_before(entry["read"], sources) or not are_as_before(entry["written"], results):
+    read, results = entry["read"], entry["written"]
+    if not (_unchanged(read, job.path, job.origin) and _unchanged(results, job.target, job.goal)):
         return None
     record = Record.from_dict(entry["record"])
     own: dict[str, Any] = {"name": job.name, "source": job.source, "target": job.target_name}
     return Done(dataclasses.replace(record, status="skipped", **own))
+
+
+def _unchanged(entries: dict[str, Seen], file: Path, address: Address | None) -> bool:
+    """Test whether the files beside a file or an address are as before."""
+    if address is None:
+        return are_as_before(entries, file.parent)
+    return are_stored_as_before(entries, address.parent)
 
 
 def _made(job: Job, how: JobConfig, key: str) -> Done:
@@ -116,7 +134,11 @@ def _made(job: Job, how: JobConfig, key: str) -> Done:
             return Done(dataclasses.replace(record, status="failed", problem=problem))
         entries = _written(outcome.ir, job, files, how)
     entry = {"name": job.name, "key": key, "read": read, "written": entries}
-    return Done(record, {**entry, "record": record.to_dict()})
+    return Done(dataclasses.replace(record, size=(_size(read), _size(entries))), entry)
+
+
+def _size(files: dict[str, Seen]) -> int:
+    return sum(status["size"] for status in files.values())
 
 
 def _transformed(original: ModelFile, how: JobConfig) -> tuple[Outcome, Problem]:
@@ -171,6 +193,8 @@ def _written(model: Model, job: Job, files_read: list[Path], how: JobConfig) -> 
             save(model, file, keep=files_read, link_data="hard" if how.link_data else None)
             files = [*_data(file, target, job), file]
             entries = seen(files, folder)
+            if len(files) > 1:  # else a process that is ended leaves it with data of another
+                (target.folder / file.name).unlink(missing_ok=True)
             for one in files:
                 _put(one, target.folder / one.name)
         finally:

@@ -311,6 +311,7 @@ class ManyArguments:
         "-o",
         "--out",
         metavar="FOLDER",
+        parser=parsing.place,
     )
     jobs: int | None = for_many(
         "Number of models in progress at once; by default the number of processors.",
@@ -323,6 +324,13 @@ class ManyArguments:
         "--backend",
         default=LOCAL,
         **choice("NAME", LOCAL, "dask", "ray"),
+    )
+    summary: list[Path] | None = for_many(
+        "Also write a line for each model and totals: an HTML page, or CSV where FILE ends in .csv."
+        " Repeatable.",
+        "--summary",
+        metavar="FILE",
+        parser=parsing.sheet_path,
     )
     address: str | None = for_many(
         "Address of the cluster, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",

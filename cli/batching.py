@@ -6,14 +6,16 @@ import dataclasses
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from . import exit_codes, interrupts, parsing, report
 from .arguments import LOCAL
 from .config_options import Applied, Configured, dict_of
+from .pages import tell_page
 from .rerun_command import command_again
+from .summaries import require_summaries, write_summaries
 
 if TYPE_CHECKING:
     from ..batch import Record
@@ -51,6 +53,10 @@ def run(configured: Configured[Session], sources: Sequence[Path], target: Path) 
             raise typer.BadParameter(
                 f"--{field.name} is for many models; say where to with -o FOLDER"
             )
+    places: list[Any] = [*sources, target]
+    for place in places:
+        if isinstance(place, parsing.Address):
+            raise typer.BadParameter(f"{place}: {parsing.FOR_MANY}")
     if len(sources) != 1:
         count = len(sources) + 1
         counted = "one name is given" if count == 1 else f"{count} names are given"
@@ -74,12 +80,14 @@ def _run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
     _require_for_many(session, sources)
     from ..batch.scheduler import run_all
 
+    read = [source for source in sources if isinstance(source, Path)]
+    require_summaries(many.summary, many.out, read, force=session.output.force)
     interrupts.raise_from_now_on()
     applied: dict[str, Applied | None] = {}
     configs: dict[int, JobConfig] = {}
 
     def config_of(job: Job) -> JobConfig:
-        one, applied[job.name] = configured.of(Path(job.source))
+        one, applied[job.name] = configured.of(None if job.origin else Path(job.source))
         if id(one) not in configs:
             configs[id(one)] = _config(one)
         return configs[id(one)]
@@ -104,8 +112,18 @@ def _run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
             f" {again}"
         )
         raise
+    lost = write_summaries(many.summary, records, str(many.out), read)
+
+    def tell() -> None:
+        show(records, applied, output.as_json)
+        for path in () if lost else many.summary or ():
+            tell_page(path, output.as_json, "summary")
+
     code = worst({record.problem for record in records})
-    return exit_codes.finish(code, lambda: show(records, applied, output.as_json), product=False)
+    code = exit_codes.finish(code, tell, product=False)
+    if lost is not None:
+        raise lost
+    return code
 
 
 def _config(session: Session) -> JobConfig:
@@ -145,9 +163,10 @@ def _require_for_many(session: Session, sources: Sequence[Path]) -> None:
             "--link-data reference is about one model: those in another folder cannot refer to"
             " their data; leave it out, or let the data be linked, with --link-data hard"
         )
-    if many.out is not None and many.out.suffix == ".onnx" and not many.out.is_dir():
+    out = many.out
+    if isinstance(out, Path) and out.suffix == ".onnx" and not out.is_dir():
         raise typer.BadParameter(
-            f"-o names the folder of many results, and '{many.out}' looks like a model; for one"
+            f"-o names the folder of many results, and '{out}' looks like a model; for one"
             " model write IN OUT without -o"
         )
     if many.address is not None and many.backend == LOCAL:
@@ -184,9 +203,10 @@ def _row(record: Record) -> list[str | list[str]]:
 
 
 def _sum(records: Sequence[Record]) -> str:
+    from ..batch.summary import counted_models
+
     counts = dict.fromkeys(("written", "skipped", "failed"), 0)
     for record in records:
         counts[record.status] += 1
     counted = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    models = f"{len(records)} model{'' if len(records) == 1 else 's'}"
-    return f"{models}: {counted}"
+    return f"{counted_models(records)}: {counted}"

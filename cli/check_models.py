@@ -292,12 +292,12 @@ def _fields(rows: Sequence[Checked], code: int) -> dict[str, Any]:
 
 
 def _models(source: Path) -> Iterator[tuple[Path, str]]:
-    from ..batch.sources import models_of
+    from ..batch.sources import models_here
 
     if source == STREAM:
         yield source, source.name
     else:
-        yield from ((file, PurePath(place).as_posix()) for file, place in models_of(source))
+        yield from ((file, PurePath(place).as_posix()) for file, place in models_here(source))
 
 
 def _checked(check: Check, model: Path, place: str, applied: Applied | None) -> Checked:

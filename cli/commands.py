@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import batching, check_models, interrupts, report
+from . import batching, check_models, interrupts, parsing, report
 from . import options as shared
 from .arguments import (
     ComparisonArguments,
@@ -72,7 +72,8 @@ def version(
 SOURCES = argument(
     "IN",
     "The model; '-' is standard input. With -o any number of files, folders (all models below"
-    " them) and patterns such as 'models/**/*.onnx'.",
+    " them), patterns such as 'models/**/*.onnx', and addresses such as s3://bucket/models.",
+    parser=parsing.place,
     default_factory=list,
     show_default=False,
 )
@@ -88,7 +89,8 @@ def _for_models(plan: Callable[..., Session]) -> Callable[..., int]:
 
     def run(make: Callable[..., Session], values: dict[str, Any]) -> int:
         context, sources, target = (values[name] for name in ("context", "sources", "target"))
-        return batching.run(Configured(context, make, values, sources), sources, target)
+        folders = [source for source in sources if isinstance(source, Path)]
+        return batching.run(Configured(context, make, values, folders), sources, target)
 
     return app.command(cls=Command)(wrapped(grouped(plan), run))
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import interrupts
+from . import interrupts, parsing
+from .batch_diffing import diff_batches, is_batch
 from .exit_codes import finish
 from .options import FORCE, JSON, MAX_INPUT_SIZE, REPORT, argument
 from .pages import bytes_of_files, name_of, require_page, tell_page
@@ -21,8 +22,12 @@ _MOST_OPERATORS = 20
 
 
 def diff(
-    before: Path = argument("A", "A model; '-' is standard input."),
-    after: Path = argument("B", "Another model; '-' is standard input."),
+    before: Path = argument(
+        "A", "A model, or the folder of a batch; '-' is standard input.", parser=parsing.place
+    ),
+    after: Path = argument(
+        "B", "Another model or batch; '-' is standard input.", parser=parsing.place
+    ),
     *,
     page: Path | None = REPORT,
     force: bool = FORCE,
@@ -31,8 +36,11 @@ def diff(
 ) -> int:
     """Show the differences of two models: operators, control flow, opsets, sizes, inputs, outputs.
 
-    The command verify decides whether they compute the same.
+    The command verify decides whether they compute the same. Of two batches, folders of results or
+    lines of --json, it shows the models that changed, what got worse first.
     """
+    if is_batch(before) or is_batch(after):
+        return diff_batches(before, after, page, force, as_json)
     from ..report import gather, write
 
     interrupts.raise_from_now_on()

@@ -44,7 +44,8 @@ repeatable = partial(option, callback=parsing.once)
 
 def argument(metavar: str, text: str, **settings: Any) -> Any:
     """Return the field of an argument that names a model."""
-    setting = typer.Argument(metavar=metavar, parser=parsing.model_path, help=text, **settings)
+    settings.setdefault("parser", parsing.model_path)
+    setting = typer.Argument(metavar=metavar, help=text, **settings)
     return dataclasses.field(metadata={TYPER: setting})
 
 
@@ -63,7 +64,7 @@ SIZE: dict[str, Any] = {"metavar": "SIZE", "parser": parsing.size}
 
 # Shared by groups and commands that give them the same name.
 SOURCE = argument("IN", "The model; '-' is standard input.")
-TARGET = argument("OUT", "The file of the result; '-' is standard output.")
+TARGET = argument("OUT", "The file of the result; '-' is standard output.", parser=parsing.place)
 LOAD = option(
     "Run a Python file with passes, rewrite rules, or operators and their adapters. Repeatable.",
     "--rules",

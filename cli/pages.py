@@ -43,10 +43,10 @@ def name_of(path: Path | None, stream: str) -> str:
     return "not written" if path is None else stream if path == STREAM else path.name
 
 
-def tell_page(page: Path | None, as_json: bool) -> None:
+def tell_page(page: Path | None, as_json: bool, what: str = "report") -> None:
     """Print the place of the page."""
     if page is not None and not as_json:
-        say(f"report: {page}")
+        say(f"{what}: {page}")
 
 
 def bytes_of_files(path: Path | None) -> int | None:

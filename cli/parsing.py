@@ -34,10 +34,41 @@ class Given:
         return self.text
 
 
+FOR_MANY = "an address is for many models: rewrite, simplify or convert with -o FOLDER"
+"""The remedy where a command takes no address."""
+
+
+class Address(str):
+    """The address of models on shared storage, such as s3://bucket/models."""
+
+
+def place(text: str) -> Path | Address:
+    """Return the place of models, here or at an address.
+
+    Raises:
+        BatchError: an address of this machine names no absolute path.
+    """
+    if text.startswith("file://"):
+        from ..batch.addresses import place_of
+
+        return Path(str(place_of(text)))
+    return Address(text) if "://" in text else model_path(text)
+
+
 def model_path(text: str) -> Path:
     """Return the place of a model: `-` is a standard stream, and `./-` a file of that name."""
+    if "://" in text:
+        raise typer.BadParameter(f"{text}: {FOR_MANY}")
     path = Path(text)
     return Path.cwd() / path if path == STREAM and text != "-" else path
+
+
+def sheet_path(text: str) -> Path:
+    """Return the place of a summary, whose name says in which form it is."""
+    path = Path(text)
+    if "://" in text or path.suffix.lower() not in (".html", ".htm", ".csv"):
+        raise typer.BadParameter(f"{text}: name a page, FILE.html, or a table, FILE.csv, here")
+    return path
 
 
 def assignment(text: str) -> Given:

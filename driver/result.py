@@ -17,6 +17,7 @@ from ..passes import Remark
 from ..passes.base import kept_constructs
 from ..passes.manager.pipeline import Timing
 from ..verification.runs.options import VerifyOptions
+from .measures import Measures
 from .rewrite import Rewrite, RewriteResult, count_all_nodes
 from .suggestions import Hint, hint_blocks
 
@@ -151,6 +152,16 @@ class Outcome(Generic[M]):
         """
         before, _ = self.rewriting.prepare()
         return peak_memory(before), peak_memory(self.ir)
+
+    @lazy_property
+    def measures(self) -> tuple[Measures, Measures]:
+        """Control flow and predicted run time, before and after; the original must be unchanged.
+
+        Raises:
+            LoadError: the original cannot be read any more.
+        """
+        before, _ = self.rewriting.prepare()
+        return Measures.of(before), Measures.of(self.ir)
 
     @property
     def target(self) -> Target | None:

@@ -156,7 +156,7 @@ LIMITS = {
     ),
     "memory_nodes": Limit(
         20_000,
-        "nodes of a model whose peak memory is estimated",
+        "nodes of a model whose peak memory and run time are estimated",
         "",
         "the estimate infers the sizes of all values",
     ),

@@ -47,6 +47,7 @@ class Kind(enum.Enum):
     PREFIX = "x[:end]"
     SUFFIX = "x[start:]"
     WINDOW = "x[start : start + size], from the first element on"
+    CUT_WINDOW = "x[max(start, first) : min(start + size, last)]"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,11 +147,12 @@ class Extent:
         return {} if least.value is None or least.value <= 0 else {str(size): size + least}
 
 
-Running = Callable[[str, Value, Fact, int | None], Value]
+Running = Callable[[str, Value, Fact, int | None, Value | None], Value]
 """Emits the prefix reductions of rows, at least one, by an operator.
 
-The fact is that of a row, the number the most rows, if known. It raises Unbatchable for rows too
-large for that.
+The fact is that of a row, the number the most rows, if known. The last argument is a vector of a
+power of 2, the number of rows to join; None for all earlier ones. It raises Unbatchable for rows
+too large for that.
 """
 
 
@@ -169,6 +171,7 @@ class Batch:
         partial: the elements of results that a rule has marked as shorter in some iterations.
         windows: the batched values that are windows of rows.
         outside: the values from outside the loop.
+        operand_of: the operand of a value of the body; None where it is not computed.
         running: the emitter of all prefix reductions of rows by an operator; None without one.
     """
 
@@ -182,6 +185,7 @@ class Batch:
     partial: dict[Value, Ragged] = dataclasses.field(default_factory=dict)
     windows: dict[Value, Window] = dataclasses.field(default_factory=dict)
     outside: Container[Value] = ()
+    operand_of: Callable[[Value], Operand | None] = lambda value: None
     running: Running | None = None
 
     def unvarying(self, result: Value) -> Value:

@@ -9,10 +9,11 @@ from ..ir import Node, Value
 from ..limits import allowed, limit
 from .batching import DIFFERING, Batch, Unbatchable
 from .dynamic_shape_batching import counted
-from .moving_bounds import bounded, bounds_kind
+from .moving_bounds import bounded
 from .partial_windows import Short, repeated, where_short
 from .ragged import PAST_THE_END, window
 from .ranks import written_axes
+from .slice_bounds import bounds_kind
 from .sliding_windows import window_at
 
 _INT64 = onnx.TensorProto.INT64

@@ -4,6 +4,9 @@ Sums of prefixes and suffixes are running sums. Those of windows of one length B
 sums within blocks of B rows, so that no window holds an element of another one:
 
     x[i : i + B]  =  the rest of the block of row i, and the start of the block of row i + B
+
+Extremes of windows of one length B join those of two windows of 2^j <= B rows, which may overlap.
+Windows that a limit cuts reach into neutral elements around the rows.
 """
 
 from __future__ import annotations
@@ -27,47 +30,14 @@ _SUMMED = (
 """The element types of which onnxruntime has running sums."""
 _OLDEST = 12
 """The first opset whose Max and Min take integers."""
-_ONE_ELEMENT = ("Identity", "Reshape", "Squeeze", "Unsqueeze")
-_EXTREMES = {
-    "ReduceMax": ("Max", -np.inf),
-    "ReduceMin": ("Min", np.inf),
-    "ReduceProd": ("Mul", 1.0),
-}
-"""The operator that joins two parts, and its neutral element."""
+_JOINS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceProd": "Mul"}
+"""The operator that joins two parts."""
+_OVERLAPPING = ("ReduceMax", "ReduceMin")
+"""The reductions to which a repeated element makes no difference."""
+_POWERS = tuple([1 << digit for digit in range(62)])
+_WINDOWS = (Kind.WINDOW, Kind.CUT_WINDOW)
 _TERMS = {"ReduceSum": None, "ReduceMean": None, "ReduceSumSquare": "Mul", "ReduceL1": "Abs"}
 """The operator that computes the terms of a sum."""
-
-
-def bounds_kind(batch: Batch, start: Dimension | None, end: Dimension | None) -> Kind | None:
-    """The kind of a Slice by its bounds in an iteration; None for any other Slice."""
-    if start is None:
-        return None
-    if start.value == 0:
-        return Kind.PREFIX
-    if end is not None and (end.value or 0) >= LAST_OF_32_BITS:
-        return Kind.SUFFIX
-    return Kind.WINDOW if _is_shifted(batch) and batch.extent.never_negative(start) else None
-
-
-def _is_shifted(batch: Batch) -> bool:
-    """Test for an end that is the start and a loop-invariant number."""
-    start, end = (_element(value, batch) for value in batch.node.inputs[1:3])
-    add = None if end is None else end.producer
-    if start is None or add is None or not add.is_op("Add"):
-        return False
-    others = [_element(v, batch) for v in add.inputs if _element(v, batch) is not start]
-    if len(others) != 1 or others[0] is None:
-        return False
-    return others[0] in batch.outside or others[0].constant is not None
-
-
-def _element(value: Value | None, batch: Batch) -> Value | None:
-    """The first value, or the one outside the loop, with the same element."""
-    while value is not None and value not in batch.outside:
-        if value.producer is None or not value.producer.is_op(*_ONE_ELEMENT):
-            break
-        value = value.producer.inputs[0]
-    return value
 
 
 def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kind: Kind) -> Value:
@@ -101,13 +71,13 @@ def _within_reach(
         starts = emit.concat([size, bounds.start], 0, label)
         first = emit.reduce("ReduceMin", starts, (0,), label, 1)
     if kind is not Kind.SUFFIX:
-        ends = emit.concat([batch.vector(0), bounds.end], 0, label)
+        ends = emit.concat([first, bounds.end], 0, label)
         last = emit.reduce("ReduceMax", ends, (0,), label, 1)
     rows = emit.add("Slice", [data, first, last, batch.vector(axis)], label)
     if kind is Kind.PREFIX:
         return rows, bounds
     start, end = (emit.add("Sub", [end, first], label) for end in (bounds.start, bounds.end))
-    if kind is Kind.WINDOW:  # an empty one may be beyond the others
+    if kind in _WINDOWS:  # an empty one may be beyond the others
         start = emit.add("Min", [start, emit.add("Sub", [last, first], label)], label)
     return rows, Bounds(start, end, kind, bounds.most)
 
@@ -128,7 +98,7 @@ def reduced_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
         Unbatchable: no running reduction serves it.
     """
     bounds, rank, op_type = ragged.bounds, batch.rank(0), batch.node.op_type
-    if bounds is None or batch.require(0).batched or op_type not in (*_TERMS, *_EXTREMES):
+    if bounds is None or batch.require(0).batched or op_type not in (*_TERMS, *_JOINS):
         raise Unbatchable(DIFFERING)
     axis, places = rank + ragged.axis, {axis % rank for axis in axes}
     beside = tuple(sorted(places - {axis}))
@@ -142,8 +112,10 @@ def reduced_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
     front = [axis, *(other for other in range(rank) if other != axis)]
     rows = batch.emit.transpose(rows, front, batch.label("_rows"))
     rest = [Dimension.constant(1) if at in beside else batch.shape(0)[at] for at in front[1:]]
-    if op_type in _TERMS:
-        total = _sums(batch, rows, bounds, rest)
+    if bounds.kind in _WINDOWS:
+        total = _in_windows(batch, rows, bounds, rest)
+    elif op_type in _TERMS:
+        total = _sums(batch, rows, bounds)
     else:
         total = _extremes(batch, rows, bounds, rest)
     if batch.node.attribute("keepdims", 1):
@@ -164,39 +136,102 @@ def _terms(batch: Batch) -> Value:
     return batch.emit.add(op_type, [value] * (2 if op_type == "Mul" else 1), batch.label("_terms"))
 
 
-def _sums(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
-    """The sums of rows, which come first, between bounds."""
+def _sums(batch: Batch, rows: Value, bounds: Bounds) -> Value:
+    """The sums of rows, which come first, in a prefix or suffix."""
     emit, label = batch.emit, batch.label("_sums")
-    if bounds.kind is not Kind.WINDOW:
-        is_prefix = bounds.kind is Kind.PREFIX
-        sums = _running_sum(batch, rows, 0, backward=not is_prefix)
-        rank, place = batch.rank(0), bounds.end if is_prefix else bounds.start
-        nothing = 0 if is_prefix else rank  # where the sum of no rows stands
-        pads = [int(index == nothing) for index in range(2 * rank)]
-        sums = emit.add("Pad", [sums, batch.vector(*pads)], label)
-        return emit.add("Gather", [sums, place], label)
-    return _in_blocks(batch, rows, bounds, rest)
+    is_prefix = bounds.kind is Kind.PREFIX
+    sums = _running_sum(batch, rows, 0, backward=not is_prefix)
+    rank, place = batch.rank(0), bounds.end if is_prefix else bounds.start
+    nothing = 0 if is_prefix else rank  # where the sum of no rows stands
+    pads = [int(index == nothing) for index in range(2 * rank)]
+    sums = emit.add("Pad", [sums, batch.vector(*pads)], label)
+    return emit.add("Gather", [sums, place], label)
 
 
 def _extremes(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
-    """The extremes or products of rows, which come first, between bounds."""
-    emit, label, elem_type = batch.emit, batch.label("_all"), batch.require(0).fact.elem_type
-    if batch.running is None or bounds.kind is Kind.WINDOW or elem_type not in _SUMMED[:2]:
-        raise Unbatchable(DIFFERING)
-    kind, neutral = _EXTREMES[batch.node.op_type]
+    """The extremes or products of rows, which come first, in a prefix or suffix."""
+    emit, label = batch.emit, batch.label("_all")
     place, sizes = bounds.end, emit.add("Shape", [rows], label)
     if bounds.kind is Kind.SUFFIX:
         size = emit.add("Slice", [sizes, *map(batch.vector, _CUTS[0])], label)
         place = emit.add("Sub", [size, bounds.start], label)
         ends = [batch.vector(number) for number in (-1, np.iinfo(np.int64).min, 0, -1)]
         rows = emit.add("Slice", [rows, *ends], label)
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    fill = emit.constant(np.array(neutral, dtype), label)
-    pads = [int(index == 0) for index in range(2 * batch.rank(0))]
-    padded = emit.add("Pad", [rows, batch.vector(*pads), fill], label)
+    padded = _pad(batch, rows, batch.vector(1), in_front=True)
     most = None if bounds.most is None else bounds.most + 1
-    joined = batch.running(kind, padded, Fact(elem_type, tuple(rest)), most)
-    return emit.add("Gather", [joined, place], label)
+    return emit.add("Gather", [_join_all(batch, padded, rest, most, None), place], label)
+
+
+def _join_all(
+    batch: Batch, rows: Value, rest: Sequence[Dimension], most: int | None, reach: Value | None
+) -> Value:
+    """Join the rows up to each one: all of them, or the last `reach`."""
+    if batch.running is None:
+        raise Unbatchable(DIFFERING)
+    fact = Fact(batch.require(0).fact.elem_type, tuple(rest))
+    return batch.running(_JOINS[batch.node.op_type], rows, fact, most, reach)
+
+
+def _neutral(batch: Batch) -> Value:
+    """The element that changes no result."""
+    dtype, op_type = batch.require(0).fact.elem_type, batch.node.op_type
+    kind = onnx.helper.tensor_dtype_to_np_dtype(dtype)
+    number: float = 1 if op_type == "ReduceProd" else 0
+    if op_type in _OVERLAPPING:
+        info = np.iinfo(kind) if np.issubdtype(kind, np.integer) else None
+        low, high = (-np.inf, np.inf) if info is None else (info.min, info.max)
+        number = low if op_type == "ReduceMax" else high
+    return batch.emit.constant(np.array(number, kind), batch.label("_fill"))
+
+
+def _pad(batch: Batch, rows: Value, more: Value, in_front: bool = False) -> Value:
+    """Rows with neutral ones in front or behind."""
+    emit, label, rank = batch.emit, batch.label("_padded"), batch.rank(0)
+    front = [] if in_front else [batch.vector(*[0] * rank)]
+    behind = 2 * rank - 1 if in_front else rank - 1
+    parts = [*front, more, *([batch.vector(*[0] * behind)] if behind else [])]
+    return emit.add("Pad", [rows, emit.concat(parts, 0, label), _neutral(batch)], label)
+
+
+def _in_windows(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
+    """The reductions of windows of one length, of which limits may cut some."""
+    emit, label, start = batch.emit, batch.label("_windows"), bounds.start
+    lengths = emit.add("Sub", [bounds.end, start], label)
+    longest = emit.concat([batch.vector(1), lengths], 0, label)
+    longest = emit.reduce("ReduceMax", longest, (0,), label, 1)
+    if bounds.kind is Kind.CUT_WINDOW:
+        rows = _pad(batch, rows, longest, in_front=True)
+        zero = batch.vector(0)
+        at_first = emit.add("Equal", [start, zero], label)
+        behind = emit.add("Add", [start, longest], label)
+        end = emit.add("Max", [bounds.end, zero], label)
+        start = emit.add("Where", [at_first, end, behind], label)
+    if batch.node.op_type in _TERMS:
+        total = _in_blocks(batch, rows, start, longest, rest)
+    else:
+        total = _of_two(batch, rows, start, longest, rest)
+    some = emit.add("Greater", [lengths, batch.vector(0)], label)
+    if batch.rank(0) > 1:
+        some = emit.unsqueeze(some, tuple(range(1, batch.rank(0))), label)
+    return emit.add("Where", [some, total, _neutral(batch)], label)
+
+
+def _of_two(
+    batch: Batch, rows: Value, start: Value, longest: Value, rest: Sequence[Dimension]
+) -> Value:
+    """The extremes of windows, by those of two windows of a power of 2."""
+    if batch.node.op_type not in _OVERLAPPING:
+        raise Unbatchable(DIFFERING)
+    emit, label, one = batch.emit, batch.label("_windows"), batch.vector(1)
+    powers = batch.vector(*_POWERS)
+    larger = emit.add("Greater", [powers, longest], label)
+    fitting = emit.add("Where", [larger, one, powers], label)
+    width = emit.reduce("ReduceMax", fitting, (0,), label, 1)
+    joined = _join_all(batch, _pad(batch, rows, longest), rest, None, width)
+    before = emit.add("Sub", [start, one], label)
+    ends = [emit.add("Add", [before, size], label) for size in (width, longest)]
+    parts = [emit.add("Gather", [joined, end], label) for end in ends]
+    return emit.add(_JOINS[batch.node.op_type], parts, label)
 
 
 def _running_sum(
@@ -207,38 +242,29 @@ def _running_sum(
     return batch.emit.add("CumSum", [rows, at], batch.label("_sums"), **flags)
 
 
-def _in_blocks(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
-    """The sums of windows of one length, by running sums in blocks of that length."""
-    emit, label, rank = batch.emit, batch.label("_blocks"), batch.rank(0)
+def _in_blocks(
+    batch: Batch, rows: Value, start: Value, longest: Value, rest: Sequence[Dimension]
+) -> Value:
+    """The sums of windows, by running sums in blocks of their length."""
+    emit, label = batch.emit, batch.label("_blocks")
     if emit.opset < ALLOWZERO and not all(dim.value for dim in rest):
         raise Unbatchable(DIFFERING)
     allow = {"allowzero": 1} if emit.opset >= ALLOWZERO else {}
-    lengths = emit.add("Sub", [bounds.end, bounds.start], label)
-    one = batch.vector(1)
-    longest = emit.reduce("ReduceMax", emit.concat([one, lengths], 0, label), (0,), label, 1)
-    sizes = emit.add("Shape", [rows], label)
+    sizes, one = emit.add("Shape", [rows], label), batch.vector(1)
     size, others = (emit.add("Slice", [sizes, *map(batch.vector, cut)], label) for cut in _CUTS)
     reach = emit.add("Div", [emit.add("Add", [size, longest], label), longest], label)
     count = emit.add("Add", [reach, one], label)
     whole = emit.add("Mul", [count, longest], label)
-    more = emit.add("Sub", [whole, size], label)
-    zeros = [batch.vector(*[0] * (rank - 1))] if rank > 1 else []
-    pads = emit.concat([batch.vector(*[0] * rank), more, *zeros], 0, label)
-    padded = emit.add("Pad", [rows, pads], label)
+    padded = _pad(batch, rows, emit.add("Sub", [whole, size], label))
     apart = emit.concat([count, longest, others], 0, label)
     blocks = emit.add("Reshape", [padded, apart], label, **allow)
     together = emit.concat([whole, others], 0, label)
     ends = _running_sum(batch, blocks, 1, backward=True)
     starts = _running_sum(batch, blocks, 1, exclusive=True)
     ends, starts = (emit.add("Reshape", [v, together], label, **allow) for v in (ends, starts))
-    behind = emit.add("Add", [bounds.start, longest], label)
-    parts = [(ends, bounds.start), (starts, behind)]
-    total = emit.add("Add", [emit.add("Gather", [v, at], label) for v, at in parts], label)
-    some = emit.add("Greater", [lengths, batch.vector(0)], label)
-    if rank > 1:
-        some = emit.unsqueeze(some, tuple(range(1, rank)), label)
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
-    return emit.add("Where", [some, total, emit.constant(np.array(0, dtype), label)], label)
+    behind = emit.add("Add", [start, longest], label)
+    parts = [(ends, start), (starts, behind)]
+    return emit.add("Add", [emit.add("Gather", [v, at], label) for v, at in parts], label)
 
 
 _CUTS = ((0, 1), (1, LAST_OF_32_BITS))

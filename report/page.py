@@ -8,7 +8,7 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -31,15 +31,12 @@ _SCRIPTS = (
 @takes(report=Report)
 def page(report: Report) -> str:
     """Render the page. It loads nothing, and its policy forbids other scripts."""
-    scripts = [_asset(name) for name in (*_LIBRARIES, *_SCRIPTS)]
-    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
-    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-    return Template(_asset("page.html")).substitute(
+    scripts = [asset(name) for name in (*_LIBRARIES, *_SCRIPTS)]
+    return Template(asset("page.html")).substitute(
         mark=_MARK,
-        policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
-        " img-src data:; base-uri 'none'; form-action 'none'",
+        policy=policy_of(scripts),
         title=html.escape(visible(f"{report.before.name} → {report.after.name}")),
-        style=_asset("page.css"),
+        style=asset("page.css"),
         data=_embed(report.to_dict()),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
@@ -79,8 +76,19 @@ def place_of(path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> 
     return marked_place(path, taken, _MARK, "report", force)
 
 
+def policy_of(scripts: Sequence[str]) -> str:
+    """Return the content security policy of a page: its own scripts and styles, no network."""
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
+        " img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
 @functools.cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file of the page."""
     return (
         resources.files(__package__).joinpath("assets").joinpath(name).read_text(encoding="utf-8")
     )

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .lifeline import end_with_parent
 from .memory_limit import require_light
 from .session import ModelData, Session, Unsupported
 
@@ -146,8 +147,15 @@ def _read_requests(stream: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:
         requests.put(error)
 
 
-def main(name: str) -> None:
-    """Serve one runtime until the parent closes the stream."""
+def main(name: str, line: str | None = None) -> None:
+    """Serve one runtime until the parent closes the stream.
+
+    Args:
+        name: the runtime.
+        line: the descriptor of the parent's lifeline, where there is one.
+    """
+    if line is not None:
+        end_with_parent(int(line))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever the runtime prints must not enter the stream of answers

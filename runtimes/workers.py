@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO, Literal, cast
 from ..ir.errors import Error
 from ..ir.option_names import by
 from ._child import receive, send
+from .lifeline import lifeline
 from .memory_limit import ONE_THREAD, allowance, bytes_of, has_room_for, hold
 from .session import ModelData
 from .source import Source
@@ -189,7 +190,7 @@ class Workers:
 _PROGRAM = f"""import sys
 sys.path[:] = [path for path in sys.path if path]  # Python 3.10 has no safe path
 from {__package__}._child import main
-main(sys.argv[1])
+main(*sys.argv[1:])
 """
 
 
@@ -202,8 +203,10 @@ class _Process:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in kill()
         # The child finds this package where the parent did, and nothing in the current folder.
         paths = os.pathsep.join(p for p in sys.path if p)
+        line = [] if sys.platform == "win32" else [lifeline().fileno()]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, runtime],
+            [sys.executable, "-c", _PROGRAM, runtime, *map(str, line)],
+            pass_fds=line,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -33,7 +33,7 @@ FLOORS = {
     "report": ("display", "ir", "reference", "analysis", "passes", "driver"),
     "batch": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
-        *("targets", "driver"),
+        *("targets", "driver", "report"),
     ),
     "cli": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
@@ -105,7 +105,7 @@ WITHIN = {
     "passes/recurrences": ("passes", "passes/utils"),
     "passes/recurrences/recognize": (
         *("passes", "passes/utils", "passes/costs", "passes/scans", "passes/vectorize"),
-        *("passes/recurrences",),
+        *("passes/loops", "passes/recurrences"),
     ),
     "passes/recurrences/expand": (
         *("passes", "passes/utils", "passes/scans", "passes/loops", "passes/recurrences"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import onnx
 
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
@@ -37,10 +38,14 @@ class TripCounts:
         if certain is not None:
             return certain
         maximum = node.input(0) if node.is_op("Loop") else None
-        estimate = None if maximum is None else self._estimate(maximum, {})
+        visited: dict[Value, Tensor | None] = {}
+        estimate = None if maximum is None else self._estimate(maximum, visited)
         if estimate is None or estimate.size != 1:
             return USUAL
-        return max(int(estimate.numpy().reshape(())), 0)
+        count = int(estimate.numpy().reshape(()))
+        if count < 1 and any(self._is_number(value) for value in visited):
+            return USUAL  # as the difference of two numbers that are assumed
+        return max(count, 0)
 
     def sizes(self, value: Value | None) -> tuple[int, ...]:
         """The sizes of a value, usual ones where they are unknown."""
@@ -61,8 +66,18 @@ class TripCounts:
             visited[value] = self._compute(value, visited)
         return visited.get(value)
 
+    def _is_number(self, value: Value) -> bool:
+        """Test for one integer that only the caller knows."""
+        fact = self._inference.fact(value)
+        is_input = value.graph is not None and value in value.graph.inputs
+        one = fact.shape is not None and all(dim == 1 for dim in fact.shape)
+        return is_input and one and fact.elem_type == onnx.TensorProto.INT64
+
     def _compute(self, value: Value, visited: dict[Value, Tensor | None]) -> Tensor | None:
         node = value.producer
+        if self._is_number(value):
+            shape = [1] * len(self._inference.fact(value).dims)
+            return Tensor(array=np.full(shape, USUAL, np.int64))
         if node is None or value.graph is None:
             return None
         if node.is_op("Shape"):

@@ -124,7 +124,7 @@ class ConditionReader:
     def carried_inputs(self) -> list[Value]:
         """The loop-carried inputs of the body, except counters and invariants."""
         changing = [slot for slot, (result, _) in self.states.items() if result is not slot]
-        return [slot for slot in changing if self._counter(slot) is None]
+        return [slot for slot in changing if self.counter(slot) is None]
 
     def flag(self, part: Part) -> Part | None:
         """A loop-invariant part of the body's condition, outside; None for another part."""
@@ -145,7 +145,7 @@ class ConditionReader:
 
     def inside(self, part: Part) -> Comparison | None:
         """The comparison in a part of the body's condition; None for another part."""
-        return self._read(part, self._counter, self._bound)
+        return self._read(part, self.counter, self._bound)
 
     def matches_start(self, part: Part, other: Comparison) -> bool:
         """Test whether a part of the initial condition is the body's comparison, on the start."""
@@ -204,7 +204,8 @@ class ConditionReader:
     def _elem_type(self, value: Value) -> int:
         return self.inference.fact(value).elem_type
 
-    def _counter(self, value: Value) -> Counter | None:
+    def counter(self, value: Value) -> Counter | None:
+        """The induction variable that a value of the body is; None for another value."""
         added = self._addition(value)
         slot, offset = (value, 0) if added is None else added
         if slot is self.body.inputs[0]:

@@ -52,36 +52,42 @@ class CountLoops(Pass):
         changed = False
         inference, folder = context.inference(model), Folder(model)
         for graph, node in inside_out(model.graphs(), "Loop"):
-            plan = _plan(node, inference)
-            if plan is not None:
-                _write(graph, node, plan, Builder(graph, folder.fold))
+            plan = read_exits(node, inference)
+            if plan is not None and not plan.others and _pays(node, plan.reader):
+                emitter = Builder(graph, folder.fold)
+                end_by_count(graph, node, plan, count_exits(node, plan, emitter))
                 context.rewritten(self, node, node.path, _COUNTED())
                 changed = True
         return changed
 
 
-class _Plan(NamedTuple):
-    """The ends of a Loop whose condition only counts.
+class ExitPlan(NamedTuple):
+    """The ends of a Loop.
 
     Attributes:
+        reader: the reader of its conditions.
         exits: the counters with their bounds.
         flags: loop-invariant truth values outside the body, each with true if the initial
             condition includes it.
+        others: parts of the condition that do not count.
         start: the initial condition if that compares more; None otherwise.
     """
 
+    reader: ConditionReader
     exits: Sequence[Exit]
     flags: Sequence[tuple[Part, bool]]
+    others: Sequence[Part]
     start: Value | None
 
 
-def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
+def read_exits(loop: Node, inference: ShapeInference) -> ExitPlan | None:
+    """The ends of a Loop with a condition of its own; None if formulas cannot express them."""
     start = loop.input(1)
     if start is None or caller_attribute(loop) is not None or always_holds(loop.body("body")):
         return None
     body = loop.body("body")
     reader = ConditionReader(loop, inference)
-    flags, comparisons = list[Part](), list[Comparison]()
+    flags, comparisons, others = list[Part](), list[Comparison](), list[Part]()
     for part in _deciding(body, body.outputs[0]):
         comparison = reader.inside(part)
         flag = reader.flag(part) if comparison is None else None
@@ -90,17 +96,20 @@ def _plan(loop: Node, inference: ShapeInference) -> _Plan | None:
         elif flag is not None:
             flags.append(flag)
         else:
-            return None
+            others.append(part)
     before = _compared_before(loop, reader, comparisons, flags)
     compared = before or frozenset()
     ends = [Exit(c, c in compared, reader.is_wide(c)) for c in dict.fromkeys(comparisons)]
     tested = [(flag, flag in compared) for flag in dict.fromkeys(flags)]
-    plan = _Plan(ends, tested, start if before is None else None)
-    fits = (ends or flags) and all(reader.is_exact(end.comparison, end.before) for end in ends)
+    plan = ExitPlan(reader, ends, tested, others, start if before is None else None)
+    is_counted = bool(ends or flags)
+    fits = all(reader.is_exact(end.comparison, end.before) for end in ends)
+    if not is_counted:
+        return plan if others and loop.input(0) is not None else None
     opset = body.root.opset()
     sayable = all(takes(op, 0, _INT64, opset) for op in ("Min", "Max"))
     sayable = sayable or (not flags and constant_trips(ends, loop.input(0)) is not None)
-    return plan if fits and sayable and _pays(loop, reader) else None
+    return plan if fits and sayable else None
 
 
 def _compared_before(
@@ -151,11 +160,19 @@ def _deciding(body: Graph, condition: Value) -> Iterator[Part]:
             yield part
 
 
-def _write(graph: Graph, loop: Node, plan: _Plan, emitter: Builder) -> None:
-    """Make the trip count the only end of a Loop."""
+def count_exits(loop: Node, plan: ExitPlan, emitter: Builder) -> Value:
+    """Emit the trip count of the exits that count."""
+    most = loop.input(0)
+    if not plan.exits and not plan.flags:
+        assert most is not None
+        return most
+    return TripFormulas(emitter).least(plan.exits, plan.flags, most)
+
+
+def end_by_count(graph: Graph, loop: Node, plan: ExitPlan, trips: Value) -> None:
+    """Make a trip count the only end of a Loop."""
     body = loop.body("body")
-    formulas = TripFormulas(emitter)
-    graph.set_input(loop, 0, formulas.least(plan.exits, plan.flags, loop.input(0)))
+    graph.set_input(loop, 0, trips)
     if plan.start is None:
         holds = graph.add_initializer("holds", condition_tensor(body, True))
         graph.set_input(loop, 1, holds)

@@ -10,6 +10,7 @@ from ..cleanup.fold_constants import FoldConstants as FoldConstants
 from ..cleanup.fold_shapes import FoldShapes as FoldShapes
 from ..control.propagate_invariants import ForwardInvariants as ForwardInvariants
 from ..loops.count_loops import CountLoops as CountLoops
+from ..recurrences.recognize.search_loops import SearchLoops as SearchLoops
 from ..loops.hoist_invariants import HoistInvariants as HoistInvariants
 from ..functions.inline_functions import InlineFunctions as InlineFunctions
 from ..recurrences.recognize.raise_recurrences import RaiseRecurrences as RaiseRecurrences

@@ -54,6 +54,7 @@ def parallel_prefix(
     most: int | None,
     straight: bool = False,
     first: int = 0,
+    reach: Value | None = None,
 ) -> list[Value]:
     """Emit the reduction of each prefix of rows by an associative operation.
 
@@ -65,9 +66,11 @@ def parallel_prefix(
             steps.
         straight: emit steps for all lengths instead of a Loop.
         first: the number of steps that the rows have taken.
+        reach: the number of rows to join, a power of 2, as a vector of one int64 computed at run
+            time; None for all earlier rows. It needs an open maximum.
     """
     if most is None and not straight:
-        return _by_loop(emit, monoid, rows, facts, first)
+        return _by_loop(emit, monoid, rows, facts, first, reach)
     most = _MOST_ROWS if most is None else most
     values = list(rows)
     for distance in DISTANCES[first:]:
@@ -96,9 +99,14 @@ def _step(
 
 
 def _by_loop(
-    emit: Builder, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact], first: int
+    emit: Builder,
+    monoid: Monoid,
+    rows: Sequence[Value],
+    facts: Sequence[Fact],
+    first: int,
+    reach: Value | None,
 ) -> list[Value]:
-    steps = _count_steps(emit, rows[0], first)
+    steps = _count_steps(emit, rows[0], first, reach)
     holds = emit.constant(np.array(True), "holds")
     labels = [f"{row.name}_all" for row in rows]
     loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], [steps, holds, *rows], labels)
@@ -122,11 +130,12 @@ def _tables(emit: Builder, first: int) -> list[Value]:
     return [emit.constant(array, "distances") for array in (column, -column)]
 
 
-def _count_steps(emit: Builder, rows: Value, first: int) -> Value:
+def _count_steps(emit: Builder, rows: Value, first: int, reach: Value | None) -> Value:
     """Emit the number of steps that some rows take."""
-    distances = emit.vector(DISTANCES[first:], "distances")
-    shape = emit.add("Shape", [rows], "shape")
-    count = emit.add("Gather", [shape, emit.vector((0,), "zero")], "count")
+    distances, count = emit.vector(DISTANCES[first:], "distances"), reach
+    if count is None:
+        shape = emit.add("Shape", [rows], "shape")
+        count = emit.add("Gather", [shape, emit.vector((0,), "zero")], "count")
     needed = emit.add("Less", [distances, count], "needed")
     needed = emit.add("Cast", [needed], "needed", to=onnx.TensorProto.INT64)
     return emit.reduce("ReduceSum", needed, (0,), "steps")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.trip_count import skip_identities
 from ...facts.fact import Fact, element, integers
 from ...facts.magnitudes import LAST_OF_32_BITS
 from ...facts.polynomial import Dimension
@@ -81,7 +82,7 @@ def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value
 
 def _counters(loop_view: LoopView, inference: ShapeInference) -> Iterator[tuple[Value, Index]]:
     for state in loop_view.states:
-        start, node = element(inference.fact(state.initial)), state.result.producer
+        start, node = element(inference.fact(state.initial)), skip_identities(state.result).producer
         if not isinstance(start, Dimension) or node is None or node.graph is not loop_view.body:
             continue
         after = _transfer(node, {state.argument: Index(start, 1)}, inference)

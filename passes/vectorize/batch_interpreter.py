@@ -186,6 +186,7 @@ class NodeBatcher(abc.ABC):
             *(node, operands, facts, self.emit, feeding.trips, self.extent),
             windows=feeding.windows,
             outside=feeding.outside,
+            operand_of=self._find,
             running=self._running,
         )
         rules = rules_of(node.op)
@@ -205,8 +206,16 @@ class NodeBatcher(abc.ABC):
             outputs.append((Operand(result, batched, fact), lacking))
         return outputs
 
-    def _running(self, op_type: str, rows: Value, fact: Fact, most: int | None) -> Value:
-        """Emit the prefix reductions of rows by an operator.
+    def _find(self, value: Value) -> Operand | None:
+        """The operand of a value; None where it is not computed."""
+        if value not in self.operands and value in self.feeding.outside:
+            return self.operand_around(value)
+        return self.operands.get(value)
+
+    def _running(
+        self, op_type: str, rows: Value, fact: Fact, most: int | None, reach: Value | None
+    ) -> Value:
+        """Emit the reductions of the rows up to each one, all or the last `reach`.
 
         Raises:
             Unbatchable: rows too large for steps of doubling distance.
@@ -216,7 +225,7 @@ class NodeBatcher(abc.ABC):
             raise Unbatchable(DIFFERING)
         monoid = monoid_of(Operator(op_type))
         self.feeding.adds_loops |= most is None
-        return parallel_prefix(self.emit, monoid, [rows], [fact], most)[0]
+        return parallel_prefix(self.emit, monoid, [rows], [fact], most, reach=reach)[0]
 
     def _enter_results(self, node: Node, results: Sequence[tuple[Operand, Ragged | None]]) -> None:
         """Enter the results of a rule as operands for the outputs of a node."""

@@ -23,7 +23,7 @@ def is_invariant(state: State) -> bool:
 
 def step_of(state: State, loop_view: LoopView) -> Value | None:
     """The loop-invariant step of an induction variable; None for other states."""
-    node, body = state.result.producer, loop_view.body
+    node, body = skip_identities(state.result).producer, loop_view.body
     if node is None or not node.is_op("Add", "Sub") or node.graph is not body:
         return None
     one, other = node.inputs
@@ -36,7 +36,7 @@ def step_of(state: State, loop_view: LoopView) -> Value | None:
 
 def counts_trips(state: State, loop_view: LoopView) -> bool:
     """Test for a state that starts at 0 with step 1."""
-    step, node = step_of(state, loop_view), state.result.producer
+    step, node = step_of(state, loop_view), skip_identities(state.result).producer
     if step is None or node is None or not node.is_op("Add"):
         return False
     return _is_number(state.initial, 0) and _is_number(step, 1)
@@ -68,7 +68,7 @@ def counter(
 
     One value more than iterations: the first is the initial one. None for other states.
     """
-    other, node = step_of(state, loop_view), state.result.producer
+    other, node = step_of(state, loop_view), skip_identities(state.result).producer
     if other is None or node is None:
         return None
     initial, step = feeding.same(state.initial), feeding.same(other)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import onnx
+
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
@@ -33,6 +35,8 @@ _FREE = ("Constant", "Identity")
 _HEAVY = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
 _HEAVY_WEIGHT = 4
 """The cost of a node with products, in other nodes."""
+
+_INDICES = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
 
 _STATES_GONE = Message("states-removed", "states that no trip needs of another one are gone")
 _NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all trips")
@@ -177,7 +181,29 @@ class Vectorization:
         outputs = len(states) + sum(is_used(self.graph, one.output) for one in stacked)
         if self.plan.cost(_weight) >= sum(map(_weight, body.nodes())) + outputs:
             raise Unbatchable(self.reason)
+        if len(self.plan.states) == len(states) and self._only_indices_leave(self.plan):
+            raise Unbatchable(self.reason)
         self._loop = rebuild(self.plan)
+
+    def _only_indices_leave(self, plan: ResidualPlan) -> bool:
+        """Test for no node beside arithmetic of single integers that leaves the loop.
+
+        The residual loop would read the results row by row, which costs as much.
+        """
+        inside = set(plan.nodes)
+        nodes = [v for v in self.dependences.graph if isinstance(v, Node) and v not in inside]
+        nodes = [node for node in nodes if _weight(node)]
+        return bool(nodes) and all(map(self._is_index, nodes))
+
+    def _is_index(self, node: Node) -> bool:
+        """Test for a node that computes an integer from others."""
+        facts = [self._inference.fact(v) for v in (*node.inputs, *node.outputs) if v is not None]
+        return not node.bodies and all(
+            fact.elem_type in _INDICES
+            and fact.shape is not None
+            and all(d == 1 for d in fact.shape)
+            for fact in facts
+        )
 
     def _with_writers(self, inside: Iterable[Vertex]) -> set[object]:
         """Replace the accumulators that stay by their nodes and states."""

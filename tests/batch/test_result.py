@@ -17,7 +17,9 @@ def test_a_record_survives_json():
 def test_a_record_tells_what_came_out():
     proved = record().describing(sl.transform("models/a.onnx", opset=18))
     assert (proved.outputs, proved.nodes, proved.opset) == ("proved", (4, 3), (17, 18))
+    assert proved.control_flow == (1, 0) and 0 < proved.run_time[1] < proved.run_time[0]
     assert proved.ok and proved.messages == () and proved.left == ()
     kept = record().describing(sl.transform("models/a.onnx", "fold-constants", verify=False))
     assert kept.outputs == "" and kept.messages == ("control flow left: 1",)
     assert kept.left[0]["op_type"] == "Loop"
+    assert kept.left[0]["brief"] == kept.left[0]["reason"] != ""

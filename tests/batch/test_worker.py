@@ -35,13 +35,20 @@ def test_the_result_takes_its_place_whole(job):
     assert done.record.status == "written" and done.record.seconds > 0
     assert {*done.entry["read"]} == {"w.onnx", "w.weights"}
     assert {*done.entry["written"]} == {"w.onnx", "w.onnx.data"}
+    files = [Path("models/deep", name) for name in ("w.onnx", "w.weights")]
+    results = [Path("out", name) for name in ("w.onnx", "w.onnx.data")]
+    sizes = [sum(file.stat().st_size for file in each) for each in (files, results)]
+    assert done.record.size == tuple(sizes)
     onnx.checker.check_model("out/w.onnx", full_check=True)
     assert not list(Path("made").iterdir())
 
 
 def test_what_is_done_is_seen_to_be(job):
-    known = dataclasses.replace(job, earlier=work(job, JobConfig(), "key").entry)
-    assert work(known, JobConfig(), "key").record.status == "skipped"
+    done = work(job, JobConfig(), "key")
+    known = dataclasses.replace(job, earlier=done.entry)
+    assert work(known, JobConfig(), "key").record == dataclasses.replace(
+        done.record, status="skipped"
+    )
     assert work(known, JobConfig(), "other").record.status == "written"
 
 

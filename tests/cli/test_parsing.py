@@ -170,3 +170,22 @@ def test_a_name_is_given_once():
     with pytest.raises(typer.BadParameter, match="'n' is given twice"):
         parsing.once(given)
     assert parsing.once(given[:1]) == given[:1]
+
+
+def test_addresses_stay_as_they_are():
+    address = parsing.place("s3://bucket/models")
+    assert isinstance(address, parsing.Address) and address == "s3://bucket/models"
+    assert parsing.place("file:///home/me") == Path("/home/me")
+    assert parsing.place("models/a.onnx") == Path("models/a.onnx")
+    assert parsing.place("-") == parsing.STREAM != parsing.place("./-")
+    with pytest.raises(typer.BadParameter, match="an address is for many models"):
+        parsing.model_path("s3://bucket/a.onnx")
+    with pytest.raises(Error, match="no absolute path"):
+        parsing.place("file://home/me")
+
+
+def test_the_name_of_a_summary_says_its_form():
+    assert parsing.sheet_path("s.CSV") == Path("s.CSV")
+    for text in ("s.txt", "s", "s3://bucket/s.csv"):
+        with pytest.raises(typer.BadParameter, match=r"FILE\.html"):
+            parsing.sheet_path(text)

@@ -4,7 +4,8 @@
 
 Two of three loops are drawn as people write them, the others mix recurrences with what is none.
 Each is rewritten for a goal and by the default pipeline, one of five a second time, and compared
-in onnxruntime on ten inputs, within a tolerance, since sums are made in other orders.
+in onnxruntime on ten inputs, within a tolerance, since sums are made in other orders. Inputs for
+which numbers grow without bound are left out: partial sums and products may overflow earlier.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from fuzz import in_processes
 from sessions import open_session
 
 TOLERANCE = 2e-3
+LARGEST = 1e9
+"""A larger output is on its way to infinity."""
 LENGTHS = (0, 1, 2, 3, 5, 6, 9, 17, 33, 64)
 INPUTS = [(n, "normal" if k % 2 else "integers") for k, n in enumerate(LENGTHS)]
 GOALS = ("run", "run", "run", "load")
@@ -60,6 +63,8 @@ def differences(
     sessions = open_session(model), open_session(result)
     for feeds in inputs:
         before, after = (session.run(None, feeds) for session in sessions)
+        if any((np.abs(array) > LARGEST).any() for array in before if array.dtype.kind == "f"):
+            continue
         for value, one, other in zip(model.graph.output, before, after, strict=True):
             if one.shape != other.shape:
                 yield f"{value.name} has the shape {other.shape}, not {one.shape}"

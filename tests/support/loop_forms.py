@@ -169,12 +169,16 @@ def read(draft: Draft) -> None:
 
 
 def window(draft: Draft) -> None:
-    """Rows next to one another, reduced; cut short at the end."""
+    """Rows next to one another, reduced; cut short at the end, or at both ends."""
     if not draft.reads:
         return
-    step, width = draft.dice.choice((1, 2)), draft.dice.choice(("two", "three"))
+    step, width = draft.dice.choice((1, 2)), draft.dice.choice(("two", "three", "any"))
+    if width == "any":
+        width = draft.add("Add (m, one)")
     first = draft.add(f"Mul ({draft.index}, {('one', 'two')[step - 1]})")
     end = draft.add(f"Add ({first}, {width})")
+    if draft.dice.random() < 0.3:
+        first = draft.add(f"Max ({draft.add(f'Sub ({first}, m)')}, zero)")
     cut = [draft.add(f"Unsqueeze ({place}, c0)") for place in (first, end)]
     source = "xx" if step == 2 else "x"
     rows = draft.add(f"Slice ({source}, {cut[0]}, {cut[1]}, c0)")

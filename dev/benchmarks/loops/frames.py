@@ -218,6 +218,65 @@ average (float[N, $D] x, int64 count) => (float[T, $D] y)
     true_recurrence=False,
 )
 
+envelope = Case(
+    name="extremes_of_windows_of_any_length",
+    model="""
+envelope (float[T] x, int64 k) => (float[T] y)
+   <int64 zero = {0}, int64 one = {1}, bool always = {1}, int64[1] first = {0}> {
+   shape = Shape (x)
+   length = Gather <axis = 0> (shape, zero)
+   y = Loop (length, always) <body = step (int64 i, bool cond) => (bool again, float r) {
+      again = Identity (cond)
+      low = Sub (i, k)
+      start = Max (low, zero)
+      behind = Add (i, k)
+      high = Add (behind, one)
+      end = Min (high, length)
+      starts = Unsqueeze (start, first)
+      ends = Unsqueeze (end, first)
+      part = Slice (x, starts, ends, first)
+      sizes = Abs (part)
+      r = ReduceMax <keepdims = 0> (sizes)
+   }>
+}""",
+    # Each of the few trips doubles the length of the windows; two of those cover one.
+    best="""
+envelope (float[T] x, int64 k) => (float[T] y)
+   <int64[1] one = {1}, int64[1] two = {2}, int64[1] first = {0}, bool always = {1},
+    float none = {0}, int64[10] powers = {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}> {
+   reach = Unsqueeze (k, first)
+   double = Mul (reach, two)
+   width = Add (double, one)
+   length = Shape (x)
+   sizes = Abs (x)
+   pads = Concat <axis = 0> (reach, reach)
+   padded = Pad (sizes, pads, none)
+   fits = LessOrEqual (powers, width)
+   ones = Cast <to = 7> (fits)
+   steps = ReduceSum <keepdims = 0> (ones, first)
+   most, power = Loop (steps, always, padded, one) <body = doubling
+      (int64 i, bool cond, float[P] s, int64[1] shift)
+      => (bool again, float[Q] s_next, int64[1] shift_next) {
+      again = Identity (cond)
+      back = Neg (shift)
+      early = Slice (s, first, back, first)
+      all = Shape (s)
+      late = Slice (s, shift, all, first)
+      s_next = Max (early, late)
+      shift_next = Mul (shift, two)
+   }>
+   ahead = Slice (most, first, length, first)
+   other = Sub (width, power)
+   stop = Add (other, length)
+   behind = Slice (most, other, stop, first)
+   y = Max (ahead, behind)
+}""",
+    feeds={"x": "T", "k": lambda *_: np.array(20)},
+    sizes={"T": 400},
+    small={"T": 50},
+    true_recurrence=True,
+)
+
 convolution = Case(
     name="convolution_by_frame",
     model="""
@@ -319,6 +378,7 @@ CASES = (
     strided,
     strided_slices,
     moving_average,
+    envelope,
     convolution,
     images,
     standardized,

@@ -333,6 +333,57 @@ best (float[T, $D] x) => (float best_score, int64 best_row) {
     true_recurrence=True,
 )
 
+first_hit = Case(
+    name="first_row_above_a_limit",
+    model="""
+search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total)
+   <int64 zero = {0}, int64 one = {1}, int64 absent = {-1}, float none = {0}> {
+   shape = Shape (x)
+   length = Gather <axis = 0> (shape, zero)
+   some = Less (zero, length)
+   k, where, row, total = Loop (, some, zero, absent, start, none) <body = step
+      (int64 i, bool cond, int64 at, int64 best, float[$D] kept, float sum)
+      => (bool again, int64 at_next, int64 best_next, float[$D] kept_next, float sum_next) {
+      e = Gather <axis = 0> (x, at)
+      top = ReduceMax <keepdims = 0> (e)
+      hit = Greater (top, limit)
+      best_next = Where (hit, at, best)
+      kept_next = Where (hit, e, kept)
+      sum_next = Add (sum, top)
+      at_next = Add (at, one)
+      more = Less (at_next, length)
+      goes_on = Not (hit)
+      again = And (more, goes_on)
+   }>
+}""",
+    best="""
+search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total)
+   <int64 zero = {0}, int64[1] first = {0}, int64 one = {1}, int64 absent = {-1}, bool yes = {1}> {
+   tops = ReduceMax <axes = [1], keepdims = 0> (x)
+   hits = Greater (tops, limit)
+   past = Unsqueeze (yes, first)
+   every = Concat <axis = 0> (hits, past)
+   numbers = Cast <to = 6> (every)
+   at = ArgMax <axis = 0, keepdims = 0> (numbers)
+   length = Size (tops)
+   is_met = Less (at, length)
+   where = Where (is_met, at, absent)
+   begin = Unsqueeze (start, first)
+   rows = Concat <axis = 0> (x, begin)
+   row = Gather <axis = 0> (rows, at)
+   behind = Add (at, one)
+   end = Unsqueeze (behind, first)
+   until = Slice (tops, first, end, first)
+   total = ReduceSum <keepdims = 0> (until, first)
+}""",
+    feeds={"x": "T D", "limit": lambda *_: np.array(9, np.float32)},
+    weights={"start": _zeros},
+    packed=lambda given: given,
+    sizes=_SIZES,
+    small=_SMALL,
+    true_recurrence=False,
+)
+
 CASES = (
     cumulative,
     cumulative_backward,
@@ -346,4 +397,5 @@ CASES = (
     mean,
     difference,
     best_row,
+    first_hit,
 )

@@ -20,9 +20,10 @@ _TYPES = onnx.TensorProto
 
 def raise_held(recurrence: Recurrence) -> Replacement | str:
     """Replace a state that a Where either keeps or replaces by a state-independent value."""
-    if len(recurrence.states) > 1 or len(recurrence.nodes) != 1:
+    nodes = [node for node in recurrence.nodes if not node.is_op("Identity")]
+    if len(recurrence.states) > 1 or len(nodes) != 1:
         return "it is not kept by one Where"
-    (state,), (node,) = recurrence.states, recurrence.nodes
+    (state,), (node,) = recurrence.states, nodes
     if not node.is_op("Where") or skip_identities(state.result) is not node.output():
         return "it is not kept by one Where"
     condition, one, other = node.inputs

@@ -93,7 +93,9 @@ class RaiseRecurrences(RaiseOptions, Pass):
             context.kept(self, node, loop_view)
             return False
         try:
-            trips, results = self._raise(graph, loop_view, inference, runs_certainly(node, facts))
+            trips, results = self.raise_loop(
+                graph, loop_view, inference, runs_certainly(node, facts)
+            )
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, _NO_CELL(str(reason)))
             return False
@@ -113,7 +115,7 @@ class RaiseRecurrences(RaiseOptions, Pass):
         context.rewritten(self, node, path, _RAISED(recurrence=what))
         return True
 
-    def _raise(
+    def raise_loop(
         self, graph: Graph, loop_view: LoopView, inference: ShapeInference, certain: bool
     ) -> tuple[AllTrips, list[Value | None]]:
         """Emit the operators that replace a Loop or Scan in a scratch graph.

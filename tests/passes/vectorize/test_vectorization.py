@@ -160,3 +160,18 @@ def test_a_loop_that_is_left_and_gives_nothing_is_none():
         + function,
         [{"x": numbers(n, 4), "n": np.array(2)} for n in (1, 3)],
     )
+
+
+@pytest.mark.parametrize("body", ["", "k = Cast <to = 1> (i) u = Mul (s, k) "])
+def test_arithmetic_of_indices_alone_stays(body):
+    """The loop would read each bound by its number, which costs as much as the sum."""
+    text = f"""g (float[N] x, float[1] s0, int64 n) => (float[1] f) <bool yes = {{1}}> {{
+        f = Loop (n, yes, s0) <body = b (int64 i, bool c, float[1] s) => (bool c2, float[1] t)
+                <int64 one = {{1}}, int64[1] at = {{0}}> {{
+            c2 = Identity (c) end = Add (i, one) a = Unsqueeze (i, at) b = Unsqueeze (end, at)
+            part = Slice (x, a, b) {body}q = Mul ({"u" if body else "s"}, s)
+            t = Add (q, part) }}> }}"""
+    result = vectorized(text)
+    assert result.changed == bool(body)
+    feed = {"x": numbers(4), "s0": numbers(1), "n": np.array(4)}
+    assert_same(as_model(HEAD + text), result.model, feed)

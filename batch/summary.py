@@ -1,0 +1,116 @@
+"""Summary of a batch: a line for each model, totals, and what is left with the reasons."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from ..report.sheet import Column, Sheet, Value, shown
+from .result import Record
+
+_PAIRS: tuple[tuple[str, str, str], ...] = (
+    ("nodes", "nodes", "count"),
+    ("control_flow", "control flow", "count"),
+    ("run_time", "predicted run", "microseconds"),
+    ("size", "size", "bytes"),
+)
+"""The fields of a record with a number before and one after, their titles, and their kinds."""
+
+COLUMNS: tuple[Column, ...] = (
+    Column("name", "model", "name"),
+    Column("status", "status", "status"),
+    Column("problem", "problem", "status"),
+    Column("outputs", "outputs", "status"),
+    *(
+        Column(f"{field}_{when}", when, kind, title)  # type: ignore[arg-type]
+        for field, title, kind in _PAIRS
+        for when in ("before", "after")
+    ),
+    Column("opset_after", "opset", "count"),
+    Column("seconds", "seconds", "seconds"),
+    Column("left", "what is left, and why"),
+)
+KEYS = [column.key for column in COLUMNS]
+TONES = (
+    *(("written", "good"), ("skipped", "good"), ("failed", "bad")),
+    *(("outputs differ", "bad"), ("fault", "bad"), ("bad input", "bad"), ("usage", "bad")),
+    *(("worker died", "bad"), ("control flow left", "open"), ("not taken", "open")),
+)
+
+
+def summary(records: Sequence[Record], title: str) -> Sheet:
+    """Return the summary of a batch.
+
+    Args:
+        records: the records, in the order of the rows.
+        title: the title of the page.
+    """
+    return Sheet(
+        title,
+        COLUMNS,
+        [_row(record) for record in records],
+        _totals(records),
+        _cards(records),
+        TONES,
+    )
+
+
+def _row(record: Record) -> list[Value]:
+    numbers: list[Value] = []
+    for field, *_ in _PAIRS:
+        numbers += getattr(record, field) or (None, None)
+    opset = None if record.opset is None else record.opset[1]
+    texts = record.name, record.status, record.problem, record.outputs
+    return [*texts, *numbers, opset, record.seconds, why(record)]
+
+
+def why(record: Record) -> str:
+    """Return residual control flow with its reasons, or the failure, as one text."""
+    rest = [f"{one.get('op_type')} '{one.get('path')}': {one.get('brief')}" for one in record.left]
+    notes = [text for text in record.messages if not text.startswith("control flow left: ")]
+    return "; ".join([*notes, *rest])
+
+
+def _totals(records: Sequence[Record]) -> list[Value]:
+    """Return the sums, of numbers over models that have both."""
+    sums: list[Value] = []
+    for field, *_ in _PAIRS:
+        pairs = [pair for record in records if (pair := getattr(record, field)) is not None]
+        sums += [sum(column) for column in zip(*pairs, strict=True)] or [None, None]
+    seconds = sum(record.seconds for record in records)
+    return [counted_models(records), None, None, None, *sums, None, seconds, None]
+
+
+def counted_models(records: Sequence[Record]) -> str:
+    """Return the number of models.
+
+    >>> counted_models([])
+    '0 models'
+    """
+    return f"{len(records)} model{'s' * (len(records) != 1)}"
+
+
+def counted(records: Iterable[Record], of: Callable[[Record], str]) -> str:
+    """Return how many records there are of each kind, the most frequent first."""
+    counts = Counter(filter(None, map(of, records)))
+    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common()) or "none"
+
+
+def _cards(records: Sequence[Record]) -> list[tuple[str, str]]:
+    totals = dict(zip(KEYS, _totals(records), strict=True))
+    kinds = {column.key: column.kind for column in COLUMNS}
+    free = sum(record.control_flow is not None and not record.control_flow[1] for record in records)
+    cards = [
+        ("models", f"{len(records):,}"),
+        ("status", counted(records, lambda record: record.status)),
+        ("outputs", counted(records, lambda record: record.outputs)),
+        ("without control flow", f"{free:,}"),
+    ]
+    for field, title, _ in _PAIRS:
+        pair = [shown(totals[f"{field}_{when}"], kinds[f"{field}_after"]) for when in _WHEN]
+        if any(pair):
+            cards.append((title, " → ".join(pair)))
+    return [*cards, ("seconds of work", shown(totals["seconds"], "seconds"))]
+
+
+_WHEN = "before", "after"
