@@ -138,7 +138,7 @@ def _cut_pattern(place: Address) -> tuple[Address, str]:
 
 
 def models_here(path: Path, out: Path | None = None) -> Iterator[tuple[Path, str]]:
-    """Yield each model that a path on this machine names, with its place below a folder.
+    """Yield each model of a path on this machine, with its place below a folder.
 
     Args:
         path: a file, a folder or a pattern.
