@@ -76,10 +76,11 @@ mutants: $(VENV)/.installed  ## small faults in the source: which of them do the
 	$(PY) tests/support/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)
 
 # Chromium comes from the system: on Debian, apt-get install chromium. CHROMIUM names another one.
-browser: $(VENV)/.installed  ## the page of a report in a real browser
+browser: $(VENV)/.installed  ## the page of a report in a real browser, with axe (needs npm)
 	$(BIN)/pip install --quiet --editable '.[browser]'
 	@command -v $(or $(CHROMIUM),chromium) >/dev/null || { echo "Chromium is needed: apt-get install chromium" >&2; exit 1; }
-	$(PY) -m pytest tests/report
+	$(PY) dev/tools/vendor_report_assets.py --checker $(VENV)/axe-4.14.1.min.js
+	AXE=$(VENV)/axe-4.14.1.min.js $(PY) -m pytest tests/report
 
 bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/unroll_gru.py

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .parsing import STREAM
 from .report import Again, say
 
 if TYPE_CHECKING:
     from ..driver.result import Outcome
+    from ..verification.mismatch import MismatchError
 
 
 def require_page(page: Path | None, files: Iterable[Path], force: bool) -> None:
@@ -26,7 +27,12 @@ def require_page(page: Path | None, files: Iterable[Path], force: bool) -> None:
 
 
 def write_page(
-    page: Path | None, outcome: Outcome, source: Path, target: Path | None, again: Again
+    page: Path | None,
+    outcome: Outcome,
+    mismatch: MismatchError | None,
+    source: Path,
+    target: Path | None,
+    again: Again,
 ) -> None:
     """Write the page of an outcome, where one is asked for; `again` spells its hints."""
     if page is None:
@@ -35,7 +41,8 @@ def write_page(
 
     names = name_of(source, "standard input"), name_of(target, "standard output")
     stored = bytes_of_files(source), bytes_of_files(target)
-    write(page, of_outcome(outcome, names=names, stored=stored, again=again), force=True)
+    about: dict[str, Any] = {"mismatch": mismatch, "again": again}
+    write(page, of_outcome(outcome, names=names, stored=stored, **about), force=True)
 
 
 def name_of(path: Path | None, stream: str) -> str:

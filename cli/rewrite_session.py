@@ -200,7 +200,7 @@ class Session:
     ) -> int:
         lacking = self.whole_target and bool(outcome.untaken)
         again = functools.partial(command_again, self.context)
-        write_page(self.output.page, outcome, source, path, again)
+        write_page(self.output.page, outcome, mismatch, source, path, again)
         failure: Sequence[str] = report.failure_of(outcome, mismatch, lacking) if code else []
 
         def show() -> None:

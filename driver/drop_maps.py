@@ -44,7 +44,7 @@ def drop_maps(source: ModelSource, target: Target) -> Result:
     if not remarks:
         return source, ()
     if isinstance(source, ModelFile):
-        return dataclasses.replace(source, proto=changed), tuple(remarks)
+        return dataclasses.replace(source, proto=changed, is_changed=True), tuple(remarks)
     return changed, tuple(remarks)
 
 

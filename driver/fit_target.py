@@ -37,6 +37,8 @@ from ..targets.legality import Legality
 from ..targets.legalize import Replacement, legalize
 from ..targets.node_names import name_colliding_nodes
 from ..targets.outputs import forwarded_inputs, shared_outputs
+from ..targets.scan_captures import pass_captures
+from ..targets.size_names import name_open_sizes
 from ..targets.target import Target, TargetError
 from ..version_converter import ConversionError
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
@@ -51,7 +53,11 @@ Stages = tuple[Pass, ...]
 _OWN_CONDITION = Message(
     "own-condition", "{target} wants its body to give out a condition of its own"
 )
+_OWN_VALUES = Message(
+    "own-values", "{target} wants its body to read no computed values around it: they became states"
+)
 _NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
+_SIZES_NAMED = Message("sizes-named", "{sizes} open sizes were named, as {target} wants names")
 _SIZES = Message(
     "known-sizes",
     "{target} compiles some operators with known sizes only; where it refuses the result, fix them"
@@ -187,17 +193,24 @@ class FitTarget(Pass):
         return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
 
     def _finish(self, model: Model, context: PassContext) -> bool:
-        """Write conditions and names as the target wants them."""
+        """Write conditions, captures and names as the target wants them."""
         loops = isolate_conditions(model) if self.target.own_conditions else []
         for loop in loops:
             what = _OWN_CONDITION(target=self.target.name)
             context.rewritten(self, loop, loop.path, what)
+        scans = pass_captures(model) if self.target.own_scans else []
+        for scan in scans:
+            context.rewritten(self, scan, scan.path, _OWN_VALUES(target=self.target.name))
         trimmed = trim_absent_inputs(model)
         count = name_colliding_nodes(model) if self.target.names_nodes else 0
         if count:
             what = _NAMED(nodes=count, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return bool(loops) or trimmed or count > 0
+        sizes = name_open_sizes(model) if self.target.names_sizes else 0
+        if sizes:
+            what = _SIZES_NAMED(sizes=sizes, target=self.target.name)
+            context.remarks.add_on_model(self, model, "rewritten", what)
+        return bool(loops or scans) or trimmed or count > 0 or sizes > 0
 
     def _note_sizes(self, model: Model, context: PassContext) -> None:
         """Name the options that fix open sizes of inputs, where the target wants known ones."""

@@ -7,19 +7,26 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.peak_memory import peak_memory
 from ..driver.result import Outcome
 from ..driver.suggestions import Hint
 from ..ir import BaseDir, Model, ModelSource, load
 from ..ir.kinds import takes
+from ..ir.lazy import lazy_property
 from ..passes import Remark
 from ..passes.manager.pipeline import Timing
+from ..runtimes.workers import RuntimeName
+from .changes import Changes, changes
 from .constructs import ConstructData, constructs_of
 from .differences import Differences, differences
+from .first_difference import FirstDifference, first_difference
+from .groups import Grouping, Groupings, groupings
 from .model_data import ModelData, NodeData, Place, describe
 from .origins import Origin, origins
+from .predictions import Predictions, predictions
+from .verdict_data import VerdictData
 
 if TYPE_CHECKING:
+    from ..verification.mismatch import MismatchError
     from ..verification.runs.verdict import Verdict
 
 MOST_REMARKS = 1000
@@ -65,36 +72,6 @@ class RemarkRow:
 
 
 @dataclasses.dataclass(frozen=True)
-class OutputRow:
-    """An output and its status: "proved", "equal", "different", "not deterministic"."""
-
-    name: str
-    status: str
-    detail: str
-
-
-@dataclasses.dataclass(frozen=True)
-class VerdictData:
-    """The verdict of the verification.
-
-    Attributes:
-        status: "proved", "equal", "different" or "not verified".
-        reason: the reason in one sentence.
-        ran: the runtime and the number of samples.
-        outputs: each output.
-        notes: the limits of the verification.
-        seconds: time spent.
-    """
-
-    status: str
-    reason: str
-    ran: str
-    outputs: tuple[OutputRow, ...]
-    notes: tuple[str, ...]
-    seconds: float
-
-
-@dataclasses.dataclass(frozen=True)
 class Report:
     """Two models, and the results of the rewrite between them.
 
@@ -103,6 +80,7 @@ class Report:
         after: its rewrite.
         origins: the origins of nodes of the rewrite.
         differences: the models compared.
+        predictions: predicted load time, run time and memory.
         remarks: the rewritten and the remaining constructs, with reasons.
         more_remarks: the number of omitted rows.
         hints: tested commands, with the constructs that each decides.
@@ -114,11 +92,17 @@ class Report:
     after: Side
     origins: dict[Place, Origin]
     differences: Differences
+    predictions: Predictions
     remarks: tuple[RemarkRow, ...] = ()
     more_remarks: int = 0
     hints: tuple[dict[str, Any], ...] = ()
     timings: tuple[Timing, ...] = ()
     verdict: VerdictData | None = None
+
+    @lazy_property
+    def changes(self) -> Changes:
+        """The models compared node by node, with their constants."""
+        return changes(self.before.model, self.after.model)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON. Names are short and nodes are lists, since there are many.
@@ -126,10 +110,16 @@ class Report:
         A node is `[operator, name, inputs, outputs, graphs, origin]`, an origin `[kind, graph,
         node, end, others]`; empty items at the end are omitted.
         """
+        groups = (
+            groupings(self.before.model),
+            groupings(self.after.model, self.before.model, self.origins),
+        )
         return {
-            "before": _side(self.before, {}),
-            "after": _side(self.after, self.origins),
+            "before": _side(self.before, {}, groups[0]),
+            "after": _side(self.after, self.origins, groups[1]),
             "differences": self.differences.to_dict(),
+            "changes": self.changes.to_dict(),
+            "predictions": self.predictions.to_dict(),
             "remarks": [dataclasses.asdict(row) for row in self.remarks],
             "more_remarks": self.more_remarks,
             "hints": list(self.hints),
@@ -148,6 +138,7 @@ def gather(
     timings: Iterable[Timing] = (),
     hints: Iterable[Hint] = (),
     verdict: Verdict | None = None,
+    mismatch: MismatchError | None = None,
     again: Again | None = None,
     base_dir: BaseDir = None,
 ) -> Report:
@@ -162,31 +153,44 @@ def gather(
         timings: the time of each pass.
         hints: options that decide remaining constructs.
         verdict: the verdict of a comparison of outputs.
+        mismatch: the error that names the pass at fault, where outputs differ.
         again: makes a command of the options of a hint.
         base_dir: the base folder of external data of models in memory.
     """
     models = [m if isinstance(m, Model) else load(m, base_dir) for m in (before, after)]
     one, other = map(Side.of, models, names)
-    memory = peak_memory(models[0]), peak_memory(models[1])
+    sources = origins(one.model, other.model)
     rows, more = _rows(remarks)
     write = again or " ".join
+    predicted = predictions(models[0], models[1])
+    first: FirstDifference | str = ""
+    if verdict is not None and verdict.differs and verdict.feeds is not None:
+        subject = (models[0], models[1]), (one.model, other.model), sources, verdict.feeds
+        first = first_difference(*subject, _runtime(verdict), base_dir)
     return Report(
         one,
         other,
-        origins(one.model, other.model),
-        differences(one.model, other.model, stored, memory),
+        sources,
+        differences(one.model, other.model, stored, predicted.memory),
+        predicted,
         rows,
         more,
         tuple([{"command": write(hint.options), **hint.to_dict()} for hint in hints]),
         tuple(timings),
-        None if verdict is None else _verdict(verdict),
+        None if verdict is None else VerdictData.of(verdict, mismatch, first),
     )
+
+
+def _runtime(verdict: Verdict) -> RuntimeName:
+    """The runtime in which outputs differ."""
+    return "onnxruntime" if "onnxruntime" in verdict.runtimes else "reference"
 
 
 @takes(outcome=Outcome)
 def of_outcome(
     outcome: Outcome,
     *,
+    mismatch: MismatchError | None = None,
     names: tuple[str, str] = ("original", "rewritten"),
     stored: tuple[int | None, int | None] = (None, None),
     again: Again | None = None,
@@ -195,6 +199,7 @@ def of_outcome(
 
     Args:
         outcome: the outcome.
+        mismatch: the error of its verification, where outputs differ.
         names: the names of the models.
         stored: the bytes of their files, where there are files.
         again: makes a command of the options of a hint.
@@ -210,6 +215,7 @@ def of_outcome(
         timings=outcome.timings,
         hints=outcome.hints,
         verdict=outcome.verdict,
+        mismatch=mismatch,
         again=again,
         base_dir=rewriting.options.base_dir,
     )
@@ -229,28 +235,9 @@ def _rows(remarks: Iterable[Remark]) -> tuple[tuple[RemarkRow, ...], int]:
     return tuple(rows), more
 
 
-def _verdict(verdict: Verdict) -> VerdictData:
-    proof = verdict.proof
-    rows = [OutputRow(o.name, o.status, o.largest) for o in verdict.outputs]
-    if verdict.proved and proof is not None:
-        details = {
-            name: f"both models compute the same {count} term{'s' * (count != 1)}"
-            for name, count in proof.outputs.items()
-        } | {row.name: row.detail for row in rows}
-        rows = [OutputRow(name, "proved", details[name]) for name in proof.outputs]
-    where = ", ".join(verdict.runtimes)
-    samples = len(verdict.samples)
-    ran = f"run by {where} on {samples} sample{'s' * (samples != 1)}" if where else ""
-    notes = list(verdict.notes)
-    if proof is not None and not proof.proved:
-        notes.append(f"no proof was found: {proof.reason}")
-    reason = proof.claim if verdict.proved and proof is not None else verdict.reason
-    status = "proved" if verdict.proved else verdict.status
-    seconds = verdict.seconds or (proof.seconds if proof is not None else 0.0)
-    return VerdictData(status, reason, ran, tuple(rows), tuple(notes), seconds)
-
-
-def _side(side: Side, origins_of: dict[Place, Origin]) -> dict[str, Any]:
+def _side(
+    side: Side, origins_of: dict[Place, Origin], groups: Sequence[Groupings]
+) -> dict[str, Any]:
     model = side.model
     graphs = [
         {
@@ -258,9 +245,13 @@ def _side(side: Side, origins_of: dict[Place, Origin]) -> dict[str, Any]:
             "path": graph.path,
             "inputs": [[value.name, value.type] for value in graph.inputs],
             "outputs": [[value.name, value.type] for value in graph.outputs],
-            "constants": [[value.name, value.type] for value in graph.constants],
+            "constants": [[value.name, value.type, value.elements] for value in graph.constants],
             "count": graph.count,
             "function": graph.is_function,
+            "groups": {
+                "origin": _groups(groups[number].origin),
+                "module": _groups(groups[number].module),
+            },
             "nodes": [
                 _node(node, origins_of.get((number, index)))
                 for index, node in enumerate(graph.nodes)
@@ -271,10 +262,18 @@ def _side(side: Side, origins_of: dict[Place, Origin]) -> dict[str, Any]:
     return {
         "name": side.name,
         "graphs": graphs,
-        "operators": [[o.name, o.attributes, list(map(list, o.notes))] for o in model.operators],
+        "operators": [[o.name, o.attributes, o.notes, o.parameters] for o in model.operators],
         "constructs": [dataclasses.asdict(construct) for construct in side.constructs],
         "more_constructs": side.more_constructs,
     }
+
+
+def _groups(grouping: Grouping | None) -> dict[str, Any] | None:
+    """Groups as `[kind, label, around]`, and the runs of nodes in them."""
+    if grouping is None:
+        return None
+    groups = [dataclasses.astuple(group) for group in grouping.groups]
+    return {"groups": groups, "runs": grouping.runs}
 
 
 def _node(node: NodeData, origin: Origin | None) -> list[Any]:

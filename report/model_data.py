@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import onnx
 
 from ..ir import Graph, Model, Node, Operator, Tensor, Value
 from ..ir.io.name_authority import Names, assign_names
-from .texts import attributes_text, notes_of, tensor_bytes, type_text
+from .scopes import scopes_of
+from .texts import (
+    MOST_WHOLE,
+    attributes_of,
+    elements_text,
+    notes_of,
+    parameters_of,
+    tensor_bytes,
+    type_text,
+)
 
 MOST_NODES = 50_000
 """The most described nodes of one model; the page counts the others."""
+
+_MOST_TEXT = 2_000_000
+"""The most characters of attributes of one model; further ones are short."""
+_MOST_SHORT = 60
 
 Place = tuple[int, int]
 """The place of a node: the number of its graph, and its own number there."""
@@ -25,13 +38,17 @@ class OperatorData:
 
     Attributes:
         name: the operator, with any domain but ONNX's own.
-        attributes: the attributes as text, truncated.
+        attributes: the attributes, names and texts.
         notes: the doc string and metadata from an exporter.
+        parameters: the names of its inputs in ONNX's specification.
+        scopes: the modules that an exporter recorded for the node, outer before inner.
     """
 
     name: str
-    attributes: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
+    parameters: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,10 +77,11 @@ class NodeData:
 
 @dataclasses.dataclass(frozen=True)
 class ValueData:
-    """An input, an output or a constant: its name and declared type."""
+    """An input, an output or a constant: its name, declared type, and the elements if few."""
 
     name: str
     type: str
+    elements: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +122,7 @@ class ModelData:
         nodes: the number of nodes in all graphs.
         constants: the number of initializers and Constant nodes in all graphs.
         weights: the size of their elements in bytes; shared ones count once.
+        tensors: the constants by the number of their graph and their name.
     """
 
     graphs: tuple[GraphData, ...]
@@ -114,6 +133,7 @@ class ModelData:
     nodes: int
     constants: int
     weights: int
+    tensors: Mapping[tuple[int, str], Tensor] = dataclasses.field(repr=False, compare=False)
 
     def places(self) -> Iterator[tuple[Place, NodeData]]:
         """The described nodes with their places."""
@@ -138,13 +158,14 @@ class _Describer:
     def __init__(self, model: Model, most: int) -> None:
         self.model = model
         self.room = most
+        self.text = _MOST_TEXT
         self.names: Names = assign_names(model)
         self.operators: dict[OperatorData, int] = {}
         self.numbers: dict[Operator, int] = {}
         self.counts: Counter[str] = Counter()
         self.graphs = {graph: number for number, graph in enumerate(model.graphs())}
         self.constants = 0
-        self.weights: dict[Tensor, None] = {}
+        self.tensors: dict[tuple[int, str], Tensor] = {}
 
     def model_data(self) -> ModelData:
         graphs = tuple([self.graph_data(graph) for graph in self.graphs])
@@ -156,16 +177,18 @@ class _Describer:
             self.model.ir_version,
             sum(graph.count for graph in graphs),
             self.constants,
-            sum(map(tensor_bytes, self.weights)),
+            sum(map(tensor_bytes, dict.fromkeys(self.tensors.values()))),
+            self.tensors,
         )
 
     def graph_data(self, graph: Graph) -> GraphData:
         nodes = graph.nodes()
         self.counts.update(node.op.qualname for node in nodes)
         outputs = [value for node in nodes for value in node.outputs if value is not None]
-        of_nodes = [value.constant for value in outputs if value.constant is not None]
-        self.constants += len(graph.initializers) + len(of_nodes)
-        self.weights.update(dict.fromkeys([*graph.initializers.values(), *of_nodes]))
+        constants = {v: v.constant for v in outputs if v.constant is not None}
+        self.constants += len(graph.initializers) + len(constants)
+        for value, tensor in {**graph.initializers, **constants}.items():
+            self.tensors[self.graphs[graph], self.names[value]] = tensor
         described = nodes[: self.room]
         self.room -= len(described)
         title, path = _title(graph)
@@ -197,7 +220,10 @@ class _Describer:
     def operator(self, op: Operator) -> int:
         number = self.numbers.get(op)
         if number is None:
-            data = OperatorData(op.qualname, attributes_text(op), notes_of(op))
+            parameters = parameters_of(op, self.model.opset_imports)
+            attributes = attributes_of(op, MOST_WHOLE if self.text > 0 else _MOST_SHORT)
+            self.text -= sum(len(text) for _, text in attributes)
+            data = OperatorData(op.qualname, attributes, notes_of(op), parameters, scopes_of(op))
             number = self.numbers[op] = self.operators.setdefault(data, len(self.operators))
         return number
 
@@ -205,7 +231,12 @@ class _Describer:
         return tuple(["" if v is None else self.names[v] for v in values])
 
     def values(self, values: Sequence[Value]) -> tuple[ValueData, ...]:
-        return tuple([ValueData(self.names[v], _type_of(v.type, v.constant)) for v in values])
+        return tuple(
+            [
+                ValueData(self.names[v], _type_of(v.type, v.constant), elements_text(v.constant))
+                for v in values
+            ]
+        )
 
     def outputs(self, graph: Graph) -> tuple[ValueData, ...]:
         """The outputs of a graph; those of an interface have the names of slots."""

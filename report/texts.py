@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import onnx
 
 from ..ir import Operator, Tensor
 from ..ir.attributes import PLAIN, value_of
+from ..ir.places import normal_domain
 from ..ir.tensor_contents import element_bits
 from ..reference import signature
 
 _MOST_TEXT = 60
 _MOST_NOTE = 300
+MOST_WHOLE = 2000
+"""The most characters of an attribute; the page shortens them further at a glance."""
+_MOST_ELEMENTS = 8
+"""The most elements of a constant whose values a page holds: axes and sizes, no weights."""
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
@@ -27,31 +35,56 @@ def type_text(declared: onnx.TypeProto | None) -> str:
     return signature.type_text(declared)
 
 
-def attributes_text(op: Operator) -> str:
-    """The attributes of an operator without graphs, long values truncated."""
-    return ", ".join(
-        f"{name}={_attribute(message)}"
+def attributes_of(op: Operator, most: int = MOST_WHOLE) -> tuple[tuple[str, str], ...]:
+    """The attributes of an operator without graphs, as names and texts; very long ones truncated.
+
+    A truncated text ends with a fingerprint, so that different values have different texts.
+
+    Args:
+        op: the operator.
+        most: the most characters of a text.
+    """
+    return tuple(
+        (cut(name), _attribute(message, most))
         for name, message in op.attributes.items()
         if message.type not in _GRAPHS
     )
 
 
-def _attribute(message: onnx.AttributeProto) -> str:
+def _attribute(message: onnx.AttributeProto, most: int) -> str:
     if message.ref_attr_name:
-        return f"@{message.ref_attr_name}"
+        return f"@{cut(message.ref_attr_name)}"
     if message.type == onnx.AttributeProto.TENSOR:
         tensor = Tensor(message.t)
         declared = onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims)
-        return type_text(declared)
+        return elements_text(tensor) or type_text(declared)
     if message.type not in PLAIN:
         return str(onnx.AttributeProto.AttributeType.Name(message.type)).lower()
-    many = len(message.ints) + len(message.floats) + len(message.strings)
-    return f"{many} values" if many > _MOST_TEXT else cut(_value_text(value_of(message)))
+    text = _value_text(value_of(message))
+    if len(text) <= most:
+        return text
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
+    return f"{cut(text, most)} ({len(text)} characters, {digest})"
+
+
+def elements_text(tensor: Tensor | None) -> str:
+    """The elements of a small constant; "" for others, and where they are in another file.
+
+    >>> elements_text(Tensor(array=np.array([1, 2])))
+    '[1, 2]'
+    """
+    if tensor is None or tensor.is_external or not tensor.is_readable:
+        return ""
+    if tensor.size > _MOST_ELEMENTS or len(tensor.dims) > _MOST_ELEMENTS:
+        return ""
+    array = np.asarray(tensor.numpy())
+    exact = array.dtype.kind in "OSUbiufc"
+    return cut(_value_text((array if exact else array.astype(np.float32)).tolist()), _MOST_NOTE)
 
 
 def _value_text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return f"'{value.decode(errors='replace')}'"
+    if isinstance(value, bytes | str):
+        return f"'{value.decode(errors='replace') if isinstance(value, bytes) else value}'"
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"[{', '.join(map(_value_text, value))}]" if isinstance(value, list) else str(value)
@@ -76,3 +109,25 @@ def tensor_bytes(tensor: Tensor) -> int:
     if tensor.elem_type == onnx.TensorProto.STRING:
         return 0
     return -(-tensor.size * element_bits(tensor.elem_type) // 8)
+
+
+def parameters_of(op: Operator, opsets: Mapping[str, int]) -> tuple[str, ...]:
+    """The names of an operator's inputs in its specification; none for unknown operators.
+
+    Args:
+        op: the operator.
+        opsets: the version of each domain.
+    """
+    domain = normal_domain(op.domain)
+    version = opsets.get(op.domain, opsets.get(domain, 0))
+    if not version or not onnx.defs.has(op.op_type, domain):
+        return ()
+    try:
+        schema = onnx.defs.get_schema(op.op_type, version, domain)
+    except onnx.defs.SchemaError:  # a later opset has it
+        return ()
+    return tuple([formal.name for formal in schema.inputs if not _is_variadic(formal)])
+
+
+def _is_variadic(formal: Any) -> bool:
+    return bool(formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic)

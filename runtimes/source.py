@@ -54,7 +54,7 @@ class Source:
         self._path = None
         if isinstance(model, ir.ModelFile) and model.base_dir is not None:
             path = model.path.absolute()
-            self._path = path if _is_utf8(path) else None
+            self._path = path if _is_utf8(path) and not model.is_changed else None
         folder = ir.base_dir_of(model) if base_dir is None else base_dir
         self._base_dir = None if folder is None else Path(os.path.abspath(folder))
 

@@ -15,6 +15,7 @@ import onnx
 
 from ..ir import Array, Value
 from ..version_converter.adapters.cast import cast_to_known_type
+from ..version_converter.adapters.non_zero import coordinates
 from ..version_converter.adapters.reverse_sequence import gather_backwards
 from ..version_converter.engine import Form
 from ..version_converter.flat_indices import tuples_of_elements
@@ -220,6 +221,44 @@ def write_out_axes(draft: NodeDraft) -> Sequence[Value | None]:
     axes = draft.ints(range(shape[0]), "axes")
     inputs = [draft.input(0), draft.input(1), draft.input(2), axes, draft.input(4)]
     return [draft.emit("Slice", inputs[: 4 + (inputs[4] is not None)])]
+
+
+@decomposes("Pad")
+def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Slice for what negative pads cut off, and a Pad for the others."""
+    if draft.source < 11:
+        draft.refuse("its pads are an attribute")
+    pads = draft.required_constant(1, "the pads").astype(np.int64)
+    if (pads >= 0).all() or draft.text("mode") != "constant":
+        draft.refuse("no pad is negative, or its mode depends on what is cut off")
+    axes = draft.input(3) if draft.source >= 18 else None
+    if axes is None:
+        axes = draft.ints(range(len(pads) // 2), "axes")
+    cut = np.maximum(-pads, 0).reshape(2, -1)
+    ends = [-int(number) or np.iinfo(np.int64).max for number in cut[1]]
+    places = [draft.ints(cut[0].tolist(), "starts"), draft.ints(ends, "ends"), axes]
+    rest = draft.emit("Slice", [draft.data, *places], "rest")
+    if (pads <= 0).all():
+        return [rest]
+    more = draft.ints(np.maximum(pads, 0).tolist(), "pads")
+    return [draft.emit("Pad", [rest, more, *draft.inputs[2:]], attributes=draft.attributes)]
+
+
+@decomposes("NonZero")
+def rank_places(draft: NodeDraft) -> Sequence[Value | None]:
+    """A TopK of the places of elements that are not zero, in merged axes."""
+    rank = draft.required_rank("the axes of places")
+    if draft.source < 11 or rank == 0:
+        draft.refuse("its input is a number alone, or the opset has no TopK of integers")
+    flags = draft.emit("Cast", [draft.data], "flags", to=onnx.TensorProto.BOOL)
+    flat = draft.emit("Reshape", [flags, draft.ints([-1], "row")], "row")
+    whole = draft.emit("Cast", [flat], "whole", to=onnx.TensorProto.INT64)
+    count = draft.along("ReduceSum", whole, [0], "count", keepdims=1)
+    ends = [draft.const(np.array(number), "number") for number in (0, -1)]
+    down = draft.emit("Range", [draft.emit("Size", [flat], "size"), *ends], "down")
+    keys = draft.emit("Mul", [whole, down], "keys")
+    first = draft.emit_all("TopK", [keys, count], ["first", "places"])[1]
+    return [coordinates(draft, first, rank)]
 
 
 @decomposes("Unsqueeze")

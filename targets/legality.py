@@ -109,28 +109,44 @@ class Legality:
         yield from (f"with '{name}'" for name in form.present if name in open_)
         if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
             yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
+        if form.same_ranks and not self._has_same_ranks(node):
+            yield "with branches whose outputs have the same ranks"
         for name, value in inputs:
-            if name in form.constant and value.constant is None:
-                yield f"with a constant '{name}'"
-            if name in form.initializers and (value.constant is None or value.producer is not None):
-                yield f"with an initializer as '{name}'"
-            if name in form.absent:
-                yield f"without '{name}'"
-            if name in form.computed and value.constant is not None:
-                yield f"with a '{name}' that is no constant"
-            if name in form.ranks:
-                rank, ranks = self.types.rank(value), form.ranks[name]
-                if rank is not None and rank not in ranks:
-                    yield f"with '{name}' of rank {_listed(ranks)}, not {rank}"
-            if form.static and (name in form.static or "*" in form.static):
-                shape = self.types.shape(value)
-                if shape is None or None in shape:
-                    yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"
-            if form.max_rank is not None and (self.types.rank(value) or 0) > form.max_rank:
-                yield f"up to rank {form.max_rank}, and '{name}' has {self.types.rank(value)}"
+            yield from self._wrong_values(name, value, form)
         has_types = form.element_types is not None or form.lacks_element_types
         if has_types and not node.is_op("Constant"):  # its readers are checked
             yield from self._wrong_types(node, form, schema)
+
+    def _has_same_ranks(self, node: Node) -> bool:
+        """Test whether no bodies of a node return outputs of different known ranks."""
+        for values in zip(*(graph.outputs for graph in node.graphs()), strict=False):
+            ranks = {self.types.rank(value) for value in values} - {None}
+            if len(ranks) > 1:
+                return False
+        return True
+
+    def _wrong_values(self, name: str, value: Value, form: Form) -> Iterator[str]:
+        """The differences of an input from a supported form, but for its type."""
+        if name in form.constant and value.constant is None:
+            yield f"with a constant '{name}'"
+        if name in form.initializers and (value.constant is None or value.producer is not None):
+            yield f"with an initializer as '{name}'"
+        if name in form.absent:
+            yield f"without '{name}'"
+        if name in form.computed and value.constant is not None:
+            yield f"with a '{name}' that is no constant"
+        if name in form.nonnegative and _is_negative(value):
+            yield f"without negative numbers in '{name}'"
+        if name in form.ranks:
+            rank, ranks = self.types.rank(value), form.ranks[name]
+            if rank is not None and rank not in ranks:
+                yield f"with '{name}' of rank {_listed(ranks)}, not {rank}"
+        if form.static and (name in form.static or "*" in form.static):
+            shape = self.types.shape(value)
+            if shape is None or None in shape:
+                yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"
+        if form.max_rank is not None and (self.types.rank(value) or 0) > form.max_rank:
+            yield f"up to rank {form.max_rank}, and '{name}' has {self.types.rank(value)}"
 
     def _wrong_types(self, node: Node, form: Form, schema: Any) -> Iterator[str]:
         inputs = [pair for pair in _named_inputs(node, schema) if not _is_place(*pair, schema)]
@@ -155,6 +171,11 @@ def _count_outputs(node: Node) -> int:
         (place for place, v in enumerate(node.outputs, 1) if v is not None and graph.is_used(v)),
         default=0,
     )
+
+
+def _is_negative(value: Value) -> bool:
+    """Test whether a value is a constant with a negative number."""
+    return value.constant is not None and bool((value.constant.numpy() < 0).any())
 
 
 def _is_place(name: str, value: Value, schema: Any) -> bool:

@@ -76,11 +76,13 @@ class Form:
         constant: inputs that must be constants.
         initializers: inputs that must be initializers, and not constants of nodes.
         computed: inputs that must not be constants.
+        nonnegative: inputs that must hold no negative number, where they are constants.
         present: inputs that must be present, though ONNX makes them optional.
         absent: inputs that must be absent.
         ranks: by input, the ranks that it may have.
         static: inputs whose whole shape must be known.
         max_outputs: the highest number of outputs; trailing unused ones do not count.
+        same_ranks: true if the branches of an If must give outputs of the same ranks.
         max_rank: the highest rank of an input.
         element_types: the types that inputs and outputs may have.
         lacks_element_types: the types that none of them may have.
@@ -94,11 +96,13 @@ class Form:
     constant: tuple[str, ...] = ()
     initializers: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
+    nonnegative: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
     max_outputs: int | None = None
+    same_ranks: bool = False
     max_rank: int | None = None
     element_types: frozenset[str] | None = None
     lacks_element_types: frozenset[str] = frozenset()
@@ -121,9 +125,11 @@ class Target:
         functions: true if functions of models are supported.
         own_outputs: true if each output of the model needs a node without other outputs.
         own_conditions: true if a Loop's body must not return its condition unchanged.
+        own_scans: true if a Scan's body must not read computed values around it.
         known_sizes: true if it compiles some operators with known sizes only.
         names_nodes: true if it names unnamed nodes by operator and number without a check for
             collisions.
+        names_sizes: true if it refuses inputs with open sizes that have no names.
         anywhere: the form of every operator.
         forms: by operator, the supported forms; a node must have one of them.
         passes: its pipeline, if it differs from the default one.
@@ -142,7 +148,9 @@ class Target:
     functions: bool = False
     own_outputs: bool = False
     own_conditions: bool = False
+    own_scans: bool = False
     names_nodes: bool = False
+    names_sizes: bool = False
     known_sizes: bool = False
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)

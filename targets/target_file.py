@@ -16,9 +16,14 @@ from ..ops.schemas import operators, schema_at
 from ..version_converter.schemas import OLDEST
 from .target import Form, Opsets, Source, Target, TargetError, Tried
 
-_FLAGS = ("functions", "own_outputs", "own_conditions", "names_nodes", "known_sizes")
+_FLAGS = (
+    *("functions", "own_outputs", "own_conditions", "own_scans", "names_nodes", "names_sizes"),
+    "known_sizes",
+)
 _ATTRIBUTE_LISTS = ("written", "unwritten")
-_INPUT_LISTS = ("constant", "initializers", "computed", "present", "absent", "static")
+_INPUT_LISTS = (
+    *("constant", "initializers", "computed", "nonnegative", "present", "absent", "static"),
+)
 _KEYS = {
     "about": "a text",
     "opsets": "two numbers",
@@ -44,6 +49,7 @@ _FORM_KEYS = {
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS), "a list of texts"),
     "ranks": "a table",
     "max_outputs": "a number",
+    "same_ranks": "true or false",
     "max_rank": "a number",
     "element_types": "a list of texts",
     "lacks_element_types": "a list of texts",

@@ -15,11 +15,12 @@ from straightline.dev.benchmarks.clients import installing, one_node
 from straightline.dev.benchmarks.clients.client import CLIENTS, Client
 from straightline.dev.benchmarks.clients.comparing import compared
 from straightline.dev.benchmarks.clients.corpus import Source, straightened, subjects
+from straightline.dev.benchmarks.clients.exported import exported
 from straightline.dev.benchmarks.clients.nodes import broken, trials_of
 from straightline.dev.benchmarks.clients.one_node import Case
 from straightline.dev.benchmarks.clients.outcome import Outcome, classify, essence, operators_in
 from straightline.dev.benchmarks.clients.running import Answer, ChildError, Worker
-from straightline.dev.benchmarks.clients.steps import STEPS
+from straightline.dev.benchmarks.clients.steps import STEPS, STEPS_OF_EXPORTS
 from straightline.dev.benchmarks.clients.table import tables
 from straightline.targets import Opsets, Target
 
@@ -185,6 +186,34 @@ def test_the_tables():
     assert "| fake | 1 | not run | `a / b` | `b` |" in text
 
 
+def test_models_of_a_folder_have_steps_of_their_own(tmp_path, capsys):
+    """A model that onnxruntime does not run is left out; sizes come last."""
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Tanh (x) }'
+    )
+    model = onnx.parser.parse_model(text)
+    for name in ("good", "none", "other"):
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    model.graph.node[0].op_type = "Unknown"
+    onnx.save(model, tmp_path / "bad.onnx")
+    for name in ("good", "bad", "other"):
+        np.savez(tmp_path / f"{name}.npz", x=X)
+    assert [subject.name for subject in exported(tmp_path)] == ["good", "other"]
+    assert "bad is left out: " in capsys.readouterr().err
+    (subject,) = exported(tmp_path, "good")
+    client = next(client for client in CLIENTS if client.name == "onnxruntime")
+    outcomes = list(compared(client, [subject], steps=STEPS_OF_EXPORTS))
+    assert [(one.step, one.status) for one in outcomes] == [
+        (step, "right") for step in ("as it is", "rewritten", "for the target", "and its sizes")
+    ]
+
+
+def test_maps_count_as_their_numbers():
+    maps, rows = [{1: 0.25, 2: 0.75}], np.array([[0.25, 0.75]], np.float32)
+    assert classify(Answer([rows]), [maps]) == classify(Answer([maps]), [maps]) == ("right", "")
+    assert classify(Answer([rows + 1]), [maps])[0] == "wrong"
+
+
 def test_the_script_leaves_out_what_is_not_installed(monkeypatch, capsys, tmp_path):
     missing = Client(
         "missing", "fake_client", ("no_such.module", "onnx"), (), 15, ("no_such_tool",)
@@ -274,7 +303,8 @@ def test_what_is_installed_is_the_extra():
 
 def test_every_client_has_an_adapter_and_a_page():
     page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
-    assert page.count(script.BEGIN) == page.count(script.END) == 1
+    assert page.count(script.BEGIN) == page.count(script.BEGIN_OF_EXPORTS) == 1
+    assert page.count(script.END) == 2
     for client in CLIENTS:
         file = client.adapter.removeprefix("straightline.").replace(".", "/") + ".py"
         assert (ROOT / file).is_file()

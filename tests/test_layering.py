@@ -30,7 +30,10 @@ FLOORS = {
     ),
     "interop": ("ir", "facts", "verification", "passes", "driver"),
     "reduction": ("display", "ir", "runtimes", "analysis", "passes"),
-    "report": ("display", "ir", "reference", "analysis", "passes", "driver"),
+    "report": (
+        *("limits", "display", "ir", "reference", "runtimes", "analysis", "verification"),
+        *("passes", "driver"),
+    ),
     "batch": (
         *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
         *("targets", "driver", "report"),

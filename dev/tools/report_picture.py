@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 from straightline import report
 from terminal_picture import MODEL
 
-SIZE = {"width": 1120, "height": 1500}
+SIZE = {"width": 1120, "height": 1690}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
@@ -38,8 +38,9 @@ def main() -> None:
         page.locator("#found button").first.click()
         # What is between is shown when it is opened; here there is room for a part only.
         page.evaluate(
-            "for (const id of ['remarks', 'found', 'numbers'])"
-            " document.getElementById(id).style.display = 'none'; scrollTo(0, 0)"
+            "for (const id of ['proof', 'remarks', 'changes', 'found', 'count', 'numbers'])"
+            " document.getElementById(id).style.display = 'none'; scrollTo(0, 0);"
+            " views.after.cy.fit(views.after.cy.nodes('.chosen'), 40)"
         )
         page.screenshot(path=docs / "report.png")
 

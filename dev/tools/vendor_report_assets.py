@@ -3,6 +3,9 @@
 Versions and checksums are pinned; a change of either is one line here. Needs npm.
 
 Run: python dev/tools/vendor_report_assets.py [--check]
+
+With a file it fetches the accessibility checker of the tests there, which is no part of the page:
+python dev/tools/vendor_report_assets.py --checker FILE
 """
 
 from __future__ import annotations
@@ -50,6 +53,14 @@ LIBRARIES = (
         "https://github.com/dagrejs/dagre",
     ),
 )
+CHECKER = Library(
+    "axe-core",
+    "4.14.1",
+    "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
+    "axe.min.js",
+    (),
+    "https://github.com/dequelabs/axe-core",
+)
 HEAD = """The page of a report holds the following libraries, unchanged but for a comment that names
 a source map. dev/tools/vendor_report_assets.py fetches them again.
 """
@@ -93,8 +104,20 @@ def assets() -> dict[str, str]:
     return {**found, "NOTICE": "\n".join(notice)}
 
 
+def fetch_checker(path: Path) -> None:
+    """Write the accessibility checker into a file, unless it is there."""
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path.write_text(fetched(CHECKER, Path(folder))[CHECKER.file], encoding="utf-8")
+
+
 def main() -> None:
     """Write the files, or with --check say which differ."""
+    if "--checker" in sys.argv:
+        fetch_checker(Path(sys.argv[sys.argv.index("--checker") + 1]))
+        return
     wrong = []
     for name, content in assets().items():
         path = ASSETS / name

@@ -48,12 +48,14 @@ class ModelFile:
         proto: its message; immutable.
         base_dir: the base folder of external data; None for a pipe.
         data_files: the files of its external data.
+        is_changed: true if the message is no longer that of the file.
     """
 
     path: Path
     proto: onnx.ModelProto
     base_dir: Path | None
     data_files: frozenset[Path]
+    is_changed: bool = False
 
 
 class Exported(Protocol):

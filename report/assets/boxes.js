@@ -66,6 +66,6 @@ function stateTables(told) {
 
 function table(heads, rows) {
   return el("div", { class: "scroll" }, el("table", {},
-    el("thead", {}, el("tr", {}, heads.map((head) => el("th", {}, head)))),
+    el("thead", {}, el("tr", {}, heads.map((head) => el(head ? "th" : "td", head ? { scope: "col" } : {}, head)))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", { class: "mono" }, cell || "–")))))));
 }

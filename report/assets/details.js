@@ -2,22 +2,34 @@
 // What is known of one node: what it reads and gives, and its counterparts in the other model.
 
 const MOST_LINKS = 20;
+const LONG = 120; // a longer attribute folds
 
 /** follow: shows a place of a side. */
 function showDetails(page, model, place, into, follow) {
-  const node = model.node(place);
+  const node = model.node(place), changed = page.match(model.side, place).row;
   const here = (other) => linkTo(model.node(other).label, () => follow(model, [other]));
   const inside = node.graphs.map((graph) => el("li", {}, linkTo(model.where(graph), () => follow(model, null, graph))));
   into.replaceChildren(
     el("p", { class: "kind" }, `${model.side} · ${model.where(place[0])}`),
     el("p", { class: "name" }, `${node.op} `, el("span", { class: "mono" }, node.label)),
-    node.attributes ? el("p", { class: "mono" }, node.attributes) : "",
+    changed ? el("p", { class: `status ${TONES[changed[0]]}` }, changed[0]) : "",
+    changed && changed[4].length ? table(["changed", "before", "after"], changed[4]) : "",
+    factList(model, place),
     el("div", { class: "columns" },
       listOf("reads", model.reads(place).filter((name) => name).map((name) => readLink(model, place, name, here))),
       listOf("gives", node.outputs.filter((name) => name).map((name) => el("span", {}, el("span", { class: "mono" }, name), readers(model, place, name, here)))),
-      el("div", {}, el("h4", {}, model.side === "after" ? "comes from" : "became"), counterparts(page, model, place, follow)),
+      el("div", {}, el("h4", {}, page.isComparison ? "in the other version" : model.side === "after" ? "comes from" : "became"), counterparts(page, model, place, follow)),
       inside.length ? el("div", {}, el("h4", {}, "holds"), el("ul", {}, inside)) : "",
       node.notes.length ? listOf("notes", node.notes.map(([name, value]) => `${name}: ${value}`)) : ""));
+}
+
+/** Attributes and constants, whole; a long one folds. */
+function factList(model, place) {
+  const facts = model.facts(place);
+  if (!facts.length) return "";
+  const rows = facts.map(([name, text]) => [el("dt", { class: "mono" }, name), el("dd", { class: "mono" },
+    text.length > LONG ? fold(cut(text, LONG), () => el("p", { class: "whole" }, text)) : text)]);
+  return el("dl", { class: "facts" }, ...rows.flat());
 }
 
 function listOf(title, items) {
@@ -46,6 +58,10 @@ function readers(model, [graph, number], name, here) {
 }
 
 function counterparts(page, model, place, follow) {
+  if (page.isComparison) {
+    const { twin } = page.match(model.side, place);
+    return el("p", {}, twin ? followLink(model.side === "before" ? page.after : page.before, [twin], follow) : "nothing");
+  }
   return model.side === "after" ? origin(page, model.node(place), follow) : becoming(page, model, place, follow);
 }
 
@@ -80,20 +96,4 @@ function followLink(model, places, follow) {
   const link = linkTo(`${node.op} ${node.label}`, () => follow(model, places));
   link.classList.add("follow");
   return link;
-}
-
-/** Nodes by a part of their name, of what they give, or of their operator. */
-function searchNodes(models, text, most) {
-  const wanted = text.toLowerCase(), found = [];
-  let more = 0;
-  for (const model of models) {
-    let own = 0;
-    model.graphs.forEach((graph, g) => graph.nodes.forEach((row, n) => {
-      const fits = [row[1], model.operators[row[0]][0], ...row[3]].some((name) => name.toLowerCase().includes(wanted));
-      if (!fits) return;
-      if (own++ < most) found.push({ model, place: [g, n] });
-      else more++;
-    }));
-  }
-  return { found, more };
 }

@@ -1,27 +1,29 @@
 "use strict";
-// One graph drawn: dagre lays it out, cytoscape draws it. A large graph is cut into parts, in the order
-// of its nodes, so that no circle comes about; a part that is touched opens in its place.
+// One graph drawn: dagre lays it out, cytoscape draws it. What is folded is one box, and opens in its place.
 
-const MOST_FLAT = 80; // so many nodes are drawn without folding
-const PART = 30; // so many parts or nodes a part opens to
-const LEAST_ZOOM = 0.5; // of a graph that does not fit its beginning is shown
+const LEAST_ZOOM = 0.65; // of a graph that does not fit its beginning is shown
 const MOST_READERS = 8; // an input that more than these read is not drawn: it would be all lines
 const MOST_PORTS = 40; // so many inputs and outputs are drawn
+const MOST_UNFOLDED = 200; // of a graph of more nodes one thing opens at a time
+const MOST_FACTS = 3; // so many attributes and constants stand in a node's box
+const HEAD = 22; // the height of the line that names an open group
 
 class GraphView {
-  /** select: told the place of a node that is touched. lost: says whether a node has no counterpart. */
-  constructor(model, into, select, lost) {
-    Object.assign(this, { model, select, lost, graph: 0, opened: [], chosen: [] });
+  /** select: told the place of a node that is touched. lost: says whether a node has no counterpart. change: says how a node changed. */
+  constructor(model, into, select, lost, change) {
+    Object.assign(this, { model, select, lost, change, graph: 0, opened: new Set(), chosen: [], mode: "" });
     const button = (text, label, onclick) => el("button", { type: "button", "aria-label": `${model.side}: ${label}`, onclick }, text);
     this.crumbs = el("span", { class: "crumbs" });
     this.canvas = el("div", { class: "canvas" });
     this.said = el("div", { class: "said" });
+    this.modes = el("select", { "aria-label": `${model.side}: fold by`, onchange: () => this.foldBy(this.modes.value) });
     const zoom = el("span", { class: "zoom" }, button("+", "larger", () => this.zoom(1.3)), " ",
       button("−", "smaller", () => this.zoom(1 / 1.3)), " ", button("fit", "fit", () => this.fit()));
-    into.append(el("div", { class: "tools" }, el("h3", {}, model.side), this.crumbs, zoom), this.canvas, this.said);
+    into.append(el("div", { class: "tools" }, el("h3", {}, model.side), this.crumbs, this.modes, zoom), this.canvas, this.said);
     this.cy = cytoscape({ container: this.canvas, minZoom: 0.05, maxZoom: 3, boxSelectionEnabled: false, autoungrabify: true });
     this.keys = new GraphKeys(this);
     this.cy.on("tap", "node", (event) => {
+      if (event.target.isParent() && event.position.y > event.target.boundingBox().y1 + HEAD) return; // the ground of a group
       this.keys.at = event.target.id();
       this.touched(event.target);
     });
@@ -31,22 +33,38 @@ class GraphView {
   /** Draw a graph, folded where it is large. */
   draw(graph) {
     this.graph = graph;
-    this.opened = [];
     this.chosen = [];
+    this.begin();
     this.redraw();
   }
 
-  /** Show some nodes: draw the graph of the first, open the part that it is in, and mark them all. */
+  /** Fold the graph anew, by the way that was chosen where it can be. */
+  begin() {
+    const modes = Folding.modes(this.model, this.graph);
+    const mode = modes.includes(this.mode) ? this.mode : modes[0];
+    this.folding = new Folding(this.model, this.graph, mode);
+    this.modes.replaceChildren(...modes.map((each) => el("option", { value: each, ...(each === mode ? { selected: "" } : {}) }, `fold by ${MODES[each]}`)));
+    this.modes.hidden = modes.length < 2;
+    this.opened = new Set(this.folding.startsOpen ? this.folding.byId.keys() : []);
+  }
+
+  foldBy(mode) {
+    this.mode = mode;
+    this.begin();
+    this.redraw();
+  }
+
+  /** Show some nodes: draw the graph of the first, open the groups that it is in, and mark them all. */
   show(places, centre = true) {
     const [first] = places;
     this.chosen = places;
     if (first[0] !== this.graph) {
       this.graph = first[0];
-      this.opened = [];
+      this.begin();
     }
     const hidden = !this.cy.getElementById(`n${first[1]}`).length || this.drawn !== this.graph;
     if (hidden) {
-      this.opened = this.partsAround(first[1]);
+      this.open(this.folding.around(first[1]));
       this.redraw();
     } else {
       this.mark();
@@ -69,64 +87,58 @@ class GraphView {
   }
 
   touched(target) {
-    const { kind, place, part } = target.data();
-    if (kind === "part") {
-      this.opened = [...this.partsAround(part[0]).filter(([from, to]) => to - from > part[1] - part[0]), part];
-      this.redraw();
-      this.fit();
-    } else if (place) {
-      this.select(place);
-    }
+    const { place, item } = target.data();
+    if (item) this.toggle(this.folding.byId.get(item));
+    else if (place) this.select(place);
   }
 
   // Folding ------------------------------------------------------------------------------------
 
-  /** The parts of a range of nodes, or nothing where it is drawn node by node. */
-  parts(from, to) {
-    const count = to - from;
-    if (count <= (from === 0 && to === this.size() ? MOST_FLAT : PART)) return null;
-    let size = 1;
-    while (size * PART < count) size *= PART;
-    size = Math.max(size, Math.ceil(count / PART));
-    const found = [];
-    for (let start = from; start < to; start += size) found.push([start, Math.min(start + size, to)]);
-    return found;
+  toggle(item) {
+    if (this.opened.has(item.id)) this.close(item);
+    else {
+      this.open(this.folding.path(item));
+      this.redraw();
+      this.fit();
+    }
   }
 
-  /** The parts that a node is in, the largest first. */
-  partsAround(number) {
-    const found = [];
-    for (let range = [0, this.size()]; ;) {
-      const parts = this.parts(...range);
-      if (!parts) return found;
-      range = parts.find(([from, to]) => from <= number && number < to);
-      found.push(range);
-    }
+  /** Open items; what else is open of a large graph closes. */
+  open(items) {
+    const kept = this.size() > MOST_UNFOLDED || this.nodesIn(this.opened) > MOST_FLAT ? [] : this.opened;
+    this.opened = new Set([...kept, ...items.map((item) => item.id)]);
+  }
+
+  nodesIn(opened) {
+    return this.folding.drawn(opened).length;
+  }
+
+  /** Fold an item, and what is open in it. */
+  close(item) {
+    const inside = (other) => this.folding.path(this.folding.byId.get(other)).includes(item);
+    this.opened = new Set([...this.opened].filter((other) => !inside(other)));
+    this.redraw();
+  }
+
+  foldAll(folded) {
+    this.opened = new Set(folded ? [] : this.folding.byId.keys());
+    this.redraw();
   }
 
   size() {
     return this.model.graphs[this.graph].nodes.length;
   }
 
-  /** What is drawn: nodes by number, and parts that are closed. */
-  items(range = [0, this.size()]) {
-    const isOpen = ([from, to]) => this.opened.some(([start, end]) => start === from && end === to);
-    const parts = this.parts(...range);
-    if (parts) return parts.flatMap((part) => (isOpen(part) ? this.items(part) : [{ part }]));
-    const numbers = Array.from({ length: range[1] - range[0] }, (_, offset) => range[0] + offset);
-    return numbers.filter((n) => !this.model.isConstant([this.graph, n])).map((number) => ({ number }));
-  }
-
-  /** What is drawn for a node, or for the part that it is folded into. */
+  /** What is drawn for a node, or for the item that it is folded into. */
   itemAt(number) {
-    const holds = ({ place, part }) => (part ? part[0] <= number && number < part[1] : place && place[1] === number);
-    return this.cy.nodes().toArray().find((node) => holds(node.data()));
+    const shown = [`n${number}`, ...this.folding.around(number).map(({ id }) => id)].map((id) => this.cy.getElementById(id));
+    return shown.find((node) => node.length);
   }
 
   // Drawing ------------------------------------------------------------------------------------
 
   redraw() {
-    const items = this.items(), elements = this.elements(items);
+    const items = this.folding.drawn(this.opened), elements = this.elements(items);
     layOut(elements);
     this.cy.elements().remove();
     this.cy.add(elements);
@@ -141,11 +153,12 @@ class GraphView {
 
   elements(items) {
     const { model, graph } = this, owners = new Map(), found = [];
-    for (const item of items) {
-      const id = item.part ? `p${item.part[0]}-${item.part[1]}` : `n${item.number}`;
-      const [from, to] = item.part || [item.number, item.number + 1];
-      for (let n = from; n < to; n++) owners.set(n, id);
-      found.push({ data: item.part ? this.partData(id, item.part) : this.nodeData(id, item.number) });
+    for (const { item, number, open, within } of items) {
+      const data = item ? this.itemData(item, open) : this.nodeData(`n${number}`, number);
+      if (within) data.parent = within;
+      found.push({ data });
+      if (!item) owners.set(number, data.id);
+      else if (!open) this.folding.nodes(item).forEach((inner) => owners.set(inner, item.id));
     }
     const { inputs, outputs } = model.graphs[graph];
     const ports = new Map(inputs.slice(0, MOST_PORTS).map(([name], i) => [name, `i${i}`]));
@@ -166,22 +179,26 @@ class GraphView {
     const busy = new Set([...ports.values()].filter((id) => readers(id) > MOST_READERS));
     this.busy = busy.size;
     ports.forEach((id, name) => used.has(id) && !busy.has(id) && found.push({ data: { id, kind: "port", label: cut(name, 24), width: 60, height: 24 } }));
-    found.forEach(({ data }) => (data.width = Math.max(data.width, 7.2 * Math.max(...data.label.split("\n").map((line) => line.length)) + 20)));
+    found.forEach(({ data }) => data.open || (data.width = Math.max(data.width, 7.2 * Math.max(...data.label.split("\n").map((line) => line.length)) + 20)));
     lines.forEach(([source, target]) => busy.has(source) || found.push({ data: { source, target } }));
     return found;
   }
 
   nodeData(id, number) {
     const place = [this.graph, number], node = this.model.node(place);
-    const told = this.model.constructs.get(key(place));
-    const label = [cut(node.op, 30), node.label === node.op ? "" : cut(node.label, 24), told ? cut(told.runs, 28) : ""].filter((line) => line).join("\n");
+    const told = this.model.constructs.get(key(place)), change = this.change(place);
+    const facts = this.model.facts(place), shown = facts.slice(0, MOST_FACTS).map(([name, text]) => cut(`${name}: ${text}`, 28));
+    if (facts.length > MOST_FACTS) shown.push(`and ${facts.length - MOST_FACTS} more`);
+    const name = node.label === node.op ? "" : cut(node.label, 24);
+    const lines = [SIGNS[change] + cut(node.op, 30), name, told ? cut(told.runs, 28) : "", ...shown].filter((line) => line);
     const kind = KINDS[node.op] || (node.graphs.length ? "call" : "node");
-    return { id, kind, place, label, width: 60, height: told ? 52 : 38, lost: this.lost(place) ? "yes" : "no" };
+    return { id, kind, place, label: lines.join("\n"), width: 60, height: 10 + 14 * lines.length, lost: this.lost(place) ? "yes" : "no", change };
   }
 
-  partData(id, part) {
-    const label = `nodes ${part[0] + 1} to ${part[1]}\n${cut(census(this.model, this.graph, ...part, 3), 40)}`;
-    return { id, kind: "part", part, label, width: 120, height: 46 };
+  itemData(item, open) {
+    const counts = cut(census(this.model, this.graph, this.folding.nodes(item), 3), 40);
+    const label = open ? `▾ ${cut(item.label, 40)}` : `▸ ${cut(item.label, 40)}\n${counts}`;
+    return { id: item.id, kind: item.kind, item: item.id, open, label, width: 120, height: 46 };
   }
 
   showCrumbs() {
@@ -192,21 +209,23 @@ class GraphView {
   }
 
   tell(items) {
-    const folded = items.filter((item) => item.part).length, all = this.model.graphs[this.graph];
+    const folded = items.filter((each) => each.item && !each.open).length, all = this.model.graphs[this.graph];
+    const nodes = items.filter((each) => !each.item).length;
     const constants = all.nodes.filter((_, n) => this.model.isConstant([this.graph, n])).length;
-    const said = [`${many(items.length - folded, "node")} of ${all.count.toLocaleString("en")} drawn`];
+    const said = [`${many(nodes, "node")} of ${all.count.toLocaleString("en")} drawn`];
     if (folded) said.push(`${many(folded, "part")} folded, touch one to open it`);
-    if (constants) said.push(`${many(constants, "constant")} not drawn`);
+    if (constants) said.push(`${many(constants, "constant")} in the boxes that read them`);
     if (this.busy) said.push(`${many(this.busy, "input")} that many read not drawn`);
     if (all.count > all.nodes.length) said.push(`${(all.count - all.nodes.length).toLocaleString("en")} not in this page`);
     this.said.textContent = said.join("; ");
-    if (this.opened.length) this.said.append(" · ", linkTo("fold all", () => this.draw(this.graph)));
+    if (this.opened.size) this.said.append(" · ", linkTo("fold all", () => this.foldAll(true)));
+    if (folded && this.size() <= MOST_UNFOLDED) this.said.append(" · ", linkTo("unfold all", () => this.foldAll(false)));
   }
 
   mark() {
-    const chosen = new Set(this.chosen.filter(([graph]) => graph === this.graph).map(([, number]) => number));
-    const holds = ({ kind, place, part }) => (kind === "part" ? [...chosen].some((n) => part[0] <= n && n < part[1]) : place && chosen.has(place[1]));
-    this.cy.nodes().forEach((node) => node.toggleClass("chosen", Boolean(holds(node.data()))));
+    const shown = this.chosen.filter(([graph]) => graph === this.graph).map(([, number]) => this.itemAt(number));
+    const ids = new Set(shown.filter((node) => node).map((node) => node.id()));
+    this.cy.nodes().forEach((node) => node.toggleClass("chosen", ids.has(node.id())));
   }
 
   zoom(by) {
@@ -232,18 +251,21 @@ class GraphView {
   }
 }
 
-/** Give each node its place, from top to bottom. */
+const SIGNS = { added: "+ ", removed: "− ", changed: "~ ", "": "" };
+
+/** Give each node its place, from top to bottom; open groups stand around theirs. */
 function layOut(elements) {
-  const graph = new dagre.graphlib.Graph();
+  const graph = new dagre.graphlib.Graph({ compound: true });
   graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 34 });
   graph.setDefaultEdgeLabel(() => ({}));
+  for (const { data } of elements) if (!data.source) graph.setNode(data.id, data.open ? {} : { width: data.width, height: data.height });
   for (const { data } of elements) {
     if (data.source) graph.setEdge(data.source, data.target);
-    else graph.setNode(data.id, { width: data.width, height: data.height });
+    else if (data.parent) graph.setParent(data.id, data.parent);
   }
   dagre.layout(graph);
   for (const element of elements) {
-    if (element.data.source) continue;
+    if (element.data.source || element.data.open) continue;
     const { x, y } = graph.node(element.data.id);
     element.position = { x, y };
   }
@@ -257,8 +279,14 @@ function graphStyle() {
       label: "data(label)", width: "data(width)", height: "data(height)", shape: "round-rectangle", "background-color": colour("card"),
       "border-width": 1.2, "border-color": soft, color: colour("ink"), "font-size": 12, "font-family": "ui-monospace, Menlo, Consolas, monospace",
       "text-valign": "center", "text-halign": "center", "text-wrap": "wrap", "text-max-width": 400 } },
-    bordered("loop", "orange"), bordered("if", "violet"), bordered("call", "teal"),
-    { selector: 'node[kind = "part"]', style: { "background-color": colour("faint"), "border-color": line, "border-width": 2, shape: "cut-rectangle" } },
+    bordered("loop", "orange"), bordered("if", "violet"), bordered("call", "teal"), bordered("iteration", "orange"), bordered("module", "blue"),
+    { selector: "node[item]", style: { "background-color": colour("faint"), shape: "cut-rectangle" } },
+    { selector: "node:parent", style: {
+      shape: "round-rectangle", "background-color": colour("paper"), "background-opacity": 0.6, "text-valign": "top", "text-margin-y": HEAD - 6, padding: "26px", "border-width": 1.2 } },
+    { selector: 'node[change = "added"]', style: { "border-color": colour("good"), "border-width": 3 } },
+    { selector: 'node[change = "removed"]', style: { "border-color": colour("bad"), "border-width": 3 } },
+    { selector: 'node[change = "changed"]', style: { "border-color": colour("warn"), "border-width": 3 } },
+    { selector: 'node[kind = "part"]', style: { "border-color": line, "border-width": 2 } },
     { selector: 'node[kind = "port"]', style: { "background-color": colour("faint"), "border-width": 0, shape: "round-tag", color: soft } },
     { selector: 'node[lost = "yes"]', style: { "border-style": "dashed" } },
     { selector: "node.chosen", style: { "border-color": colour("blue"), "border-width": 4, "border-style": "solid" } },

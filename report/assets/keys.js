@@ -1,6 +1,6 @@
 "use strict";
 // A drawn graph walked by keyboard: up and down along its lines, left and right through all of it as it
-// is read, Enter opens, Escape closes, and each step is told to a screen reader.
+// is read, Enter opens and folds, Escape folds, and each step is told to a screen reader.
 
 const SAME_ROW = 4; // so many units apart things still stand in one row
 
@@ -11,7 +11,7 @@ class GraphKeys {
     this.told = el("div", { class: "spoken", "aria-live": "polite" });
     view.canvas.after(this.told);
     for (const [name, value] of Object.entries({ tabindex: "0", role: "application", "aria-roledescription": "graph" })) view.canvas.setAttribute(name, value);
-    view.canvas.setAttribute("aria-label", `the graph ${view.model.side} the rewrite: arrow keys go from node to node, Enter opens, Space tells of a node, Escape closes`);
+    view.canvas.setAttribute("aria-label", `the graph ${view.model.side} the rewrite: arrow keys go from node to node, Enter opens or folds, Space tells of a node, Escape folds and goes back out`);
     view.canvas.addEventListener("focus", () => this.arrive());
     view.canvas.addEventListener("blur", () => this.mark());
     view.canvas.addEventListener("keydown", (event) => this.pressed(event));
@@ -41,9 +41,13 @@ class GraphKeys {
 
   /** All that is drawn, row by row. */
   order() {
-    return this.view.cy.nodes().toArray().sort((one, other) => {
-      const down = one.position("y") - other.position("y");
-      return Math.abs(down) > SAME_ROW ? down : one.position("x") - other.position("x");
+    const spots = new Map(this.view.cy.nodes().map((node) => {
+      const { x1, y1 } = node.isParent() ? node.boundingBox() : { x1: node.position("x"), y1: node.position("y") };
+      return [node, { x: x1, y: y1 }]; // an open group comes before what it holds
+    }));
+    return [...spots.keys()].sort((one, other) => {
+      const a = spots.get(one), b = spots.get(other), down = a.y - b.y;
+      return Math.abs(down) > SAME_ROW ? down : a.x - b.x;
     });
   }
 
@@ -80,26 +84,29 @@ class GraphKeys {
   }
 
   name(target) {
-    const { kind, place, part, label, id } = target.data();
+    const { kind, place, item, label, id } = target.data();
     if (kind === "port") return `${id[0] === "i" ? "input" : "output"} ${label}`;
-    if (part) return label.replace("\n", ": ");
+    if (item) return label.slice(2).replace("\n", ": ");
     const node = this.view.model.node(place);
     return node.label === node.op ? node.op : `${node.op} ${node.label}`;
   }
 
   facts(target) {
-    const { place, part, lost } = target.data(), told = place && this.view.model.constructs.get(key(place));
+    const { place, item, open, lost, change } = target.data(), told = place && this.view.model.constructs.get(key(place));
     const found = [];
     if (told) found.push(told.runs);
-    if (part) found.push("folded");
+    if (item) found.push(open ? "open" : "folded");
+    if (place) this.view.model.facts(place).slice(0, MOST_FACTS).forEach(([name, text]) => found.push(cut(`${name} ${text}`, 40)));
+    if (change) found.push(change);
     if (lost === "yes") found.push(this.view.model.side === "before" ? "nothing of this name is left" : "no known origin");
     if (target.hasClass("chosen")) found.push("marked");
     return found;
   }
 
   keys(target) {
-    const { place, part } = target.data();
-    return part || (place && this.view.model.node(place).graphs.length) ? "; Enter opens it" : "";
+    const { place, item, open } = target.data();
+    if (open) return "; Enter folds it";
+    return item || (place && this.view.model.node(place).graphs.length) ? "; Enter opens it" : "";
   }
 
   choose() {
@@ -107,14 +114,15 @@ class GraphKeys {
     if (place) this.view.select(place);
   }
 
-  /** Open a part, or go into what a node holds; of another node tell what is known. */
+  /** Open or fold a group, or go into what a node holds; of another node tell what is known. */
   open() {
     const here = this.here();
     if (!here) return;
-    const { place, part } = here.data(), inner = place && this.view.model.node(place).graphs[0];
-    if (part) {
+    const { place, item, open } = here.data(), inner = place && this.view.model.node(place).graphs[0];
+    if (item) {
+      const { first } = this.view.folding.byId.get(item);
       this.view.touched(here);
-      this.go(this.view.itemAt(part[0]));
+      this.go(open ? this.view.cy.getElementById(item) : this.view.itemAt(first));
     } else if (inner !== undefined) {
       this.enter(inner);
     } else {
@@ -128,13 +136,12 @@ class GraphKeys {
     this.arrive();
   }
 
-  /** Fold the part that is open here, or go to what holds this graph. */
+  /** Fold what is open around here, or go to what holds this graph. */
   close() {
-    const { view } = this, [folded] = view.opened.slice(-1), holder = view.model.holders.get(view.graph);
-    if (folded) {
-      view.opened = view.opened.slice(0, -1);
-      view.redraw();
-      this.go(view.itemAt(folded[0]));
+    const { view } = this, holder = view.model.holders.get(view.graph), around = this.openAround();
+    if (around) {
+      view.close(around);
+      this.go(view.cy.getElementById(around.id));
     } else if (view.graph && holder) {
       view.show([holder]);
       this.go(view.itemAt(holder[1]));
@@ -143,5 +150,13 @@ class GraphKeys {
       view.mark();
       this.say("nothing is marked");
     }
+  }
+
+  /** The innermost open group that holds what the reader is at. */
+  openAround() {
+    const here = this.here();
+    if (!here) return null;
+    const id = here.data("open") ? here.id() : here.data("parent");
+    return this.view.folding.byId.get(id) || null;
   }
 }

@@ -19,13 +19,14 @@ class Model {
 
   node([graph, number]) {
     const [operator, name, inputs, outputs, graphs, origin] = this.graphs[graph].nodes[number];
-    const [op, attributes, notes] = this.operators[operator];
-    const label = name || outputs.find((output) => output) || op;
-    return { op, attributes, notes, name, label, inputs, outputs, graphs: graphs || [], origin };
+    const [op, attributes, notes, parameters] = this.operators[operator];
+    const own = name === op || name.startsWith(`${op}_`) ? "" : name; // Add_12 is the name of a writer of files
+    const label = own || outputs.find((output) => output) || name || op;
+    return { op, attributes, notes, parameters, name, label, inputs, outputs, graphs: graphs || [], origin };
   }
 
   isConstant(place) {
-    return this.node(place).op === "Constant";
+    return this.operators[this.graphs[place[0]].nodes[place[1]][0]][0] === "Constant";
   }
 
   /** Which node of a graph gives each name. */
@@ -87,6 +88,24 @@ class Model {
     return {};
   }
 
+  /** The attributes and the constant inputs of a node: names and texts, as Netron shows them. */
+  facts(place) {
+    const { attributes, inputs, parameters } = this.node(place);
+    const constants = inputs.flatMap((name, slot) => {
+      const text = name && this.constantText(place[0], name);
+      return text ? [[parameters[slot] || name, text]] : [];
+    });
+    return [...attributes, ...constants];
+  }
+
+  /** The elements of a small constant, the type of another one; "" for what is no constant. */
+  constantText(graph, name) {
+    const { place, constant } = this.source(graph, name);
+    if (constant) return constant[2] || constant[1];
+    if (!place || !this.isConstant(place)) return "";
+    return this.node(place).attributes.map(([, text]) => text).join(" ");
+  }
+
   where(graph) {
     const { title, path } = this.graphs[graph];
     return path && !this.isFunction(graph) ? `${title} of ${path}` : title;
@@ -110,10 +129,10 @@ function key(place) {
 }
 
 /** How many nodes of each operator some nodes are, the most frequent first, as text. */
-function census(model, graph, from = 0, to = Infinity, most = 5) {
-  const counts = new Map();
-  model.graphs[graph].nodes.slice(from, to).forEach((row) => {
-    const op = model.operators[row[0]][0];
+function census(model, graph, numbers, most = 5) {
+  const counts = new Map(), { nodes } = model.graphs[graph];
+  (numbers || [...nodes.keys()]).forEach((number) => {
+    const op = model.operators[nodes[number][0]][0];
     counts.set(op, (counts.get(op) || 0) + 1);
   });
   const rows = [...counts].sort((one, other) => other[1] - one[1]);
@@ -138,6 +157,18 @@ function el(tag, attributes = {}, ...children) {
   }
   made.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== ""));
   return made;
+}
+
+/** A fold whose content is made when it is opened first. */
+function fold(summary, fill, open = false) {
+  const box = el("details", { class: "fold" }, el("summary", {}, summary));
+  const grow = () => box.childElementCount > 1 || box.append(...[fill()].flat());
+  box.addEventListener("toggle", () => box.open && grow());
+  if (open) {
+    grow();
+    box.open = true;
+  }
+  return box;
 }
 
 function linkTo(text, onclick) {

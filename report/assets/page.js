@@ -1,7 +1,7 @@
 "use strict";
 // The page: reads the report and puts its parts together.
 
-const MOST_FOUND = 25;
+const SEEN = 200; // a graph is in sight if so many pixels of it are
 const byId = (id) => document.getElementById(id);
 
 const report = JSON.parse(byId("data").textContent);
@@ -10,19 +10,29 @@ page.became = becomings(page.after);
 page.constants = new Set(page.after.graphs.flatMap((graph) => graph.constants.map(([name]) => name)));
 
 byId("title").textContent = `${report.before.name} → ${report.after.name}`;
+page.isComparison = !report.timings.length && !report.remarks.length; // of versions, not of a rewrite
+page.matches = page.isComparison ? matchedPlaces(report.changes) : new Map();
+page.match = (side, place) => page.matches.get(`${side} ${key(place)}`) || {};
+
 showVerdict(report.verdict, byId("verdict"));
+showProof(report.verdict && report.verdict.proof, byId("proof"));
+showDifference(page, report.verdict, byId("difference"), follow);
 showCards(report, byId("cards"));
 showRemarks(report, byId("remarks"));
 showNumbers(report, byId("numbers"));
+showChanges(page, report.changes, byId("changes"), follow, page.isComparison);
 
 const traces = new Map(); // graph of the original: whether anything of it is left
-const lost = {
+const isLost = {
   before: (place) => !leavesTraces(page.before, place),
   after: (place) => !page.after.node(place).origin,
 };
 const views = {};
+byId("graphs").classList.toggle("comparison", page.isComparison);
 for (const side of ["before", "after"]) {
-  views[side] = new GraphView(page[side], byId(`view-${side}`), (place) => choose(page[side], place), lost[side]);
+  const change = (place) => (page.match(side, place).row || [""])[0];
+  const lost = (place) => !page.isComparison && isLost[side](place);
+  views[side] = new GraphView(page[side], byId(`view-${side}`), (place) => choose(page[side], place), lost, change);
   showBoxes(page[side], byId(`boxes-${side}`), (graph) => follow(page[side], null, graph));
 }
 watchTheme(byId("theme"), () => Object.values(views).forEach((view) => view.restyle()));
@@ -40,11 +50,10 @@ function leavesTraces(model, place) {
 function choose(model, place) {
   views[model.side].show([place], false);
   const other = model.side === "before" ? page.after : page.before;
-  const origin = model.node(place).origin;
-  const places = model.side === "before" ? page.became.get(key(place)) || [] : origin ? [[origin[1], origin[2]]] : [];
+  const origin = model.node(place).origin, { twin } = page.match(model.side, place);
+  const places = page.isComparison ? (twin ? [twin] : []) : model.side === "before" ? page.became.get(key(place)) || [] : origin ? [[origin[1], origin[2]]] : [];
   const view = views[other.side];
-  const visible = places.filter(([graph]) => graph === view.graph);
-  view.chosen = visible;
+  view.chosen = places.filter(([graph]) => graph === view.graph);
   view.mark();
   showDetails(page, model, place, byId("details"), follow);
 }
@@ -58,18 +67,8 @@ function follow(model, places, graph) {
   } else {
     view.draw(graph);
   }
-  byId(`view-${model.side}`).scrollIntoView({ block: "nearest" });
+  const { top, bottom } = byId(`view-${model.side}`).getBoundingClientRect();
+  if (bottom < SEEN || top > innerHeight - SEEN) byId(`view-${model.side}`).scrollIntoView({ block: "nearest" });
 }
 
-byId("search").addEventListener("input", ({ target }) => {
-  const text = target.value.trim();
-  const { found, more } = text ? searchNodes([page.before, page.after], text, MOST_FOUND) : { found: [], more: 0 };
-  const rows = found.map(({ model, place }) => {
-    const node = model.node(place);
-    return el("button", { type: "button", role: "listitem", onclick: () => follow(model, [place]) },
-      el("span", { class: "side" }, model.side), ` ${node.op} `, el("span", { class: "mono" }, node.label), place[0] ? ` in ${model.where(place[0])}` : "");
-  });
-  if (text && !found.length) rows.push(el("p", { class: "note" }, "no node of that name"));
-  if (more) rows.push(el("p", { class: "note" }, `${more.toLocaleString("en")} more; write more of the name`));
-  byId("found").replaceChildren(...rows);
-});
+new Search([page.before, page.after], byId("search"), byId("count"), byId("found"), follow).show();

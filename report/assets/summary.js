@@ -1,36 +1,40 @@
 "use strict";
 // The verdict, numbers at a glance, what passes did and left, and tables of counts and times.
 
-const STATUS = { proved: "good", equal: "good", "not verified": "warn", "not deterministic": "warn", different: "bad" };
+const STATUS = { proved: "good", equal: "good", open: "warn", "not verified": "warn", "not deterministic": "warn", different: "bad", contradictory: "bad" };
 const MOST_SHOWN = 12;
+const LONG_CARD = 24; // a card of more characters is wide
 
 function showVerdict(verdict, into) {
   if (!verdict) {
     into.append(el("div", { class: "banner" }, el("b", {}, "not compared"), "The outputs of the two models were not compared."));
     return;
   }
-  const head = { proved: "proved", equal: "equal on samples", "not verified": "not verified", different: "different" }[verdict.status];
+  const head = { equal: "equal on samples", open: "not proved" }[verdict.status] || verdict.status;
   const detail = [verdict.reason, verdict.ran, duration(verdict.seconds)].filter((text) => text).join(" · ");
   const notes = verdict.notes.length ? el("ul", {}, verdict.notes.map((note) => el("li", {}, note))) : "";
   into.append(el("div", { class: `banner ${STATUS[verdict.status]}` }, el("b", {}, head), detail, notes));
   if (!verdict.outputs.length) return;
   const rows = verdict.outputs.map((output) => el("tr", {}, el("td", { class: "mono" }, output.name),
     el("td", { class: `status ${STATUS[output.status] || ""}` }, output.status), el("td", {}, output.detail || "")));
-  const outputs = el("table", {}, el("thead", {}, el("tr", {}, ["output", "verdict", ""].map((head) => el("th", {}, head)))), el("tbody", {}, rows));
+  const outputs = el("table", {}, el("thead", {}, el("tr", {}, ["output", "verdict", "difference"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows));
   into.append(el("details", { class: "fold", ...(verdict.status === "different" ? { open: "" } : {}) },
-    el("summary", {}, many(verdict.outputs.length, "output")), el("div", { class: "panel" }, outputs)));
+    el("summary", {}, many(verdict.outputs.length, "output")), el("div", { class: "panel scroll" }, outputs)));
 }
 
 function showCards(data, into) {
   const flow = data.differences.control_flow;
   const total = (side) => flow.reduce((sum, row) => sum + Number(row[side]), 0);
-  const card = (what, before, after) => into.append(el("div", { class: "card" }, el("div", { class: "what" }, what),
-    el("div", { class: "number" }, String(before), before === after ? "" : [el("span", { class: "arrow" }, "→"), String(after)])));
+  const short = (value) => (String(value).length > 10 ? String(value) : String(value).replaceAll(" ", "\u00a0"));
+  const card = (what, before, after) => into.append(el("div", { class: `card ${String(before).length + String(after).length > LONG_CARD ? "long" : ""}` }, el("div", { class: "what" }, what),
+    el("div", { class: "number" }, short(before), before === after ? "" : [el("span", { class: "arrow" }, " → "), short(after)])));
   card("control flow", total("before"), total("after"));
-  data.differences.sizes.forEach((row) => card(row.name, row.before, row.after));
+  data.predictions.rows.forEach((row) => card(`predicted ${row.name}`, row.before, row.after));
+  data.differences.sizes.forEach((row) => row.name.startsWith("values alive") || card(row.name, row.before, row.after));
   data.differences.versions.forEach((row) => card(row.name, row.before || "–", row.after || "–"));
   const seconds = data.timings.reduce((sum, [, spent]) => sum + spent, 0);
   if (data.timings.length) card("passes took", duration(seconds), duration(seconds));
+  into.after(el("p", { class: "hint" }, data.predictions.basis));
 }
 
 function showRemarks(data, into) {
@@ -126,16 +130,17 @@ function counts(operators) {
     return el("tr", {}, el("td", { class: "mono" }, name), el("td", { class: "number" }, before), el("td", { class: "number" }, after),
       el("td", { class: `number ${change ? sign : ""}` }, change ? (change > 0 ? "+" : "−") + Math.abs(change) : ""));
   };
-  const heads = el("tr", {}, el("th", {}, "operator"), ["before", "after", ""].map((head) => el("th", { class: "number" }, head)));
+  const heads = el("tr", {}, el("th", { scope: "col" }, "operator"), ["before", "after", "change"].map((head) => el("th", { class: "number", scope: "col" }, head)));
   const shown = el("table", {}, el("thead", {}, heads), el("tbody", {}, operators.slice(0, MOST_SHOWN).map(row)));
   const rest = operators.slice(MOST_SHOWN);
-  return rest.length ? el("div", {}, shown, el("details", { class: "fold" }, el("summary", {}, `${rest.length} more`), el("table", {}, rest.map(row)))) : shown;
+  return rest.length ? el("div", {}, shown, el("details", { class: "fold" }, el("summary", {}, `${rest.length} more`), el("table", {}, el("thead", {}, heads.cloneNode(true)), el("tbody", {}, rest.map(row))))) : shown;
 }
 
 function times(timings) {
   const rows = timings.filter(([, seconds]) => seconds > 0).sort((one, other) => other[1] - one[1]);
   const most = rows.length ? rows[0][1] : 1;
-  return el("table", {}, el("tbody", {}, rows.slice(0, MOST_SHOWN).map(([name, seconds]) => {
+  const heads = el("tr", {}, ["pass", "share", "time"].map((head) => el("th", { scope: "col" }, head)));
+  return el("table", {}, el("thead", {}, heads), el("tbody", {}, rows.slice(0, MOST_SHOWN).map(([name, seconds]) => {
     const bar = el("span", {});
     bar.style.width = `${(100 * seconds) / most}%`;
     return el("tr", {}, el("td", { class: "mono" }, name), el("td", { class: "bar" }, bar), el("td", { class: "number" }, duration(seconds)));

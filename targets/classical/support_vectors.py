@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from onnx import TensorProto
 
 from ...ir import Array, Value
 from ...version_converter.node_draft import NodeDraft
-from .common import decomposes, floats, numbers, require_rows, row
+from .common import decomposes, floats, numbers, refuse_unread, require_rows, row
+from .linear import class_labels, pick_label
+from .pairwise_coupling import couple, pairs_of
+from .post_transforms import require_post_transform, transform_scores
 
 Results = Sequence[Value | None]
 
@@ -29,6 +33,73 @@ def weight_kernels(draft: NodeDraft) -> Results:
     kernels = _kernels(draft, floats(draft), vectors.reshape(count, length))
     column = row(draft, weights.reshape(-1, 1), "weights")
     return [draft.emit("Gemm", [kernels, column, row(draft, rho, "rho")])]
+
+
+@decomposes("SVMClassifier")
+def count_votes(draft: NodeDraft) -> Results:
+    """The first label with the most votes of pairs, and scores or probabilities."""
+    require_rows(draft)
+    name, labels = require_post_transform(draft), class_labels(draft)
+    length, counts = draft.length(1), numbers(draft, "vectors_per_class", np.int64)
+    if len(labels) < 2 or len(counts) != len(labels):
+        draft.refuse("it has no support vectors for each of several labels")
+    if length is None:
+        draft.refuse_unknown("the number of its features")
+    count, pairs = int(counts.sum()), pairs_of(len(labels))
+    coefficients, rho = numbers(draft, "coefficients"), numbers(draft, "rho")
+    vectors = numbers(draft, "support_vectors")
+    platt = numbers(draft, "prob_a"), numbers(draft, "prob_b")
+    fits = coefficients.size == count * (len(labels) - 1) and vectors.size == count * length
+    fits &= rho.size == len(pairs) and {each.size for each in platt} in ({0}, {len(pairs)})
+    if not fits or count < 1 or (counts < 0).any():
+        draft.refuse("its support vectors do not fit its features and labels")
+    if len(labels) == 2 and not platt[0].size and (name != "NONE" or (coefficients >= 0).all()):
+        refuse_unread(draft, "one score for two labels")
+    weights = _weights(coefficients.reshape(-1, count), counts, pairs)
+    kernels = _kernels(draft, floats(draft), vectors.reshape(count, length))
+    scores = draft.emit(
+        "Gemm", [kernels, row(draft, weights, "weights"), row(draft, rho, "rho")], "scores"
+    )
+    label = pick_label(draft, labels, _votes(draft, scores, pairs, len(labels)))
+    if platt[0].size:
+        scores = couple(draft, _chances(draft, scores, *platt), len(labels))
+    elif len(labels) == 2:
+        scores = draft.emit("Concat", [draft.emit("Neg", [scores], "minus"), scores], axis=1)
+    return [label, transform_scores(draft, name, scores)]
+
+
+def _weights(coefficients: Array, counts: Array, pairs: Sequence[tuple[int, int]]) -> Array:
+    """The weight of each support vector in the score of each pair."""
+    ends = np.cumsum(counts)
+    weights = np.zeros((coefficients.shape[1], len(pairs)), np.float32)
+    for at, (i, j) in enumerate(pairs):
+        for one, line in ((i, j - 1), (j, i)):
+            part = slice(ends[one] - counts[one], ends[one])
+            weights[part, at] = coefficients[line, part]
+    return weights
+
+
+def _votes(
+    draft: NodeDraft, scores: Value, pairs: Sequence[tuple[int, int]], classes: int
+) -> Value:
+    """The votes for each class, of pairs with a positive score for the first."""
+    gains = np.zeros((len(pairs), classes), np.float32)
+    base = np.zeros(classes, np.float32)
+    for at, (i, j) in enumerate(pairs):
+        gains[at, i], gains[at, j] = 1, -1
+        base[j] += 1
+    positive = draft.emit("Greater", [scores, row(draft, np.float32(0), "zero")], "positive")
+    wins = draft.emit("Cast", [positive], "wins", to=TensorProto.FLOAT)
+    return draft.emit("Gemm", [wins, row(draft, gains, "gains"), row(draft, base, "base")], "votes")
+
+
+def _chances(draft: NodeDraft, scores: Value, slope: Array, offset: Array) -> Value:
+    """The probability of the first class of each pair, by Platt's sigmoid."""
+    scaled = draft.emit("Mul", [scores, row(draft, slope, "slope")], "scaled")
+    shifted = draft.emit("Add", [scaled, row(draft, offset, "offset")], "shifted")
+    return draft.emit(
+        "Sub", [row(draft, np.float32(1), "one"), draft.emit("Sigmoid", [shifted])], "chances"
+    )
 
 
 def _kernels(draft: NodeDraft, data: Value, vectors: Array) -> Value:

@@ -1,6 +1,7 @@
 """The command diff."""
 
 import json
+import re
 
 import onnx
 import pytest
@@ -45,6 +46,20 @@ def test_it_writes_a_page(run, tmp_path):
     assert result.exit_code == 0 and "report: d.html" in result.output
     assert "straightline report" in (tmp_path / "d.html").read_text(encoding="utf-8")
     assert run("diff", "a.onnx", "b.onnx", "--report", "b.onnx").exit_code == 1
+
+
+def test_the_page_matches_nodes_and_names_changed_attributes(run, tmp_path):
+    text = (
+        '<ir_version: 10, opset_import: ["" : 21]> g (float[2, 3] x) => (float[2, 3] y)'
+        " { a = Neg (x) y = Softmax <axis = 1> (a) }"
+    )
+    for name, content in (("v1.onnx", text), ("v2.onnx", text.replace("= 1>", "= 0>"))):
+        onnx.save(onnx.parser.parse_model(content), name)
+    assert run("diff", "v1.onnx", "v2.onnx", "--report", "d.html").exit_code == 0
+    (data,) = re.findall(r'id="data">(.*?)</script>', (tmp_path / "d.html").read_text())
+    found = json.loads(data)["changes"]
+    assert found["counts"] == {"equal": 1, "changed": 1, "added": 0, "removed": 0}
+    assert found["graphs"][0][2][1][4] == [["axis", "1", "0"]]
 
 
 def test_a_model_that_is_not_there(run):

@@ -5,8 +5,12 @@ import re
 
 import onnx
 import pytest
+from commands import write
 from reports import DECODER
 from straightline.cli.pages import bytes_of_files
+from straightline.passes import PASSES
+from texts import LOOP
+from wrong_passes import Breaking
 
 
 @pytest.fixture
@@ -49,6 +53,18 @@ def test_where_nothing_is_written_the_page_still_tells_why(run, tmp_path):
     data = data_in(tmp_path / "r.html")
     assert data["after"]["name"] == "not written" and data["verdict"] is None
     assert [row["path"] for row in data["remarks"] if row["action"] == "kept"] == ["wait"]
+
+
+def test_a_wrong_rewrite_has_a_page_with_the_pass_and_the_first_values(run, tmp_path, monkeypatch):
+    kinds = (*PASSES, Breaking)
+    monkeypatch.setattr("straightline.passes.manager.registry.PASSES", kinds)
+    write(tmp_path / "loop.onnx", LOOP)
+    passes = ("--passes", "unroll-loops,breaking", "--report", "r.html")
+    result = run("rewrite", "loop.onnx", "out.onnx", *passes)
+    assert result.exit_code == 3, result.stderr
+    verdict = data_in(tmp_path / "r.html")["verdict"]
+    assert verdict["fault"].startswith("The outputs differ after the pass breaking, where it ")
+    assert (verdict["difference"]["name"], verdict["difference"]["iteration"]) == ("e_0", [0])
 
 
 @pytest.mark.parametrize("page", ["in.onnx", "out.onnx", "notes.txt", "no/r.html"])

@@ -4,14 +4,16 @@ Skipped without Playwright and Chromium; `make browser` installs the one and ask
 SCREENSHOTS names a folder that keeps the pictures.
 """
 
+import functools
 import os
 import re
 import shutil
 from pathlib import Path
 
+import onnx
 import pytest
 import straightline as sl
-from reports import rewritten
+from reports import DECODER, rewritten
 from straightline import report
 
 FLAGS = (
@@ -19,8 +21,10 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update"),
 )
 DESKTOP, PHONE = (1280, 900), (390, 844)
+SIZES = (PHONE, (768, 1024), (1440, 900))
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'>"
 TWO_FRAMES = "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))"
+AXE = os.environ.get("AXE")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 
@@ -108,7 +112,7 @@ def test_the_box_of_a_loop_opens_and_the_ifs_inside_open_too(opened, tmp_path):
     inner.locator("summary").click()
     assert "then_branch" in inner.inner_text()
     loop.locator(".body .head button").first.click()
-    assert drawn(page, "before")[0][:2] == ["Identity same", "MatMul project"]
+    assert drawn(page, "before")[0][:2] == ["Identity same", "MatMul project B: float[4,4]"]
     keep(page, "desktop", tmp_path)
 
 
@@ -116,10 +120,11 @@ def test_a_node_is_followed_from_before_to_after_and_back(opened):
     page = opened(FOUND)
     page.fill("#search", "project")
     page.locator("#found button", has_text="before").click()
-    assert drawn(page, "before")[1] == ["MatMul project"]
-    assert drawn(page, "after")[1] == [f"MatMul project_{trip}" for trip in range(4)]
+    weight = "B: float[4,4]"
+    assert drawn(page, "before")[1] == [f"MatMul project {weight}"]
+    assert drawn(page, "after")[1] == [f"MatMul project_{trip} {weight}" for trip in range(4)]
     page.locator("#details .follow", has_text="project_2").click()
-    assert drawn(page, "after")[1] == ["MatMul project_2"]
+    assert drawn(page, "after")[1] == [f"MatMul project_2 {weight}"]
     told = page.inner_text("#details")
     assert "after · main graph" in told and "its name ends in _2" in told
     page.locator("#details .follow").click()
@@ -132,6 +137,7 @@ def test_a_node_is_chosen_by_touching_it(opened):
     page.evaluate(TWO_FRAMES)  # by then the page has been told that it was scrolled
     spot = page.evaluate(
         "(() => { const n = views.after.cy.nodes().filter((n) => n.data('label').includes('wait'));"
+        " views.after.cy.center(n);"
         " const { x, y } = n.renderedPosition();"
         " const box = views.after.canvas.getBoundingClientRect();"
         " return [box.x + x, box.y + y]; })()"
@@ -214,15 +220,194 @@ def test_the_theme_follows_the_system_and_switches(opened):
     assert page.evaluate("views.before.cy.nodes()[0].style('background-color')") != colour
 
 
+HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
+NET = """g (float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[1, 4, 1, 1] z)
+        <float[4] b = {1, 2, 3, 4}> {
+    ["/enc/enc.0/Conv"] c = Conv <kernel_shape = [3, 3]> (x, w, b)
+    ["/enc/enc.0/Relu"] r = Relu (c)
+    ["/enc/Pad"] q = Neg (r)
+    ["/head/Pool"] p = GlobalAveragePool (q)
+    ["/head/Out"] z = Identity (p)
+}"""
+
+
+@functools.cache
+def versions():
+    """Two versions of a model."""
+    other = NET.replace("[3, 3]>", "[3, 3], pads = [1, 1, 1, 1]>").replace("3, 4}", "3, 5}")
+    other = other.replace("q = Neg (r)", "a = Abs (r)\n q = Neg (a)")
+    return report.gather(sl.ir.parse(HEAD + NET), sl.ir.parse(HEAD + other), names=("v1", "v2"))
+
+
+@functools.cache
+def wrong():
+    """A rewrite with a fault in the second iteration, and its verdict."""
+    before = sl.ir.parse(DECODER)
+    proto = sl.ir.to_proto(sl.ir.load(sl.rewrite(before, values={"n": 2})))
+    (node,) = [node for node in proto.graph.node if "g_1" in node.output]
+    node.op_type = "Sigmoid"
+    verdict = sl.verify(before, proto, bound={"n": 2}, runtime="reference")
+    return report.gather(before, proto, verdict=verdict)
+
+
+REPORTS = {"rewrite": lambda: FOUND, "versions": versions, "difference": wrong}
+
+
+def unfold(page):
+    """Open all that folds, and search."""
+    for _ in range(4):  # boxes in boxes
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        page.evaluate(TWO_FRAMES)
+    page.fill("#search", "a")
+    press(page, "Enter")
+
+
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_scrolls_down_only(opened, tmp_path, scheme):
-    page = opened(FOUND, PHONE, scheme)
-    for box in page.locator("#boxes-before details > summary").all():
-        box.click()
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
+def test_it_fits_every_screen_and_has_no_barriers(opened, tmp_path, size, scheme, name):
+    page = opened(REPORTS[name](), size, scheme)
+    unfold(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+    squeezed = """[...document.querySelectorAll('main *')].filter((e) => e.textContent.length > 8
+        && !e.firstElementChild && e.checkVisibility() && e.getBoundingClientRect().width < 40
+        && e.getBoundingClientRect().width > 1).map((e) => e.textContent)"""
+    assert page.evaluate(squeezed) == []
+    keep(page, f"{name}-{size[0]}-{scheme}", tmp_path)
+    if AXE is None:
+        pytest.skip("needs axe-core: make browser fetches it, AXE names the file")
+    page.evaluate(Path(AXE).read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document)")["violations"]
+    told = [(v["id"], n["target"], n["failureSummary"]) for v in found for n in v["nodes"]]
+    assert told == []
+
+
+def test_everything_is_reached_by_tab_and_opened_by_enter(opened):
+    page = opened(FOUND)
+    wanted = page.evaluate(
+        "[...document.querySelectorAll('button, input, select, summary, [tabindex=\"0\"]')]"
+        ".filter((e) => e.checkVisibility() && !e.hidden).length"
+    )
+    reached, names = 0, set()
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(wanted):
+        press(page, "Tab")
+        outline, tag, label = page.evaluate(
+            "[getComputedStyle(document.activeElement).outlineStyle,"
+            " document.activeElement.tagName, document.activeElement.textContent]"
+        )
+        assert outline != "none", (tag, label)
+        reached += tag != "BODY"
+        names.add(label)
+    assert reached == wanted
+    page.locator("#boxes-before summary").first.focus()
+    press(page, "Enter")
+    page.evaluate(TWO_FRAMES)
+    assert "carried from trip to trip" in page.inner_text("#boxes-before")
+    page.locator("#theme").focus()
+    press(page, "Enter")
+    assert background(page) == "rgb(20, 23, 26)"
+
+
+def test_groups_fold_and_unfold_by_mouse(opened):
+    page = opened(FOUND)
+    labels = drawn(page, "after")[0]
+    assert {"▾ Loop decode", "▾ iteration 2"} <= set(labels)
+    spot = page.evaluate(
+        "(() => { const { cy, canvas } = views.after; canvas.scrollIntoView();"
+        " const n = cy.nodes().filter((n) => n.data('label') === '▾ iteration 2');"
+        " cy.center(n); const { x1, y1 } = n.renderedBoundingBox();"
+        " const { x, y } = canvas.getBoundingClientRect(); return [x + x1 + 12, y + y1 + 6]; })()"
+    )
+    page.evaluate(TWO_FRAMES)
+    page.mouse.click(*spot)
+    labels = drawn(page, "after")[0]
+    assert "▸ iteration 2 MatMul, Add, Sigmoid" in labels and "Add shifted_2" not in labels
+    page.click("#view-after .said button:has-text('fold all')")
+    assert "▸ Loop decode 4 MatMul, 4 Add, 2 Tanh and 1 more kind" in drawn(page, "after")[0]
+    page.click("#view-after .said button:has-text('unfold all')")
+    assert "Add shifted_2" in drawn(page, "after")[0]
+
+
+def test_groups_fold_and_unfold_by_keyboard(opened):
+    page = opened(FOUND)
+    page.locator("#view-after .canvas").focus()
+    press(page, "Home")
+    while "iteration 1" not in spoken(page, "after"):
+        press(page, "ArrowRight")
+    assert "open, " in spoken(page, "after") and spoken(page, "after").endswith("; Enter folds it")
+    press(page, "Enter")
+    assert "iteration 1: MatMul, Add, Tanh, folded" in spoken(page, "after")
+    assert "Add shifted_1" not in drawn(page, "after")[0]
+    press(page, "Enter")
+    assert "Add shifted_1" in drawn(page, "after")[0]
+    press(page, "Escape")
+    assert "iteration 1: MatMul, Add, Tanh, folded" in spoken(page, "after")
+    press(page, "Escape")
+    assert spoken(page, "after").startswith("Loop decode: 4 MatMul")
+
+
+def test_modules_are_a_way_to_fold(opened):
+    page = opened(versions())
+    assert "▾ enc.0" in drawn(page, "before")[0]
+    page.select_option("#view-before select", "order")
+    assert "▾ enc.0" not in drawn(page, "before")[0]
+
+
+def test_enter_goes_through_what_the_search_finds(opened):
+    page = opened(FOUND)
     page.fill("#search", "project")
-    page.locator("#found button").first.click()
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
-    keep(page, f"phone-{scheme}", tmp_path)
+    assert page.inner_text("#count") == "5 found"
+    press(page, "Enter", "Enter")
+    assert page.inner_text("#count") == "2 of 5"
+    assert "project_0" in page.inner_text("#details .name")
+    press(page, "Shift+Enter", "Shift+Enter")
+    assert page.inner_text("#count") == "5 of 5"
+    assert "project_3" in page.inner_text("#details .name")
+    assert page.inner_text("#found [aria-current]").split() == ["after", "MatMul", "project_3"]
+    assert page.evaluate("document.activeElement.id") == "search"
+    press(page, "Escape")
+    assert page.locator("#found li").count() == 0
+
+
+def test_attributes_are_short_in_a_box_and_whole_in_the_details(opened):
+    text = f"g (float[1] x) => (float[1] y) {{ y = Some <a = {list(range(100))}, b = 7> (x) }}"
+    model = sl.ir.parse(HEAD.replace("]", ', "local" : 1]') + text.replace("Some", "local.Some"))
+    page = opened(report.gather(model, model))
+    (label,) = [label for label in drawn(page, "before")[0] if "local" in label]
+    assert label.startswith("local::Some y a: [0, 1, 2") and label.endswith("b: 7")
+    page.fill("#search", "Some")
+    press(page, "Enter")
+    page.click("#details .facts summary")
+    assert "98, 99]" in page.inner_text("#details")
+
+
+def test_a_difference_shows_values_of_both_sides(opened):
+    page = opened(wrong())
+    told = page.inner_text("#difference")
+    assert "The first node whose values differ computes g_1: values at [0, " in told
+    assert "Softmax g, iteration 1" in told and "float32[1, 4] " in told and " became " in told
+    page.locator("#difference .follow", has_text="Sigmoid").click()
+    assert "Sigmoid" in page.inner_text("#details .name")
+
+
+def test_an_open_verdict_has_a_name(opened):
+    one, other = (sl.ir.parse(HEAD + NET.replace("Neg", op)) for op in ("Neg", "Abs"))
+    page = opened(report.gather(one, other, verdict=sl.verify(one, other, prove="only")))
+    assert page.inner_text("#verdict b") == "not proved"
+    assert "a rule that " in page.inner_text("#proof")
+
+
+def test_two_versions_show_what_changed(opened):
+    page = opened(versions())
+    told = page.inner_text("#changes")
+    assert "1 added, 0 removed, 2 changed, 3 equal" in told
+    assert re.search(r"pads\s+–\s+\[1, 1, 1, 1\]", told)
+    assert re.search(r"input B b\s+\[1, 2, 3, 4\]\s+\[1, 2, 3, 5\]", told)
+    page.locator("#changes .follow", has_text="Conv").click()
+    assert drawn(page, "before")[1][0].startswith("~ Conv")
+    assert drawn(page, "after")[1][0].startswith("~ Conv")
+    assert any(label.startswith("+ Abs") for label in drawn(page, "after")[0])
 
 
 def test_a_large_graph_is_folded_and_opens(opened):
@@ -246,9 +431,20 @@ def test_no_name_runs_or_becomes_a_part_of_the_page(opened):
     proto = sl.ir.to_proto(sl.ir.parse(text))
     proto.graph.node[0].name = proto.graph.node[0].doc_string = HOSTILE
     proto.graph.node[0].output[0] = proto.graph.node[1].input[0] = HOSTILE
-    page = opened(report.gather(proto, proto, names=(HOSTILE, HOSTILE)))
+    node = proto.graph.node.add(op_type="Mine", domain=HOSTILE, input=[HOSTILE], output=["c"])
+    node.attribute.append(onnx.helper.make_attribute("a", HOSTILE))
+    node.name = f"{HOSTILE}/one"
+    proto.graph.node.add(op_type="Exp", input=["c"], output=["d"], name=f"{HOSTILE}/two")
+    proto.graph.node.add(op_type="Exp", input=["d"], output=["e"], name="three")
+    proto.opset_import.add(domain=HOSTILE, version=1)
+    other = onnx.ModelProto()
+    other.CopyFrom(proto)
+    other.graph.node[2].attribute[0].s += b"."
+    page = opened(report.gather(proto, other, names=(HOSTILE, HOSTILE)))
+    unfold(page)
     page.fill("#search", "script")
     page.locator("#found button").first.click()
-    assert HOSTILE in page.inner_text("#details")
+    assert HOSTILE in page.inner_text("#details") and HOSTILE in page.inner_text("#changes")
+    assert any(label.startswith("▾ ") for label in drawn(page, "before")[0])
     assert page.evaluate("window.hurt") is None
     assert page.locator("img").count() == 0

@@ -54,7 +54,7 @@ def test_operators_that_are_alike_stand_once():
         z = Softmax <axis = 1> (a)
     }"""
     data = described(text)
-    assert [op.attributes for op in data.operators] == ["axis=0", "axis=1"]
+    assert [op.attributes for op in data.operators] == [(("axis", "0"),), (("axis", "1"),)]
     assert [node.operator for node in data.graphs[0].nodes] == [0, 0, 1]
 
 
@@ -80,7 +80,8 @@ def test_a_default_that_callers_may_override_is_an_input():
     }"""
     graph = described(text).graphs[0]
     assert [v.name for v in graph.inputs] == ["x", "w"]
-    assert [(v.name, v.type) for v in graph.constants] == [("c", "float[2]")]
+    (constant,) = graph.constants
+    assert (constant.name, constant.type, constant.elements) == ("c", "float[2]", "[3, 4]")
 
 
 def test_what_an_exporter_noted_is_kept():
@@ -91,6 +92,7 @@ def test_what_an_exporter_noted_is_kept():
     proto.graph.node[0].metadata_props.add(key="namespace", value="decoder/layer3")
     (op,) = describe(sl.ir.load(proto)).operators
     assert op.notes == (("doc string", "from layer 3"), ("namespace", "decoder/layer3"))
+    assert op.scopes == ("decoder", "layer3") and op.parameters == ("X",)
 
 
 def test_a_node_without_a_name_is_called_by_what_it_gives():

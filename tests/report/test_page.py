@@ -117,6 +117,23 @@ def test_the_page_is_small():
     assert len(PAGE) < 700_000
 
 
+def luminance(colour):
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", [":root {", ':root[data-theme="dark"] {'])
+def test_text_stands_out_from_every_ground_by_four_and_a_half(theme):
+    style = (ASSETS / "page.css").read_text().partition(theme)[2].partition("}")[0]
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", style))
+    for text in ("ink", "soft", "blue", "orange", "violet", "teal", "good", "warn", "bad"):
+        for ground in ("paper", "card", "faint", f"{text}-paper"):
+            if ground in colours:
+                lights = sorted(luminance(colours[name]) for name in (text, ground))
+                assert (lights[1] + 0.05) / (lights[0] + 0.05) >= 4.5, (text, ground)
+
+
 def test_what_is_vendored_is_named_with_its_licence():
     notice = (ASSETS / "NOTICE").read_text()
     for path in ASSETS.glob("*.min.js"):

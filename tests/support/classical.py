@@ -10,7 +10,7 @@ from targets import lacking, operators
 
 NAMES = (
     *("ArrayFeatureExtractor", "Binarizer", "Imputer", "LabelEncoder", "LinearClassifier"),
-    *("LinearRegressor", "Normalizer", "OneHotEncoder", "SVMRegressor", "Scaler"),
+    *("LinearRegressor", "Normalizer", "OneHotEncoder", "SVMClassifier", "SVMRegressor", "Scaler"),
     *("TreeEnsembleClassifier", "TreeEnsembleRegressor", "ZipMap"),
 )
 PLAIN = lacking(*(f"ai.onnx.ml.{name}" for name in NAMES), domains=frozenset({"ai.onnx.ml"}))

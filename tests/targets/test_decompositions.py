@@ -38,6 +38,11 @@ CASES = {
     ),
     "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
     "Flatten": ("y = Flatten <axis = 2> (x)", "float[2, 4] x", {}),
+    "NonZero": (
+        "y = NonZero (r)",
+        "float[a, b] r",
+        {"r": np.array([[0, np.nan, -0.0, 3], [2, 0, 1, 0]], np.float32)},
+    ),
     "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
     "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
     "ReverseSequence": (
@@ -70,6 +75,7 @@ def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
         "CastLike": 15,
         "BitwiseNot": 18,
         "Compress": 11,
+        "NonZero": 11,
         "Range": 11,
         "ReverseSequence": 10,
         "ScatterElements": 11,
@@ -87,6 +93,37 @@ def test_compress_without_an_axis_picks_elements():
     )
     outcome = fitted(text, lacking("Compress"), {"x": X}, {"x": X[:, ::-1].copy()}, passes=())
     assert operators(outcome) == ["Gather", "Reshape"]
+
+
+@pytest.mark.parametrize("opset", [13, 21])
+@pytest.mark.parametrize(
+    ("pads", "axes", "left"),
+    [
+        ([0, -1, 0, -2], None, ["Slice"]),
+        ([1, -1, -1, 2], None, ["Pad", "Slice"]),
+        ([-3, 1], [1], ["Pad", "Slice"]),
+    ],
+)
+def test_negative_pads_are_a_slice(pads, axes, left, opset):
+    """IREE adds up both ends, or refuses."""
+    if axes and opset < 18:
+        pytest.skip("axes came later")
+    node = f"p = Constant <value_ints = {pads}> () y = Pad (x, p)"
+    if axes:
+        axis = f"a = Constant <value_ints = {axes}> () "
+        node = axis + node.replace("(x, p)", "(x, p, , a)")
+    target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})
+    outcome = fitted(one_node(node, "float[n, 4] x", opset), target, {"x": X}, passes=())
+    assert [name for name in operators(outcome) if name != "Constant"] == left
+    assert not outcome.untaken
+
+
+def test_pads_that_reflect_stay():
+    node = 'p = Constant <value_ints = [0, -1, 0, 1]> () y = Pad <mode = "reflect"> (x, p)'
+    target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})
+    outcome = fitted(one_node(node, "float[2, 4] x"), target, passes=())
+    (remark,) = outcome.untaken
+    assert "without negative numbers in 'pads'" in str(remark.reason)
 
 
 @pytest.mark.parametrize("steps", ["", ", , d"])
@@ -198,7 +235,7 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
 
 def test_every_spelling_is_tested():
     own = {name for name in DECOMPOSITIONS if not name.startswith("ai.onnx.ml.")}
-    assert own == {*CASES, *IN_A_ROW, "Constant", "Slice", "Softplus"}
+    assert own == {*CASES, *IN_A_ROW, "Constant", "Pad", "Slice", "Softplus"}
 
 
 NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])

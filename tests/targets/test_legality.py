@@ -124,3 +124,14 @@ def test_outputs_count_where_they_are_read():
     assert not Legality(target, alone).unsupported()
     (reason,) = Legality(target, read).unsupported().values()
     assert "only with 1 output" in reason
+
+
+@pytest.mark.parametrize(("other", "is_legal"), [("float[3] v", True), ("float v", False)])
+def test_branches_of_different_ranks(other, is_legal):
+    """OpenVINO and IREE compile no If whose branches give outputs of different ranks."""
+    value = "Exp (x)" if is_legal else "Constant <value = float {0.0}> ()"
+    body = f"""y = If (c) <then_branch = t () => (float[3] u) {{ u = Neg (x) }},
+        else_branch = e () => ({other}) {{ v = {value} }}>"""
+    told = {"lacks": {}, "forms": {"If": (Form(same_ranks=True),)}}
+    left = reasons(body, "float[3] x, bool c", **told)
+    assert bool(left) != is_legal and all("the same ranks" in reason for reason in left)

@@ -13,7 +13,7 @@ from straightline.ops.schemas import schema_at
 from straightline.targets.registry import target_of
 
 SHIPPED = (
-    *("coreml", "iree", "onnx2torch", "onnxruntime", "onnxruntime-web"),
+    *("coreml", "iree", "mnn", "ncnn", "onnx2torch", "onnxruntime", "onnxruntime-web"),
     *("onnxruntime-webnn", "openvino"),
     *("qnn", "rknn", "tensorrt", "tflite", "tidl", "tinygrad", "tvm"),
 )

@@ -53,7 +53,7 @@ def search_by_loop(draft: NodeDraft) -> Outcome:
     rank = draft.required_rank("NonZero before opset 9")
     if rank == 0:
         draft.refuse("NonZero of a number alone is not agreed on")
-    return [_coordinates(draft, _search(draft), rank)]
+    return [coordinates(draft, _search(draft), rank)]
 
 
 def _search(draft: NodeDraft) -> Value:
@@ -77,7 +77,7 @@ def _search(draft: NodeDraft) -> Value:
     return counted_loop(draft, trip_count, [flags], types, iterate, collected)[1]
 
 
-def _coordinates(draft: NodeDraft, places: Value, rank: int) -> Value:
+def coordinates(draft: NodeDraft, places: Value, rank: int) -> Value:
     """The indices along each axis of places in merged axes, as rows."""
     places = draft.emit("Reshape", [places, draft.ints([1, -1], "row")], "places")
     rows: list[Value | None] = []

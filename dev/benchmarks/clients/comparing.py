@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import straightline as sl
 
@@ -10,25 +10,30 @@ from .client import Client
 from .corpus import Subject
 from .outcome import Outcome, Status, classify, essence
 from .running import SECONDS, Worker
-from .steps import AS_IT_IS, STEPS
+from .steps import AS_IT_IS, STEPS, Step
 
 
 def compared(
-    client: Client, subjects: Sequence[Subject], seconds: int = SECONDS
+    client: Client,
+    subjects: Sequence[Subject],
+    seconds: int = SECONDS,
+    steps: Mapping[str, Step] = STEPS,
 ) -> Iterator[Outcome]:
-    """What a client makes of models, one after the other.
+    """What a client makes of models in each step, one after the other.
 
     Raises:
         ChildError: the client cannot be imported, or its process ended.
     """
     with Worker(client.adapter, seconds) as worker:
         for subject in subjects:
-            yield from _steps(client, subject, worker)
+            yield from _outcomes(client, subject, worker, steps)
 
 
-def _steps(client: Client, subject: Subject, worker: Worker) -> Iterator[Outcome]:
+def _outcomes(
+    client: Client, subject: Subject, worker: Worker, steps: Mapping[str, Step]
+) -> Iterator[Outcome]:
     seen: dict[bytes, tuple[Status, str]] = {}
-    for step, make in STEPS.items():
+    for step, make in steps.items():
         try:
             model = make(subject, client).SerializeToString(deterministic=True)
         except sl.Error as error:

@@ -48,7 +48,7 @@ class Subject:
         after: the rewritten model.
         feeds: the inputs of the one; `remaining` those of the other.
         bound: values of inputs that the rewrite was told.
-        passes: the pipeline that removes the control flow.
+        passes: the pipeline that removes the control flow; None for the default one.
         expected: the outputs.
     """
 
@@ -57,7 +57,7 @@ class Subject:
     after: onnx.ModelProto
     feeds: Values
     bound: Values
-    passes: str
+    passes: str | None
     expected: list[Any]
 
     @property

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import onnx.defs
 from straightline.verification.runs.comparison import Difference, Tolerance, combine, compare
 
@@ -68,11 +69,16 @@ def classify(answer: Answer, expected: Sequence[Any]) -> tuple[Status, str]:
         return ("not loaded" if answer.stage == "load" else "not run"), reason
     if len(answer.outputs) != len(expected):
         return "wrong", f"{len(answer.outputs)} outputs for {len(expected)}"
-    found = combine(
-        compare(wanted, got, _tolerance(wanted))
-        for wanted, got in zip(expected, answer.outputs, strict=True)
-    )
+    pairs = zip(map(_plain, expected), map(_plain, answer.outputs), strict=True)
+    found = combine(compare(wanted, got, _tolerance(wanted)) for wanted, got in pairs)
     return ("wrong", _told(found)) if found.kind else ("right", "")
+
+
+def _plain(value: Any) -> Any:
+    """A sequence of maps, which only ZipMap makes, as its numbers: a row for each map."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        return np.array([list(one.values()) for one in value], np.float32)
+    return value
 
 
 def _tolerance(wanted: Any) -> Tolerance:

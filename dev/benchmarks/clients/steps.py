@@ -13,6 +13,7 @@ from .corpus import Subject
 
 AS_IT_IS, REWRITTEN, CONVERTED, SIZED = "as it is", "rewritten", "and its opset", "and fixed sizes"
 FITTED = "for the target"
+SIZED_TARGET = "and its sizes"
 
 Step = Callable[[Subject, Client], onnx.ModelProto]
 
@@ -49,6 +50,10 @@ def _fitted(subject: Subject, client: Client) -> onnx.ModelProto:
     return sl.transform(subject.before, subject.passes, target=client.name, **known).model
 
 
+def _fitted_as_it_is(subject: Subject, client: Client) -> onnx.ModelProto:
+    return sl.transform(subject.before, target=client.name).model
+
+
 STEPS: dict[str, Step] = {
     AS_IT_IS: _as_it_is,
     REWRITTEN: _rewritten,
@@ -57,3 +62,11 @@ STEPS: dict[str, Step] = {
     FITTED: _fitted,
 }
 """By the name in the table; each makes a model of the subject, or raises `straightline.Error`."""
+
+STEPS_OF_EXPORTS: dict[str, Step] = {
+    AS_IT_IS: _as_it_is,
+    REWRITTEN: _rewritten,
+    FITTED: _fitted_as_it_is,
+    SIZED_TARGET: _fitted,
+}
+"""The steps for models of a folder: sizes come last, since an export may keep them open."""

@@ -22,17 +22,18 @@ STATUSES = {
 """What hinders, in words."""
 
 
-def tables(outcomes: Sequence[Outcome], versions: Mapping[str, str]) -> str:
+def tables(outcomes: Sequence[Outcome], versions: Mapping[str, str], of: str = "") -> str:
     """Counts of clients and steps, then for each client what stays.
 
     Args:
         outcomes: of all clients, models and steps.
         versions: client to name and version, in the order of the table.
+        of: the models, for the heading of the second table.
     """
     steps = list(dict.fromkeys(outcome.step for outcome in outcomes))
     lines = ["Models that run with the right outputs:", ""]
     lines += _rows(["client", "models", *steps], _counts(outcomes, versions, steps))
-    lines += ["", "## What stays", ""]
+    lines += ["", f"## What stays{of}", ""]
     lines += [f"After the last step ({steps[-1]}), by the client's message:", ""]
     lines += _rows(["client", "models", "what", "why", "such as"], _stays(outcomes, steps[-1]))
     return "\n".join(lines) + "\n"

@@ -1,0 +1,43 @@
+"""Names of open sizes, for clients that refuse inputs of sizes without names."""
+
+from __future__ import annotations
+
+import itertools
+
+import onnx
+
+from ..ir import Model
+
+
+def name_open_sizes(model: Model) -> int:
+    """Name each open size of an input that has no name.
+
+    Returns:
+        the number of sizes that were named.
+    """
+    count, symbols = 0, _symbols(model)
+    for value in model.graph.inputs:
+        open_axes = [axis for axis, dim in enumerate(value.shape or ()) if dim is None]
+        if not open_axes:
+            continue
+        type_ = onnx.TypeProto()
+        type_.CopyFrom(value.type)
+        for axis in open_axes:
+            name = f"{value.name}_{axis}"
+            numbered = (f"{name}_{number}" for number in itertools.count(1))
+            fresh = next(one for one in itertools.chain([name], numbered) if one not in symbols)
+            symbols.add(fresh)
+            type_.tensor_type.shape.dim[axis].dim_param = fresh
+        value.type = type_
+        count += len(open_axes)
+    return count
+
+
+def _symbols(model: Model) -> set[str]:
+    """All names of sizes in a model's declarations."""
+    graphs = list(model.graphs())
+    declared = [value for graph in graphs for value in graph.inputs]
+    declared += [v for graph in graphs for node in graph.nodes() for v in node.outputs if v]
+    symbols = {dim for value in declared for dim in value.shape or () if isinstance(dim, str)}
+    infos = [info for graph in graphs for info in graph.output_infos]
+    return symbols | {d.dim_param for i in infos for d in i.type.tensor_type.shape.dim}

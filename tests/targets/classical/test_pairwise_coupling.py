@@ -1,0 +1,48 @@
+"""Coupled probabilities, where only pairs of known chances decide, against onnxruntime."""
+
+import numpy as np
+import pytest
+from classical import one_node, replaced
+from straightline.targets.classical.pairwise_coupling import pairs_of
+
+DRAW = np.random.default_rng(1)
+
+
+def coupled(classes, scores):
+    """A classifier whose score of each pair is a feature, its chance the sigmoid of that."""
+    pairs = pairs_of(classes)
+    coefficients = np.zeros((classes - 1, len(pairs)), np.float32)
+    for at, (_, j) in enumerate(pairs):
+        coefficients[j - 1, at] = 1
+    model = one_node(
+        "SVMClassifier",
+        scores,
+        2,
+        coefficients=coefficients.ravel().tolist(),
+        kernel_params=[0.0, 0.0, 0.0],
+        support_vectors=np.eye(len(pairs), dtype=np.float32).ravel().tolist(),
+        vectors_per_class=[*reversed(range(classes))],
+        rho=[0.0] * len(pairs),
+        prob_a=[-1.0] * len(pairs),
+        prob_b=(0.1 * np.arange(len(pairs))).tolist(),
+        classlabels_ints=list(range(classes)),
+    )
+    return replaced(model, {"x": scores})
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+@pytest.mark.parametrize("size", [0.3, 3, 30])
+def test_chances_of_every_size(classes, size):
+    count = len(pairs_of(classes))
+    coupled(classes, (size * DRAW.normal(size=(40, count))).astype(np.float32))
+
+
+def test_limits_and_rows_of_nan_and_no_rows():
+    """Chances near 0 and 1 are cut, and NaN leaves all classes alike."""
+    rows = np.array([[90, -90, 90], [0, 0, 0], [np.nan, 1, 2], [-90, -90, 5]], np.float32)
+    coupled(3, rows)
+    coupled(3, rows[:0])
+
+
+def test_pairs_are_in_the_order_of_classifiers():
+    assert pairs_of(3) == [(0, 1), (0, 2), (1, 2)]
