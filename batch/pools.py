@@ -107,7 +107,8 @@ def pool_of(
             pool = Pool(backend, jobs, settings)
         except ImportError as error:
             raise BatchError(
-                f"the backend '{backend}' is not installed here: {error}; see docs/many-models.md"
+                f"the backend '{backend}' is not installed here: {error}; install it with"
+                f" pip install 'straightline[{backend}]'"
             ) from error
         yield pool
         if pool.is_local and not reusable:

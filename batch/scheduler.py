@@ -120,7 +120,7 @@ def run(
 def run_all(
     sources: Given | Sequence[Given],
     out: Given,
-    how: JobConfig,
+    how: JobConfig | Callable[[Job], JobConfig],
     jobs: int | None = None,
     resume: bool = False,
     backend: str = LOCAL,
@@ -128,19 +128,23 @@ def run_all(
     *,
     on_progress: OnProgress = silent,
 ) -> list[Record]:
-    """Run a batch: `run` with its options in one object."""
+    """Run a batch: `run` with its options in one object, or in one for each model."""
     import joblib
 
     if jobs is not None and jobs < 1:
         raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
-    how = how.for_workers()
-    how.check()
     place = place_of(out)
-    todo, key = jobs_of(sources, place), how.key()
-    _require_reachable(todo, backend, how)
+    works = _Works()
+    if isinstance(how, JobConfig):
+        works.of(how)  # before any model is looked for
+    todo = jobs_of(sources, place)
+    work_of = {j.name: works.of(how if isinstance(how, JobConfig) else how(j)) for j in todo}
+    for job in todo:
+        _require_reachable([job], backend, work_of[job.name][0])
+    reusable = not any(config.load for config, _ in work_of.values())
     records: dict[str, Record] = {}
     with (
-        pool_of(backend, jobs, address, reusable=not how.load) as pool,
+        pool_of(backend, jobs, address, reusable=reusable) as pool,
         kept_in(place) if isinstance(place, Path) else stored_in(place) as (state, staging),
     ):
         todo = _prepared(todo, place, state, staging)
@@ -148,7 +152,8 @@ def run_all(
 
         def call(job: Job) -> Any:
             earlier = state.known(job.name) if resume else None
-            return joblib.delayed(work)(dataclasses.replace(job, earlier=earlier), how, key)
+            job = dataclasses.replace(job, earlier=earlier)
+            return joblib.delayed(work)(job, *work_of[job.name])
 
         def begin(job: Job) -> None:
             if job.owns_data:
@@ -163,6 +168,27 @@ def run_all(
                 records[record.name] = record
                 on_progress("done", record.name, len(records), len(todo))
     return [records[job.name] for job in todo]
+
+
+class _Works:
+    """Work on models as workers take it, checked, with its digests; each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[JobConfig, JobConfig, str]] = {}
+
+    def of(self, how: JobConfig) -> tuple[JobConfig, str]:
+        """Return the work for workers, and its digest.
+
+        Raises:
+            PassOptionError: there is no such pass or option.
+            TargetError: there is no such target.
+            LoadError: a file cannot be read.
+        """
+        if id(how) not in self._known:
+            config = how.for_workers()
+            config.check()
+            self._known[id(how)] = how, config, config.key()
+        return self._known[id(how)][1:]
 
 
 def _require_reachable(jobs: Iterable[Job], backend: str, how: JobConfig) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from ..ir.file_reader import similar_file
 from .addresses import Address, Place, place_of
 from .errors import BatchError
 
@@ -102,7 +103,7 @@ def _models(source: Given, out: Place) -> Iterator[tuple[Place, str]]:
         yield from _at_address(place, out)
     else:
         below = out if isinstance(out, Path) else None
-        yield from _of_this_machine(place, below)
+        yield from models_here(place, below)
 
 
 def _at_address(place: Address, out: Place) -> Iterator[tuple[Address, str]]:
@@ -136,7 +137,16 @@ def _cut_pattern(place: Address) -> tuple[Address, str]:
     return Address("/".join(parts[:fixed])), "/".join(parts[fixed:])
 
 
-def _of_this_machine(path: Path, out: Path | None) -> Iterator[tuple[Path, str]]:
+def models_here(path: Path, out: Path | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield each model of a path on this machine, with its place below a folder.
+
+    Args:
+        path: a file, a folder or a pattern.
+        out: the folder of results, which is passed over.
+
+    Raises:
+        BatchError: there is no model, or a folder cannot be read.
+    """
     text = os.fspath(path)
     if path.is_dir():
         files = list(_in_folder(path, out))
@@ -148,7 +158,7 @@ def _of_this_machine(path: Path, out: Path | None) -> Iterator[tuple[Path, str]]
         files = list(_matching(text, out))
         missing = f"no file matches '{text}'"
     else:
-        raise BatchError(f"there is no model '{path}': no such file or folder")
+        raise BatchError(f"there is no model '{path}': no such file or folder{similar_file(path)}")
     if not files:
         raise BatchError(missing)
     yield from files

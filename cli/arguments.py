@@ -8,15 +8,18 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from . import options as shared
 from . import parsing
 from .completing import pass_names, target_names
-from .options import TYPER, choice, flag, option, repeatable, verifying, whole
+from .options import TYPER, choice, flag, for_many, option, repeatable, verifying, whole
 from .parsing import Given, contents
+
+LOCAL = "loky"
+"""The backend of a batch on this machine."""
 
 if TYPE_CHECKING:
     from ..driver.options import RewriteOptions
@@ -238,7 +241,7 @@ class ProofArguments:
         default=True,
     )
     prove: bool | None = shared.PROVE
-    certificate: Path | None = verifying(
+    certificate: Path | None = shared.of_output(
         "Accept a proof only, and store it in FILE; 'verify --certificate' checks it.",
         metavar="FILE",
     )
@@ -269,8 +272,10 @@ def demanded(prove: bool | None, certificate: Path | None) -> bool | None:
 class OutputArguments:
     """Arguments about what is written and shown."""
 
+    config: Path | None = shared.CONFIG
+    no_config: bool = shared.NO_CONFIG
     force: bool = shared.FORCE
-    link_data: str | None = option(
+    link_data: str | None = shared.of_output(
         "Do not copy external data: 'reference' refers to it in or below OUT's folder; 'hard'"
         " makes hard links beside OUT, which onnx.load refuses.",
         **choice("HOW", "reference", "hard"),
@@ -297,6 +302,42 @@ class OutputArguments:
         return self.as_json or self.quiet or self.verbose > 0
 
 
+@dataclasses.dataclass(frozen=True)
+class ManyArguments:
+    """Arguments about many models."""
+
+    out: Path | None = for_many(
+        "The folder of the results of many models; it keeps the structure of the source folders.",
+        "-o",
+        "--out",
+        metavar="FOLDER",
+        parser=parsing.place,
+    )
+    jobs: int | None = for_many(
+        "Number of models in progress at once; by default the number of processors.",
+        **whole(1),
+    )
+    resume: bool = for_many("Skip models that are done and unchanged.", "--resume", default=False)
+    backend: str = for_many(
+        "The processes: loky, on this machine; dask or ray, on a cluster that reaches the same"
+        " files.",
+        "--backend",
+        default=LOCAL,
+        **choice("NAME", LOCAL, "dask", "ray"),
+    )
+    summary: list[Path] | None = for_many(
+        "Also write a line for each model and totals: an HTML page, or CSV where FILE ends in .csv."
+        " Repeatable.",
+        "--summary",
+        metavar="FILE",
+        parser=parsing.sheet_path,
+    )
+    address: str | None = for_many(
+        "Address of the cluster, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
+        metavar="URL",
+    )
+
+
 def _leaves(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
     """Yield parameters as typer reads them, with the fields of groups in their place."""
     for name, parameter in parameters.items():
@@ -317,7 +358,10 @@ def _declared(name: str, type_: Any, field: dataclasses.Field[Any]) -> inspect.P
     return inspect.Parameter(name, kind, annotation=annotation, default=default)
 
 
-def grouped(command: Callable[..., int]) -> Callable[..., int]:
+T = TypeVar("T")
+
+
+def grouped(command: Callable[..., T]) -> Callable[..., T]:
     """Let a command take groups of arguments, where typer gives it each by itself."""
     own = inspect.signature(command, eval_str=True).parameters
     kinds = {name: parameter.annotation for name, parameter in own.items()}
@@ -326,7 +370,7 @@ def grouped(command: Callable[..., int]) -> Callable[..., int]:
     }
 
     @functools.wraps(command)
-    def flat(**values: Any) -> int:
+    def flat(**values: Any) -> T:
         arguments = {name: values[name] for name in own if name not in groups}
         for name, group in groups.items():
             names = [field.name for field in dataclasses.fields(group)]

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from . import exit_codes, interrupts, parsing, report
-from .options import choice, for_many, whole
+from .arguments import LOCAL
+from .config_options import Applied, Configured, dict_of
 from .pages import tell_page
 from .rerun_command import command_again
 from .summaries import require_summaries, write_summaries
 
 if TYPE_CHECKING:
     from ..batch import Record
+    from ..batch.job_config import JobConfig
+    from ..batch.sources import Job
     from .rewrite_session import Session
 
-_LOCAL = "loky"
-_CODES = {
+CODES = {
     "fault": exit_codes.EXIT_FAULT,
     "outputs differ": exit_codes.EXIT_DIFFERENT,
     "usage": exit_codes.EXIT_USAGE,
@@ -30,57 +32,22 @@ _CODES = {
     "not verified": exit_codes.EXIT_NOT_VERIFIED,
     "control flow left": exit_codes.EXIT_CONTROL_FLOW_LEFT,
     "not taken": exit_codes.EXIT_CONTROL_FLOW_LEFT,
+    "other opset": exit_codes.EXIT_CONTROL_FLOW_LEFT,
     "": 0,
 }
 """The exit codes of problems, the worst first."""
 
 
-@dataclasses.dataclass(frozen=True)
-class ManyArguments:
-    """Arguments about many models."""
-
-    out: Path | None = for_many(
-        "The folder of the results of many models; it keeps the structure of the source folders.",
-        "-o",
-        "--out",
-        metavar="FOLDER",
-        parser=parsing.place,
-    )
-    jobs: int | None = for_many(
-        "Number of models in progress at once; by default the number of processors.",
-        **whole(1),
-    )
-    resume: bool = for_many("Skip models that are done and unchanged.", "--resume", default=False)
-    backend: str = for_many(
-        "The processes: loky, on this machine; dask or ray, on a cluster that reaches the same"
-        " files.",
-        "--backend",
-        default=_LOCAL,
-        **choice("NAME", _LOCAL, "dask", "ray"),
-    )
-    summary: list[Path] | None = for_many(
-        "Also write a line for each model and totals: an HTML page, or CSV where FILE ends in .csv."
-        " Repeatable.",
-        "--summary",
-        metavar="FILE",
-        parser=parsing.sheet_path,
-    )
-    address: str | None = for_many(
-        "Address of the cluster, such as tcp://10.0.0.1:8786 (dask) or 10.0.0.1:6379 (ray).",
-        metavar="URL",
-    )
-
-
-def run(session: Session, sources: Sequence[Path], target: Path, many: ManyArguments) -> int:
+def run(configured: Configured[Session], sources: Sequence[Path], target: Path) -> int:
     """Do one model, or all models of a batch; return the exit code, of a batch the worst one.
 
     Raises:
         BadParameter: the arguments are about neither one model nor many.
         LoadError: the one model is a folder.
     """
-    session.check()
+    many = configured.plain().many
     if many.out is not None:
-        return _run_many(session, [*sources, target], many)
+        return _run_many(configured, [*sources, target])
     for field in dataclasses.fields(many):
         if getattr(many, field.name) != field.default:
             raise typer.BadParameter(
@@ -102,29 +69,29 @@ def run(session: Session, sources: Sequence[Path], target: Path, many: ManyArgum
         raise LoadError(
             f"cannot read '{sources[0]}': it is a folder; for all models in it write -o {target}"
         )
+    session, _ = configured.of(sources[0])
+    session.check()
     return session.run(sources[0], target)
 
 
-def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) -> int:
-    _require_for_many(session, sources, many)
-    from ..batch.job_config import JobConfig
+def _run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
+    session = configured.plain()
+    output, many = session.output, session.many
+    _require_for_many(session, sources)
     from ..batch.scheduler import run_all
-    from ..ir import TWO_GB
 
     read = [source for source in sources if isinstance(source, Path)]
     require_summaries(many.summary, many.out, read, force=session.output.force)
     interrupts.raise_from_now_on()
-    about, output = session.about, session.output
-    how = JobConfig(
-        dataclasses.replace(session.rewriting, hints=False),
-        session.verification,
-        straight_line=session.straight_line,
-        whole_target=session.whole_target,
-        force=output.force,
-        max_bytes=TWO_GB if about.max_input_size is None else about.max_input_size,
-        load=tuple(about.load or ()),
-        link_data=output.link_data is not None,
-    )
+    applied: dict[str, Applied | None] = {}
+    configs: dict[int, JobConfig] = {}
+
+    def config_of(job: Job) -> JobConfig:
+        one, applied[job.name] = configured.of(None if job.origin else Path(job.source))
+        if id(one) not in configs:
+            configs[id(one)] = _config(one)
+        return configs[id(one)]
+
     count = 0, 0
     try:
         with report.progress(session.stage, quiet=output.as_json or output.quiet) as progress:
@@ -135,7 +102,9 @@ def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) ->
                 progress(session.stage, f"{finished} of {total} models", finished, total)
 
             where = many.jobs, many.resume, many.backend, many.address
-            records = run_all(sources, many.out or Path(), how, *where, on_progress=show_count)
+            records = run_all(
+                sources, many.out or Path(), config_of, *where, on_progress=show_count
+            )
     except KeyboardInterrupt:
         again = command_again(session.context, ["--resume"])
         report.show_warning(
@@ -146,18 +115,38 @@ def _run_many(session: Session, sources: Sequence[Path], many: ManyArguments) ->
     lost = write_summaries(many.summary, records, str(many.out), read)
 
     def tell() -> None:
-        show(records, output.as_json)
+        show(records, applied, output.as_json)
         for path in () if lost else many.summary or ():
             tell_page(path, output.as_json, "summary")
 
-    code = exit_codes.finish(worst(records), tell, product=False)
+    code = worst({record.problem for record in records})
+    code = exit_codes.finish(code, tell, product=False)
     if lost is not None:
         raise lost
     return code
 
 
-def _require_for_many(session: Session, sources: Sequence[Path], many: ManyArguments) -> None:
-    output = session.output
+def _config(session: Session) -> JobConfig:
+    """Return the work on one model of a batch."""
+    from ..batch.job_config import JobConfig
+    from ..ir import TWO_GB
+
+    session.check()
+    about = session.about
+    return JobConfig(
+        dataclasses.replace(session.rewriting, hints=False),
+        session.verification,
+        straight_line=session.straight_line,
+        whole_target=session.whole_target,
+        force=session.output.force,
+        max_bytes=TWO_GB if about.max_input_size is None else about.max_input_size,
+        load=tuple(about.load or ()),
+        link_data=session.output.link_data is not None,
+    )
+
+
+def _require_for_many(session: Session, sources: Sequence[Path]) -> None:
+    output, many = session.output, session.many
     for name, value in (
         ("certificate", session.proof.certificate),
         ("report", output.page),
@@ -174,21 +163,27 @@ def _require_for_many(session: Session, sources: Sequence[Path], many: ManyArgum
             "--link-data reference is about one model: those in another folder cannot refer to"
             " their data; leave it out, or let the data be linked, with --link-data hard"
         )
-    if many.address is not None and many.backend == _LOCAL:
+    out = many.out
+    if isinstance(out, Path) and out.suffix == ".onnx" and not out.is_dir():
+        raise typer.BadParameter(
+            f"-o names the folder of many results, and '{out}' looks like a model; for one"
+            " model write IN OUT without -o"
+        )
+    if many.address is not None and many.backend == LOCAL:
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
 
 
-def worst(records: Sequence[Record]) -> int:
-    """Return the exit code of the worst failure."""
-    problems = {record.problem for record in records}
-    return next((code for problem, code in _CODES.items() if problem in problems), 0)
+def worst(problems: Collection[str]) -> int:
+    """Return the exit code of the worst problem."""
+    return next((code for problem, code in CODES.items() if problem in problems), 0)
 
 
-def show(records: Sequence[Record], as_json: bool) -> None:
-    """Show a table and a sum, or a line of JSON for each model."""
+def show(records: Sequence[Record], applied: Mapping[str, Applied | None], as_json: bool) -> None:
+    """Show a table with a sum, or a line of JSON for each model."""
     if as_json:
         for record in records:
-            row = {**record.to_dict(), "exit": _CODES[record.problem]}
+            config = dict_of(applied.get(record.name))
+            row = {**record.to_dict(), "config": config, "exit": CODES[record.problem]}
             print(json.dumps(row, allow_nan=False).replace("\x7f", "\\u007f"))
         return
     from ..display.blocks import Table

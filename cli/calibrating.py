@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 
 from . import interrupts
@@ -42,14 +43,17 @@ def calibrate(
             temporary.write_text(table.to_toml(), encoding="utf-8")
 
     def show() -> None:
-        rows = [
-            (title, item, f"{cost:g}")
-            for title, column in (("load, us", table.load), ("run, us", table.run))
-            for item, cost in column.items()
+        columns: dict[str, Mapping[str, float]] = {
+            "Load, us": table.load,
+            "Run, us": table.run,
+            "Largest state": table.most_numbers,
+        }
+        tables = [
+            Table((title, "Cost"), [(item, f"{cost:g}") for item, cost in column.items()])
+            for title, column in columns.items()
         ]
-        rows += [("largest state", cell, str(most)) for cell, most in table.most_numbers.items()]
         line = Line(", ".join(table.about.values()))
         fields = {**dataclasses.asdict(table), "out": None if out is None else str(out)}
-        show_result(lambda: fields, [line, Table(("What", "Item", "Cost"), rows)], as_json)
+        show_result(lambda: fields, [line, *tables], as_json)
 
     return finish(0, show, product=not quiet)

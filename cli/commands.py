@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import batching, interrupts, parsing, report
+from . import batching, check_models, interrupts, parsing, report
 from . import options as shared
 from .arguments import (
     ComparisonArguments,
+    ManyArguments,
     ModelArguments,
     OutputArguments,
     PipelineArguments,
@@ -25,6 +26,7 @@ from .arguments import (
 )
 from .calibrating import calibrate
 from .checking import check_certificate
+from .config_options import Configured, applied_to, dict_of, wrapped
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
@@ -82,7 +84,27 @@ def _command(run: Callable[..., int], name: str | None = None) -> Callable[..., 
     return app.command(name, cls=Command)(grouped(run))
 
 
-@_command
+def _for_models(plan: Callable[..., Session]) -> Callable[..., int]:
+    """Add a command for one model or many; `plan` returns the session of one."""
+
+    def run(make: Callable[..., Session], values: dict[str, Any]) -> int:
+        context, sources, target = (values[name] for name in ("context", "sources", "target"))
+        folders = [source for source in sources if isinstance(source, Path)]
+        return batching.run(Configured(context, make, values, folders), sources, target)
+
+    return app.command(cls=Command)(wrapped(grouped(plan), run))
+
+
+def _for_a_model(run: Callable[..., int]) -> Callable[..., int]:
+    """Add a command about one model, with the options of a configuration file."""
+
+    def with_file(make: Callable[..., int], values: dict[str, Any]) -> int:
+        return Configured(values["context"], make, values).of(values["source"])[0]
+
+    return app.command(cls=Command)(wrapped(grouped(run), with_file))
+
+
+@_for_models
 def rewrite(
     context: typer.Context,
     sources: list[Path] = SOURCES,
@@ -104,20 +126,19 @@ def rewrite(
     output: OutputArguments,
     proof: ProofArguments,
     comparison: ComparisonArguments,
-    many: batching.ManyArguments,
-) -> int:
+    many: ManyArguments,
+) -> Session:
     """Remove control flow that is decided before run time.
 
     Before it writes, it proves that the outputs stay the same, or else compares them.
     """
     keywords = {**pipeline.keywords(), "opset": opset, "strict": strict}
-    groups = about, proof, comparison, output
+    groups = about, proof, comparison, output, many
     demands = require_straight_line, require_target
-    session = Session(context, "rewriting", *groups, keywords, *demands)
-    return batching.run(session, sources, target, many)
+    return Session(context, "rewriting", *groups, keywords, *demands)
 
 
-@_command
+@_for_models
 def simplify(
     context: typer.Context,
     sources: list[Path] = SOURCES,
@@ -129,8 +150,8 @@ def simplify(
     output: OutputArguments,
     proof: ProofArguments,
     comparison: ComparisonArguments,
-    many: batching.ManyArguments,
-) -> int:
+    many: ManyArguments,
+) -> Session:
     """Remove control flow, then make the graph smaller: the same as 'rewrite --passes simplify'.
 
     Before it writes, it proves that the outputs stay the same, or else compares them.
@@ -138,8 +159,7 @@ def simplify(
     keywords: dict[str, Any] = {"passes": "simplify", "opset": opset}
     if exactness is not None:
         keywords["exactness"] = exactness
-    session = Session(context, "simplifying", about, proof, comparison, output, keywords)
-    return batching.run(session, sources, target, many)
+    return Session(context, "simplifying", about, proof, comparison, output, many, keywords)
 
 
 @_command
@@ -227,7 +247,7 @@ def _certificate(path: Path, original: ModelFile, rewritten: ModelFile) -> Certi
     return record
 
 
-@_command
+@_for_models
 def convert(
     context: typer.Context,
     sources: list[Path] = SOURCES,
@@ -247,18 +267,17 @@ def convert(
     output: OutputArguments,
     proof: ProofArguments,
     comparison: ComparisonArguments,
-    many: batching.ManyArguments,
-) -> int:
+    many: ManyArguments,
+) -> Session:
     """Convert a whole model to another opset version, all of it or nothing.
 
     Before it writes, it proves that the outputs stay the same, or else compares them.
     """
     keywords = {"passes": (), "opset": opset, "ir_version": ir_version, "rewrite": rewriting}
-    session = Session(context, "converting", about, proof, comparison, output, keywords)
-    return batching.run(session, sources, target, many)
+    return Session(context, "converting", about, proof, comparison, output, many, keywords)
 
 
-@_command
+@_for_a_model
 def inspect(
     context: typer.Context,
     source: Path = shared.SOURCE,
@@ -270,9 +289,11 @@ def inspect(
         "--timeout",
         metavar="SECONDS",
     ),
-    picture: Path | None = option(
+    picture: Path | None = shared.of_output(
         "Also draw the control flow as nested boxes.", "--svg", metavar="FILE"
     ),
+    config: Path | None = shared.CONFIG,
+    no_config: bool = shared.NO_CONFIG,
     force: bool = shared.FORCE,
     as_json: bool = shared.JSON,
     verbose: int = shared.VERBOSE,
@@ -287,7 +308,7 @@ def inspect(
     interrupts.raise_from_now_on()
     options = about.options(timeout=timeout, **keywords)
     context.with_resource(governed(options.limits))
-    context.with_resource(logged(verbose))
+    context.with_resource(logged(verbose, applied_to(context)))
     for file in about.load or ():
         load_file(file)
     model = read_model(source, about.max_input_size)
@@ -301,11 +322,13 @@ def inspect(
         blocks = inspection.blocks(
             lambda hint: command_again(context, hint.options), brief=not verbose
         )
-        report.show_result(lambda: {"model": str(source), **inspection.to_dict()}, blocks, as_json)
+        names = {"model": str(source), "config": dict_of(applied_to(context))}
+        report.show_result(lambda: names | inspection.to_dict(), blocks, as_json)
 
     return finish(0, show, product=True)
 
 
+app.command("check", cls=Command)(wrapped(grouped(check_models.plan), check_models.check))
 _command(prove)
 _command(check_certificate, "check-certificate")
 _command(diff)

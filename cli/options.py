@@ -18,6 +18,7 @@ TYPER = "typer"
 VERIFICATION = "Verification"
 WATCHING = "Watching"
 MANY = "Many models"
+OUTPUT = "Output"
 
 
 def option(text: str, *names: str, default: Any = None, **settings: Any) -> Any:
@@ -36,6 +37,7 @@ def option(text: str, *names: str, default: Any = None, **settings: Any) -> Any:
 flag = partial(option, default=False)
 verifying = partial(option, rich_help_panel=VERIFICATION)
 for_many = partial(option, rich_help_panel=MANY)
+of_output = partial(option, rich_help_panel=OUTPUT)
 repeatable = partial(option, callback=parsing.once)
 """An option that may be given again, for each name once."""
 
@@ -96,13 +98,15 @@ DIM = repeatable(
     metavar="NAME=D",
     parser=parsing.dimension,
 )
-FORCE = flag("Also overwrite a file that is no model, and data of another model.", "--force")
+FORCE = of_output(
+    "Also overwrite a file that is no model, and data of another model.", "--force", default=False
+)
 MAX_INPUT_SIZE = option(
     "Refuse a model file with more bytes, such as 500M; by default 2G, the most that ONNX allows.",
     **SIZE,
 )
-JSON = flag("Print one JSON document, also for errors.", "--json")
-QUIET = flag("Print errors and warnings only, no report.", "--quiet", "-q")
+JSON = of_output("Print one JSON document, also for errors.", "--json", default=False)
+QUIET = of_output("Print errors and warnings only, no report.", "--quiet", "-q", default=False)
 PROVE = verifying(
     "Accept a proof for every input only, or try none; by default models without a proof are run"
     " and compared.",
@@ -122,7 +126,7 @@ COUNTEREXAMPLE = verifying(
     "--counterexample",
     metavar="FOLDER",
 )
-REPORT = option(
+REPORT = of_output(
     "Also write an HTML page that shows both models, the rewrites, and the fate of each node.",
     "--report",
     metavar="FILE",
@@ -136,3 +140,10 @@ VERBOSE = option(
     metavar="",
     rich_help_panel=WATCHING,
 )
+CONFIG = of_output(
+    "Read options from this file; by default from the nearest straightline.toml in the model's"
+    " folder or above it, up to the current folder.",
+    "--config",
+    metavar="FILE",
+)
+NO_CONFIG = of_output("Read no configuration file.", "--no-config", default=False)

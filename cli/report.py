@@ -123,13 +123,14 @@ def show_outcome(
     failure: Sequence[str] = (),
     *,
     brief: bool = True,
+    config: Mapping[str, Any] | None = None,
 ) -> None:
     """Show an outcome, with the error of its comparison; `brief` as for its blocks."""
 
     def fields() -> dict[str, Any]:
         file = None if place is None else str(place)
         culprit = mismatch.culprit if mismatch else None
-        return {**outcome.to_dict(), "written": file, "culprit": culprit}
+        return {**outcome.to_dict(), "written": file, "culprit": culprit, "config": config}
 
     where = "standard output" if place == STREAM else str(place or "nothing was written")
     blocks = outcome.blocks(where, lambda hint: again(hint.options), "--json", brief=brief)

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from . import interrupts, report
-from .arguments import ComparisonArguments, ModelArguments, OutputArguments, ProofArguments
+from .arguments import (
+    ComparisonArguments,
+    ManyArguments,
+    ModelArguments,
+    OutputArguments,
+    ProofArguments,
+)
+from .config_options import applied_to, dict_of
 from .exit_codes import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, finish
 from .pages import require_page, tell_page, write_page
 from .parsing import files_in
@@ -39,6 +46,7 @@ class Session:
         proof: arguments about the proof of the result.
         comparison: arguments about how the result is compared.
         output: arguments about what is written and shown.
+        many: arguments about many models.
         keywords: further keywords of the rewrite.
         straight_line: withhold a result with control flow.
         whole_target: withhold a result of which the target does not take all.
@@ -50,6 +58,7 @@ class Session:
     proof: ProofArguments
     comparison: ComparisonArguments
     output: OutputArguments
+    many: ManyArguments
     keywords: dict[str, Any]
     straight_line: bool = False
     whole_target: bool = False
@@ -97,7 +106,7 @@ class Session:
         self.context.with_resource(governed(options.limits))
         for file in self.about.load or ():
             load_file(file)
-        self.context.with_resource(logged(output.verbose))
+        self.context.with_resource(logged(output.verbose, applied_to(self.context)))
         with (
             printed(output.print_after, output.print_before),
             report.progress(self.stage, quiet=output.silent) as progress,
@@ -197,7 +206,7 @@ class Session:
         def show() -> None:
             as_json, brief = self.output.as_json, not self.output.verbose
             content = outcome, mismatch, path, as_json, again, code, failure
-            report.show_outcome(*content, brief=brief)
+            report.show_outcome(*content, brief=brief, config=dict_of(applied_to(self.context)))
             tell_page(self.output.page, as_json)
 
         code = finish(code, show, product=False)

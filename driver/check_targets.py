@@ -51,17 +51,22 @@ def check_targets(model: ModelSource, base_dir: BaseDir = None) -> list[TargetCh
 def check_table(checks: Sequence[TargetCheck]) -> Table:
     """The table of all checks."""
     rows = [
-        (check.target, check.version, _counts(check.before), _counts(check.after))
-        for check in checks
+        (check.target, check.version, listed(check.before), listed(check.after)) for check in checks
     ]
     return Table(("Target", "Its list", "Lacks as it is", "Lacks with --target"), rows)
 
 
-def _checked(target: Target, source: ModelSource, graph: Model, base_dir: BaseDir) -> TargetCheck:
-    version, opset = target.source.version, graph.opset()
-    before = Counter(name_of(node) for node in Legality(target, graph).unsupported())
+def lacking(target: Target, model: Model) -> Counter[str]:
+    """The number of unsupported nodes by operator; an unsupported opset counts as one."""
+    counts = Counter(name_of(node) for node in Legality(target, model).unsupported())
+    opset = model.opset()
     if opset and opset not in target.opsets:
-        before[f"opset {opset}"] += 1
+        counts[f"opset {opset}"] += 1
+    return counts
+
+
+def _checked(target: Target, source: ModelSource, graph: Model, base_dir: BaseDir) -> TargetCheck:
+    version, before = target.source.version, lacking(target, graph)
     if not before:
         return TargetCheck(target.name, version, {}, {}, ())
     outcome = transform(source, target=target, verify=False, hints=False, base_dir=base_dir)
@@ -70,7 +75,7 @@ def _checked(target: Target, source: ModelSource, graph: Model, base_dir: BaseDi
     return TargetCheck(target.name, version, dict(before), dict(after), tuple(reasons))
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def listed(counts: Mapping[str, int]) -> str:
     """Operators with their numbers, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(name if n == 1 else f"{name} {n}" for name, n in ordered) or "nothing"

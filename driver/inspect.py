@@ -111,16 +111,22 @@ class Inspection:
     def blocks(
         self, hint: Callable[[Hint], str] | None = None, *, brief: bool = False
     ) -> Iterator[Block]:
-        """Yield the content for people; `hint` and `brief` as for `Outcome.blocks`."""
+        """Yield the content for people; `hint` and `brief` as for `Outcome.blocks`.
+
+        All that decides a construct is left out where the content is brief.
+        """
         if not self.constructs:
             yield Line("no control flow")
             yield from note_lines(self.notes)
             return
-        rows = [
-            (c.op_type, c.path, c.decided_by, c.outcome, c.brief if brief else c.reason)
+        rows: list[tuple[str, ...]] = [
+            (c.op_type, c.path, c.outcome, c.brief)
+            if brief
+            else (c.op_type, c.path, c.decided_by, c.outcome, c.reason)
             for c in self.constructs
         ]
-        columns = ("Operator", "Where", "Decided by", "A rewrite", "What it does, or why it stays")
+        analysis = () if brief else ("Decided by",)
+        columns = "Operator", "Where", *analysis, "A rewrite", "What it does, or why it stays"
         yield Table(columns, rows)
         count = sum(construct.outcome == "kept" for construct in self.constructs)
         summary = f"{count} of {len(self.constructs)} stay" if count else "none stays"
@@ -158,8 +164,30 @@ def inspect(
 
     A copy of the model is rewritten in memory. Suggestions are tried in the same way.
 
+    Args:
+        model: the model; it is never changed.
+        passes: None for the default pipeline "straighten", text, or pass objects.
+        values, shapes, dims, freeze_initializers, assume_max, assume: as in `transform`.
+        target, base_dir, max_work, max_memory, timeout: as in `transform`.
+        options: options of the passes, such as `max_trips`.
+
+    Returns:
+        the constructs with their deciders, hints, and the size of the result.
+
     Raises:
         straightline.Error: as `rewrite`.
+
+    Examples:
+        >>> import straightline as sl
+        >>> model = sl.ir.parse(
+        ...     '<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float[2] x) => (float[2] y) {'
+        ...     "y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e)"
+        ...     "{ d = Identity (c) e = Add (a, a) }> }"
+        ... )
+        >>> print(sl.inspect(model, values={"n": 3}))
+        Loop 'y': rewritten, unrolled, 3 trips
+        >>> sl.inspect(model).constructs[0].decided_by
+        "input 'n'"
     """
     return inspect_model(model, RewriteOptions.of_call(locals()))
 

@@ -10,6 +10,7 @@ from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import BaseDir, Model, ModelSource, name_nodes, to_proto
 from ..ir.gc_pause import collector_pause, paused_collector
+from ..ir.io.model_source import read_open
 from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
 from ..verification.mismatch import require_compared
@@ -52,7 +53,7 @@ def transform_model(
     Raises:
         Error: as `transform`.
     """
-    rewriting = Rewrite(model, options)
+    rewriting = Rewrite(read_open(model), options)
     has_passes = rewriting.has_passes
     with governed(options.limits):
         if verification is not None:
@@ -138,10 +139,10 @@ def transform(
         model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
             `straightline.ir.Model`; it is never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
-            or pass objects; none of them, `()`, where the model shall only be converted.
-        target: what the model shall fit, such as "onnx2torch", the path of a file, or a
-            `straightline.targets.Target`: it is carried to an opset that the target reads, what the
-            target lacks is replaced by other operators, and remarks name the rest.
+            or pass objects; `()` for a conversion alone.
+        target: a client that must support the result: a name such as "onnx2torch", the path of a
+            file, or a `straightline.targets.Target`. The model is converted to an opset that the
+            target reads, unsupported operators are decomposed, and remarks name the rest.
         opset: convert to this version of ONNX's operator set after the passes.
         ir_version: with `opset`, the version of the file format; by default the one that ONNX
             released with it, where the model's features allow it.
@@ -149,34 +150,33 @@ def transform(
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
         dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
-        assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
-            inputs that make more the result is another one; the comparison looks for such.
-        assume: the branch of Ifs, by path, that you vouch for: `{"boxes/If_807": "else"}`; as
-            `assume_max`.
-        freeze_initializers: take inputs that have a default as constants.
-        selects: also let selects take the place of what only run time decides: the pipeline
-            "selects".
-        verify: "proof" proves that the outputs are the original's and runs nothing; a proof that
-            stays open returns the model all the same. True also runs samples where it stays open;
-            False verifies nothing; options of `straightline.verify` are given as a mapping, such as
+        assume_max: maximum trip counts of Loops, by path: `{"decoder/loop": 64}`. The caller
+            vouches for them. Inputs with more iterations give other results; the comparison
+            searches for such inputs.
+        assume: branches of Ifs, by path: `{"boxes/If_807": "else"}`; as `assume_max`.
+        freeze_initializers: turn inputs with a default into constants.
+        selects: also replace run-time Ifs and bounded Loops by selects: the pipeline "selects".
+        verify: "proof" proves equal outputs and runs nothing; a model with an open proof is
+            returned all the same. True also runs samples where the proof stays open; False
+            verifies nothing. A mapping holds options of `straightline.verify`, such as
             `{"samples": 5, "timeout": 300}`.
-        strict: raise when a construct is left alone, or when nothing could be compared.
-        hints: try what would decide the control flow that is left.
+        strict: raise when a construct is kept, or when nothing could be compared.
+        hints: search for options that would decide residual control flow.
         base_dir: the folder of the external data of a model in memory; it is read only where the
             content of a tensor decides something.
-        on_progress: told of long work: stage, what, done, total (see
-            `straightline.display.OnProgress`). What it raises ends the work.
-        max_work: how many steps, of about a nanosecond, may be taken to compute constants before
-            run time; what would take more stays, with a remark.
-        max_memory: how many bytes of computed constants may be held at a time; a model that is run
-            to be compared may take four times as much.
-        timeout: how many seconds those constants may take, all together, of which nobody can tell
-            how many steps they take; 5 without.
+        on_progress: progress callback: stage, text, number done, total (see
+            `straightline.display.OnProgress`). An exception in it ends the work.
+        max_work: limit of steps, of about a nanosecond, for computing constants before run time; a
+            node beyond it stays, with a remark.
+        max_memory: limit in bytes of computed constants at a time; a model that runs for a
+            comparison may use four times as much.
+        timeout: limit in seconds, all together, for constants whose steps cannot be counted; 5 by
+            default.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
-        the model with remarks, timings, hints and verdict; `outcome.model` is of the kind that was
-        given, an `onnx.ModelProto` for a path or bytes.
+        the model with remarks, timings, hints and verdict; `outcome.model` has the type of `model`,
+        or is an `onnx.ModelProto` for a path or bytes.
 
     Raises:
         straightline.Error: the model cannot be read or is not well formed; a value or shape does
@@ -185,6 +185,19 @@ def transform(
 
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
+
+    Examples:
+        >>> import straightline as sl
+        >>> model = sl.ir.parse(
+        ...     '<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float[2] x) => (float[2] y) {'
+        ...     "y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e)"
+        ...     "{ d = Identity (c) e = Add (a, a) }> }"
+        ... )
+        >>> outcome = sl.transform(model, values={"n": 3}, opset=18)
+        >>> [node.op_type for node in outcome.model.graph.nodes()]
+        ['Add', 'Add', 'Add']
+        >>> outcome.opset.after, outcome.left, outcome.verdict.proved
+        (18, (), True)
     """
     request = RewriteOptions.of_call(locals())
     return transform_model(model, request, VerifyOptions.of(verify), on_progress=on_progress)
@@ -228,7 +241,7 @@ def rewrite(
             or pass objects.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
-        strict: raise when a construct is left alone, or when nothing could be compared.
+        strict: raise when a construct is kept, or when nothing could be compared.
         target, shapes, dims, freeze_initializers, assume_max, assume, base_dir: as in `transform`.
         max_work, max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
@@ -242,6 +255,17 @@ def rewrite(
 
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
+
+    Examples:
+        >>> import straightline as sl
+        >>> model = sl.ir.parse(
+        ...     '<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float[2] x) => (float[2] y) {'
+        ...     "y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e)"
+        ...     "{ d = Identity (c) e = Add (a, a) }> }"
+        ... )
+        >>> straight = sl.rewrite(model, values={"n": 3})
+        >>> [node.op_type for node in straight.graph.nodes()]
+        ['Add', 'Add', 'Add']
     """
     request = RewriteOptions.of_call(locals(), hints=False)
     with collector_pause():  # until the IR is gone, so that nothing of it is scanned twice
@@ -302,6 +326,16 @@ def convert_version(
 
     Warns:
         NotVerifiedWarning: (`verify`) nothing could be compared.
+
+    Examples:
+        >>> import straightline as sl
+        >>> model = sl.ir.parse(
+        ...     '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2] y)'
+        ...     "{ y = ReduceMax <axes = [1], keepdims = 0> (x) }"
+        ... )
+        >>> newer = sl.convert_version(model, 18)
+        >>> newer.opset(), len(newer.graph.nodes()[-1].inputs)
+        (18, 2)
     """
     from ..version_converter.convert import check_whole_number
 

@@ -90,13 +90,13 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, _FLAGS)
     except FileNotFoundError as error:
-        raise LoadError(f"there is no file '{path}'{_similar(path)}") from error
+        raise LoadError(f"there is no file '{path}'{similar_file(path)}") from error
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         raise LoadError(f"'{path}' cannot be read: {reason(error)}") from error
 
 
-def _similar(path: Path) -> str:
-    """Suggestion of a file with a similar name in the same folder; may be empty."""
+def similar_file(path: Path) -> str:
+    """The end of an error about a missing file: a similar name in its folder; may be empty."""
     try:
         with os.scandir(path.parent) as entries:
             paths = [Path(entry.name) for entry in islice(entries, _MOST_NAMES)]

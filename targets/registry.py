@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ir import instead
-from ..ir.errors import LoadError, reason
-from ..ir.file_reader import open_regular
+from ..ir.io.toml_text import read_text
 from ..ir.kinds import PATH, takes
 from ..ir.option_names import by
 from .target import Target, TargetError
@@ -18,9 +17,6 @@ from .target_file import parse
 
 _FOLDER = resources.files(__package__) / "shipped"
 _SUFFIX = ".toml"
-
-_MOST_BYTES = 1 << 20
-"""Limit of a target file in bytes."""
 
 
 @functools.cache
@@ -55,18 +51,9 @@ def load(path: str | os.PathLike[str]) -> Target:
     """
     file = Path(path)
     try:
-        with open_regular(file) as stream:
-            content = stream.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise TargetError(f"cannot read the target '{file}': it is larger than 1 MB")
-        text = content.decode("utf-8")
-    except LoadError as error:
-        cause = error.__cause__
-        why = reason(cause) if isinstance(cause, OSError) else "it is not a regular file"
-        raise TargetError(f"cannot read the target '{file}': {why}") from error
-    except (OSError, ValueError) as error:
-        what = "it is no text" if isinstance(error, UnicodeError) else reason(error)
-        raise TargetError(f"cannot read the target '{file}': {what}") from error
+        text = read_text(file)
+    except ValueError as error:
+        raise TargetError(f"cannot read the target '{file}': {error}") from error
     return parse(text, file.name.removesuffix(_SUFFIX), str(file))
 
 

@@ -11,14 +11,10 @@ from typing import Any, NoReturn
 from onnx import TensorProto
 
 from ..ir import MAX_OPSET, instead, nearest
+from ..ir.io.toml_text import parse_toml
 from ..ops.schemas import operators, schema_at
 from ..version_converter.schemas import OLDEST
 from .target import Form, Opsets, Source, Target, TargetError, Tried
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _FLAGS = (
     *("functions", "own_outputs", "own_conditions", "own_scans", "names_nodes", "names_sizes"),
@@ -87,13 +83,9 @@ def parse(text: str, name: str, place: str) -> Target:
         TargetError: the text is no TOML, a key is unknown or missing, or a value is invalid.
     """
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise TargetError(f"{place}: this is no TOML: {error}") from error
-    except RecursionError as error:
-        raise TargetError(f"{place}: its tables or lists are nested too deep") from error
-    except ValueError as error:  # of Python's limit of digits, among others
-        raise TargetError(f"{place}: a value cannot be read: {error}") from error
+        table = parse_toml(text)
+    except ValueError as error:
+        raise TargetError(f"{place}: {error}") from error
     return _Reader(place).target(table, name)
 
 

@@ -53,6 +53,14 @@ def test_an_outcome_can_be_used_after_it(copied, tmp_path):
     assert onnx.load(tmp_path / "out.onnx") == outcome.model
 
 
+def test_an_outcome_of_a_file_object_survives_pickling(tmp_path):
+    onnx.save(onnx.parser.parse_model(HEADER + LOOP), tmp_path / "m.onnx")
+    with (tmp_path / "m.onnx").open("rb") as stream:
+        outcome = sl.transform(stream)
+    assert same(pickle.loads(pickle.dumps(outcome)), outcome)
+    assert outcome.model == sl.transform(tmp_path / "m.onnx").model
+
+
 def test_a_model_that_was_changed_after_it_is_another_one():
     model = sl.ir.parse(HEADER + LOOP)
     before = sl.ir.to_proto(model)

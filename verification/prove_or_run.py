@@ -90,6 +90,16 @@ def prove(
         BindingError: no input has such a dimension.
         VerifyError: the timeout is out of range.
         CorrespondenceError: by position, the numbers of inputs or outputs differ.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) '
+        >>> before = sl.ir.parse(head + "{ a = Neg (x) y = Neg (a) }")
+        >>> proof = sl.prove(before, sl.ir.parse(head + "{ y = Identity (x) }"))
+        >>> proof.status, proof.claim
+        ('proved', 'equal for every input')
+        >>> sl.prove(before, sl.ir.parse(head + "{ y = Abs (x) }"), search=False).status
+        'open'
     """
     from .proof import prove as decide
     from .recomputation import disagreement
@@ -184,6 +194,14 @@ def verify(
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) '
+        >>> before = sl.ir.parse(head + "{ a = Neg (x) y = Neg (a) }")
+        >>> verdict = sl.verify(before, sl.ir.parse(head + "{ y = Identity (x) }"))
+        >>> verdict.equal, verdict.proved
+        (True, True)
     """
     options = VerifyOptions(
         prove,

@@ -106,10 +106,20 @@ def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
         if isinstance(source, str) and "=>" in source and not os.path.exists(source):
             raise LoadError("a path is wanted, not ONNX text: give onnx.parser.parse_model(text)")
         return read_file(source, max_bytes)
+    source = read_open(source, max_bytes)
+    model: ModelSource = source if isinstance(source, ModelFile) else _unwrap(source)
+    return model
+
+
+def read_open(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
+    """Read a file object, which can be read once and not be pickled. Others stay as they are.
+
+    Raises:
+        LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
+    """
     if isinstance(source, Readable) and not isinstance(source, _PLAIN):
         return _read_open(source, max_bytes)
-    model: ModelSource = _unwrap(source)
-    return model
+    return source
 
 
 def _read_open(stream: Readable, max_bytes: int) -> ModelFile:
@@ -244,6 +254,15 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
     Raises:
         LoadError: it cannot be read or is not a model.
         ModelError: it is not well formed.
+
+    Examples:
+        >>> import onnx.parser
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> text = head + "g (float[2] x) => (float[2] y) { y = Exp (x) }"
+        >>> model = sl.load(onnx.parser.parse_model(text))
+        >>> [value.name for value in model.graph.inputs], model.graph.nodes()[0].op_type
+        (['x'], 'Exp')
     """
     source = read(source)
     proto, folder = to_proto(source), base_dir_of(source, base_dir)

@@ -65,6 +65,16 @@ def save(
         SaveError: the folder does not exist or cannot be written, no file can hold the model, a
             file would be lost, or data cannot be shared.
         LoadError: external data cannot be read.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sl.save(model, os.path.join(folder, "exp.onnx"))
+        ...     os.listdir(folder)
+        ['exp.onnx']
     """
     if link_data is not None:
         require_way(link_data)

@@ -9,18 +9,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ...ir.io.toml_text import parse_toml
 from ...ir.lazy import lazy_property
 from ..base import PassOptionError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Costs: TypeAlias = str
 """The costs that decide a rewrite, an option of passes: "none", a shipped table, or a file."""
@@ -138,8 +133,8 @@ def holds_costs(path: Path) -> bool:
 
 def _read(path: Path, name: str) -> CostTable:
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        data = parse_toml(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
         raise PassOptionError(f"costs: '{name}' cannot be read: {error}") from error
     columns = []
     for key, items in (("load", LOAD_ITEMS), ("run", RUN_ITEMS), ("most_numbers", ())):

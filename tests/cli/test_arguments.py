@@ -10,6 +10,7 @@ import typer
 from straightline.cli import commands
 from straightline.cli.arguments import (
     ComparisonArguments,
+    ManyArguments,
     ModelArguments,
     OutputArguments,
     PipelineArguments,
@@ -25,7 +26,7 @@ from straightline.verification.runs.options import VerifyOptions
 def session(stage="rewriting", target=None, whole=False, **keywords):
     about, groups = (
         ModelArguments(fits=target),
-        (ProofArguments(), ComparisonArguments(), OutputArguments()),
+        (ProofArguments(), ComparisonArguments(), OutputArguments(), ManyArguments()),
     )
     return Session(SimpleNamespace(), stage, about, *groups, keywords, whole_target=whole)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import onnx
 import pytest
 from commands import run_here
-from straightline.batch import Record
 from straightline.cli import batching
 from texts import HEADER, LOOP
 
@@ -73,9 +72,22 @@ def test_options_reach_every_model():
     assert "max_trips=2" in found[0]["left"][0]["reason"] and written() == []
 
 
+def test_a_configuration_file_decides_for_each_model():
+    text = "max-trips = 2\n[models.'b.onnx'.rewrite]\nmax-trips = 5\n[convert]\nopset = 18\n"
+    Path("models/straightline.toml").write_text(text)
+    words = ("rewrite", "models", "-o", "out", "--no-verify", "--passes", "unroll-loops", "--json")
+    rows = {one["name"]: one for one in map(json.loads, run(*words)[0].splitlines())}
+    trips = {name: row["config"]["options"]["max-trips"] for name, row in rows.items()}
+    assert trips == {"a.onnx": 2, "b.onnx": 5, "deep/c.onnx": 2}
+    assert {name for name, row in rows.items() if row["left"]} == {"a.onnx", "deep/c.onnx"}
+    again = map(json.loads, run(*words, "--resume")[0].splitlines())
+    assert {row["status"] for row in again} == {"skipped"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["models", "-o", "out.onnx"], "'out.onnx' looks like a model; for one model write IN OUT"),
         (["a", "b", "c"], "3 names are given: write IN OUT for one model, or -o FOLDER"),
         (["a"], "one name is given"),
         (["models/a.onnx", "x.onnx", "--jobs", "2"], "--jobs is for many models"),
@@ -114,8 +126,7 @@ def test_one_model_goes_as_before():
     ],
 )
 def test_the_worst_exit_code(problems, code):
-    records = [Record("a", "a", "a", "written", problem) for problem in problems]
-    assert batching.worst(records) == code
+    assert batching.worst(problems) == code
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such terminal here")

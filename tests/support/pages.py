@@ -16,7 +16,7 @@ from straightline.cli.commands import app
 from typer.testing import CliRunner
 
 PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
-SHOWN = {"text", "json", "toml"}
+SHOWN = {"text", "json", "toml", "yaml"}
 """Languages of blocks that are only shown."""
 RUN = {"sh", "console", "python"}
 _FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -1,0 +1,57 @@
+"""Text files of TOML, with one error for every file that cannot be read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..errors import LoadError, reason
+from ..file_reader import open_regular, similar_file
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_MOST_BYTES = 1 << 20
+"""Limit of a file in bytes."""
+
+
+def read_text(path: Path) -> str:
+    """Read a text file.
+
+    Raises:
+        ValueError: the file cannot be read; the message is a clause for the end of a sentence.
+    """
+    try:
+        with open_regular(path) as stream:
+            content = stream.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise ValueError("it is larger than 1 MB")
+        return content.decode("utf-8")
+    except LoadError as error:
+        cause = error.__cause__
+        why = reason(cause) if isinstance(cause, OSError) else "it is not a regular file"
+        hint = similar_file(path) if isinstance(cause, FileNotFoundError) else ""
+        raise ValueError(f"{why}{hint}") from error
+    except UnicodeError as error:
+        raise ValueError("it is no text") from error
+    except OSError as error:
+        raise ValueError(reason(error)) from error
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises:
+        ValueError: the text is malformed; the message is a clause for the end of a sentence.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"this is no TOML: {error}") from error
+    except RecursionError as error:
+        raise ValueError("its tables or lists are nested too deep") from error
+    except ValueError as error:  # of Python's limit of digits, among others
+        raise ValueError(f"a value cannot be read: {error}") from error
