@@ -19,6 +19,7 @@ import onnx
 from ...ir import Array, Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form, upgrade
+from ..types import shape_text
 from ..via_wider_type import TINY, Detour, compute_via
 from ..windows import NONE_IN_PADDING, Window, gather_windows, pad_windows, sides, windows
 
@@ -153,8 +154,8 @@ def require_same_windows(draft: NodeDraft) -> Outcome:
             return None
         return _padded_instead(draft, per_axis)
     draft.refuse(
-        f"ceil_mode = 1 counts windows in another way in opset {draft.target}: the output"
-        f" has the shape {shape} here and {other} there"
+        f"ceil_mode = 1 counts windows in another way in opset {draft.target}: its output has"
+        f" the shape {shape_text(other)} there and {shape_text(shape)} in opset {draft.source}"
     )
 
 

@@ -19,6 +19,7 @@ from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form
 from ..snippets import round_half_even
+from ..types import shape_text
 from ..via_wider_type import SHORT
 
 _FLOAT = onnx.TensorProto.FLOAT
@@ -114,7 +115,10 @@ def _of_blocks(draft: NodeDraft, value: Value, shape: list[int | None], block: i
         draft.refuse_unknown(f"a scale for each block needs the length of axis {axis}, which")
     count = -(-length // block)
     if len(shape) != len(whole) or shape[axis] not in (None, count):
-        draft.refuse(f"its scale has the shape {shape}, which is not one for each block of {block}")
+        draft.refuse(
+            f"its scale has the shape {shape_text(shape)}, which is not one for each block of"
+            f" {block}"
+        )
     blocks = [place // block for place in range(length)]
     return draft.emit("Gather", [value, draft.ints(blocks, "blocks")], "spread", axis=axis)
 
