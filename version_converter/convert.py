@@ -25,8 +25,17 @@ def convert(
     target_opset: int,
     ir_version: int | None = None,
     progress: Progress | None = None,
+    *,
+    restores: bool = True,
 ) -> Model:
     """Convert a model of one's own in place; see `straightline.convert_version`.
+
+    Args:
+        model: the model.
+        target_opset: the opset.
+        ir_version: the IR version; by default that of the opset.
+        progress: called now and then.
+        restores: going up, restore operators whose longer forms a conversion down wrote.
 
     Raises:
         ConversionError: the versions are out of range, or nodes cannot be carried over; its
@@ -39,7 +48,7 @@ def convert(
     _check_range(model, target_opset)
     _check_training(model, target_opset)
     source = model.opset()
-    _carry(model, target_opset, progress)
+    _carry(model, target_opset, progress, restores=restores)
     set_ir_version(model, source or target_opset, target_opset, ir_version)
     return model
 

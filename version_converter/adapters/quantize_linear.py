@@ -37,12 +37,25 @@ def require_one_scale(draft: NodeDraft) -> None:
     draft.drop("axis")
 
 
+@longer_form(19, "DequantizeLinear")
+def scale_in_32_bits(draft: NodeDraft) -> Outcome:
+    """Below opset 19: with a scale of 32 bits, and a result that is rounded once."""
+    own = draft.required_elem_type(1, "a scale")
+    if own not in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
+        draft.refuse("only scales of 16 bits are widened")
+    draft.set_input(1, draft.cast(draft.required(1), _FLOAT))
+    (value,) = draft.repeat()
+    return [draft.emit("Cast", [value], to=own)]
+
+
 @longer_form(21, "DequantizeLinear")
 @longer_form(13, "DequantizeLinear")
 @longer_form(10, "DequantizeLinear")
 def subtract_and_scale(draft: NodeDraft) -> Outcome:
     """The definition in full: integers minus the zero point, times the scale."""
     dtype, zero_point = draft.required_dtype(0, "a difference"), draft.input(2)
+    if draft.elem_type(1) in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
+        return scale_in_32_bits(draft)
     scale = _spread(draft, 1)
     if zero_point is None:
         return [draft.emit("Mul", [draft.emit("Cast", [draft.data], to=_FLOAT), scale])]
