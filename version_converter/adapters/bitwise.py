@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx
 
@@ -24,7 +26,7 @@ _SHORT_NUMBERS = 14
 
 
 @longer_form(18, "BitwiseNot")
-def subtract_from_all_ones(draft: NodeDraft) -> Outcome:
+def subtract_from_all_ones(draft: NodeDraft) -> Sequence[Value | None]:
     """Below opset 18: all ones minus the number, which never borrows."""
     own, dtype = draft.required_elem_type(0, "all ones"), draft.required_dtype(0, "all ones")
     ones = draft.const(np.array(-1).astype(dtype), "all_ones")
