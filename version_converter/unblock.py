@@ -62,8 +62,10 @@ PIPELINES: tuple[tuple[Pass, ...], ...] = (
 
 
 def unblock(model: Model, failures: Iterable[Failure], passes: Sequence[Pass]) -> UnblockResult:
-    """Rewrite, in place, the constructs of a model at which its conversion failed, or else those
-    that compute operands of the nodes at which it failed."""
+    """Rewrite, in place, the constructs of a model at which its conversion failed.
+
+    Where it failed at other nodes, rewrite the constructs that compute their operands.
+    """
     reasons = {f.place: f.reason for f in failures if f.op_type in CONSTRUCTS}
     if not reasons:
         reasons = _constructs_before(model, failures)

@@ -78,8 +78,8 @@ def _combined(draft: NodeDraft, operands: list[Value], width: int, signed: bool)
     numbers = [draft.emit("Where", list(row), "bits") for row in pairs]
     powers = draft.const(2 ** np.arange(width, dtype=np.int64), "powers")
     bits = [_bits(draft, number, powers) for number in numbers]
-    held = draft.emit("Mul", [draft.emit("Mul", bits, "both"), powers], "held")
-    both = draft.along("ReduceSum", held, [-1], "both", keepdims=0)
+    terms = draft.emit("Mul", [draft.emit("Mul", bits, "both"), powers], "terms")
+    both = draft.along("ReduceSum", terms, [-1], "both", keepdims=0)
     if draft.op_type == "BitwiseAnd":
         result = both
     else:

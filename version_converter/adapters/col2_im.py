@@ -34,13 +34,13 @@ def add_elements_of_blocks(draft: NodeDraft) -> Outcome:
     columns = draft.emit("Reshape", [draft.data, draft.ints([0, rows, count], "rows")], "columns")
     pads = draft.ints([0, 0, 0, 0, 0, 1], "pads")
     padded = draft.emit("Pad", [columns, pads], "padded")
-    taken = draft.emit("Gather", [padded, draft.const(places, "places")], "taken", axis=2)
-    pixels = draft.along("ReduceSum", taken, [3], "pixels", keepdims=0)
+    elements = draft.emit("Gather", [padded, draft.const(places, "places")], "taken", axis=2)
+    pixels = draft.along("ReduceSum", elements, [3], "pixels", keepdims=0)
     return [draft.emit("Reshape", [pixels, draft.ints([0, 0, *image], "image")])]
 
 
 def _places(draft: NodeDraft, image: list[int], block: list[int]) -> Array:
-    """For each pixel the elements of blocks there, filled up with the number of all elements."""
+    """The elements of blocks on each pixel, filled up with the number of elements."""
     axes = len(image)
     strides, steps = (draft.attribute(name) or [1] * axes for name in ("strides", "dilations"))
     pads = draft.attribute("pads") or [0] * 2 * axes
