@@ -54,6 +54,7 @@ class Sample(NamedTuple):
         elem_types: element types of the inputs.
         constants: inputs after these, of one number each.
         rank: the least rank of the first input.
+        before: the operators before the first node of the path, nearest first.
     """
 
     op_type: str
@@ -63,16 +64,18 @@ class Sample(NamedTuple):
     elem_types: tuple[int, ...] = _FLOATS
     constants: tuple[int, ...] = ()
     rank: int = 0
+    before: tuple[str, ...] = ()
 
 
 _ROWS = {"axis": -1, "epsilon": 1e-5}
+_VARIANCE = ("Add", "ReduceMean", "Mul")
 _CHANNELS = {"num_groups": _GROUPS, "epsilon": 1e-5}
 
 SAMPLES = (
-    Sample("LayerNormalization", ("Sqrt", "Reciprocal"), 3, _ROWS, rank=1),
-    Sample("LayerNormalization", ("Sqrt", "Reciprocal"), 2, _ROWS, rank=1),
-    Sample("RMSNormalization", ("Sqrt", "Div"), 2, _ROWS, rank=1),
-    Sample("GroupNormalization", ("Sqrt", "Div"), 3, _CHANNELS, rank=3),
+    Sample("LayerNormalization", ("Sqrt", "Reciprocal"), 3, _ROWS, rank=1, before=_VARIANCE),
+    Sample("LayerNormalization", ("Sqrt", "Reciprocal"), 2, _ROWS, rank=1, before=_VARIANCE),
+    Sample("RMSNormalization", ("Sqrt", "Div"), 2, _ROWS, rank=1, before=_VARIANCE),
+    Sample("GroupNormalization", ("Sqrt", "Div"), 3, _CHANNELS, rank=3, before=_VARIANCE),
     Sample("Gelu", ("Erf", "Sum"), 1),
     Sample("Gelu", ("Tanh", "Sum"), 1, {"approximate": "tanh"}),
     Sample("Mish", ("Softplus", "Tanh"), 1),
@@ -116,7 +119,7 @@ class Restoration:
             if now is None or (before is not None and before.since_version == now.since_version):
                 continue
             for seed in graph.nodes_of(sample.path[0]):
-                if seed.graph is graph and _step(graph, seed, sample.path[1]):
+                if seed.graph is graph and _may_match(graph, sample, seed):
                     self._restore(graph, sample, seed)
 
     def _restore(self, graph: Graph, sample: Sample, seed: Node) -> None:
@@ -246,6 +249,17 @@ def _placeholders(sample: Sample) -> dict[float, str]:
         float(number): f"{_OPERAND}{sample.inputs + index}"
         for index, number in enumerate(sample.constants)
     }
+
+
+def _may_match(graph: Graph, sample: Sample, seed: Node) -> bool:
+    """Test the nodes before and after a seed."""
+    node: Node | None = seed
+    for op_type in sample.before:
+        value = None if node is None else node.input(0)
+        node = None if value is None else value.producer
+        if node is None or not node.is_op(op_type):
+            return False
+    return bool(_step(graph, seed, sample.path[1]))
 
 
 def _step(graph: Graph, node: Node, op_type: str) -> list[Node]:
