@@ -18,6 +18,9 @@ from ..form import Form
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, upgrade
 
+_OWN_STATISTICS = 14
+"""The opset from which on statistics may have a type of their own."""
+
 
 def _gives_statistics(form: Form) -> bool:
     return form.outputs > 1
@@ -46,7 +49,9 @@ def normalize_in_one_type(draft: NodeDraft) -> Outcome:
     """Opset 14: operands of several types are normalized in the widest, and the result rounded."""
     own, statistics = draft.elem_type(0), draft.elem_type(3)
     types = {draft.elem_type(index) for index in range(5)}
-    if own is None or statistics is None or None in types or len({own, *types}) == 1:
+    if own is None or statistics is None or None in types or len(types) == 1:
+        return None
+    if own == draft.elem_type(1) and draft.final >= _OWN_STATISTICS:
         return None
     double = onnx.TensorProto.DOUBLE
     wide = double if double in types else onnx.TensorProto.FLOAT
