@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 
 from ..ir import Array, Value
+from ..version_converter.adapters.bitwise import subtract_from_all_ones
 from ..version_converter.adapters.cast import cast_to_known_type
 from ..version_converter.adapters.non_zero import coordinates
 from ..version_converter.adapters.reverse_sequence import gather_backwards
@@ -38,6 +39,7 @@ def decomposes(*op_types: str) -> Callable[[Form], Form]:
     return register
 
 
+decomposes("BitwiseNot")(subtract_from_all_ones)
 decomposes("CastLike")(cast_to_known_type)
 decomposes("ReverseSequence")(gather_backwards)
 
@@ -90,14 +92,6 @@ def add_logarithm(draft: NodeDraft) -> Sequence[Value | None]:
     # Where u vanishes beside 1, it is its own logarithm.
     rest = draft.emit("Where", [draft.emit("Greater", [more, zero]), quotient, u], "rest")
     return [draft.emit("Add", [draft.emit("Relu", [x]), rest])]
-
-
-@decomposes("BitwiseNot")
-def subtract_from_all_ones(draft: NodeDraft) -> Sequence[Value | None]:
-    """All ones minus the number, which never borrows."""
-    dtype = draft.required_dtype(0, "all ones")
-    ones = draft.const(np.array(-1).astype(dtype), "all_ones")
-    return [draft.emit("Sub", [ones, draft.input(0)])]
 
 
 @decomposes("Dropout")

@@ -367,6 +367,6 @@ def _expansion(op_type: str, version: int, form: Decomposition | None = None) ->
         for node in scratch.graph.nodes():
             if node.op_type == op_type:
                 engine.expand_node(node, version, form)
-        convert(scratch, opset, ir_version)
+        convert(scratch, opset, ir_version, restores=False)
 
     return way

@@ -88,6 +88,6 @@ def _apart(
             raise Refused("; ".join(reasons))
         run_passes(more, scratch, context, repeat=False)
         if at is not None:
-            convert(scratch, opset, ir_version)
+            convert(scratch, opset, ir_version, restores=False)
 
     return way

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
-from ..ir import MAX_OPSET, Model
+from ..ir import MAX_OPSET, Function, Model
 from ..ir.kinds import takes
 from ..passes import Progress
 from ..passes.cleanup.eliminate_dead_nodes import sweep, unread
@@ -12,6 +13,7 @@ from ..reference.signature import all_nodes
 from .engine import Engine
 from .errors import ConversionError
 from .ir_version import set_ir_version
+from .restoration import Restoration
 from .schemas import OLDEST, changes
 
 _log = logging.getLogger(__name__)
@@ -23,8 +25,17 @@ def convert(
     target_opset: int,
     ir_version: int | None = None,
     progress: Progress | None = None,
+    *,
+    restores: bool = True,
 ) -> Model:
     """Convert a model of one's own in place; see `straightline.convert_version`.
+
+    Args:
+        model: the model.
+        target_opset: the opset.
+        ir_version: the IR version; by default that of the opset.
+        progress: called now and then.
+        restores: going up, restore operators whose longer forms a conversion down wrote.
 
     Raises:
         ConversionError: the versions are out of range, or nodes cannot be carried over; its
@@ -37,7 +48,7 @@ def convert(
     _check_range(model, target_opset)
     _check_training(model, target_opset)
     source = model.opset()
-    _carry(model, source, target_opset, progress)
+    _carry(model, target_opset, progress, restores=restores)
     set_ir_version(model, source or target_opset, target_opset, ir_version)
     return model
 
@@ -76,11 +87,19 @@ def _check_training(model: Model, target: int) -> None:
                     )
 
 
-def _carry(model: Model, source: int, target: int, progress: Progress | None) -> None:
+def _carry(
+    model: Model,
+    target: int,
+    progress: Progress | None = None,
+    *,
+    restores: bool = True,
+) -> None:
     """Convert the nodes of all graphs and functions, or report which cannot be converted."""
+    source = model.opset()
     roots = [root for root in model.roots() if root.opset()]
     if all(root.opset() == target for root in roots):
         return
+    sources = {root: root.opset() for root in roots}
     engine = Engine(model)
     unread_before = set().union(*[unread(root.graph) for root in roots])
     for root in roots:
@@ -96,3 +115,15 @@ def _carry(model: Model, source: int, target: int, progress: Progress | None) ->
             f" {source} to {target}; the model was not changed",
             engine.failures,
         )
+    if restores:
+        for root in roots:
+            _restore(model, root, sources[root])
+
+
+def _restore(model: Model, root: Model | Function, source: int) -> None:
+    """Restore the operators whose longer forms a conversion down wrote."""
+    target = root.opset()
+    if OLDEST <= source < target:
+        restoration = Restoration(model, source, target, partial(_carry, restores=False))
+        for graph in root.graph.walk():
+            restoration.run(graph)

@@ -10,6 +10,7 @@ import onnx
 
 from ..ir import Array, Tensor, Value
 from .node_draft import NodeDraft
+from .types import shape_text
 
 _END = np.iinfo(np.int64).max
 
@@ -188,4 +189,7 @@ def require_unidirectional(draft: NodeDraft, *factors: int) -> None:
         stretched = any(one not in (None, 1, size) and size is not None for one, size in pairs)
         if len(own) > len(sizes) or stretched:
             name = draft.schema.inputs[index].name
-            draft.refuse(f"'{name}' of shape {own} does not broadcast to the data of shape {sizes}")
+            draft.refuse(
+                f"'{name}' of shape {shape_text(own)} does not broadcast to the data of shape"
+                f" {shape_text(sizes)}"
+            )

@@ -217,6 +217,11 @@ def _together(one: Fact, other: Fact) -> Fact:
     return Fact(one.elem_type or other.elem_type, shape, content)
 
 
+def shape_text(shape: Sequence[int | None]) -> str:
+    """A shape as text, such as "[?, 16]"."""
+    return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+
+
 def shape_of(type_: onnx.TypeProto | None) -> list[int | None] | None:
     """The dimensions of a tensor type, None for those not known; None for an unknown rank."""
     if type_ is None or not type_.tensor_type.HasField("shape"):

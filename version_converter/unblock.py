@@ -62,9 +62,37 @@ PIPELINES: tuple[tuple[Pass, ...], ...] = (
 
 
 def unblock(model: Model, failures: Iterable[Failure], passes: Sequence[Pass]) -> UnblockResult:
-    """Rewrite, in place, the constructs of a model at which its conversion failed."""
+    """Rewrite, in place, the constructs of a model at which its conversion failed.
+
+    Where it failed at other nodes, rewrite the constructs that compute their operands.
+    """
     reasons = {f.place: f.reason for f in failures if f.op_type in CONSTRUCTS}
+    if not reasons:
+        reasons = _constructs_before(model, failures)
     return _Unblocker(model, reasons, passes).run() if reasons else UnblockResult((), {})
+
+
+def _constructs_before(model: Model, failures: Iterable[Failure]) -> dict[Place, str]:
+    """The nearest constructs on which failed nodes depend, with reasons; an If of results of
+    several ranks, for instance, hides the rank that a conversion needs."""
+    failed = {failure.place: failure for failure in failures}
+    reasons: dict[Place, str] = {}
+    for graph in model.graphs():
+        for node in graph.unordered_nodes():
+            failure = failed.get((node.op_type, node.path))
+            if failure is None:
+                continue
+            why = f"{node.op_type} '{node.path}' depends on it: {failure.reason}"
+            waiting, visited = [node], {node}
+            for current in waiting:
+                producers = {v.producer for v in current.inputs if v is not None} - visited
+                for producer in (each for each in producers if each is not None):
+                    visited.add(producer)
+                    if producer.op_type in CONSTRUCTS and not producer.is_op("Identity"):
+                        reasons[producer.op_type, producer.path] = why
+                    else:
+                        waiting.append(producer)
+    return reasons
 
 
 class _Unblocker:

@@ -19,6 +19,7 @@ from .node_draft import NodeDraft
 _T = onnx.TensorProto
 TINY = (_T.INT8, _T.UINT8)
 SHORT = (*TINY, _T.INT16, _T.UINT16)
+EIGHT_BITS = (_T.FLOAT8E4M3FN, _T.FLOAT8E4M3FNUZ, _T.FLOAT8E5M2, _T.FLOAT8E5M2FNUZ)
 WORDS = (*SHORT, _T.INT32, _T.UINT32)
 
 

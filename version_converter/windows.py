@@ -50,10 +50,17 @@ class Window(NamedTuple):
         positions: Array = starts[:, None] + np.arange(self.size) * self.step
         return positions
 
-    def outside(self) -> Array:
-        """The mask of positions in the padding."""
+    def outside(self, *, counted: bool = False) -> Array:
+        """The mask of positions in the padding.
+
+        Args:
+            counted: count the padding of the node as inside, but for that due to `ceil_mode`.
+        """
+        first, end = 0, self.length
+        if counted:
+            first, end = -self.start, end + self.end - self.more
         places = self.places()
-        mask: Array = (places < 0) | (places >= self.length)
+        mask: Array = (places < first) | (places >= end)
         return mask
 
 
@@ -76,6 +83,9 @@ def sides(draft: NodeDraft) -> tuple[list[int], list[int], list[int], list[int]]
 def windows(draft: NodeDraft) -> list[Window]:
     """The windows along each axis after the channels.
 
+    With `auto_pad = SAME_...` there is one for each stride, whatever `ceil_mode`, and the dilated
+    window decides the padding (ONNX specification, MaxPool; onnxruntime leaves dilations out).
+
     Raises:
         Refused: a length is not known, or versions do not agree on how many windows there are.
     """
@@ -88,8 +98,6 @@ def windows(draft: NodeDraft) -> list[Window]:
         draft.refuse_unknown("counting windows needs the lengths after the channels, one of which")
     lengths = [length or 0 for length in shape[2:]]
     if side.startswith("SAME"):
-        if any(step > 1 and size > 1 for step, size in zip(steps, kernel, strict=True)):
-            draft.refuse(f"runtimes do not agree on the padding of {side} with dilations")
         more = [
             max((-(-length // stride) - 1) * stride + step * (size - 1) + 1 - length, 0)
             for length, size, stride, step in zip(lengths, kernel, strides, steps, strict=True)
@@ -99,18 +107,26 @@ def windows(draft: NodeDraft) -> list[Window]:
         pads = [*less, *rest] if side == "SAME_UPPER" else [*rest, *less]
     elif side == "VALID":
         pads = [0] * 2 * axes
+    ceil_mode = bool(draft.attribute("ceil_mode")) and not side.startswith("SAME")
     rows = zip(lengths, kernel, strides, steps, pads[:axes], pads[axes:], strict=True)
-    return [_window(draft, *row) for row in rows]
+    return [_window(draft, ceil_mode, *row) for row in rows]
 
 
 def _window(
-    draft: NodeDraft, length: int, size: int, stride: int, step: int, start: int, end: int
+    draft: NodeDraft,
+    ceil_mode: bool,
+    length: int,
+    size: int,
+    stride: int,
+    step: int,
+    start: int,
+    end: int,
 ) -> Window:
     reach = step * (size - 1) + 1
     room = start + length + end - reach
     if room < 0:
         draft.refuse(f"a window of {reach} has no room in a length of {length}")
-    count = (-(-room // stride) if draft.attribute("ceil_mode") else room // stride) + 1
+    count = (-(-room // stride) if ceil_mode else room // stride) + 1
     if (count - 1) * stride >= start + length:
         if draft.source < NONE_IN_PADDING:
             draft.refuse("with ceil_mode = 1, its last window starts in the padding")
@@ -127,16 +143,20 @@ def pad_windows(draft: NodeDraft, per_axis: list[Window]) -> list[Value]:
     return draft.emit_all(draft.op_type, draft.inputs, labels, attributes=draft.attributes)
 
 
-def gather_windows(draft: NodeDraft, data: Value, places: list[Array]) -> list[Value]:
+def gather_windows(
+    draft: NodeDraft, data: Value, places: list[Array], with_indices: bool = False
+) -> list[Value]:
     """The node over adjacent windows, each gathered from its elements.
 
     Args:
         data: the data to pool.
         places: for each axis after the channels, one row for each window.
+        with_indices: add the indices of maxima.
     """
     for axis, rows in enumerate(places, 2):
         indices = draft.ints(rows.ravel().tolist(), "places")
         data = draft.emit("Gather", [data, indices], "taken", axis=axis)
     draft.drop("ceil_mode", "dilations", "auto_pad", "pads")
     draft.set("strides", draft.attribute("kernel_shape"))
-    return draft.emit_all(draft.op_type, [data], ["values"], attributes=draft.attributes)
+    labels = ["values", "indices"] if with_indices else ["values"]
+    return draft.emit_all(draft.op_type, [data], labels, attributes=draft.attributes)

@@ -195,7 +195,7 @@ CASES = [
         "int8[2, 3] x, float[3] s, int8[3] z",
     ),
     (
-        "what has the shape [2, 3] does not become [3 2]",
+        "a tensor of shape [2, 3] does not broadcast to [3 2]",
         "y = Expand (x, {3, 2})",
         8,
         7,

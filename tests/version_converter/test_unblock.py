@@ -212,3 +212,24 @@ def test_what_another_construct_alone_has_read_is_gone_with_it() -> None:
     converted = convert_version(onnx.parser.parse_model(text), 11)
     for n in (0, 3):
         assert_equal_outputs(text, converted, {"x": X, "n": np.array(n)})
+
+
+def test_an_if_that_hides_a_rank_is_decided() -> None:
+    """PyTorch writes such an If before each scatter: the rank of its result is unknown."""
+    text = """
+        <ir_version: 8, opset_import: ["": 18]>
+        g (float[N, 2] x, int64[M, 2] i, float[M, 2] u) => (y) <int64 zero = {0}> {
+            s = Shape (x)
+            rank = Size (s)
+            c = Equal (rank, zero)
+            d = If (c) <
+                then_branch = t () => (float[K] a) {
+                    flat = Constant <value_ints = [-1]> () a = Reshape (x, flat) },
+                else_branch = e () => (float[N, 2] b) { b = Identity (x) }>
+            y = ScatterElements <axis = 0, reduction = "max"> (d, i, u)
+        }
+        """
+    proto = onnx.parser.parse_model(text)
+    assert "If" not in {node.op_type for node in convert_version(proto, 13).graph.node}
+    with pytest.raises(ConversionError, match="needs the rank of input 0"):
+        convert_version(proto, 13, rewrite=False)

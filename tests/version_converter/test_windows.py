@@ -63,18 +63,45 @@ def test_padding_of_dilated_means_and_norms_is_zero():
     assert_carried(f"y = MaxPool <{same}> (x)", 10, (9, 7), {"x": x}, "float[1, 2, 6] x")
 
 
+def test_padding_of_dilated_windows_of_the_same_size_is_written_out():
+    """Onnxruntime leaves the dilations out of that padding, against the specification."""
+    x = np.array([[[4, 9, -3, 4, 1, 7], [-1, -1, -5, -2, -8, -3]]], np.float32)
+    for side in ("SAME_UPPER", "SAME_LOWER"):
+        how = f'kernel_shape = [2], dilations = [3], strides = [2], auto_pad = "{side}"'
+        for more in ("", ", ceil_mode = 1"):
+            body = f"y = MaxPool <{how}{more}> (x)"
+            assert_carried(body, 12, (9, 7), {"x": x}, "float[1, 2, 6] x")
+            for counted in (0, 1):
+                body = f"y = AveragePool <{how}{more}, count_include_pad = {counted}> (x)"
+                assert_carried(body, 22, (18,), {"x": x}, "float[1, 2, 6] x", rtol=1e-6)
+
+
+def test_indices_of_dilated_windows_are_places_in_the_data():
+    x = np.random.default_rng(0).integers(-2, 3, (2, 2, 4, 5)).astype(np.float32)
+    for storage_order in (0, 1):
+        how = "kernel_shape = [2, 2], dilations = [2, 1], pads = [1, 0, 1, 1], strides = [1, 2]"
+        body = f"y, i = MaxPool <{how}, storage_order = {storage_order}> (x)"
+        before = model(body, 12, "float[2, 2, 4, 5] x", "y, i")
+        after = convert_version(before, 9, verify=False)
+        for run in (reference.run, lambda proto, feeds: open_session(proto).run(None, feeds)):
+            for one, other in zip(run(after, {"x": x}), run(before, {"x": x}), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def test_a_mean_counts_the_padding_that_is_there_but_none_of_ceil_mode():
+    x = np.arange(7, dtype=np.float32).reshape(1, 1, 7)
+    how = "kernel_shape = [3], strides = [3], pads = [1, 1], ceil_mode = 1, count_include_pad = 1"
+    assert_carried(f"y = AveragePool <{how}> (x)", 10, (9, 7), {"x": x}, "float[1, 1, 7] x", 1e-6)
+    dilated = f"y = AveragePool <{how}, dilations = [2]> (x)"
+    assert_carried(dilated, 19, (18, 9), {"x": x}, "float[1, 1, 7] x", 1e-6)
+
+
 REFUSED = [
     (
         "MaxPool",
         "kernel_shape = [2], ceil_mode = 1",
         "1, 1, N",
         "needs the lengths after the channels",
-    ),
-    (
-        "MaxPool",
-        'kernel_shape = [2], dilations = [2], auto_pad = "SAME_UPPER"',
-        "1, 1, 4",
-        "runtimes do not agree on the padding of SAME_UPPER with dilations",
     ),
     (
         "MaxPool",
@@ -88,12 +115,6 @@ REFUSED = [
         "kernel_shape = [1], strides = [3], ceil_mode = 1",
         "1, 1, 5",
         "last window starts",
-    ),
-    (
-        "AveragePool",
-        "kernel_shape = [2], strides = [2], ceil_mode = 1, count_include_pad = 1",
-        "1, 1, 5",
-        "what ceil_mode = 1 counts of a last window with padding is not agreed on",
     ),
 ]
 
@@ -117,9 +138,8 @@ def test_indices_of_windows():
     x = np.array([[[1, 5, 2, 2, 7]]], np.float32)
     how = "kernel_shape = [2], strides = [2], ceil_mode = 1"
     assert_carried(f"v, y = MaxPool <{how}> (x)", 10, (9, 8), {"x": x}, "float[1, 1, 5] x")
-    reason = "indices of dilated windows are not written out"
     body = "v, y = MaxPool <kernel_shape = [2], dilations = [2]> (x)"
-    assert_refuses(body, 10, 9, reason, "float[1, 1, 5] x")
+    assert_carried(body, 10, (9, 8), {"x": x}, "float[1, 1, 5] x")
 
 
 @settings(max_examples=examples(12), deadline=None)

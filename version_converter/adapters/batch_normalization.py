@@ -12,9 +12,14 @@
 
 from __future__ import annotations
 
+import onnx
+
 from ..form import Form
 from ..node_draft import NodeDraft
-from ..registry import Outcome, upgrade
+from ..registry import Outcome, downgrade, upgrade
+
+_OWN_STATISTICS = 14
+"""The opset from which on statistics may have a type of their own."""
 
 
 def _gives_statistics(form: Form) -> bool:
@@ -37,3 +42,22 @@ def train_by_attribute(draft: NodeDraft) -> Outcome:
     return draft.emit_all(
         draft.op_type, draft.inputs, outputs, attributes=attributes, training_mode=1
     )
+
+
+@downgrade(15, "BatchNormalization")
+def normalize_in_one_type(draft: NodeDraft) -> Outcome:
+    """Opset 14: operands of several types are normalized in the widest, and the result rounded."""
+    own, statistics = draft.elem_type(0), draft.elem_type(3)
+    types = {draft.elem_type(index) for index in range(5)}
+    if own is None or statistics is None or None in types or len(types) == 1:
+        return None
+    if own == draft.elem_type(1) and draft.final >= _OWN_STATISTICS:
+        return None
+    double = onnx.TensorProto.DOUBLE
+    wide = double if double in types else onnx.TensorProto.FLOAT
+    for index in range(5):
+        draft.set_input(index, draft.as_type(draft.required(index), wide))
+    labels = ["values", "mean", "variance"][: len(draft.node.outputs)]
+    results = draft.emit_all(draft.op_type, draft.inputs, labels, attributes=draft.attributes)
+    kinds = (own, statistics, statistics)
+    return [draft.as_type(value, kind) for value, kind in zip(results, kinds, strict=False)]

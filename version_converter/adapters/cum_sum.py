@@ -1,7 +1,8 @@
-"""CumSum: running sums.
+"""CumSum and CumProd: running sums and products.
 
-- 11: the operator appears.
+- 11: CumSum appears.
 - 14: 16-bit floats.
+- 26: CumProd appears.
 """
 
 from __future__ import annotations
@@ -22,10 +23,15 @@ _SCAN = 8
 """The opset that has Scans."""
 
 
+_JOINS = {"CumSum": "Add", "CumProd": "Mul"}
+
+
+@longer_form(26, "CumProd")
+@longer_form(14, "CumSum")
 @longer_form(11, "CumSum")
-def add_in_a_scan(draft: NodeDraft) -> Outcome:
-    """Below opset 11: a Scan along the first axis, which adds in the same order; or a Loop for a
-    target without Scans.
+def join_in_a_scan(draft: NodeDraft) -> Outcome:
+    """Below opset 26, 14 or 11: a Scan along the first axis, which adds or multiplies in the same
+    order; or a Loop for a target without Scans.
 
     Along another axis of a tensor without elements, onnxruntime's Scan ends the process.
     """
@@ -45,7 +51,8 @@ def add_in_a_scan(draft: NodeDraft) -> Outcome:
         sizes = draft.ints([], "sizes")
     # -0 + -0 is -0, which a sum from 0 on is not; before the first element runtimes write 0.
     keeps_zero_sign = elem_type not in INTEGER_BITS and not draft.attribute("exclusive")
-    none = onnx.helper.make_tensor("value", elem_type, [1], [-0.0 if keeps_zero_sign else 0])
+    neutral = 1 if draft.op_type == "CumProd" else -0.0 if keeps_zero_sign else 0
+    none = onnx.helper.make_tensor("value", elem_type, [1], [neutral])
     start = draft.emit("ConstantOfShape", [sizes], "start", value=none)
     if place:
         data = draft.emit("Transpose", [data], "rows", perm=order)
@@ -70,7 +77,7 @@ def _in_a_loop(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProt
     def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
         place = draft.emit("Sub", [last, number], "place") if backward else number
         row = draft.emit("Gather", [data, place], "row", axis=0)
-        after = draft.emit("Add", [states[0], row], "after")
+        after = draft.emit(_JOINS[draft.op_type], [states[0], row], "after")
         partial = states[0] if draft.attribute("exclusive") else after
         return [after, draft.emit("Identity", [partial], "sum")]
 
@@ -104,7 +111,7 @@ def _add_body(draft: NodeDraft, scan: Node, type_: onnx.TypeProto) -> None:
         return onnx.helper.make_value_info(name, type_)
 
     before, element = (body.add_input(name, declared(name)) for name in ("before", "element"))
-    after = body.add_node(Operator("Add"), [before, element], ["after"]).output()
+    after = body.add_node(Operator(_JOINS[draft.op_type]), [before, element], ["after"]).output()
     partial: Value = before if draft.attribute("exclusive") else after
     output = body.add_node(Operator("Identity"), [partial], ["sum"]).output()
     body.set_outputs([after, output], [declared("after"), declared("sum")])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ..node_draft import NodeDraft
 from ..registry import downgrade
+from ..types import shape_text
 
 
 @downgrade(11, "If")
@@ -25,6 +26,9 @@ def require_equal_shapes(draft: NodeDraft) -> None:
         a, b = draft.types.shape(one), draft.types.shape(other)
         if a is None or b is None:
             continue
-        differ = any(x is not None and y is not None and x != y for x, y in zip(a, b, strict=False))
-        if len(a) != len(b) or differ:
-            draft.refuse(f"its branches give the shapes {a} and {b}, and opset 10 wants one")
+        if len(a) != len(b):
+            kinds = f"'{one.name}' of rank {len(a)} and '{other.name}' of rank {len(b)}"
+            draft.refuse(f"its branches give {kinds}, and opset 10 wants one shape")
+        if any(x is not None and y is not None and x != y for x, y in zip(a, b, strict=True)):
+            shapes = f"the shapes {shape_text(a)} and {shape_text(b)}"
+            draft.refuse(f"its branches give {shapes}, and opset 10 wants one")

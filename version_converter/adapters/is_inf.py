@@ -7,9 +7,15 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
+from ..via_wider_type import EIGHT_BITS, Detour, compute_via
+
+_T = onnx.TensorProto
+
+compute_via(20, "IsInf", row=Detour((*EIGHT_BITS, _T.FLOAT16), _T.FLOAT, outputs=()))
 
 
 @downgrade(10, "IsInf")

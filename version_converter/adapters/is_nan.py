@@ -8,9 +8,13 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
+from ..via_wider_type import EIGHT_BITS, Detour, compute_via
+
+compute_via(20, "IsNaN", row=Detour(EIGHT_BITS, onnx.TensorProto.FLOAT, outputs=()))
 
 
 @downgrade(9, "IsNaN")

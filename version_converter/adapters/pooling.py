@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ...ir import Array
+from ...ir import Array, Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form, upgrade
+from ..types import shape_text
 from ..via_wider_type import TINY, Detour, compute_via
 from ..windows import NONE_IN_PADDING, Window, gather_windows, pad_windows, sides, windows
 
@@ -34,10 +35,27 @@ def pool_maxima(draft: NodeDraft) -> Outcome:
     per_axis = windows(draft)
     if all(window.step == 1 for window in per_axis):
         return pad_windows(draft, per_axis)
-    if draft.is_used(1):
-        draft.refuse("indices of dilated windows are not written out")
     places = [_inside(draft, window) for window in per_axis]
-    return [*gather_windows(draft, draft.data, places), None][: len(draft.node.outputs)]
+    order = "F" if draft.attribute("storage_order") else "C"
+    draft.drop("storage_order")
+    values = gather_windows(draft, draft.data, places, draft.is_used(1))
+    if len(values) > 1:
+        values[1] = _indices(draft, values[1], per_axis, places, order)
+    return [*values, None][: len(draft.node.outputs)]
+
+
+def _indices(
+    draft: NodeDraft, indices: Value, per_axis: list[Window], places: list[Array], order: str
+) -> Value:
+    """Indices into the data from indices into the gathered windows."""
+    lengths = [window.length for window in per_axis]
+    positions = np.ix_(*(rows.ravel() for rows in places))
+    flat = np.arange(np.prod(lengths)).reshape(lengths, order=order)[positions]  # type: ignore[call-overload]
+    count, size = (draft.const(np.array(n), "size") for n in (flat.size, np.prod(lengths)))
+    image = draft.emit("Div", [indices, count], "image")
+    place = draft.emit("Sub", [indices, draft.emit("Mul", [image, count], "start")], "place")
+    inside = draft.emit("Gather", [draft.ints(flat.ravel().tolist(), "places"), place], "inside")
+    return draft.emit("Add", [draft.emit("Mul", [image, size], "start"), inside], "indices")
 
 
 def _inside(draft: NodeDraft, window: Window) -> Array:
@@ -54,9 +72,8 @@ def _inside(draft: NodeDraft, window: Window) -> Array:
 def pool_means(draft: NodeDraft) -> Outcome:
     """Below opset 10: windows with more padding, which does not count."""
     per_axis = windows(draft)
-    if draft.attribute("count_include_pad") and any(window.more for window in per_axis):
-        draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
-    return pad_windows(draft, per_axis)
+    (mean,) = pad_windows(draft, per_axis)
+    return [_without_more(draft, mean, per_axis)]
 
 
 @longer_form(18, "LpPool")
@@ -69,26 +86,33 @@ def pool_dilated_windows(draft: NodeDraft) -> Outcome:
     mean = draft.op_type == "AveragePool"
     if not mean and all(window.step == 1 for window in per_axis):
         return pad_windows(draft, per_axis)
-    if mean and any(window.more for window in per_axis):
-        draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
     counted = bool(draft.attribute("count_include_pad"))
     if padded:
         pads = [0, 0, *(w.start for w in per_axis), 0, 0, *(w.end for w in per_axis)]
         data = draft.emit("Pad", [data, draft.ints(pads, "pads")], "padded")
+    shares = _shares(draft, per_axis, counted=counted) if mean else None
     draft.drop("count_include_pad")
     values = gather_windows(draft, data, [window.places() + window.start for window in per_axis])
-    if not mean or counted or not padded:
-        return values
+    return values if shares is None else [_scaled(draft, values[0], shares)]
+
+
+def _without_more(draft: NodeDraft, mean: Value, per_axis: list[Window]) -> Value:
+    """A mean that does not count the padding due to `ceil_mode`."""
+    if not draft.attribute("count_include_pad"):
+        return mean
+    return _scaled(draft, mean, _shares(draft, per_axis, counted=True))
+
+
+def _scaled(draft: NodeDraft, mean: Value, shares: Array) -> Value:
     # The padding adds nothing to a sum, so that only the number of elements differs.
-    factors = draft.const(_shares(draft, per_axis), "shares")
-    return [draft.emit("Mul", [values[0], factors], "mean")]
+    return mean if (shares == 1).all() else draft.emit("Mul", [mean, draft.const(shares, "shares")])
 
 
-def _shares(draft: NodeDraft, per_axis: list[Window]) -> Array:
-    """All elements of each window by those that are not padding."""
+def _shares(draft: NodeDraft, per_axis: list[Window], *, counted: bool) -> Array:
+    """All elements of each window by those that count."""
     dtype, shares = draft.required_dtype(0, "a mean"), np.ones((1, 1), np.float64)
     for window in per_axis:
-        inside = window.size - window.outside().sum(axis=1)
+        inside = window.size - window.outside(counted=counted).sum(axis=1)
         if not inside.all():
             draft.refuse("one of its windows holds nothing but padding")
         shares = shares[..., None] * (window.size / inside)
@@ -105,6 +129,11 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 def require_same_windows(draft: NodeDraft) -> Outcome:
     """Refuse a ceil_mode whose last window may start in the padding."""
     if not draft.attribute("ceil_mode") or _starts_inside(draft):
+        return None
+    if draft.text("auto_pad").startswith("SAME"):
+        # It changes no window there, but those that onnxruntime counts without their dilations.
+        if all(step == 1 for step in draft.attribute("dilations") or ()):
+            draft.drop("ceil_mode")
         return None
     shape = draft.types.shape(draft.node.output())
     if shape is None or None in shape:
@@ -125,19 +154,20 @@ def require_same_windows(draft: NodeDraft) -> Outcome:
             return None
         return _padded_instead(draft, per_axis)
     draft.refuse(
-        f"ceil_mode = 1 counts windows in another way in opset {draft.target}: the output"
-        f" has the shape {shape} here and {other} there"
+        f"ceil_mode = 1 counts windows in another way in opset {draft.target}: its output has"
+        f" the shape {shape_text(other)} there and {shape_text(shape)} in opset {draft.source}"
     )
 
 
 def _padded_instead(draft: NodeDraft, per_axis: list[Window]) -> Outcome:
     """Windows with more padding in the place of those that are rounded up."""
-    if draft.op_type == "AveragePool" and draft.attribute("count_include_pad"):
-        draft.refuse("what ceil_mode = 1 counts of a last window with padding is not agreed on")
     ends = [w.start for w in per_axis] + [w.end for w in per_axis]
     draft.drop("ceil_mode", "auto_pad")
     draft.set("pads", ends)
-    return None
+    if draft.op_type != "AveragePool" or not draft.attribute("count_include_pad"):
+        return None
+    (mean,) = draft.emit_all("AveragePool", draft.inputs, ["values"], attributes=draft.attributes)
+    return [_without_more(draft, mean, per_axis)]
 
 
 def _starts_inside(draft: NodeDraft) -> bool:

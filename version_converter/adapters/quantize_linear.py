@@ -19,6 +19,7 @@ from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form
 from ..snippets import round_half_even
+from ..types import shape_text
 from ..via_wider_type import SHORT
 
 _FLOAT = onnx.TensorProto.FLOAT
@@ -36,12 +37,25 @@ def require_one_scale(draft: NodeDraft) -> None:
     draft.drop("axis")
 
 
+@longer_form(19, "DequantizeLinear")
+def scale_in_32_bits(draft: NodeDraft) -> Outcome:
+    """Below opset 19: with a scale of 32 bits, and a result that is rounded once."""
+    own = draft.required_elem_type(1, "a scale")
+    if own not in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
+        draft.refuse("only scales of 16 bits are widened")
+    draft.set_input(1, draft.cast(draft.required(1), _FLOAT))
+    (value,) = draft.repeat()
+    return [draft.emit("Cast", [value], to=own)]
+
+
 @longer_form(21, "DequantizeLinear")
 @longer_form(13, "DequantizeLinear")
 @longer_form(10, "DequantizeLinear")
 def subtract_and_scale(draft: NodeDraft) -> Outcome:
     """The definition in full: integers minus the zero point, times the scale."""
     dtype, zero_point = draft.required_dtype(0, "a difference"), draft.input(2)
+    if draft.elem_type(1) in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
+        return scale_in_32_bits(draft)
     scale = _spread(draft, 1)
     if zero_point is None:
         return [draft.emit("Mul", [draft.emit("Cast", [draft.data], to=_FLOAT), scale])]
@@ -114,7 +128,10 @@ def _of_blocks(draft: NodeDraft, value: Value, shape: list[int | None], block: i
         draft.refuse_unknown(f"a scale for each block needs the length of axis {axis}, which")
     count = -(-length // block)
     if len(shape) != len(whole) or shape[axis] not in (None, count):
-        draft.refuse(f"its scale has the shape {shape}, which is not one for each block of {block}")
+        draft.refuse(
+            f"its scale has the shape {shape_text(shape)}, which is not one for each block of"
+            f" {block}"
+        )
     blocks = [place // block for place in range(length)]
     return draft.emit("Gather", [value, draft.ints(blocks, "blocks")], "spread", axis=axis)
 

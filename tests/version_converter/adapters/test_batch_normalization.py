@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from conversions import assert_refuses, assert_writes
+from conversions import assert_carried, assert_refuses, assert_writes
 from sessions import outputs
 from straightline import convert_version
 
@@ -43,3 +43,11 @@ def test_a_training_mode_is_refused_before_opset_14():
     assert_refuses(f"y, a, b = {node.format(1)}", 14, 13, reason, STATISTICS)
     wanted = ["BatchNormalization (x, s, s, s, s)"]
     assert_writes(f"y = {node.format(0)}", 14, 13, wanted, STATISTICS)
+
+
+def test_operands_of_several_types_are_normalized_in_the_widest():
+    feeds = {"x": np.array([[[1, 2], [3, -4]]], np.float16)}
+    feeds |= {name: np.array([0.5, 2], np.float32) for name in "sbmv"}
+    signature = "float16[1, 2, 2] x, float[2] s, float[2] b, float[2] m, float[2] v"
+    body = "y = BatchNormalization (x, s, b, m, v)"
+    assert_carried(body, 15, (14, 9), feeds, signature)

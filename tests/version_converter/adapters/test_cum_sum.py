@@ -79,3 +79,12 @@ def test_opset_7_has_no_scan():
     assert_refuses(body, 14, 8, "CumSum 'y', opset 14 to 13: .*bfloat16", "bfloat16[3] x")
     nodes = converted(body, 11, 7, "float[3] x")
     assert "Loop" in " ".join(nodes) and "Scan" not in " ".join(nodes)
+
+
+def test_running_products_and_sums_of_half_floats_are_scans():
+    x = np.array([[2, -3, 0.5], [4, 0.25, -1]], np.float32)
+    for how in ("exclusive = 0", "exclusive = 1, reverse = 1"):
+        body = f"a = Constant <value_int = 1> () y = CumProd <{how}> (x, a)"
+        assert_carried(body, 26, (25, 18), {"x": x}, "float[2, 3] x")
+    body = "a = Constant <value_int = 0> () y = CumSum (x, a)"
+    assert_carried(body, 14, (13,), {"x": x.astype(np.float16)}, "float16[2, 3] x")

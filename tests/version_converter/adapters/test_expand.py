@@ -51,5 +51,5 @@ def test_numbers(type_, shape, wanted):
 
 
 def test_ranks_must_be_known():
-    reason = "Tile needs the rank of input 0 and how many lengths are wanted"
+    reason = "below opset 8 it needs the rank of input 0, and the number of lengths"
     assert_refuses("y = Expand (x, s)", 8, 7, reason, "float[M] x, int64[K] s")

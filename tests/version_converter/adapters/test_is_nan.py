@@ -2,7 +2,13 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_refuses, assert_there_and_back
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_refuses,
+    assert_there_and_back,
+    assert_writes,
+)
 
 
 def test_what_is_neither_below_one_nor_above_zero_is_no_number():
@@ -39,3 +45,8 @@ def test_there_and_back(body, output, opset, targets):
 def test_the_type_must_be_known():
     reason = "IsNaN needs the one element type of input 0, which is not known; declare it"
     assert_refuses("y = IsNaN (x)", 9, 8, reason, "x")
+
+
+def test_floats_of_8_bits_are_tested_as_floats():
+    nodes = ["Cast <to = 1> (x)", "IsNaN (y_cast)"]
+    assert_writes("y = IsNaN (x)", 20, 19, nodes, "float8e4m3fn[N] x")

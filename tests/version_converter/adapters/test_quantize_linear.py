@@ -157,3 +157,16 @@ def test_an_axis_that_is_not_there(how, shape):
     source = 21 if "block" in how else 13
     signature = signature if "block" in how else signature.replace("uint16", "uint8")
     assert_refuses(f"y = QuantizeLinear <{how}> (x, s, z)", source, target, reason, signature)
+
+
+def test_scales_of_half_floats_below_opset_19():
+    x, z = np.array([[-128, 127], [0, 5]], np.int8), np.array([3, -7], np.int8)
+    scale = np.array([0.37, 0.1], np.float16)
+    feeds, signature = {"x": x, "s": scale, "z": z}, "int8[2, 2] x, float16[2] s, int8[2] z"
+    assert_carried("y = DequantizeLinear (x, s, z)", 19, (18, 11), feeds, signature)
+    reason = "only scales of 16 bits are widened"
+    assert_refuses("y = DequantizeLinear (x, s)", 19, 18, reason, "float8e4m3fn[2] x, float s")
+    blocks = {"x": x, "s": scale[None], "z": z[None]}
+    signature = "int8[2, 2] x, float16[1, 2] s, int8[1, 2] z"
+    body = "y = DequantizeLinear <axis = 0, block_size = 2> (x, s, z)"
+    assert_carried(body, 21, (20, 13), blocks, signature)
