@@ -115,10 +115,12 @@ build/clients/.installed: pyproject.toml
 
 docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning
 	$(BIN)/pip install --quiet --editable '.[docs]'
-	$(BIN)/mkdocs build --strict --quiet
+	$(PY) dev/tools/site.py
 
-wheel: $(VENV)/.installed
+wheel: $(VENV)/.installed  ## a wheel in dist, checked as the registry checks it
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/twine check --strict dist/*.whl
+	$(BIN)/check-wheel-contents dist/*.whl
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

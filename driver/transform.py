@@ -229,9 +229,9 @@ def rewrite(
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
         strict: raise when a construct is left alone, or when nothing could be compared.
-        target, shapes, dims, freeze_initializers, assume_max, assume, base_dir: as in `transform`.
-        max_work, max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
+
+    The other arguments are those of `transform`.
 
     Returns:
         the rewritten model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -289,8 +289,8 @@ def convert_version(
             target opset, where the model's features allow it.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
-        verify, values, shapes, dims, freeze_initializers, base_dir: as in `transform`.
-        max_work, max_memory, timeout: as in `transform`.
+
+    The other arguments are those of `transform`.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
