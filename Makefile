@@ -98,6 +98,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/row_memory.py
 	$(PY) dev/benchmarks/scale.py
 	$(PY) dev/benchmarks/large_data.py --sparse
+	$(PY) -m straightline.dev.tools.tool_table
 
 # In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: pages or folders
 # with a torch for processors; without it, those of pytorch.org. MORE: other options, such as --client openvino.
