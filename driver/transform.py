@@ -130,7 +130,7 @@ def transform(
     timeout: float | None = None,
     **options: Any,
 ) -> Outcome[Any]:
-    """Rewrite a model, convert it where an opset is given, and compare.
+    """Rewrite a model, convert it to an opset, and prove or compare the outputs.
 
     `rewrite` and `convert_version` are its short forms.
 
@@ -138,50 +138,49 @@ def transform(
         model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
             `straightline.ir.Model`; it is never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
-            or pass objects; none of them, `()`, where the model shall only be converted.
-        target: what the model shall fit, such as "onnx2torch", the path of a file, or a
-            `straightline.targets.Target`: it is carried to an opset that the target reads, what the
-            target lacks is replaced by other operators, and remarks name the rest.
+            or pass objects; `()` for a conversion alone.
+        target: compiler or runtime to fit, such as "onnx2torch", the path of a file, or a
+            `straightline.targets.Target`: the result has an opset that the target reads,
+            decompositions replace operators that it lacks, and remarks name the rest.
         opset: convert to this version of ONNX's operator set after the passes.
         ir_version: with `opset`, the version of the file format; by default the one that ONNX
             released with it, where the model's features allow it.
-        rewrite: with `opset`, straighten what passes have left and the opset cannot hold.
+        rewrite: with `opset`, straighten constructs that the opset cannot hold.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
         dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
-        assume_max: the most trips of Loops, by path, that you vouch for: `{"decoder/loop": 64}`. On
-            inputs that make more the result is another one; the comparison looks for such.
-        assume: the branch of Ifs, by path, that you vouch for: `{"boxes/If_807": "else"}`; as
+        assume_max: maximum trip counts of Loops, by path, that you guarantee:
+            `{"decoder/loop": 64}`. On inputs with more iterations the outputs differ; the
+            comparison looks for such inputs.
+        assume: branches of Ifs, by path, that you guarantee: `{"boxes/If_807": "else"}`; as
             `assume_max`.
-        freeze_initializers: take inputs that have a default as constants.
-        selects: also let selects take the place of what only run time decides: the pipeline
+        freeze_initializers: treat inputs with a default as constants.
+        selects: replace control flow that only run time decides by selects: the pipeline
             "selects".
-        verify: "proof" proves that the outputs are the original's and runs nothing; a proof that
-            stays open returns the model all the same. True also runs samples where it stays open;
-            False verifies nothing; options of `straightline.verify` are given as a mapping, such as
-            `{"samples": 5, "timeout": 300}`.
-        strict: raise when a construct is left alone, or when nothing could be compared.
-        hints: try what would decide the control flow that is left.
+        verify: "proof" proves the outputs equal and runs nothing; the model is returned even if
+            the proof stays open. True also runs samples then. False verifies nothing. A mapping
+            holds options of `straightline.verify`, such as `{"samples": 5, "timeout": 300}`.
+        strict: raise when a construct stays, or when nothing could be compared.
+        hints: try options that would decide the residual control flow.
         base_dir: the folder of the external data of a model in memory; it is read only where the
             content of a tensor decides something.
-        on_progress: told of long work: stage, what, done, total (see
-            `straightline.display.OnProgress`). What it raises ends the work.
-        max_work: how many steps, of about a nanosecond, may be taken to compute constants before
-            run time; what would take more stays, with a remark.
-        max_memory: how many bytes of computed constants may be held at a time; a model that is run
-            to be compared may take four times as much.
-        timeout: how many seconds those constants may take, all together, of which nobody can tell
-            how many steps they take; 5 without.
+        on_progress: callback for long work: stage, what, done, total (see
+            `straightline.display.OnProgress`). Its exception ends the work.
+        max_work: limit of steps, of about a nanosecond, for constants computed before run time;
+            nodes beyond it stay, with a remark.
+        max_memory: limit of computed constants in memory at a time, in bytes; a run for a
+            comparison may take four times as much.
+        timeout: limit in seconds for all constants whose steps cannot be counted; 5 by default.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
-        the model with remarks, timings, hints and verdict; `outcome.model` is of the kind that was
-        given, an `onnx.ModelProto` for a path or bytes.
+        the model with remarks, timings, hints and verdict; `outcome.model` is of the kind of the
+        argument, an `onnx.ModelProto` for a path or bytes.
 
     Raises:
         straightline.Error: the model cannot be read or is not well formed; a value or shape does
-            not fit; (`verify`) the outputs differ; (`strict`) a construct is kept; (`opset`) nodes
-            cannot be carried over.
+            not fit; (`verify`) the outputs differ; (`strict`) a construct stays; (`opset`) nodes
+            cannot be converted.
 
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
@@ -228,7 +227,7 @@ def rewrite(
             or pass objects.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
-        strict: raise when a construct is left alone, or when nothing could be compared.
+        strict: raise when a construct stays, or when nothing could be compared.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     The other arguments are those of `transform`.
