@@ -98,6 +98,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/row_memory.py
 	$(PY) dev/benchmarks/scale.py
 	$(PY) dev/benchmarks/large_data.py --sparse
+	$(PY) -m straightline.dev.tools.tool_table
 
 # In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: pages or folders
 # with a torch for processors; without it, those of pytorch.org. MORE: other options, such as --client openvino.
@@ -115,10 +116,12 @@ build/clients/.installed: pyproject.toml
 
 docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning
 	$(BIN)/pip install --quiet --editable '.[docs]'
-	$(BIN)/mkdocs build --strict --quiet
+	$(PY) dev/tools/site.py
 
-wheel: $(VENV)/.installed
+wheel: $(VENV)/.installed  ## a wheel in dist, checked as the registry checks it
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/twine check --strict dist/*.whl
+	$(BIN)/check-wheel-contents dist/*.whl
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

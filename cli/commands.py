@@ -39,6 +39,7 @@ from .proving import prove
 from .reducing import reduce
 from .rerun_command import command_again
 from .rewrite_session import Session
+from .schema import show_schema
 
 if TYPE_CHECKING:
     from ..ir import ModelFile
@@ -337,3 +338,4 @@ _command(calibrate)
 _command(list_targets, "targets")
 _command(list_passes, "passes")
 _command(list_rules, "rules")
+_command(show_schema, "schema")

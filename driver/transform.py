@@ -131,7 +131,7 @@ def transform(
     timeout: float | None = None,
     **options: Any,
 ) -> Outcome[Any]:
-    """Rewrite a model, convert it where an opset is given, and compare.
+    """Rewrite a model, convert it to an opset, and prove or compare the outputs.
 
     `rewrite` and `convert_version` are its short forms.
 
@@ -146,7 +146,7 @@ def transform(
         opset: convert to this version of ONNX's operator set after the passes.
         ir_version: with `opset`, the version of the file format; by default the one that ONNX
             released with it, where the model's features allow it.
-        rewrite: with `opset`, straighten what passes have left and the opset cannot hold.
+        rewrite: with `opset`, straighten constructs that the opset cannot hold.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
         dims: sizes of named dimensions, wherever they stand: `{"T": 6}`.
@@ -180,8 +180,8 @@ def transform(
 
     Raises:
         straightline.Error: the model cannot be read or is not well formed; a value or shape does
-            not fit; (`verify`) the outputs differ; (`strict`) a construct is kept; (`opset`) nodes
-            cannot be carried over.
+            not fit; (`verify`) the outputs differ; (`strict`) a construct stays; (`opset`) nodes
+            cannot be converted.
 
     Warns:
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
@@ -313,8 +313,6 @@ def convert_version(
             target opset, where the model's features allow it.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
-        verify, values, shapes, dims, freeze_initializers, base_dir: as in `transform`.
-        max_work, max_memory, timeout: as in `transform`.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.

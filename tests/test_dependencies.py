@@ -12,7 +12,7 @@ from source_files import PROJECT, ROOT, python_files
 OWN = {"straightline"}
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 WHO = {
-    "package": ("ort", "dask", "ray", "storage"),
+    "package": ("ort", "onnxscript", "dask", "ray", "storage"),
     "tests": ("test", "bench", "browser", "mutants", "docs"),
     "dev": ("test", "bench", "clients", "docs", "browser"),
     "examples": ("test",),

@@ -67,3 +67,11 @@ def test_links_and_files_are_there(page):
         assert (page.parent / target).exists(), target
     for file in re.findall(r"`(?:python )?([a-z_/]+/[a-z_0-9]+\.py)", text):
         assert (ROOT / file).exists(), file
+
+
+def test_the_first_page_is_short():
+    """600 words apart from code and tables; what is longer belongs to a page of its own."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for left_out in (r"```.*?```", r"^\|[^\n]*", r"<!--.*?-->", r"\]\([^)]*\)"):
+        text = re.sub(left_out, " ", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(text.split()) <= 600

@@ -1,15 +1,18 @@
 """The wheel that the checkout builds: everything under `straightline`, nothing beside it."""
 
+import email
+import re
 import subprocess
 import sys
 import zipfile
 
 import pytest
-from source_files import ROOT, sources
+from source_files import LOWEST, ROOT, sources
 
-FOLDERS = (ROOT / "report" / "assets", ROOT / "targets" / "shipped")
+FOLDERS = [ROOT / name for name in ("report/assets", "targets/shipped", "passes/costs/shipped")]
 DATA = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in folder.iterdir()]
-"""What a report's page is made of, and the lists of targets."""
+DATA.append("cli/output_schema.json")
+"""Parts of a report's page, lists of targets, costs, and the schema of --json."""
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +60,24 @@ def test_the_command_is_declared(wheel):
     archive = zipfile.ZipFile(wheel)
     (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
     assert "straightline = straightline.__main__:main" in archive.read(entry).decode()
+
+
+@pytest.mark.parametrize("checker", [("twine", "check", "--strict"), ("check_wheel_contents",)])
+def test_the_wheel_is_fit_for_a_registry(wheel, checker):
+    pytest.importorskip(checker[0])
+    command = [sys.executable, "-m", *checker, str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_metadata_names_versions_and_extras(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    metadata = email.message_from_bytes(archive.read(name))
+    listed = re.findall(r"Python :: (3\.\d+)", "\n".join(metadata.get_all("Classifier")))
+    assert listed == [f"3.{minor}" for minor in range(LOWEST[1], LOWEST[1] + len(listed))]
+    needs = {
+        line.partition(";")[0] for line in metadata.get_all("Requires-Dist") if "extra" not in line
+    }
+    assert not any("onnxscript" in line or "onnxruntime" in line for line in needs)
+    assert {"ort", "onnxscript", "dask", "ray"} <= {*metadata.get_all("Provides-Extra")}

@@ -1,58 +1,69 @@
-"""What makes a site of the documentation, called by mkdocs (see mkdocs.yml). Run: make docs
+"""Build the documentation as a site in build/site, by Zensical (see mkdocs.yml). Run: make docs
 
-Pages that stand at the root of the repository become pages of the site, and links between them and
-`docs/` are turned into links within it.
+The pages of `docs/` and those at the root of the repository are copied into build/docs, where links
+between them are links within the site.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-AT_THE_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md")
+AT_THE_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "tests/README.md")
+PAGES = ROOT / "build" / "docs"
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
-def on_config(config: Any) -> Any:
+def copy_pages(folder: Path) -> None:
+    """Copy all pages and pictures into a folder, with links as the site has them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", folder)
+    for page in folder.rglob("*.md"):
+        depth = len(page.relative_to(folder).parts) - 1
+        page.write_text(out_of_docs(page.read_text(encoding="utf-8"), depth), encoding="utf-8")
+    for name in AT_THE_ROOT:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(from_the_root(text), encoding="utf-8")
+
+
+def link_package() -> None:
     """Show the package under its name, as the type checker sees it; the root is the package."""
     link = ROOT / "build" / "types" / "straightline"
     link.parent.mkdir(parents=True, exist_ok=True)
     if not link.exists():
         link.symlink_to(Path("..") / "..")
-    return config
-
-
-def on_files(files: Any, config: Any) -> Any:
-    """Add the pages of the root."""
-    from mkdocs.structure.files import File
-
-    for name in AT_THE_ROOT:
-        text = (ROOT / name).read_text(encoding="utf-8")
-        files.append(File.generated(config, name, content=from_the_root(text)))
-    return files
-
-
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links out of `docs/` to pages of the root."""
-    return out_of_docs(markdown, page.file.src_uri.count("/"))
 
 
 def from_the_root(text: str) -> str:
-    """The text of a page of the root with links as the site has them."""
-    return _LINK.sub(lambda found: f"]({found[1].removeprefix('docs/')})", text)
+    """Rewrite the links of a page of the root."""
+    return _LINK.sub(lambda match: f"]({match[1].removeprefix('docs/')})", text)
 
 
 def out_of_docs(text: str, depth: int) -> str:
-    """The text of a page, so many folders deep in `docs/`, with links to pages of the root as the
-    site has them."""
+    """Rewrite the links to pages of the root, of a page so many folders deep in `docs/`."""
     out, within = "../" * (depth + 1), "../" * depth
 
-    def linked(found: re.Match[str]) -> str:
-        name = found[1].removeprefix(out)
-        if name != found[1] and name.partition("#")[0] in AT_THE_ROOT:
+    def linked(match: re.Match[str]) -> str:
+        name = match[1].removeprefix(out)
+        if name != match[1] and name.partition("#")[0] in AT_THE_ROOT:
             return f"]({within}{name})"
-        return found[0]
+        return match[0]
 
     return _LINK.sub(linked, text)
+
+
+def main() -> int:
+    """Build the site; a warning is an error."""
+    link_package()
+    copy_pages(PAGES)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

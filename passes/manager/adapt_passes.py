@@ -106,8 +106,18 @@ def is_foreign(item: Any) -> bool:
 
 
 def onnxscript_optimizer(**options: Any) -> Pass:
-    """Adapt `onnxscript.optimizer.optimize` with options."""
-    from onnxscript import optimizer
+    """Adapt `onnxscript.optimizer.optimize` with options.
+
+    Raises:
+        PassOptionError: onnxscript is not installed.
+    """
+    try:
+        from onnxscript import optimizer
+    except ImportError as error:
+        raise PassOptionError(
+            f"onnxscript is not installed here: {error}; the extra `onnxscript` brings it:"
+            " pip install 'straightline[onnxscript]'"
+        ) from error
 
     return step(functools.partial(optimizer.optimize, **options), "onnxscript-optimizer")
 

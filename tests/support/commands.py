@@ -9,22 +9,29 @@ from typing import Any
 import onnx
 import onnx.parser
 from click.testing import Result
+from output_schemas import assert_described
 from straightline.cli.commands import app
 from texts import HEADER
 from typer.testing import CliRunner
+
+COMMANDS = {one.name or one.callback.__name__ for one in app.registered_commands if one.callback}
 
 
 def run_here(
     *arguments: Any, given: bytes = b"", environment: Mapping[str, str] | None = None
 ) -> Result:
-    """Run a command in this process.
+    """Run a command in this process; what it prints under --json is held to its schema.
 
     Args:
         arguments: of the command.
         given: what standard input holds.
         environment: variables to set meanwhile.
     """
-    return CliRunner().invoke(app, [str(a) for a in arguments], input=given, env=environment)
+    words = [str(argument) for argument in arguments]
+    result = CliRunner().invoke(app, words, input=given, env=environment)
+    if "--json" in words and words[0] in COMMANDS:
+        assert_described(words, result.stdout)
+    return result
 
 
 def write(path: Path, text: str) -> Path:

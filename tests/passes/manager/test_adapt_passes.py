@@ -1,5 +1,7 @@
 """Passes, rules and functions of other libraries as steps of ours."""
 
+import sys
+
 import numpy as np
 import onnx
 import onnx_ir
@@ -92,6 +94,12 @@ def test_the_optimizer_of_onnxscript(model):
         assert "Identity" not in ops(outcome.model)
         assert outcome.verdict.equal
     assert str(passes[0]) == "optimize"
+
+
+def test_onnxscript_is_an_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(sl.PassOptionError, match="straightline\\[onnxscript\\]"):
+        interop.onnxscript_optimizer()
 
 
 def test_a_function_that_gives_another_model():
