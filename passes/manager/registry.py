@@ -9,6 +9,7 @@ from ..cleanup.freeze_initializers import FreezeInitializers as FreezeInitialize
 from ..cleanup.fold_constants import FoldConstants as FoldConstants
 from ..cleanup.fold_shapes import FoldShapes as FoldShapes
 from ..control.propagate_invariants import ForwardInvariants as ForwardInvariants
+from ..cleanup.eliminate_identities import EliminateIdentities as EliminateIdentities
 from ..loops.count_loops import CountLoops as CountLoops
 from ..recurrences.recognize.search_loops import SearchLoops as SearchLoops
 from ..loops.hoist_invariants import HoistInvariants as HoistInvariants
@@ -22,7 +23,6 @@ from ..control.decide_empty_cases import DecideEmptyCases as DecideEmptyCases
 from ..control.inline_ifs import InlineIfs as InlineIfs
 from ..control.hoist_common_nodes import HoistCommonNodes as HoistCommonNodes
 from ..sequences.lower_sequences import LowerSequences as LowerSequences
-from ..cleanup.eliminate_identities import EliminateIdentities as EliminateIdentities
 from ..cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNodes
 from ..functions.eliminate_dead_functions import EliminateDeadFunctions as EliminateDeadFunctions
 from ..cleanup.infer_shapes import InferShapes as InferShapes
