@@ -126,7 +126,7 @@ class Inspection:
             for c in self.constructs
         ]
         analysis = () if brief else ("Decided by",)
-        columns = "Operator", "Where", *analysis, "A rewrite", "What it does, or why it stays"
+        columns = "Operator", "Where", *analysis, "Rewrite", "What it does, or why it stays"
         yield Table(columns, rows)
         count = sum(construct.outcome == "kept" for construct in self.constructs)
         summary = f"{count} of {len(self.constructs)} stay" if count else "none stays"

@@ -313,6 +313,8 @@ def convert_version(
             target opset, where the model's features allow it.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
+        values, shapes, dims, freeze_initializers, verify, base_dir: as in `transform`.
+        max_work, max_memory, timeout: as in `transform`.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.

@@ -189,17 +189,23 @@ class Builder:
         self._require_axes("Concat", (axis,))
         return self.add("Concat", values, label, axis=axis)
 
-    def new_shape(self, first: Value, rest: Value, label: str) -> Value:
+    def new_shape(
+        self, first: Value, rest: Value, numbers: Sequence[int] | None, label: str
+    ) -> Value:
         """The new shape of a Reshape: a computed size, then the others.
 
         A Where instead of a Concat with constants that hold 0, which copies a size: onnxruntime
         reads a Concat with one computed size as -1, which fails where the copied size is 0.
+
+        Args:
+            first, rest: the computed size, and the others.
+            numbers: the others, if they are constants.
+            label: the label of the result.
         """
-        others = None if rest.constant is None else rest.constant.numpy()
-        if others is None or others.all() or (others < 0).any():
+        if numbers is None or 0 not in numbers or min(numbers) < 0:
             return self.once("Concat", [first, rest], label, axis=0)
-        is_first = self.constant(np.arange(1 + others.size) == 0, "is_first")
-        sizes = self.vector((0, *others.tolist()), "sizes")
+        is_first = self.constant(np.arange(1 + len(numbers)) == 0, "is_first")
+        sizes = self.vector((0, *numbers), "sizes")
         return self.once("Where", [is_first, first, sizes], label)
 
     def split(

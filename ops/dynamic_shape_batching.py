@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..facts.fact import vector
+from ..facts.fact import integers, vector
 from ..facts.polynomial import product
 from ..ir import Value
 from .batching import Batch, Unbatchable
@@ -95,7 +95,9 @@ def reshaped_as_told(batch: Batch) -> Value:
         target = _resolved(batch, target, elements)
         whole = batch.emit.once("Concat", [batch.trips, target], batch.label("_shape"), axis=0)
         return batch.emit.add("Reshape", [value, whole], batch.label(), allowzero=1)
-    whole = batch.emit.new_shape(batch.trips, target, batch.label("_shape"))
+    content = integers(batch.require(1).fact)
+    numbers = None if content is None else content.tolist()
+    whole = batch.emit.new_shape(batch.trips, target, numbers, batch.label("_shape"))
     return batch.same([value, whole])[0]
 
 

@@ -173,5 +173,7 @@ def integers_of(value: Value, batch: Batch) -> int | None:
     if operand is not None:
         numbers = integers(operand.fact)
     else:
-        numbers = value.constant.numpy() if value.constant is not None else None
+        constant = value.constant
+        is_number = constant is not None and constant.size == 1 and constant.is_readable
+        numbers = constant.numpy() if is_number else None
     return int(numbers.reshape(-1)[0]) if numbers is not None and numbers.size == 1 else None

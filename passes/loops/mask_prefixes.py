@@ -56,7 +56,9 @@ class MaskPrefixes(Pass):
         """Rewrite inner Loops before outer ones."""
         changed = False
         for graph, node in inside_out(model.graphs(), "Loop"):
-            if graph.root.opset() < _OLDEST or not node.body("body").nodes_of("Concat"):
+            if graph.root.opset() < _OLDEST or "body" not in node.bodies:
+                continue
+            if not node.body("body").nodes_of("Concat"):
                 continue
             while self._visit(graph, node, model, context):  # layers, one after the other
                 context.analyses.invalidate(False)

@@ -246,8 +246,9 @@ def _with_trips(rows: Value, rank: int, around: NodeBatcher) -> Value:
 
     Such a Loop sets all undeclared sizes to 0. In Reshape 0 stands for an unchanged size.
     """
-    sizes = around.emit.vector((0,) * (rank + 1), "copied")
-    shape = around.emit.new_shape(around.feeding.trips, sizes, "rows_shape")
+    numbers = (0,) * (rank + 1)
+    sizes = around.emit.vector(numbers, "sizes")
+    shape = around.emit.new_shape(around.feeding.trips, sizes, numbers, "rows_shape")
     return around.emit.add("Reshape", [rows, shape], rows.name)
 
 

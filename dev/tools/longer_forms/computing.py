@@ -47,6 +47,44 @@ COMPUTING = [
         "a = Constant <value = int64 {0}> () y = CumSum <exclusive = 1, reverse = 1> (x, a)",
     ),
     Case(
+        "BitwiseAnd",
+        18,
+        "int32[2,3] x, int32[3] z",
+        "y = BitwiseAnd (x, z)",
+    ),
+    Case(
+        "BitwiseOr",
+        18,
+        "int32[2,3] x, int32[3] z",
+        "y = BitwiseOr (x, z)",
+    ),
+    Case(
+        "BitwiseXor",
+        18,
+        "int32[2,3] x, int32[3] z",
+        "y = BitwiseXor (x, z)",
+    ),
+    Case(
+        "BitwiseNot",
+        18,
+        "int32[2,3] x",
+        "y = BitwiseNot (x)",
+    ),
+    Case(
+        "CumProd",
+        26,
+        "float[2,3] x",
+        "a = Constant <value = int64 {1}> () y = CumProd (x, a)",
+    ),
+    Case(
+        "Col2Im",
+        18,
+        "float[1,4,4] x",
+        "s = Constant <value = int64[2] {3,3}> () b = Constant <value = int64[2] {2,2}> ()"
+        " y = Col2Im (x, s, b)",
+        gives="float[1,1,3,3] y",
+    ),
+    Case(
         "Einsum, one input",
         12,
         "float[2,3] x",
