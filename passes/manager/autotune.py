@@ -123,6 +123,9 @@ class Accelerate(Pass):
         if choice.needs_blocks:
             for stages, form in _forms(trials, self.blocked):
                 choice.consider(stages, form)
+        plain = trials.result(self.alternatives[0])
+        if choice.stages is None and plain is not None and _is_part(plain, model):
+            choice.stages = self.alternatives[0]
         _log.info("accelerate: chosen is %s", choice.title)
         return choice.stages, choice.obstacle
 
@@ -295,6 +298,18 @@ def _loops(model: Model) -> list[Node]:
 def _is_flat(model: Model) -> bool:
     """Test for a model without control flow, which has one pipeline."""
     return not any(graph.holders() for graph in model.graphs())
+
+
+def _is_part(form: Model, model: Model) -> bool:
+    """Test for a form with less control flow and no more nodes than a model.
+
+    Such a form runs no longer. Its predicted time may be longer, if only the form has known sizes.
+    """
+    nodes, holders = (
+        [sum(count(graph) for graph in each.graphs()) for each in (form, model)]
+        for count in (len, lambda graph: len(graph.holders()))
+    )
+    return nodes[0] <= nodes[1] and holders[0] < holders[1]
 
 
 def _has_selects(stages: Stages) -> bool:

@@ -132,6 +132,19 @@ def test_what_is_fast_already_is_left_alone():
     assert not result.changed
 
 
+def test_known_sizes_do_not_count_against_a_smaller_form():
+    """Sizes after the If are open, and known without it: its prediction is the shorter one."""
+    text = """g (float[N, K] x) => (float[N, N, N] z) <bool yes = {1}, int64[1] a = {0}> {
+        y = If (yes) <then_branch = t () => (t0) { t0 = Exp (x) },
+            else_branch = e () => (e0) { e1 = Unsqueeze (x, a) e0 = Exp (e1) }>
+        f = Transpose <perm = [1, 0]> (y) p = MatMul (y, f) u = Unsqueeze (p, a) w = Tanh (u)
+        k = Unsqueeze (p, b) z = Sub (w, k) }""".replace("{0}>", "{0}, int64[1] b = {1}>")
+    before = as_model(HEAD + text)
+    result = sl.rewrite(before, "accelerate", verify=False)
+    assert "If" not in ops(result)
+    assert_equal_outputs(before, result, {"x": numbers(3, 2)})
+
+
 def test_what_would_load_slower_is_told(caplog):
     """A running maximum takes many steps of doubling distance."""
     caplog.set_level("INFO", "straightline.passes.manager.autotune")
