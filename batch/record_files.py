@@ -15,6 +15,8 @@ from .state import FOLDER, STATE, entries
 from .stored_state import lines_in
 
 _MOST_BYTES = 1 << 30
+_OF_LINES = ("config", "exit")
+"""The keys that a line has beside those of its record."""
 
 
 def records_in(path: Place) -> list[Record]:
@@ -66,7 +68,8 @@ def _of_lines(content: bytes, file: Path) -> list[Record]:
     for number, line in enumerate(content.splitlines(), 1):
         try:
             entry = json.loads(line)
-            entry.pop("exit", None)
+            for key in _OF_LINES:
+                entry.pop(key, None)
             records.append(Record.from_dict(entry))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise BatchError(

@@ -281,7 +281,7 @@ def test_rows_that_others_change_are_open(old, new):
     assert_open(ROW_BY_ROW, text)
 
 
-WITH_A_POWER = """g (float[n, 900, 4] x, float[4] w, float[4] p0) => (float[n, 4] y)
+WITH_A_POWER = """g (float[n, T, 4] x, float[4] w, float[4] p0) => (float[n, 4] y)
     <int64 zero = {0}, bool yes = {1}, float[1] half = {0.5}> {
     size = Shape (x) count = Gather <axis = 0> (size, zero)
     y = Loop (count, yes) <body = row (int64 i, bool c) => (bool c2, float[4] last) {
@@ -289,7 +289,7 @@ WITH_A_POWER = """g (float[n, 900, 4] x, float[4] w, float[4] p0) => (float[n, 4
         last, unread = Scan <num_scan_inputs = 1, body = step (float[4] s, float[4] p, float[4] v)
             => (float[4] s_next, float[4] p_next) { p_next = Mul (p, w) q = Mul (p, v)
             s_next = Add (s, q) }> (w, p0, e) }> }"""
-POWER_ONCE = """g (float[n, 900, 4] x, float[4] w, float[4] p0) => (float[n, 4] y)
+POWER_ONCE = """g (float[n, T, 4] x, float[4] w, float[4] p0) => (float[n, 4] y)
     <int64 zero = {0}, int64[1] first = {0}, int64[1] four = {4}> {
     size = Shape (x) count = Gather <axis = 0> (size, first)
     whole = Concat <axis = 0> (count, four) s0 = Expand (w, whole)
