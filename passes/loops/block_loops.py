@@ -68,7 +68,7 @@ class BlockLoops(Pass):
             context.kept(self, node, loop_view)
             return False
         try:
-            block_loop = BlockLoop(loop_view, inference, self.block_bytes, self.exact)
+            block_loop = BlockLoop.of(loop_view, inference, self.block_bytes, self.exact)
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, _NOT_BLOCKED(cause=str(reason)))
             return False
