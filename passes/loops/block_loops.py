@@ -12,6 +12,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.block_places import is_in_block
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
@@ -26,6 +27,7 @@ from ..vectorize.loop_view import read
 from ..vectorize.splice import propagate_facts, splice
 
 _NOT_BLOCKED = Message("not-blocked", "it {cause}")
+_IN_BLOCK = Message("in-block", "it runs for a block of iterations of a loop around it")
 _BLOCKS = Message("blocked", "computes a block of trips at once, of at most {size} bytes a value")
 
 
@@ -66,6 +68,9 @@ class BlockLoops(Pass):
         path, loop_view = node.path, read(node)
         if isinstance(loop_view, str):
             context.kept(self, node, loop_view)
+            return False
+        if is_in_block(graph):
+            context.kept(self, node, _IN_BLOCK())
             return False
         try:
             block_loop = BlockLoop.of(loop_view, inference, self.block_bytes, self.exact)
