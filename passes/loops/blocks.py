@@ -395,7 +395,10 @@ class BlockLoop:
         self._distribution = Distribution(
             self._dependences, self._batcher.compute, self._batcher.computes_ragged
         )
-        if self._distribution.inside and not shorter:
+        inside = self._distribution.inside
+        if not any(isinstance(v, Node) and v not in inside for v in self._dependences.graph):
+            raise Unbatchable(next(iter(self._distribution.reasons), "computes nothing"))
+        if inside and not shorter:
             raise _HasResidual
         self._set_results()
         self.feeding.leave_body()
