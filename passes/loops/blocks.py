@@ -183,7 +183,9 @@ class BlockFeeding(Feeding):
         facts = [self.inference.fact(value) for value in self._batched_values()]
         sizes = {fact: size for fact in facts if (size := bytes_of(fact)) is not None}
         if not sizes and self.carried.states:
-            raise Unbatchable(f"carries '{self.carried.states[0].argument.name}' from trip to trip")
+            raise Unbatchable(
+                f"carries '{self.carried.states[0].argument.name}', on which all values depend"
+            )
         if not sizes:
             raise Unbatchable("computes nothing of known rank")
         least = max([size.value or 0 for size in sizes.values()])
