@@ -53,6 +53,9 @@ class TripCounts:
         certain = known_trips(node, self._inference)
         if certain is not None:
             return certain
+        if node.is_op("Scan"):
+            length = _scanned_length(node, self._inference)
+            return USUAL if length is None else self._size(length)
         maximum = node.input(0) if node.is_op("Loop") else None
         visited: dict[Value, Tensor | None] = {}
         estimate = None if maximum is None else self._estimate(maximum, visited)
@@ -122,11 +125,16 @@ def known_trips(node: Node, inference: ShapeInference) -> int | None:
         number = None if maximum is None else element(inference.fact(maximum))
         count: int | None = number.value if isinstance(number, Dimension) else None
         return None if count is None else max(count, 0)
+    length = _scanned_length(node, inference)
+    return None if length is None else length.value
+
+
+def _scanned_length(node: Node, inference: ShapeInference) -> Dimension | None:
+    """The number of elements that a Scan scans; None if unknown."""
     inputs = node.attribute("num_scan_inputs", 0)
     source = node.inputs[-1] if inputs else None
     shape = None if source is None else inference.fact(source).shape
     axes = node.attribute("scan_input_axes", [0] * inputs)
     if not shape or not axes or not -len(shape) <= axes[-1] < len(shape):
         return None
-    length: int | None = shape[axes[-1]].value
-    return length
+    return shape[axes[-1]]
