@@ -37,7 +37,7 @@ class BlockLoops(Pass):
 
     Options:
         block_bytes: the size of the largest value of a block, which should fit a cache.
-        exact: keep loops with states of floats, whose sums would round in another order.
+        exact: add up floats in the order of the loop.
     """
 
     block_bytes: int = BLOCK_BYTES
@@ -49,7 +49,7 @@ class BlockLoops(Pass):
 
     @property
     def exactness(self) -> Equality:
-        """Sums round on their own, unless those of floats stay."""
+        """Sums of floats round in another order, unless exact."""
         return "bits" if self.exact else "reals"
 
     def run(self, model: Model, context: PassContext) -> bool:

@@ -300,7 +300,7 @@ class BlockFeeding(Feeding):
         return emit.add("Range", [start, end, self._one], "places")
 
     def padded(self, rows: Value) -> Value:
-        """Repeat the last row of a block that may be shorter, so that it is full."""
+        """Repeat the last row of a shorter block up to full length."""
         if self.length is None:
             return rows
         last = self.emit.add("Sub", [self.length, self._one], "last_row")
@@ -342,7 +342,7 @@ class BlockBatcher(Batcher):
         return None
 
     def compute(self, vertex: Vertex) -> None:
-        """Compute a node or state for all iterations of a block, or add them to a sum."""
+        """Compute a vertex for a block, whose iterations a sum adds up."""
         if not isinstance(vertex, Write):
             super().compute(vertex)
             return

@@ -377,7 +377,7 @@ def blocked_alternatives() -> list[list[StageKinds]]:
         [blocked],
         [lowered, raised, blocked],
         [blocked, raised, blocked],
-        [blocked, scans, lowered],
+        [blocked, scans, blocked],
     ]
 
 
