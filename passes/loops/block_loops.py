@@ -53,17 +53,33 @@ class BlockLoops(Pass):
         return "bits" if self.exact else "reals"
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner loops before outer ones."""
+        """Rewrite inner loops before outer ones.
+
+        Recurrences of an inner loop run for a block of the outer one if possible, else for a block
+        of their own.
+        """
         inference = context.inference(model)
-        changed = False
+        changed, recurrent = False, set[Node]()
         for graph, node in inside_out(model.graphs(), *self.works_on):
-            changed |= self._visit(graph, node, inference, context)
+            outcome = self._visit(graph, node, inference, context, False)
+            changed |= outcome is True
+            if outcome is None:
+                recurrent.add(node)
+        for graph, node in inside_out(model.graphs(), *self.works_on):
+            if node in recurrent:
+                changed |= bool(self._visit(graph, node, inference, context, True))
         return changed
 
     def _visit(
-        self, graph: Graph, node: Node, inference: ShapeInference, context: PassContext
-    ) -> bool:
-        from .blocks import BlockLoop  # imported on the first loop
+        self,
+        graph: Graph,
+        node: Node,
+        inference: ShapeInference,
+        context: PassContext,
+        residual: bool,
+    ) -> bool | None:
+        """Rewrite one loop, and return whether it changed; None if it needs a residual loop."""
+        from .blocks import BlockLoop, NeedsResidual  # imported on the first loop
 
         path, loop_view = node.path, read(node)
         if isinstance(loop_view, str):
@@ -73,7 +89,9 @@ class BlockLoops(Pass):
             context.kept(self, node, _IN_BLOCK())
             return False
         try:
-            block_loop = BlockLoop.of(loop_view, inference, self.block_bytes, self.exact)
+            block_loop = BlockLoop(loop_view, inference, self.block_bytes, self.exact, residual)
+        except NeedsResidual:
+            return None
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, _NOT_BLOCKED(cause=str(reason)))
             return False

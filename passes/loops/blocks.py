@@ -24,6 +24,7 @@ from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
 from ...ir import Node, Operator, Signal, Value
 from ...ir.copying import empty_header
+from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration, move_axis
@@ -78,10 +79,9 @@ class Carried(NamedTuple):
 
         graph = DependenceGraph(loop_view, [], []).graph
         states = [state for state in loop_view.states if state in graph]
-        cycles = [
-            members for members in nx.strongly_connected_components(graph) if len(members) > 1
-        ]
-        nodes = {vertex for members in cycles for vertex in members if isinstance(vertex, Node)}
+        components = nx.strongly_connected_components(graph)
+        members = {vertex for some in components if len(some) > 1 for vertex in some}
+        nodes = {vertex for vertex in members if isinstance(vertex, Node)}
         return cls(states, list(find_sums(states, loop_view.body, inference, exact)), nodes)
 
 
@@ -182,11 +182,9 @@ class BlockFeeding(Feeding):
         """The bytes of an iteration's largest value, and the largest value of open size."""
         facts = [self.inference.fact(value) for value in self._batched_values()]
         sizes = {fact: size for fact in facts if (size := bytes_of(fact)) is not None}
-        if not sizes and self.carried.states:
-            raise Unbatchable(
-                f"carries '{self.carried.states[0].argument.name}', on which all values depend"
-            )
         if not sizes:
+            for state in self.carried.states:
+                raise Unbatchable(f"carries '{state.argument.name}', on which all values depend")
             raise Unbatchable("computes nothing of known rank")
         least = max([size.value or 0 for size in sizes.values()])
         shapes = [self.same(v).fact.shape or () for v in reads_of(self.loop_view.node)]
@@ -303,9 +301,13 @@ class BlockFeeding(Feeding):
         """Repeat the last row of a shorter block up to full length."""
         if self.length is None:
             return rows
+        return self.emit.add("Gather", [rows, self._row_places], rows.name, axis=0)
+
+    @lazy_property
+    def _row_places(self) -> Value:
+        """The rows of a shorter block, with repetitions of the last one."""
         last = self.emit.add("Sub", [self.length, self._one], "last_row")
-        places = self.emit.add("Min", [self.offsets, last], "row_places")
-        return self.emit.add("Gather", [rows, places], rows.name, axis=0)
+        return self.emit.add("Min", [self.offsets, last], "row_places")
 
     # Arguments of the body -----------------------------------------------------------------------
 
@@ -352,8 +354,8 @@ class BlockBatcher(Batcher):
         self._collected[state] = self.emit.add(vertex.node.op_type, operands, state.result.name)
 
 
-class _HasResidual(Signal):
-    """Nodes of the body have no batching rule."""
+class NeedsResidual(Signal):
+    """Only a residual loop can compute some values."""
 
 
 class BlockLoop:
@@ -364,7 +366,7 @@ class BlockLoop:
         inference: the facts of the model's values.
         block_bytes: the size limit of a block's largest value.
         exact: keep the order of additions of floats.
-        shorter: true for a last block without repeated iterations, which it always is with states.
+        residual: allow a residual loop in the body.
 
     Attributes:
         feeding: the scratch graph with its inputs.
@@ -372,6 +374,7 @@ class BlockLoop:
 
     Raises:
         Unbatchable: an obstacle; the message continues a sentence about the Loop or Scan.
+        NeedsResidual: a residual loop is needed, and not allowed.
     """
 
     def __init__(
@@ -380,7 +383,7 @@ class BlockLoop:
         inference: ShapeInference,
         block_bytes: int,
         exact: bool = False,
-        shorter: bool = False,
+        residual: bool = False,
     ) -> None:
         if loop_view.body.annotations:
             raise Unbatchable("has quantization annotations in its body")
@@ -389,7 +392,7 @@ class BlockLoop:
         self._certain = runs_certainly(loop_view.node, facts_of)
         self._zero_trips = ZeroTripSizes(loop_view, inference)
         carried = Carried.of(loop_view, inference, exact)
-        shorter = shorter or bool(carried.states)
+        shorter = residual or bool(carried.states)
         self.feeding = BlockFeeding(loop_view, inference, block_bytes, carried, shorter)
         self._residual = ResidualOutputs(self.feeding.inner, self.feeding, certain=True)
         self._batcher = BlockBatcher(self.feeding, self._residual)
@@ -400,8 +403,8 @@ class BlockLoop:
         inside = self._distribution.inside
         if not any(isinstance(v, Node) and v not in inside for v in self._dependences.graph):
             raise Unbatchable(next(iter(self._distribution.reasons), "computes nothing"))
-        if inside and not shorter:
-            raise _HasResidual
+        if inside and not residual:
+            raise NeedsResidual
         self._set_results()
         self.feeding.leave_body()
         outputs, scanned = list(self.feeding.loop.outputs), used_outputs(loop_view)
@@ -411,16 +414,6 @@ class BlockLoop:
         results = [finals.get(state) for state in loop_view.states]
         results += [rows.get(one) for one in loop_view.scan_outputs]
         self.results = results[: len(loop_view.node.outputs)]
-
-    @classmethod
-    def of(
-        cls, loop_view: LoopView, inference: ShapeInference, block_bytes: int, exact: bool
-    ) -> BlockLoop:
-        """The Loop over blocks, with a residual loop in its body if need be."""
-        try:
-            return cls(loop_view, inference, block_bytes, exact)
-        except _HasResidual:
-            return cls(loop_view, inference, block_bytes, exact, shorter=True)
 
     def _find_dependences(self) -> DependenceGraph:
         """Enter the independent states of a block, and build the dependence graph."""

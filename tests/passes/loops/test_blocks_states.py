@@ -143,6 +143,17 @@ def test_a_scan(back):
     assert reference.run(model, feeds(as_model(HEAD + text), 0))[1].shape == (2, 0, 3)
 
 
+def test_an_inner_recurrence_runs_for_a_block_of_the_outer_loop():
+    text = """g (float[N, 3] x, float[2, 3] w, int64 n) => (float[M, 3] z) <bool yes = {1}> {
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
+            c2 = Identity (c) e = Gather (x, i) two = Size (c)
+            r = Loop (two, yes, e) <body = d (int64 j, bool o, float[3] s)
+                => (bool o2, float[3] t) {
+                o2 = Identity (o) f = Gather (w, j) v = Mul (w, f) a = Abs (v)
+                q = ReduceMax <axes = [0], keepdims = 0> (a) u = Sub (q, s) t = Tanh (u) }> }> }"""
+    assert_blocks(text, "Loop")
+
+
 def test_draws_stay_in_their_order():
     text = """g (float[N, 3] x, float[2, 3] w, int64 n) => (float[M] z) <bool yes = {1}> {
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
