@@ -88,14 +88,16 @@ def test_sizes_without_iterations_are_the_declared_ones():
 
 
 COUNTED = """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n, int64 k0)
-    => (int64 k, float[2, 3] p, float[2, 3] total, float[2, 3] y, float[M, 2, 3] z)
-    <bool yes = {1}, int64 two = {2}> {
-    k, p, total, y, z = Loop (n, yes, k0, s0, s0, s0) <body = b (int64 i, bool c, int64 k_1,
+    => (int64 k, float[2, 3] p, float[2, 3] total, float[2, 3] y, float[M, 2, 3] z,
+    float[M, 3] q) <bool yes = {1}, int64 two = {2}> {
+    k, p, total, y, z, q = Loop (n, yes, k0, s0, s0, s0) <body = b (int64 i, bool c, int64 k_1,
         float[2, 3] before, float[2, 3] s, float[2, 3] t)
-        => (bool c2, int64 k_2, float[2, 3] v, float[2, 3] s_2, float[2, 3] u, float[2, 3] r) {
+        => (bool c2, int64 k_2, float[2, 3] v, float[2, 3] s_2, float[2, 3] u, float[2, 3] r,
+        float[3] o) {
         c2 = Identity (c) e = Gather (x, i) f = Cast <to = 1> (k_1) d = Add (e, f)
         v = Mul (w, d) k_2 = Sub (k_1, two) a = Sub (v, before) s_2 = Add (s, a)
-        m = Sub (a, t) u = Tanh (m) r = Mul (t, u) }> }"""
+        m = Sub (a, t) u = Tanh (m) r = Mul (t, u)
+        o = ReduceMax <axes = [0], keepdims = 0> (v) }> }"""
 
 
 def test_counters_earlier_rows_and_sums_beside_a_recurrence():
