@@ -33,6 +33,7 @@ from ..vectorize.batched_inputs import Feeding
 from ..vectorize.dependence_graph import DependenceGraph, Vertex
 from ..vectorize.loop_distribution import Distribution
 from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput, State
+from ..vectorize.memory import IterationMemory, MemoryBounds
 from ..vectorize.nested_control_flow import compute_nested
 from ..vectorize.residual_loop import ResidualOutputs, label_of, plan_residual_loop, rebuild
 from ..vectorize.splice import is_used, set_results
@@ -115,7 +116,8 @@ class BlockFeeding(Feeding):
         carried: Carried,
         shorter: bool,
     ) -> None:
-        super().__init__(loop_view, inference)
+        bounds = MemoryBounds(block_bytes=block_bytes)
+        super().__init__(loop_view, inference, IterationMemory(loop_view, inference, bounds))
         self.carried = carried
         self.around, self.count = self.emit, self.trips
         if self.around.opset < _OLDEST:
@@ -198,7 +200,7 @@ class BlockFeeding(Feeding):
         return least, max(rest, key=lambda fact: _large_bytes(sizes[fact]), default=None)
 
     def _batched_values(self) -> Iterator[Value]:
-        """Yield the values outside of recurrences, and those of recurrences that are read there."""
+        """Yield the values outside of recurrences, and the scan outputs."""
         body = self.loop_view.body
         for node in body.nodes():
             if node in self.carried.nodes:
@@ -206,9 +208,6 @@ class BlockFeeding(Feeding):
             bodies = [graph for inner in node.graphs() for graph in inner.walk()]
             for one in (node, *(inner for graph in bodies for inner in graph.nodes())):
                 yield from (value for value in one.outputs if value is not None)
-            for value in reads_of(node):
-                if value.producer in self.carried.nodes:
-                    yield value
         yield from (one.result for one in used_outputs(self.loop_view))
 
     def _sizes(self, most: Value) -> tuple[Value, Value]:
@@ -337,7 +336,18 @@ class BlockBatcher(Batcher):
 
     def __init__(self, feeding: BlockFeeding, residual: ResidualOutputs) -> None:
         certain = True  # a block has an iteration
-        super().__init__(feeding.inner, feeding, residual.operand, certain, compute_nested)
+        super().__init__(feeding.inner, feeding, self._residual_rows, certain, compute_nested)
+        self._residual = residual
+
+    def _residual_rows(self, value: Value) -> Operand:
+        """The rows of a value of the residual loop.
+
+        Raises:
+            Unbatchable: rows larger than those of the outputs, which take longer than their reader.
+        """
+        what, feeding = f"computes '{value.name}' trip by trip", self.feeding
+        feeding.memory.require(what, self.fact(value), feeding.most_trips)
+        return self._residual.operand(value)
 
     def read_rows(self, node: Node) -> Value | None:
         """The rows of all iterations are no block."""

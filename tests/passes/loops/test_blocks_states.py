@@ -62,22 +62,33 @@ def test_a_state_beside_rows():
             blocks = Div (padded, k_1) some = Max (blocks, k) full = Div (last, some)
             block = Add (full, k) block_1 = Max (block, k) numbers = Range (k_2, block_1, k_3)
             y, z_blocks = Loop (blocks, holds, s0) <body = b (int64 block_number, bool holds_1,
-                float[2, 3] s) => (bool holds_2, float[2, 3] y_1, float[?] r)
+                float[2, 3] s) => (bool holds_2, float[2, 3] y_1, float[?] z_1)
                 <int64[1] axes_1 = {1}> {
                 start = Mul (block_number, block_1) stop = Add (start, block_1)
                 end = Min (stop, count) length = Sub (end, start) places = Range (start, end, k)
                 e = Gather <axis = 0> (x, places) e_lifted = Unsqueeze (e, axes_1)
-                v = Mul (w, e_lifted)
-                y_1, t = Loop (length, holds, s) <body = b (int64 number, bool c,
-                    float[2, 3] s_1) => (bool c, float[2, 3] t_1, float[2, 3] t_2) {
-                    v_1 = Gather <axis = 0> (v, number) u = Sub (v_1, s_1) t_1 = Tanh (u)
-                    t_2 = Identity (t_1) }>
-                r_1 = ReduceMax <keepdims = 0, axes = [1, 2]> (t) last_row = Sub (length, k)
-                row_places = Min (numbers, last_row) r = Gather <axis = 0> (r_1, row_places)
-                holds_2 = Identity (holds_1) }>
+                v = Mul (w, e_lifted) last_row = Sub (length, k)
+                row_places = Min (numbers, last_row)
+                y_1, z_2 = Loop (length, holds, s) <body = b (int64 number, bool c,
+                    float[2, 3] s_1) => (bool c, float[2, 3] t, float r) {
+                    v_1 = Gather <axis = 0> (v, number) u = Sub (v_1, s_1) t = Tanh (u)
+                    r = ReduceMax <keepdims = 0> (t) }>
+                z_1 = Gather <axis = 0> (z_2, row_places) holds_2 = Identity (holds_1) }>
             z_blocks_1 = Reshape (z_blocks, k_4) z = Slice (z_blocks_1, axes, trips, axes)
         }""",
     )
+
+
+def test_small_values_of_states_are_read_after_the_inner_loop():
+    text = STATE.replace(
+        "r = ReduceMax <keepdims = 0> (t)", "h = Exp (t) r = ReduceMax <keepdims = 0> (h)"
+    )
+    model = assert_blocks(text, "Loop", pass_=BlockLoops(block_bytes=24 << 12))
+    (loop,) = (node for node in model.graph.node if node.op_type == "Loop")
+    assert "Exp" in [node.op_type for node in loop.attribute[0].g.node]
+    model = assert_blocks(text, "Loop")
+    (loop,) = (node for node in model.graph.node if node.op_type == "Loop")
+    assert "Exp" not in [node.op_type for node in loop.attribute[0].g.node]
 
 
 def test_sizes_without_iterations_are_the_declared_ones():
