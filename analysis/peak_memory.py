@@ -12,7 +12,7 @@ from collections import Counter
 
 import onnx
 
-from ..facts.fact import Fact, is_named
+from ..facts.fact import Fact, is_private
 from ..facts.polynomial import Dimension, product
 from ..ir import Graph, Model, Value
 from ..limits import limit
@@ -70,7 +70,7 @@ def peak_memory(
     Args:
         model: the model.
         inference: facts about its values; new ones if None.
-        private: count also sizes of this degree or less with symbols that have no name.
+        private: count also sizes with so many factors without a name, at most.
     """
     if sum(len(graph) for graph in model.graphs()) > _MOST_NODES:
         return None
@@ -88,7 +88,7 @@ class _Walk:
 
     Args:
         inference: facts about the model's values.
-        private: count also sizes of this degree or less with symbols that have no name.
+        private: count also sizes with so many factors without a name, at most.
 
     Attributes:
         whole: true where the sizes of all values so far are constant or symbolic.
@@ -126,7 +126,7 @@ class _Walk:
     def _size(self, value: Value) -> _Terms:
         """The size of a value in bytes; zero where unknown."""
         size = bytes_of(self._inference.fact(value))
-        if size is None or not (is_named(size) or max(map(len, size.terms)) <= self._private):
+        if size is None or any(sum(map(is_private, term)) > self._private for term in size.terms):
             self.whole = False
             return _Terms()
         return _Terms(size.terms)

@@ -19,6 +19,17 @@ def computes_blocks(body: Graph) -> bool:
     return len(starts) == 1 and bool(bounds) and all(_is(bound, "Min") for bound in bounds)
 
 
+def is_in_block(graph: Graph) -> bool:
+    """Test for a graph in a body that computes a block."""
+    holder = graph.holder
+    while holder is not None and holder.graph is not None:
+        if holder.is_op("Loop") and computes_blocks(graph):
+            return True
+        graph = holder.graph
+        holder = graph.holder
+    return False
+
+
 def _users(node: Node | Graph, op_type: str) -> list[Node | Graph]:
     """The users of the result of an operator; none of others."""
     if not isinstance(node, Node) or not node.is_op(op_type) or node.graph is None:

@@ -35,7 +35,7 @@ class FormMemory:
 
     @classmethod
     def of(cls, model: Model, inference: ShapeInference, block: int) -> FormMemory:
-        """The memory of a model; sizes without names count alone only, as they may be small.
+        """The memory of a model, without products of unnamed sizes, which may be small.
 
         Args:
             model: the model.

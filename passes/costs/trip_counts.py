@@ -9,9 +9,10 @@ import onnx
 
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.block_places import computes_blocks
 from ...facts.fact import element
 from ...facts.polynomial import Dimension
-from ...ir import Model, Node, Tensor, Value
+from ...ir import Graph, Model, Node, Tensor, Value
 
 USUAL = 64
 """The assumed number where a size or a trip count is known only at run time."""
@@ -31,12 +32,30 @@ class TripCounts:
     def __init__(self, model: Model, inference: ShapeInference) -> None:
         self._inference = inference
         self._folder = Folder(model, _MOST_BYTES)
+        self._numbers: dict[Value, Tensor] = {}
+        self._lengths: dict[Dimension, int] = {}
+        for graph in list(model.graphs()):
+            for node in graph.nodes_of("Loop"):
+                if computes_blocks(node.body("body")):
+                    self._enter_block(node.body("body"))
+
+    def _enter_block(self, body: Graph) -> None:
+        """Enter the length of the first block, which has no size that constants decide."""
+        self._numbers[body.inputs[0]] = Tensor(array=np.array(0, np.int64))
+        for places in body.nodes_of("Range"):
+            shape = self._inference.fact(places.output()).shape
+            estimate = self._estimate(places.output(), {})
+            if shape is not None and estimate is not None:
+                self._lengths[shape[0]] = estimate.size
 
     def of(self, node: Node) -> int:
         """The trip count of a Loop or Scan, at usual sizes where it is unknown."""
         certain = known_trips(node, self._inference)
         if certain is not None:
             return certain
+        if node.is_op("Scan"):
+            length = _scanned_length(node, self._inference)
+            return USUAL if length is None else self._size(length)
         maximum = node.input(0) if node.is_op("Loop") else None
         visited: dict[Value, Tensor | None] = {}
         estimate = None if maximum is None else self._estimate(maximum, visited)
@@ -50,7 +69,10 @@ class TripCounts:
     def sizes(self, value: Value | None) -> tuple[int, ...]:
         """The sizes of a value, usual ones where they are unknown."""
         shape = None if value is None else self._inference.fact(value).shape
-        return tuple([USUAL if dim.value is None else dim.value for dim in shape or ()])
+        return tuple([self._size(dim) for dim in shape or ()])
+
+    def _size(self, dim: Dimension) -> int:
+        return self._lengths.get(dim, USUAL) if dim.value is None else dim.value
 
     def _estimate(self, value: Value, visited: dict[Value, Tensor | None]) -> Tensor | None:
         """The elements of a value computed from usual sizes; None if it depends on others.
@@ -61,6 +83,8 @@ class TripCounts:
         """
         if value.constant is not None:
             return value.constant
+        if value in self._numbers:
+            return self._numbers[value]
         if value not in visited and len(visited) < _MOST_NODES:
             visited[value] = None
             visited[value] = self._compute(value, visited)
@@ -101,11 +125,16 @@ def known_trips(node: Node, inference: ShapeInference) -> int | None:
         number = None if maximum is None else element(inference.fact(maximum))
         count: int | None = number.value if isinstance(number, Dimension) else None
         return None if count is None else max(count, 0)
+    length = _scanned_length(node, inference)
+    return None if length is None else length.value
+
+
+def _scanned_length(node: Node, inference: ShapeInference) -> Dimension | None:
+    """The number of elements that a Scan scans; None if unknown."""
     inputs = node.attribute("num_scan_inputs", 0)
     source = node.inputs[-1] if inputs else None
     shape = None if source is None else inference.fact(source).shape
     axes = node.attribute("scan_input_axes", [0] * inputs)
     if not shape or not axes or not -len(shape) <= axes[-1] < len(shape):
         return None
-    length: int | None = shape[axes[-1]].value
-    return length
+    return shape[axes[-1]]

@@ -12,6 +12,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.block_places import is_in_block
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
@@ -26,6 +27,7 @@ from ..vectorize.loop_view import read
 from ..vectorize.splice import propagate_facts, splice
 
 _NOT_BLOCKED = Message("not-blocked", "it {cause}")
+_IN_BLOCK = Message("in-block", "it runs for a block of iterations of a loop around it")
 _BLOCKS = Message("blocked", "computes a block of trips at once, of at most {size} bytes a value")
 
 
@@ -35,7 +37,7 @@ class BlockLoops(Pass):
 
     Options:
         block_bytes: the size of the largest value of a block, which should fit a cache.
-        exact: keep loops with states of floats, whose sums would round in another order.
+        exact: add up floats in the order of the loop.
     """
 
     block_bytes: int = BLOCK_BYTES
@@ -47,28 +49,49 @@ class BlockLoops(Pass):
 
     @property
     def exactness(self) -> Equality:
-        """Sums round on their own, unless those of floats stay."""
+        """Sums of floats round in another order, unless exact."""
         return "bits" if self.exact else "reals"
 
     def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner loops before outer ones."""
+        """Rewrite inner loops before outer ones.
+
+        Recurrences of an inner loop run for a block of the outer one if possible, else for a block
+        of their own.
+        """
         inference = context.inference(model)
-        changed = False
+        changed, recurrent = False, set[Node]()
         for graph, node in inside_out(model.graphs(), *self.works_on):
-            changed |= self._visit(graph, node, inference, context)
+            outcome = self._visit(graph, node, inference, context, False)
+            changed |= outcome is True
+            if outcome is None:
+                recurrent.add(node)
+        for graph, node in inside_out(model.graphs(), *self.works_on):
+            if node in recurrent:
+                changed |= bool(self._visit(graph, node, inference, context, True))
         return changed
 
     def _visit(
-        self, graph: Graph, node: Node, inference: ShapeInference, context: PassContext
-    ) -> bool:
-        from .blocks import BlockLoop  # imported on the first loop
+        self,
+        graph: Graph,
+        node: Node,
+        inference: ShapeInference,
+        context: PassContext,
+        residual: bool,
+    ) -> bool | None:
+        """Rewrite one loop, and return whether it changed; None if it needs a residual loop."""
+        from .blocks import BlockLoop, NeedsResidual  # imported on the first loop
 
         path, loop_view = node.path, read(node)
         if isinstance(loop_view, str):
             context.kept(self, node, loop_view)
             return False
+        if is_in_block(graph):
+            context.kept(self, node, _IN_BLOCK())
+            return False
         try:
-            block_loop = BlockLoop(loop_view, inference, self.block_bytes, self.exact)
+            block_loop = BlockLoop(loop_view, inference, self.block_bytes, self.exact, residual)
+        except NeedsResidual:
+            return None
         except (Unbatchable, RewriteError) as reason:
             context.kept(self, node, _NOT_BLOCKED(cause=str(reason)))
             return False

@@ -5,65 +5,42 @@ s = Add (s, v)      ->      s = Add (s, ReduceSum (vs))
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Fact
-from ...ir import Node, Value
-from ...ops.batching import Unbatchable
-from ..vectorize.loop_view import LoopView, State
+from ...ir import Graph, Node, Value
+from ..vectorize.loop_view import State
+from ..vectorize.write import Write
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 _TYPES = (*_FLOATS, onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 """The element types with kernels of ReduceSum in runtimes."""
 
 
-class BlockSum(NamedTuple):
-    """A state that adds up, or subtracts, a value of each iteration.
-
-    Attributes:
-        state: the state.
-        node: the Add or Sub.
-        term: the value of the iteration.
-        fact: the fact of the state.
-    """
-
-    state: State
-    node: Node
-    term: Value
-    fact: Fact
-
-
-def read_sums(loop_view: LoopView, inference: ShapeInference, exact: bool) -> list[BlockSum]:
-    """The sums that the states of a loop are.
+def find_sums(
+    states: Iterable[State], body: Graph, inference: ShapeInference, exact: bool
+) -> Iterator[Write]:
+    """Yield the states that only add up a value of each iteration, or subtract one.
 
     Args:
-        loop_view: the Loop or Scan.
+        states: the states.
+        body: the graph of an iteration.
         inference: the facts of the model's values.
         exact: keep the order of additions of floats.
-
-    Raises:
-        Unbatchable: a state that is something else.
     """
-    return [_read_sum(state, loop_view, inference, exact) for state in loop_view.states]
-
-
-def _read_sum(
-    state: State, loop_view: LoopView, inference: ShapeInference, exact: bool
-) -> BlockSum:
-    node, body, own = state.result.producer, loop_view.body, state.argument
-    fact = inference.fact(state.initial).without_content()
-    term = None if node is None else _term(node, own)
-    alone = term is not None and body.users(own) == [node] and body.users(state.result) == [body]
-    if node is None or term is None or not alone or body.outputs.count(state.result) > 1:
-        raise Unbatchable(f"carries '{own.name}' from block to block")
-    if fact.shape is None or inference.fact(state.result).shape != fact.shape:
-        raise Unbatchable(f"carries '{own.name}', whose shape may change")
-    if fact.elem_type not in _TYPES or (exact and fact.elem_type in _FLOATS):
-        raise Unbatchable(f"carries '{own.name}', a sum of numbers that may round in another order")
-    return BlockSum(state, node, term, fact)
+    for state in states:
+        node, own, fact = state.result.producer, state.argument, inference.fact(state.initial)
+        if fact.shape is None or inference.fact(state.result).shape != fact.shape:
+            continue
+        if fact.elem_type not in _TYPES or (exact and fact.elem_type in _FLOATS):
+            continue
+        term = None if node is None else _term(node, own)
+        alone = body.users(own) == [node] and body.users(state.result) == [body]
+        alone = alone and body.outputs.count(state.result) == 1
+        if node is not None and term is not None and alone:
+            yield Write(state, node, term)
 
 
 def _term(node: Node, own: Value) -> Value | None:

@@ -1,13 +1,16 @@
 """Construction of a Loop over blocks of the iterations of a loop.
 
 All blocks have one length: the last one repeats the last iteration. So their rows are one scan
-output, whose first rows are those of the original. With states, which are sums, there are no scan
-outputs, and the last block is shorter.
+output, whose first rows are those of the original. With states, the last block is shorter, and only
+its rows are repeated. What depends on states stays in a residual loop over the iterations of a
+block, as in `vectorize-loops`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -19,21 +22,25 @@ from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
-from ...ir import Node, Operator, Value
+from ...ir import Node, Operator, Signal, Value
 from ...ir.copying import empty_header
+from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration, move_axis
 from ..vectorize.batch_interpreter import Batcher
 from ..vectorize.batched_inputs import Feeding
-from ..vectorize.dependence_graph import DependenceGraph
-from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput
+from ..vectorize.dependence_graph import DependenceGraph, Vertex
+from ..vectorize.loop_distribution import Distribution
+from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput, State
+from ..vectorize.memory import IterationMemory, MemoryBounds
 from ..vectorize.nested_control_flow import compute_nested
-from ..vectorize.residual_loop import label_of
-from ..vectorize.splice import is_used
+from ..vectorize.residual_loop import ResidualOutputs, label_of, plan_residual_loop, rebuild
+from ..vectorize.splice import is_used, set_results
+from ..vectorize.write import Write
 from ..vectorize.zero_trips import ZeroTripSizes
-from .block_sums import BlockSum, read_sums
-from .new_bodies import set_own_outputs
+from .block_sums import find_sums
+from .new_bodies import add_input, fact_declaration, set_own_outputs
 
 _OLDEST = 12
 """The first opset whose Min and Max take int64."""
@@ -47,6 +54,38 @@ _ALLOW_ZERO = 14
 """The first opset whose Reshape takes a size of 0 for a size."""
 
 
+class Carried(NamedTuple):
+    """The states that blocks carry.
+
+    Attributes:
+        states: the states that used outputs depend on.
+        sums: those that only add up values of the iterations.
+        nodes: the nodes of recurrences, which run in each iteration.
+    """
+
+    states: list[State]
+    sums: list[Write]
+    nodes: set[Node]
+
+    @classmethod
+    def of(cls, loop_view: LoopView, inference: ShapeInference, exact: bool) -> Carried:
+        """The states of a loop that blocks carry.
+
+        Args:
+            loop_view: the Loop or Scan.
+            inference: the facts of the model's values.
+            exact: keep the order of additions of floats.
+        """
+        import networkx as nx
+
+        graph = DependenceGraph(loop_view, [], []).graph
+        states = [state for state in loop_view.states if state in graph]
+        components = nx.strongly_connected_components(graph)
+        members = {vertex for some in components if len(some) > 1 for vertex in some}
+        nodes = {vertex for vertex in members if isinstance(vertex, Node)}
+        return cls(states, list(find_sums(states, loop_view.body, inference, exact)), nodes)
+
+
 class BlockFeeding(Feeding):
     """Arguments of a body for a block of iterations, in a new Loop.
 
@@ -54,16 +93,19 @@ class BlockFeeding(Feeding):
         loop_view: the Loop or Scan.
         inference: the facts of the model's values.
         block_bytes: the size limit of a block's largest value.
-        sums: the states.
+        carried: the states.
+        shorter: true for a last block without repeated iterations, which it always is with states.
 
     Attributes:
-        arguments: the states in the body of the new Loop.
         around: the builder of the nodes around the new Loop.
         count: the trip count of the original, int64 of shape [1].
         blocks, block: the number of blocks and the length of each, scalars.
         last: the number of the last iteration.
         loop: the new Loop.
         condition: the condition input of its body.
+        inner: the iterations of a block, as a loop in the body of the new one.
+        offsets: the numbers of the iterations within a full block; None if nothing needs them.
+        length: the number of iterations of a block that may be shorter; None of full blocks.
     """
 
     def __init__(
@@ -71,10 +113,12 @@ class BlockFeeding(Feeding):
         loop_view: LoopView,
         inference: ShapeInference,
         block_bytes: int,
-        sums: Sequence[BlockSum],
+        carried: Carried,
+        shorter: bool,
     ) -> None:
-        super().__init__(loop_view, inference)
-        self.sums = sums
+        bounds = MemoryBounds(block_bytes=block_bytes)
+        super().__init__(loop_view, inference, IterationMemory(loop_view, inference, bounds))
+        self.carried = carried
         self.around, self.count = self.emit, self.trips
         if self.around.opset < _OLDEST:
             raise Unbatchable(f"is of opset {self.around.opset}; convert to {_OLDEST} first")
@@ -84,11 +128,20 @@ class BlockFeeding(Feeding):
         self.last = self.emit.add("Sub", [self._rows, self._one], "last")
         self.blocks, self.block = self._sizes(self._most_rows(block_bytes))
         self.trips = self.emit.unsqueeze(self.block, 0, "block")
+        self.holds = self.emit.constant(np.array(True), "holds")
         self.loop = self._add_loop()
-        offsets = None if sums else self._range(self.block)
-        number, self.condition, self.arguments = self._enter_body()
+        is_padded = not shorter or bool(used_outputs(loop_view))
+        self.offsets = self._range(self.block) if is_padded else None
+        self.length: Value | None = None
+        number, self.condition, states = self._enter_body()
         start = self.emit.add("Mul", [number, self.block], "start")
-        self._places = self._rest(start) if offsets is None else self._full(start, offsets)
+        self._places = self._rest(start) if shorter else self._full(start)
+        self._operands = super().body_operands()
+        self.inner = self._inner_loop(states)
+
+    def body_operands(self) -> dict[Value, Operand]:
+        """The operands of the body's arguments, except states."""
+        return dict(self._operands)
 
     def require_room(self, what: str, fact: Fact) -> None:
         """A block bounds the size of each batched value."""
@@ -105,10 +158,13 @@ class BlockFeeding(Feeding):
         Few large ones fill half a block only, beside their operands: more would gain little.
         """
         least, largest = self._row_bytes()
-        if self.sums and (largest is not None or block_bytes < _LEAST_SUMMED * least):
-            raise Unbatchable("adds up values that are too large for a block of many")
+        if self.carried.sums:
+            alone = len(self.carried.sums) == len(self.carried.states)
+            alone = alone and not used_outputs(self.loop_view)
+            if block_bytes < _LEAST_SUMMED * least or (alone and largest is not None):
+                raise Unbatchable("adds up values that are too large for a block of many")
         if largest is None:
-            more = 0 if self.sums else 2 * least - block_bytes // _MANY
+            more = 0 if self.carried.sums else 2 * least - block_bytes // _MANY
             most = block_bytes // max(least, more, 1)
             if most < 2 or (self.most_trips is not None and self.most_trips <= most):
                 raise Unbatchable(f"makes values of {least} bytes on each trip")
@@ -126,10 +182,11 @@ class BlockFeeding(Feeding):
 
     def _row_bytes(self) -> tuple[int, Fact | None]:
         """The bytes of an iteration's largest value, and the largest value of open size."""
-        nodes = [node for graph in self.loop_view.body.walk() for node in graph.nodes()]
-        facts = [self.inference.fact(v) for node in nodes for v in node.outputs if v is not None]
+        facts = [self.inference.fact(value) for value in self._batched_values()]
         sizes = {fact: size for fact in facts if (size := bytes_of(fact)) is not None}
         if not sizes:
+            for state in self.carried.states:
+                raise Unbatchable(f"carries '{state.argument.name}', on which all values depend")
             raise Unbatchable("computes nothing of known rank")
         least = max([size.value or 0 for size in sizes.values()])
         shapes = [self.same(v).fact.shape or () for v in reads_of(self.loop_view.node)]
@@ -141,6 +198,17 @@ class BlockFeeding(Feeding):
             if all(dim.value is not None or dim in around for dim in fact.shape or ())
         ]
         return least, max(rest, key=lambda fact: _large_bytes(sizes[fact]), default=None)
+
+    def _batched_values(self) -> Iterator[Value]:
+        """Yield the values outside of recurrences, and the scan outputs."""
+        body = self.loop_view.body
+        for node in body.nodes():
+            if node in self.carried.nodes:
+                continue
+            bodies = [graph for inner in node.graphs() for graph in inner.walk()]
+            for one in (node, *(inner for graph in bodies for inner in graph.nodes())):
+                yield from (value for value in one.outputs if value is not None)
+        yield from (one.result for one in used_outputs(self.loop_view))
 
     def _sizes(self, most: Value) -> tuple[Value, Value]:
         """Emit the number of blocks, and the equal length of each."""
@@ -154,32 +222,67 @@ class BlockFeeding(Feeding):
     def _add_loop(self) -> Node:
         """Add the Loop over the blocks, without its body."""
         node, outputs = self.loop_view.node, used_outputs(self.loop_view)
-        labels = [label_of(each.state) for each in self.sums]
+        states = self.carried.states
+        labels = [label_of(state) for state in states]
         labels += [f"{label_of(one)}_blocks" for one in outputs]
         if not labels:
             raise Unbatchable("has no output that is used")
-        if self.sums and outputs:
-            name = self.sums[0].state.argument.name
-            raise Unbatchable(f"carries '{name}' from block to block, beside rows")
         like = Operator("Loop", extra=node.op.extra)
-        holds = self.emit.constant(np.array(True), "holds")
-        initial = [self.same(each.state.initial).value for each in self.sums]
-        inputs = [self.blocks, holds, *initial]
+        initial = [self.same(state.initial).value for state in states]
+        inputs = [self.blocks, self.holds, *initial]
         return add_holder(self.graph, like, {}, ["body"], inputs, labels, node.name)
 
-    def _enter_body(self) -> tuple[Value, Value, list[Value]]:
+    def _enter_body(self) -> tuple[Value, Value, list[State]]:
         """Enter the body of the Loop; the number of a block, the condition and the states."""
         header = empty_header(self.loop_view.body.header.name)
         body = self.graph.add_body(self.loop, "body", header)
         number = body.add_input("block_number", _scalar("block_number", onnx.TensorProto.INT64))
         holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
         self.emit = Builder(body, room=self.around.room)
-        states = [body.add_input(each.state.argument.name, _info(each)) for each in self.sums]
+        states = []
+        for state in self.carried.states:
+            own = add_input(body, state.argument, self.inference)
+            fact = self.inference.fact(state.argument).without_content()
+            self.inference.assume(own, fact)
+            self._enter_same(own, fact)
+            states.append(state._replace(initial=own))
         return number, holds, states
 
-    def _full(self, start: Value, offsets: Value) -> Value:
+    def _enter_same(self, value: Value, fact: Fact) -> None:
+        """Enter a value of the new Loop's body, which all iterations of a block share."""
+        self._same[value] = Operand(value, False, fact)
+
+    def _inner_loop(self, states: Sequence[State]) -> LoopView:
+        """The iterations of a block as a loop in the body of the new one.
+
+        Its iteration number counts from 0 in each block, and is no value of the original.
+        """
+        view, maximum, start, iteration = self.loop_view, None, None, None
+        if view.iteration is not None:
+            maximum, start = self.length or self.block, self.holds
+            self._enter_same(maximum, Fact(onnx.TensorProto.INT64, ()))
+            self._enter_same(start, Fact(onnx.TensorProto.BOOL, ()))
+            iteration = Value("number", _scalar("number", onnx.TensorProto.INT64))
+        scanned = []
+        for one in view.scan_inputs:
+            rows = self._operands[one.argument]
+            self._enter_same(rows.value, rows.fact)
+            scanned.append(ScanInput(rows.value, one.argument, 0, False))
+        return dataclasses.replace(
+            view,
+            maximum=maximum,
+            start=start,
+            iteration=iteration,
+            states=tuple(states),
+            scan_inputs=tuple(scanned),
+            scan_outputs=tuple(
+                [dataclasses.replace(one, axis=0, backward=False) for one in view.scan_outputs]
+            ),
+        )
+
+    def _full(self, start: Value) -> Value:
         """The iterations of a full block, which repeat the last one."""
-        places = self.emit.add("Add", [start, offsets], "places")
+        places = self.emit.add("Add", [start, self.offsets], "places")
         inside = self.emit.add("Min", [self.last, places], "places")
         # They are certainly in range then, also for whoever proves it.
         return self.emit.add("Max", [inside, self._number(0)], "places")
@@ -189,8 +292,21 @@ class BlockFeeding(Feeding):
         emit = self.emit
         stop = emit.add("Add", [start, self.block], "stop")
         end = emit.add("Min", [stop, self._rows], "end")
-        self.trips = emit.unsqueeze(emit.add("Sub", [end, start], "length"), 0, "length")
+        self.length = emit.add("Sub", [end, start], "length")
+        self.trips = emit.unsqueeze(self.length, 0, "length")
         return emit.add("Range", [start, end, self._one], "places")
+
+    def padded(self, rows: Value) -> Value:
+        """Repeat the last row of a shorter block up to full length."""
+        if self.length is None:
+            return rows
+        return self.emit.add("Gather", [rows, self._row_places], rows.name, axis=0)
+
+    @lazy_property
+    def _row_places(self) -> Value:
+        """The rows of a shorter block, with repetitions of the last one."""
+        last = self.emit.add("Sub", [self.length, self._one], "last_row")
+        return self.emit.add("Min", [self.offsets, last], "row_places")
 
     # Arguments of the body -----------------------------------------------------------------------
 
@@ -218,13 +334,38 @@ class BlockFeeding(Feeding):
 class BlockBatcher(Batcher):
     """A batch interpreter for a block of iterations."""
 
-    def __init__(self, feeding: BlockFeeding) -> None:
+    def __init__(self, feeding: BlockFeeding, residual: ResidualOutputs) -> None:
         certain = True  # a block has an iteration
-        super().__init__(feeding.loop_view, feeding, feeding.same, certain, compute_nested)
+        super().__init__(feeding.inner, feeding, self._residual_rows, certain, compute_nested)
+        self._residual = residual
+
+    def _residual_rows(self, value: Value) -> Operand:
+        """The rows of a value of the residual loop.
+
+        Raises:
+            Unbatchable: rows larger than those of the outputs, which take longer than their reader.
+        """
+        what, feeding = f"computes '{value.name}' trip by trip", self.feeding
+        feeding.memory.require(what, self.fact(value), feeding.most_trips)
+        return self._residual.operand(value)
 
     def read_rows(self, node: Node) -> Value | None:
         """The rows of all iterations are no block."""
         return None
+
+    def compute(self, vertex: Vertex) -> None:
+        """Compute a vertex for a block, whose iterations a sum adds up."""
+        if not isinstance(vertex, Write):
+            super().compute(vertex)
+            return
+        state, rows = vertex.state, self.every(vertex.element)
+        total = self.emit.reduce("ReduceSum", rows, (0,), vertex.element.name)
+        operands = [self.feeding.same(state.initial).value, total]
+        self._collected[state] = self.emit.add(vertex.node.op_type, operands, state.result.name)
+
+
+class NeedsResidual(Signal):
+    """Only a residual loop can compute some values."""
 
 
 class BlockLoop:
@@ -235,6 +376,7 @@ class BlockLoop:
         inference: the facts of the model's values.
         block_bytes: the size limit of a block's largest value.
         exact: keep the order of additions of floats.
+        residual: allow a residual loop in the body.
 
     Attributes:
         feeding: the scratch graph with its inputs.
@@ -242,6 +384,7 @@ class BlockLoop:
 
     Raises:
         Unbatchable: an obstacle; the message continues a sentence about the Loop or Scan.
+        NeedsResidual: a residual loop is needed, and not allowed.
     """
 
     def __init__(
@@ -250,6 +393,7 @@ class BlockLoop:
         inference: ShapeInference,
         block_bytes: int,
         exact: bool = False,
+        residual: bool = False,
     ) -> None:
         if loop_view.body.annotations:
             raise Unbatchable("has quantization annotations in its body")
@@ -257,39 +401,70 @@ class BlockLoop:
         facts_of = Speculation(inference, inference.model.functions).outside
         self._certain = runs_certainly(loop_view.node, facts_of)
         self._zero_trips = ZeroTripSizes(loop_view, inference)
-        sums = [
-            each
-            for each in read_sums(loop_view, inference, exact)
-            if is_used(loop_view.around, each.state.final)
-        ]
-        self.feeding = BlockFeeding(loop_view, inference, block_bytes, sums)
-        self._add_body(BlockBatcher(self.feeding))
+        carried = Carried.of(loop_view, inference, exact)
+        shorter = residual or bool(carried.states)
+        self.feeding = BlockFeeding(loop_view, inference, block_bytes, carried, shorter)
+        self._residual = ResidualOutputs(self.feeding.inner, self.feeding, certain=True)
+        self._batcher = BlockBatcher(self.feeding, self._residual)
+        self._dependences = self._find_dependences()
+        self._distribution = Distribution(
+            self._dependences, self._batcher.compute, self._batcher.computes_ragged
+        )
+        inside = self._distribution.inside
+        if not any(isinstance(v, Node) and v not in inside for v in self._dependences.graph):
+            raise Unbatchable(next(iter(self._distribution.reasons), "computes nothing"))
+        if inside and not residual:
+            raise NeedsResidual
+        self._set_results()
         self.feeding.leave_body()
         outputs, scanned = list(self.feeding.loop.outputs), used_outputs(loop_view)
-        stacks = zip(scanned, outputs[len(sums) :], strict=True)
+        finals = dict(zip(carried.states, outputs, strict=False))
+        stacks = zip(scanned, outputs[len(finals) :], strict=True)
         rows = {one: self._rows(one, value) for one, value in stacks if value is not None}
-        finals = {each.state: value for each, value in zip(sums, outputs, strict=False)}
         results = [finals.get(state) for state in loop_view.states]
         results += [rows.get(one) for one in loop_view.scan_outputs]
         self.results = results[: len(loop_view.node.outputs)]
 
-    def _add_body(self, batcher: BlockBatcher) -> None:
-        """Compute the needed nodes of the body for a block."""
-        loop_view, feeding = self._loop_view, self.feeding
-        needed = DependenceGraph(loop_view, [], []).graph
-        totals = {each.node for each in feeding.sums}
-        for node in loop_view.body.nodes():
-            if node in needed and node not in totals:
-                batcher.compute_node(node)
-        results, infos = [feeding.condition], [_scalar("holds", onnx.TensorProto.BOOL)]
-        for each, argument in zip(feeding.sums, feeding.arguments, strict=True):
-            results.append(_total(each, argument, batcher))
-            infos.append(_info(each))
-        for one in used_outputs(loop_view):
-            operand = batcher.operand(one.result)
-            results.append(feeding.every(operand, one.result.name))
-            infos.append(_rows_info(one, operand.fact))
-        set_own_outputs(feeding.emit.graph, results, infos)
+    def _find_dependences(self) -> DependenceGraph:
+        """Enter the independent states of a block, and build the dependence graph."""
+        inner, states = self.feeding.inner, self.feeding.carried.states
+        own = dict(zip(states, inner.states, strict=True))
+        sums = [dataclasses.replace(w, state=own[w.state]) for w in self.feeding.carried.sums]
+        independent = self._batcher.enter_independent({each.state for each in sums}, _is_tensor)
+        return DependenceGraph(inner, sums, independent)
+
+    def _set_results(self) -> None:
+        """Set the outputs of the new Loop's body, and emit the residual loop."""
+        feeding, body = self.feeding, self.feeding.emit.graph
+        results = [self._final(state) for state in feeding.inner.states]
+        infos = [_scalar("holds", onnx.TensorProto.BOOL)]
+        infos += [fact_declaration(s.argument, self._inference) for s in feeding.inner.states]
+        for one in used_outputs(feeding.inner):
+            results.append(feeding.padded(self._block_rows(one)))
+            infos.append(_rows_info(one, self._inference.fact(one.result)))
+        if self._distribution.inside:
+            sources = [one.source for one in feeding.inner.scan_inputs]
+            length = [] if feeding.length is None else [feeding.length]
+            set_results(body, [*results, *length, *sources])
+            operands = self._batcher.operands
+            plan = plan_residual_loop(
+                self._residual, self._dependences, self._distribution, operands
+            )
+            if plan is not None:
+                rebuild(plan)
+            results = list(body.outputs[: len(results)])
+        set_own_outputs(body, [feeding.condition, *results], infos)
+
+    def _final(self, state: State) -> Value:
+        """A state after a block."""
+        inside, maker = self._distribution.inside, self._dependences.maker(state.argument)
+        return self._residual.final(state) if maker in inside else self._batcher.final(state)
+
+    def _block_rows(self, stacked: ScanOutput) -> Value:
+        """The rows of a scan output in a block."""
+        if self._dependences.maker(stacked.result) in self._distribution.inside:
+            return self._residual.output(stacked)
+        return self.feeding.every(self._batcher.operand(stacked.result), stacked.result.name)
 
     def _rows(self, stacked: ScanOutput, blocks: Value) -> Value:
         """The scan output of the original from the rows of all blocks."""
@@ -330,16 +505,8 @@ class BlockLoop:
         return emit.add("Reshape", [blocks, target], label, allowzero=1)
 
 
-def _total(each: BlockSum, argument: Value, batcher: BlockBatcher) -> Value:
-    """A state after a block."""
-    rows = batcher.every(each.term)
-    total = batcher.emit.reduce("ReduceSum", rows, (0,), each.term.name)
-    return batcher.emit.add(each.node.op_type, [argument, total], each.state.result.name)
-
-
-def _info(each: BlockSum) -> onnx.ValueInfoProto:
-    """The declaration of a state."""
-    return declaration(each.state.argument.name, each.fact.type_proto(private=False))
+def _is_tensor(state: State) -> bool:
+    return state.argument.elem_type is not None
 
 
 def used_outputs(loop_view: LoopView) -> list[ScanOutput]:

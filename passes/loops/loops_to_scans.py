@@ -20,6 +20,7 @@ import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.scan_elements import ScanElement
+from ...analysis.trips.block_places import is_in_block
 from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.zero_trips import ScanElements, in_doubt
 from ...facts.attribute_or_input import listed_numbers
@@ -70,7 +71,8 @@ class LoopsToScans(Pass):
     Attributes:
         guard: put a Scan that may have no elements into an If, since onnxruntime fails on it;
             without it such Loops stay.
-        costs: the target where a Loop stays unless a Scan is certainly faster.
+        costs: the target where a Loop stays unless a Scan is certainly faster, or the Loop runs for
+            a block of iterations of a loop around it.
     """
 
     guard: bool = True
@@ -124,7 +126,8 @@ class _LoopsToScans(OtherForm[_Plan]):
         number = element(self.inference.fact(loop_view.maximum))
         trips = number if isinstance(number, Dimension) else None
         least = None if trips is None else trips.at_least
-        if self.costs is not None and (least or 0) < self.costs.least_scanned:
+        is_block = is_in_block(loop_view.around)
+        if self.costs and not is_block and (least or 0) < self.costs.least_scanned:
             return _FEW_TRIPS(trips=self.costs.least_scanned)
         reads = [
             read

@@ -372,7 +372,13 @@ def blocked_alternatives() -> list[list[StageKinds]]:
     kinds = registry.LowerSequences, registry.VectorizeLoops, registry.BlockLoops
     blocked = dataclasses.replace(_standard(*kinds), blocks=True)
     raised, lowered = StageKinds((registry.RaiseRecurrences,)), _standard(registry.LowerSequences)
-    return [[blocked], [lowered, raised, blocked], [blocked, raised, blocked]]
+    scans = StageKinds((registry.LoopsToScans,))
+    return [
+        [blocked],
+        [lowered, raised, blocked],
+        [blocked, raised, blocked],
+        [blocked, scans, blocked],
+    ]
 
 
 _OPTIONAL = (registry.LowerSequences, registry.VectorizeLoops, registry.RaiseRecurrences)

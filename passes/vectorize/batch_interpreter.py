@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import onnx
 
@@ -28,7 +28,7 @@ from ..scans.parallel_prefix import MOST_STEP_BYTES, monoid_of, parallel_prefix
 from .accumulators import final_value
 from .batched_inputs import Feeding
 from .dependence_graph import Vertex
-from .induction_variables import iteration_like, shift
+from .induction_variables import counter, is_invariant, iteration_like, shift
 from .loop_view import LoopView, ScanOutput, State
 from .write import Write
 
@@ -355,8 +355,32 @@ class Batcher(NodeBatcher):
         """Test for a node with a ragged output."""
         return isinstance(vertex, Node) and any(value in self.ragged for value in vertex.outputs)
 
-    def enter_invariant(self, state: State) -> None:
-        """Enter an invariant state."""
+    def enter_independent(
+        self,
+        accumulators: Container[State] = (),
+        may_forward: Callable[[State], bool] = lambda state: True,
+    ) -> list[State]:
+        """Enter the states whose values do not depend on the body, and return them.
+
+        Args:
+            accumulators: states to leave alone.
+            may_forward: the test for an invariant state whose initial value may be the final one.
+        """
+        independent = []
+        for state in self.loop_view.states:
+            if is_invariant(state) and may_forward(state):
+                self._enter_invariant(state)
+                independent.append(state)
+                continue
+            values = None
+            if state not in accumulators:
+                values = counter(state, self.loop_view, self.feeding)
+            if values is not None:
+                self.enter_state(state, *values)
+                independent.append(state)
+        return independent
+
+    def _enter_invariant(self, state: State) -> None:
         self.operands[state.argument] = self.feeding.same(state.initial)
         self._collected[state] = self.feeding.same(state.initial).value
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import onnx
+
+from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
 from ...ir import Node, Operator, Value, captured_by, copy_node, empty_header
@@ -12,11 +15,21 @@ from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
 from ..scans.layout import add_holder, declaration
 from .batched_inputs import Feeding
+from .dependence_graph import DependenceGraph, Vertex
 from .induction_variables import iteration_like
+from .loop_distribution import Distribution
 from .loop_view import LoopView, ScanInput, ScanOutput, State
+from .splice import drop_dead_nodes, is_used, set_results
+from .write import Write
 
 _PLACEHOLDER = Operator("Output", domain="straightline.remainder")
 """The placeholder of an output of the residual loop, until its outputs are known."""
+
+_FREE = ("Constant", "Identity")
+_HEAVY = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
+_HEAVY_WEIGHT = 4
+"""The cost of a node with products, in other nodes."""
+_INDICES = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
 
 
 class ResidualOutputs:
@@ -195,6 +208,80 @@ class ResidualPlan:
         """The scan inputs that stay; at least one, for the trip count."""
         reads = [one for one in self.loop_view.scan_inputs if one.argument in self.reads]
         return reads or list(self.loop_view.scan_inputs if not self.boundary else ())[:1]
+
+
+def plan_residual_loop(
+    residual: ResidualOutputs,
+    dependences: DependenceGraph,
+    distribution: Distribution,
+    operands: Mapping[Value, Operand],
+) -> ResidualPlan | None:
+    """Plan the residual loop, and remove the nodes that neither it nor an output needs.
+
+    Args:
+        residual: its used outputs, among the outputs of the scratch graph.
+        dependences: the dependence graph of the body.
+        distribution: the distribution of the body.
+        operands: the operands of all other values of the body.
+
+    Returns:
+        the plan; None if nothing reads an output.
+
+    Raises:
+        Unbatchable: no gain.
+    """
+    loop_view, scratch = residual.loop_view, residual.feeding.emit.graph
+    plan = ResidualPlan(residual, _with_writers(distribution.inside), operands)
+    set_results(scratch, [*scratch.outputs, *plan.operand_values])
+    drop_dead_nodes(scratch)
+    residual.drop_dead_nodes()
+    if not plan.gives:
+        return None
+    outputs = len(loop_view.states)
+    outputs += sum(is_used(loop_view.around, one.output) for one in loop_view.scan_outputs)
+    if plan.cost(weight) >= sum(map(weight, loop_view.body.nodes())) + outputs:
+        raise Unbatchable(distribution.reasons[0])
+    if len(plan.states) == len(loop_view.states) and _only_indices_leave(plan, dependences):
+        raise Unbatchable(distribution.reasons[0])
+    return plan
+
+
+def _only_indices_leave(plan: ResidualPlan, dependences: DependenceGraph) -> bool:
+    """Test for no node beside arithmetic of single integers that leaves the loop.
+
+    The residual loop would read the results row by row, which costs as much.
+    """
+    inside, inference = set(plan.nodes), plan.residual.feeding.inference
+    nodes = [v for v in dependences.graph if isinstance(v, Node) and v not in inside]
+    nodes = [node for node in nodes if weight(node)]
+    return bool(nodes) and all(_is_index(node, inference) for node in nodes)
+
+
+def _is_index(node: Node, inference: ShapeInference) -> bool:
+    """Test for a node that computes an integer from others."""
+    facts = [inference.fact(v) for v in (*node.inputs, *node.outputs) if v is not None]
+    return not node.bodies and all(
+        fact.elem_type in _INDICES and fact.shape is not None and all(d == 1 for d in fact.shape)
+        for fact in facts
+    )
+
+
+def weight(node: Node) -> int:
+    """The cost of a node in an iteration."""
+    if node.is_op(*_FREE):
+        return 0
+    return _HEAVY_WEIGHT if node.is_op(*_HEAVY) or node.bodies else 1
+
+
+def _with_writers(inside: Iterable[Vertex]) -> set[object]:
+    """Replace the accumulators that stay by their nodes and states."""
+    vertices: set[object] = set()
+    for vertex in inside:
+        own = {vertex}
+        if isinstance(vertex, Write):
+            own = {vertex.state, vertex.node, *vertex.reads}
+        vertices |= own
+    return vertices
 
 
 def rebuild(plan: ResidualPlan) -> Node:

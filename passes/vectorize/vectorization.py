@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
-import onnx
+from collections.abc import Iterator, Sequence
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
@@ -19,24 +17,16 @@ from ..utils.stacked_rows import read_rows
 from .accumulators import as_sequence, find_writes
 from .batch_interpreter import Batcher
 from .batched_inputs import Feeding
-from .dependence_graph import DependenceGraph, Vertex
-from .induction_variables import counter, is_invariant
+from .dependence_graph import DependenceGraph
 from .injective_indices import InjectiveIndices
 from .loop_distribution import Distribution
 from .loop_view import LoopView, ScanOutput, State
 from .memory import IterationMemory
 from .nested_control_flow import compute_nested
-from .residual_loop import ResidualOutputs, ResidualPlan, rebuild
-from .splice import drop_dead_nodes, is_settled, is_used, propagate_facts, set_results, splice
+from .residual_loop import ResidualOutputs, ResidualPlan, plan_residual_loop, rebuild, weight
+from .splice import is_settled, is_used, propagate_facts, set_results, splice
 from .write import Write
 from .zero_trips import ZeroTripSizes
-
-_FREE = ("Constant", "Identity")
-_HEAVY = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
-_HEAVY_WEIGHT = 4
-"""The cost of a node with products, in other nodes."""
-
-_INDICES = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
 
 _STATES_GONE = Message("states-removed", "states that no trip needs of another one are gone")
 _NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all trips")
@@ -99,26 +89,18 @@ class Vectorization:
         nodes = [
             v for v in self.dependences.graph if isinstance(v, Node) and v not in residual_nodes
         ]
-        count = sum(_weight(node) > 0 for node in nodes)
+        count = sum(weight(node) > 0 for node in nodes)
         if not count:
             return _STATES_GONE()
         return (_NODE_ONCE if count == 1 else _NODES_ONCE)(nodes=count)
 
     def _dependences(self) -> DependenceGraph:
         """Enter the independent states, and build the dependence graph."""
-        loop_view, independent = self.loop_view, []
+        loop_view = self.loop_view
         places = InjectiveIndices(loop_view, self.feeding, self._certain)
         writes = list(find_writes(loop_view, places))
         accumulators = {write.state for write in writes}
-        for state in loop_view.states:
-            if is_invariant(state) and self._may_forward(state):
-                self.batcher.enter_invariant(state)
-                independent.append(state)
-                continue
-            values = None if state in accumulators else counter(state, loop_view, self.feeding)
-            if values is not None:
-                self.batcher.enter_state(state, *values)
-                independent.append(state)
+        independent = self.batcher.enter_independent(accumulators, self._may_forward)
         return DependenceGraph(loop_view, writes, independent)
 
     def _may_forward(self, state: State) -> bool:
@@ -163,57 +145,15 @@ class Vectorization:
     # Residual loop -------------------------------------------------------------------------------
 
     def _emit_residual_loop(self) -> None:
-        body = self.loop_view.body
         if self.loop_view.node.is_op("SequenceMap"):
             raise Unbatchable(self.reason)
-        if body.annotations:
+        if self.loop_view.body.annotations:
             raise Unbatchable(f"{self.reason}; its body has quantization annotations")
-        inside = self._with_writers(self.distribution.inside)
-        self.plan = ResidualPlan(self.residual, inside, self.batcher.operands)
-        scratch = self.feeding.emit.graph
-        set_results(scratch, [*scratch.outputs, *self.plan.operand_values])
-        drop_dead_nodes(scratch)
-        self.residual.drop_dead_nodes()
-        if not self.plan.gives:  # nothing reads the outputs of the residual loop
-            self.plan = None
-            return
-        states, stacked = self.loop_view.states, self.loop_view.scan_outputs
-        outputs = len(states) + sum(is_used(self.graph, one.output) for one in stacked)
-        if self.plan.cost(_weight) >= sum(map(_weight, body.nodes())) + outputs:
-            raise Unbatchable(self.reason)
-        if len(self.plan.states) == len(states) and self._only_indices_leave(self.plan):
-            raise Unbatchable(self.reason)
-        self._loop = rebuild(self.plan)
-
-    def _only_indices_leave(self, plan: ResidualPlan) -> bool:
-        """Test for no node beside arithmetic of single integers that leaves the loop.
-
-        The residual loop would read the results row by row, which costs as much.
-        """
-        inside = set(plan.nodes)
-        nodes = [v for v in self.dependences.graph if isinstance(v, Node) and v not in inside]
-        nodes = [node for node in nodes if _weight(node)]
-        return bool(nodes) and all(map(self._is_index, nodes))
-
-    def _is_index(self, node: Node) -> bool:
-        """Test for a node that computes an integer from others."""
-        facts = [self._inference.fact(v) for v in (*node.inputs, *node.outputs) if v is not None]
-        return not node.bodies and all(
-            fact.elem_type in _INDICES
-            and fact.shape is not None
-            and all(d == 1 for d in fact.shape)
-            for fact in facts
+        self.plan = plan_residual_loop(
+            self.residual, self.dependences, self.distribution, self.batcher.operands
         )
-
-    def _with_writers(self, inside: Iterable[Vertex]) -> set[object]:
-        """Replace the accumulators that stay by their nodes and states."""
-        vertices: set[object] = set()
-        for vertex in inside:
-            own = {vertex}
-            if isinstance(vertex, Write):
-                own = {vertex.state, vertex.node, *vertex.reads}
-            vertices |= own
-        return vertices
+        if self.plan is not None:
+            self._loop = rebuild(self.plan)
 
     # Splicing ------------------------------------------------------------------------------------
 
@@ -254,9 +194,3 @@ class Vectorization:
             yield self.loop_view.states.index(write.state), write.element
         if self.loop_view.node.is_op("SequenceMap"):
             yield from enumerate(one.result for one in self.loop_view.scan_outputs)
-
-
-def _weight(node: Node) -> int:
-    if node.is_op(*_FREE):
-        return 0
-    return _HEAVY_WEIGHT if node.is_op(*_HEAVY) or node.bodies else 1

@@ -15,7 +15,7 @@ class Write:
     Attributes:
         state: the state.
         node: the node that adds the element: SequenceInsert, Concat with one other value,
-            ScatterND or ScatterElements.
+            ScatterND or ScatterElements; for sums of blocks, Add or Sub.
         element: the element.
         index: the indices of a Scatter, distinct in every iteration unless it reduces; None for
             the others.

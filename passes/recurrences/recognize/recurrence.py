@@ -13,7 +13,7 @@ from ....ops.batching import Operand, Unbatchable
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
 from ...vectorize.dependence_graph import DependenceGraph
-from ...vectorize.induction_variables import counter, is_invariant
+from ...vectorize.induction_variables import is_invariant
 from ...vectorize.loop_view import LoopView, State
 from ...vectorize.memory import IterationMemory, MemoryBounds
 from ...vectorize.nested_control_flow import compute_nested
@@ -148,7 +148,7 @@ class AllTrips(Batcher):
         """Solve the states, in the order of their dependences."""
         import networkx as nx
 
-        graph = DependenceGraph(self.loop_view, (), self._enter_known_states()).graph
+        graph = DependenceGraph(self.loop_view, (), self.enter_independent()).graph
         nodes = self.loop_view.body.nodes()
         # Tarjan's algorithm finds a component after those that depend on it.
         for members in reversed(list(nx.strongly_connected_components(graph))):
@@ -161,20 +161,6 @@ class AllTrips(Batcher):
                 self._solve(Recurrence(states, own, self))
             else:
                 self.compute(states[0])
-
-    def _enter_known_states(self) -> list[State]:
-        """Enter and return invariant states and induction variables."""
-        states = []
-        for state in self.loop_view.states:
-            values = None if is_invariant(state) else counter(state, self.loop_view, self.feeding)
-            if is_invariant(state):
-                self.enter_invariant(state)
-            elif values is not None:
-                self.enter_state(state, *values)
-            else:
-                continue
-            states.append(state)
-        return states
 
     def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""

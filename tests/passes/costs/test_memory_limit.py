@@ -14,6 +14,7 @@ PAIRS = """g (float[N, D] x, float[M, D] w) => (float[N] y) <bool yes = {1}, int
         c2 = Identity (c) e = Gather (x, i) d = Sub (w, e) r = ReduceMax <keepdims = 0> (d) }> }"""
 SMALL = PAIRS.replace("float[M, D]", "float[1, D]")
 KNOWN = PAIRS.replace("N, D", "4000, 64").replace("M, D", "4000, 64").replace("[N]", "[4000]")
+COUNTED = PAIRS.replace("[M, D] w)", "[M, D] w, int64 n)").replace("n = Gather (s, zero)", "")
 BLOCK = 1 << 20
 
 
@@ -36,10 +37,11 @@ AT_ONCE = HoistInvariants(), VectorizeLoops(max_bytes=1 << 40)
         (PAIRS, AT_ONCE, False),
         (PAIRS, (HoistInvariants(), BlockLoops()), True),
         (SMALL, AT_ONCE, True),
+        (COUNTED, AT_ONCE, False),
         (KNOWN, AT_ONCE, False),
         (KNOWN.replace("4000", "200"), AT_ONCE, True),
     ],
-    ids=["all at once", "blocks", "rows", "known sizes", "small known sizes"],
+    ids=["all at once", "blocks", "rows", "trips of an input", "known sizes", "small known sizes"],
 )
 def test_what_fits(text, passes, allowed):
     before, after, limit = measured(text, *passes)

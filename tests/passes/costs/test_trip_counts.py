@@ -4,6 +4,7 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes import BlockLoops, Pipeline
 from straightline.passes.costs.trip_counts import USUAL, TripCounts, known_trips
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -57,3 +58,17 @@ def test_trips_at_usual_sizes(nodes, trips):
             r = Neg (a) }}> }}"""
     node, model, inference = loop_of(text)
     assert TripCounts(model, inference).of(node) == trips
+
+
+def test_blocks_of_a_known_trip_count():
+    text = """g (float[90, 3] x, float[2, 3] w, float[2, 3] s0) => (float[2, 3] y) {
+        y = Scan <num_scan_inputs = 1, body = b (float[2, 3] s, float[3] e) => (float[2, 3] t) {
+            v = Mul (w, e) a = Abs (v) u = Sub (a, s) t = Tanh (u) }> (s0, x) }"""
+    model = ir.load(as_model(HEAD + text))
+    Pipeline([BlockLoops(block_bytes=32 * 24)]).apply(model)
+    (loop,) = model.graph.nodes_of("Loop")
+    (inner,) = loop.body("body").nodes_of("Scan")
+    (rows,) = loop.body("body").nodes_of("Abs")
+    trips = TripCounts(model, ShapeInference(model))
+    assert (trips.of(loop), trips.of(inner)) == (3, 30)
+    assert trips.sizes(rows.output()) == (30, 2, 3)
