@@ -100,6 +100,9 @@ def main() -> int:
         for fault in ["the process ended"] if faults is None else faults:
             print(f"{number}: {fault}", flush=True)
         wrong += faults != []
+        done = number + 1 - arguments.seed
+        if done % 500 == 0:
+            print(f"{done} loops so far, {wrong} with a fault", flush=True)
     seconds = time.perf_counter() - begin
     print(f"{arguments.loops} loops in {seconds:.0f} s, {wrong} with a fault")
     return int(wrong > 0)
