@@ -17,7 +17,7 @@ from ..vectorize.batched_inputs import Feeding
 from ..vectorize.dependence_graph import DependenceGraph, Vertex
 from ..vectorize.induction_variables import is_invariant
 from ..vectorize.loop_view import LoopView, State
-from ..vectorize.residual_loop import ResidualOutputs, ResidualPlan, rebuild
+from ..vectorize.residual_loop import PRODUCTS, ResidualOutputs, ResidualPlan, rebuild
 from ..vectorize.splice import set_results, splice
 
 
@@ -141,9 +141,6 @@ def _emit_whole(each: GrowingState, rows: Operand, feeding: Feeding) -> list[Val
     return [whole, start, feeding.numbers(total), total]
 
 
-_HEAVY = ("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "MatMulInteger", "Softmax")
-
-
 def _shared(
     loop_view: LoopView, needed: Collection[Vertex], residual: ResidualOutputs
 ) -> Iterator[tuple[Value, Value]]:
@@ -152,7 +149,7 @@ def _shared(
     for node in body.nodes():
         if node not in needed:
             continue
-        if node.bodies or node.is_op(*_HEAVY) or any(v in heavy for v in reads(node)):
+        if node.bodies or node.is_op(*PRODUCTS, "Softmax") or any(v in heavy for v in reads(node)):
             heavy.update(value for value in node.outputs if value is not None)
         for value in node.outputs:
             others = [use for use in body.uses(value) if use.user not in needed] if value else ()

@@ -26,8 +26,10 @@ _PLACEHOLDER = Operator("Output", domain="straightline.remainder")
 """The placeholder of an output of the residual loop, until its outputs are known."""
 
 _FREE = ("Constant", "Identity")
-_HEAVY = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
-_HEAVY_WEIGHT = 4
+PRODUCTS = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
+"""The operators whose time exceeds that of all others by far."""
+
+_PRODUCT_WEIGHT = 4
 """The cost of a node with products, in other nodes."""
 _INDICES = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
 
@@ -270,7 +272,7 @@ def weight(node: Node) -> int:
     """The cost of a node in an iteration."""
     if node.is_op(*_FREE):
         return 0
-    return _HEAVY_WEIGHT if node.is_op(*_HEAVY) or node.bodies else 1
+    return _PRODUCT_WEIGHT if node.is_op(*PRODUCTS) or node.bodies else 1
 
 
 def _with_writers(inside: Iterable[Vertex]) -> set[object]:
