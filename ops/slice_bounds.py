@@ -169,11 +169,10 @@ class _Reader:
 
 def integers_of(value: Value, batch: Batch) -> int | None:
     """The one integer that a value holds before run time; None for another value."""
-    operand = batch.operand_of(value)
+    operand, constant = batch.operand_of(value), value.constant
+    numbers = None
     if operand is not None:
         numbers = integers(operand.fact)
-    else:
-        constant = value.constant
-        is_number = constant is not None and constant.size == 1 and constant.is_readable
-        numbers = constant.numpy() if is_number else None
+    elif constant is not None and constant.size == 1 and constant.is_readable:
+        numbers = constant.numpy()
     return int(numbers.reshape(-1)[0]) if numbers is not None and numbers.size == 1 else None
