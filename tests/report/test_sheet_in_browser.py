@@ -93,7 +93,7 @@ def test_many_rows_are_laid_out_when_asked_for(opened):
 def test_nothing_is_wider_than_the_screen(width, scheme, opened):
     page = opened(width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    if width < 1100:
+    if width < 1240:
         page.locator("#column").select_option("3")
         assert names(page)[0] == HOSTILE
         page.get_by_role("button", name="other way round").press("Enter")
