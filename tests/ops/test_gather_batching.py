@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from vectorized import assert_vectorizes, loop, numbers, why_kept
+from harness import as_model
+from loops import HEAD, op_types
+from vectorized import assert_same, assert_vectorizes, loop, numbers, vectorized, why_kept
 
 DECLARED = "float[N, 4, 3] x, float[9, 3] t, int64[N, 2] p, int64 n"
 FEED = {
@@ -199,3 +201,21 @@ def test_a_slice_that_fails_where_it_is_empty():
         v = Slice (e, i1, en, k0) w = Squeeze (v, k0) u = Squeeze (s, k1) r = Mul (u, w)"""
     text = loop(body, "float[N, 3] r", "float[N, 5, 3] x, int64 n")
     assert_vectorizes(text, {"x": numbers(5, 5, 3)})
+
+
+HEADS = """g (float[T, 12, 2] x) => (float[C, T, 4, 2] y) <bool yes = {1}, int64 count = {COUNT},
+    int64 size = {4}, int64[1] a = {0}, int64[1] axis = {1}> {
+    y = Loop (count, yes) <body = b (int64 i, bool c) => (bool c2, float[T, 4, 2] r) {
+        c2 = Identity (c) start = Mul (i, size) end = Add (start, size)
+        s = Unsqueeze (start, a) e = Unsqueeze (end, a) r = Slice (x, s, e, axis) }> }"""
+
+
+@pytest.mark.parametrize(("count", "is_whole"), [("3", True), ("2", False), ("0", False)])
+def test_parts_of_a_whole_axis_are_a_reshape(count, is_whole):
+    before = as_model(HEAD + HEADS.replace("COUNT", count))
+    result = vectorized(before).model
+    kinds = op_types(result.graph)
+    assert "Loop" not in kinds
+    assert ("Reshape" in kinds, "Gather" in kinds) == (is_whole, not is_whole)
+    for rows in (0, 5):
+        assert_same(before, result, {"x": numbers(rows, 12, 2)}, exact=True)

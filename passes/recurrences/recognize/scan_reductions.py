@@ -35,6 +35,9 @@ _KINDS = {name: name for name in ("Add", "Mul", "Max", "Min", "And", "Or")}
 _KINDS |= {"Sum": "Add", "Sub": "Add"}
 """The operators of one iteration, and of two rows."""
 
+_SHORT = 64
+"""The elements of a state from which on the number of rows does not matter."""
+
 _ROUNDING = ("Add", "Mul")
 """The operators whose order may change bits of floats."""
 
@@ -91,7 +94,7 @@ def accumulate(
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
     exact = not (kind in _ROUNDING and fact.elem_type in _FLOATS)
-    if sums and trips.options.costs != "none":
+    if sums and trips.options.costs != "none" and not _joins_initial(recurrence, fact):
         return _sums(recurrence, added, exact)
     first = emit.unsqueeze(trips.feeding.same(state.initial).value, 0, "first")
     rows = emit.concat([first, added], 0, state.argument.name)
@@ -140,6 +143,21 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, may_be_nan
     return emit.add("Where", [any_nan, nan, last], "last")
 
 
+def _joins_initial(recurrence: Recurrence, fact: Fact) -> bool:
+    """Test for an initial state that is faster as the first row than as a summand.
+
+    onnxruntime adds it row by row, which takes as long for rows of few elements as for others.
+    """
+    size = product(fact.shape or ()).value
+    is_short = size is not None and 1 < size < _SHORT
+    return is_short and is_every_read(recurrence) and not _is_zero(recurrence.states[0].initial)
+
+
+def _is_zero(initial: Value) -> bool:
+    constant = initial.constant
+    return constant is not None and not np.any(constant.numpy())
+
+
 def _sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replacement:
     """Replace the state by sums of all rows, and add the initial state last.
 
@@ -148,8 +166,7 @@ def _sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replacement:
     (state,), emit = recurrence.states, recurrence.trips.emit
     sums = emit.running_sum(rows, state.result.name)
     total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
-    initial = state.initial.constant
-    if initial is None or np.any(initial.numpy()):
+    if not _is_zero(state.initial):
         before = recurrence.trips.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if is_every_read(recurrence) else "ReduceSum"
