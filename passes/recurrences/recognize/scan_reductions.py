@@ -144,7 +144,7 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, may_be_nan
 
 
 def _joins_initial(recurrence: Recurrence, fact: Fact) -> bool:
-    """Test for an initial state that is faster as the first row than as a summand.
+    """Test for an initial state that is faster as a row than as a summand.
 
     onnxruntime adds it row by row, which takes as long for rows of few elements as for others.
     """
