@@ -71,7 +71,20 @@ class _Common:
         self._keys = keys
         self._branches = [node.body(name) for name in _BRANCHES]
         one, other = (self._number(branch) for branch in self._branches)
-        self._pairs = {key: (one[key], other[key]) for key in one if key in other}
+        self._pairs: dict[Hashable, tuple[list[Node], list[Node]]] = {}
+        moving: set[Node] = set()
+        for key in one:
+            if key in other and self._is_complete(one[key][0], moving):
+                self._pairs[key] = one[key], other[key]
+                moving.update(one[key])
+
+    def _is_complete(self, node: Node, moving: set[Node]) -> bool:
+        """Test for a node that reads only what moves with it or stands around the If.
+
+        Dead nodes of its bodies, of which keys say nothing, may read others.
+        """
+        inside = [value for value in _reads(node) if value.graph is self._branches[0]]
+        return all(value.producer is None or value.producer in moving for value in inside)
 
     def _number(self, branch: Graph) -> _Keyed:
         """The nodes of a branch that may move, by keys."""

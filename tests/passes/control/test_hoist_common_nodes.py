@@ -98,3 +98,17 @@ def test_in_a_loop():
     for rows in (0, 1, 4):
         feed = {"x": np.arange(3 * rows, dtype=np.float32).reshape(rows, 3) - 4}
         assert_equal_outputs(text, after, feed)
+
+
+def test_a_dead_node_of_a_body_that_reads_what_differs():
+    """The Loops are equal but for what nothing reads."""
+    body = """Loop (three, , x) <body = b%s (int64 i, bool k, float[N, 3] s%s) =>
+        (bool l%s, float[N, 3] t%s) { l%s = Identity (k) d%s = Neg (%s) t%s = Exp (s%s) }>"""
+    one, other = (
+        f"{v} = {op} (x) {out} = {body.replace('(%s)', f'({v})', 1).replace('%s', v)}"
+        for v, op, out in (("p", "Sin", "a"), ("q", "Cos", "b"))
+    )
+    text = choice(one, other, ("<int64 three = {3}>", "<int64 three = {3}>"))
+    after = run_passes(text, HoistCommonNodes()).model
+    for feed in FEEDS:
+        assert_equal_outputs(text, after, feed)
