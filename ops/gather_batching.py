@@ -99,10 +99,9 @@ def moving_slice(batch: Batch) -> Value:
         first, offsets = _bound(batch, 1, position), range(0, length, step)
         if len(offsets) > limit("window_elements"):
             raise Unbatchable(f"takes more elements than {allowed('window_elements')}")
-        if step == 1:
-            is_whole = short is not Short.RUNS
-            view = None if batched else window_at(batch, value, start, length, axis, is_whole)
-        if not batched and step == 1 and _tiles(batch, start, length, axis):
+        is_whole, is_first = short is not Short.RUNS, step == 1 and not batched
+        view = window_at(batch, value, start, length, axis, is_whole) if is_first else None
+        if is_first and _tiles(batch, start, length, axis):
             value, batched = _cut(batch, value, length, axis), True
             continue
         if short is Short.RUNS:
