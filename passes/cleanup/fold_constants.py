@@ -99,7 +99,7 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
 
 def _fold(graph: Graph, node: Node, folder: Folder, store: _LargeResults | None) -> bool:
     """Fold a node whose operands are all constants."""
-    if any(v is not None and v.pinned for v in node.outputs):
+    if any(v is not None and v.pinned for v in node.outputs) or _starts_empty(graph, node):
         return False
     tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
@@ -116,6 +116,18 @@ def _fold(graph: Graph, node: Node, folder: Folder, store: _LargeResults | None)
             graph.replace_uses(value, graph.add_initializer(value.name, tensor))
     graph.remove(node)
     return True
+
+
+def _starts_empty(graph: Graph, node: Node) -> bool:
+    """Test for a tensor without elements that a Loop or Scan starts with.
+
+    OpenVINO 2026.4 loses the shape of such an initializer, and refuses the loop.
+    """
+    shape = node.input(0).constant if node.is_op("ConstantOfShape") and node.input(0) else None
+    if shape is None or not shape.is_readable or all(shape.numpy().flat):
+        return False
+    users = graph.users(node.output())
+    return any(isinstance(user, Node) and user.is_op("Loop", "Scan") for user in users)
 
 
 class _LargeResults:
