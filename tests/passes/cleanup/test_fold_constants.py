@@ -363,10 +363,13 @@ def test_products_of_many_numbers_with_few_results(product):
 
 def test_an_empty_tensor_that_a_loop_starts_with_stays_a_node():
     """OpenVINO loses the shape of an initializer without elements."""
-    text = HEAD + """g (float[N, 2] x, int64 n) => (float[M, 2] y, int64[2] z)
+    text = (
+        HEAD
+        + """g (float[N, 2] x, int64 n) => (float[M, 2] y, int64[2] z)
         <int64[2] none = {0, 2}, bool yes = {1}> {
         empty = ConstantOfShape (none) other = ConstantOfShape (none) z = Shape (other)
         y = Loop (n, yes, empty) <body = b (int64 i, bool c, float[K, 2] s)
             => (bool d, float[L, 2] t) { d = Identity (c) t = Concat <axis = 0> (s, x) }> }"""
+    )
     result = run_passes(text, FoldConstants()).model
     assert [node.op_type for node in result.graph.node] == ["ConstantOfShape", "Loop"]
