@@ -123,7 +123,8 @@ def _starts_empty(graph: Graph, node: Node) -> bool:
 
     OpenVINO 2026.4 loses the shape of such an initializer, and refuses the loop.
     """
-    shape = node.input(0).constant if node.is_op("ConstantOfShape") and node.input(0) else None
+    operand = node.input(0) if node.is_op("ConstantOfShape") else None
+    shape = None if operand is None else operand.constant
     if shape is None or not shape.is_readable or all(shape.numpy().flat):
         return False
     users = graph.users(node.output())
