@@ -79,7 +79,7 @@ class _Common:
                 moving.update(one[key])
 
     def _is_complete(self, node: Node, moving: set[Node]) -> bool:
-        """Test for a node that reads only what moves with it or stands around the If.
+        """Test for a node whose operands move with it, or stand around the If.
 
         Dead nodes of its bodies, of which keys say nothing, may read others.
         """

@@ -77,7 +77,8 @@ RECURRENCE = """g (float[2] x, int64 n) => (float[2] y) {
 def test_inspect_shows_what_decides_alone_unless_asked(folder, run):
     source = write(folder / "in.onnx", RECURRENCE)
     short, full, document = (
-        run("inspect", source, *more).output for more in ((), ("-v",), ("--json",))
+        " ".join(run("inspect", source, *more).output.split())  # tables break lines anywhere
+        for more in ((), ("-v",), ("--json",))
     )
     for output in (short, full, document):
         assert "trip count depends on input 'n'" in output
