@@ -28,7 +28,7 @@ _FIELDS: tuple[tuple[str, str, str], ...] = (
     ("size", "size", "bytes"),
     ("seconds", "seconds", "seconds"),
 )
-"""What is compared, its title, and its kind; the more telling first."""
+"""The compared fields with title and kind, the most important first."""
 
 COLUMNS: tuple[Column, ...] = (
     Column("name", "model", "name"),

@@ -16,7 +16,7 @@ from .state import FOLDER, State, entries
 _PATTERN = "state-*.jsonl"
 _MOST_LINES = 500
 _MOST_SECONDS = 5.0
-"""So many entries, or entries of so many seconds, are lost where the process is killed."""
+"""The most entries, and seconds of entries, that a killed process loses."""
 
 
 class StoredState(State):

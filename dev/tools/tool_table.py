@@ -150,7 +150,7 @@ def session(model: onnx.ModelProto) -> ort.InferenceSession:
 
 
 def _redrawn(feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """The same inputs with other floats."""
+    """Inputs of the same shapes with other floats."""
     generator = np.random.default_rng(1)
     return {
         name: generator.standard_normal(value.shape).astype(value.dtype)

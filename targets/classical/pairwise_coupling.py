@@ -63,7 +63,7 @@ def _cut(draft: NodeDraft, chances: Value) -> Value:
 
 
 def _start(draft: NodeDraft, chances: Value, classes: int) -> Value:
-    """The same probability everywhere, where chances are NaN, too: there it stays."""
+    """Equal probabilities for all labels, the fixed point of chances that are NaN."""
     above = draft.emit("Greater", [chances, row(draft, np.float32(1), "one")], "above")
     zeros = draft.emit("Cast", [above], "zeros", to=TensorProto.FLOAT)
     columns = np.zeros((len(pairs_of(classes)), classes), np.float32)

@@ -30,7 +30,7 @@ def validator(command: str) -> jsonschema.Draft202012Validator:
 
 
 def documents(text: str) -> list[Any]:
-    """What was printed: one document, or one a line."""
+    """The printed documents: one, or one a line."""
     try:
         return [json.loads(text)]
     except json.JSONDecodeError:

@@ -90,7 +90,7 @@ def _chosen(names: list[str] | None) -> list[Client]:
 
 
 def _measured(client: Client, models: list[Subject], options: argparse.Namespace) -> Results:
-    """What a client makes of models, within a time and in the steps for them.
+    """Outcomes of a client for models, within a time and in the steps for them.
 
     Raises:
         ChildError: it cannot be imported, or its process ended.

@@ -19,7 +19,7 @@ def compared(
     seconds: int = SECONDS,
     steps: Mapping[str, Step] = STEPS,
 ) -> Iterator[Outcome]:
-    """What a client makes of models in each step, one after the other.
+    """Outcomes of a client for models in each step, one after the other.
 
     Raises:
         ChildError: the client cannot be imported, or its process ended.
