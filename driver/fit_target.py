@@ -11,9 +11,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
-from ..ir import Model, Node, load
+from ..ir import Model, Node, load, normal_domain
 from ..ir.option_names import by
+from ..ops.schemas import schema_at
 from ..passes import (
     LoopsToScans,
     Pass,
@@ -32,6 +34,7 @@ from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.loop_conditions import isolate_conditions
+from ..passes.utils.onnx_import import has_onnx_nodes
 from ..passes.utils.trial import try_passes
 from ..targets.legality import Legality
 from ..targets.legalize import Replacement, legalize
@@ -94,6 +97,11 @@ class FitTarget(Pass):
     ways: tuple[Stages, ...] = dataclasses.field(metadata={"code_only": True})
     request: RewriteOptions = dataclasses.field(metadata={"code_only": True})
     max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
+
+    @property
+    def exactness(self) -> Equality:
+        """Weakest notion of the passes of all ways."""
+        return weakest(each.exactness for stages in self.ways for each in stages)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Fit the model in the first way, or in another one that leaves less."""
@@ -248,15 +256,23 @@ def size_options(model: Model) -> Iterator[str]:
 
 
 def trim_absent_inputs(model: Model) -> bool:
-    """Remove absent inputs at the ends of nodes, which some clients take for names."""
+    """Remove absent inputs at the ends of nodes, which some clients take for names.
+
+    As many stay as the operator requires: a Loop without a condition and states has two.
+    """
     changed = False
     for graph in model.graphs():
         for node in graph.unordered_nodes():
-            inputs = list(node.inputs)
-            while inputs and inputs[-1] is None:
-                inputs.pop()
-            if len(inputs) < len(node.inputs):
-                graph.resize_inputs(node, len(inputs))
+            count = len(node.inputs)
+            if not count or node.inputs[-1] is not None:
+                continue
+            domain = normal_domain(node.domain)
+            schema = schema_at(node.op_type, graph.root.opset(domain), domain)
+            least = count if schema is None else schema.min_input
+            while count > least and node.inputs[count - 1] is None:
+                count -= 1
+            if count < len(node.inputs):
+                graph.resize_inputs(node, count)
                 changed = True
     return changed
 
@@ -307,7 +323,7 @@ class FitResult:
         target, opset = pass_.target, model.opset()
         for remark in self.straightened:
             context.remarks.add(remark)
-        if opset != self.opset:
+        if opset != self.opset and has_onnx_nodes(model):
             what = _OPSET(before=self.opset, after=opset, target=target.name, changes=self.changes)
             context.remarks.add_on_model(pass_, model, "rewritten", what)
         for replaced in self.replaced:

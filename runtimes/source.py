@@ -144,6 +144,14 @@ class Source:
         return _with_inputs(self.proto, large) if large else self.proto
 
 
+def new_fault(before: Source, after: Source) -> str:
+    """Complaint about a rewrite that is no valid model; empty if its original is none either.
+
+    Runtimes run some models that the checker refuses.
+    """
+    return after.fault if after.fault and not before.fault else ""
+
+
 def _is_large(tensor: onnx.TensorProto) -> bool:
     return math.prod(tensor.dims) >= _LARGE or uses_external_data(tensor)
 

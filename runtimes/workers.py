@@ -29,6 +29,8 @@ DEFAULT_TIMEOUT = 60.0
 _KILLED = "SIGKILL"
 """What a system that is short of memory ends a process with."""
 _START_TIMEOUT = 120.0
+_INVALID = re.compile(r"INVALID_GRAPH|Type Error:")
+"""Phrases of onnxruntime for a graph that breaks ONNX's rules."""
 _WANT_OF_MEMORY = re.compile(r"bad_alloc|MemoryError|[Cc]annot allocate memory")
 """What a process says that ends for want of memory."""
 
@@ -45,6 +47,11 @@ class RuntimeFailure(Error):
         super().__init__(f"{runtime} {_VERBS[reason]}: {detail}")
         self.runtime = runtime
         self.reason = reason
+
+    @property
+    def calls_invalid(self) -> bool:
+        """True if the runtime calls the model invalid, rather than beyond what it supports."""
+        return self.reason == "unsupported" and bool(_INVALID.search(str(self)))
 
 
 _VERBS = {

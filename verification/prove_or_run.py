@@ -310,15 +310,14 @@ def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None
 
 
 def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
-    """The verdict of a proof alone: nothing is run.
+    """The verdict of a proof alone: nothing is run."""
+    from ..runtimes.source import new_fault
 
-    A rewrite is invalid only if its original was valid: some models run that the checker refuses.
-    """
+    fault = "" if proof.reason == _SAME else new_fault(*sources)
+    if fault:
+        return Verdict.invalid(fault, proof=proof)
     if proof.status == "refuted":
         return Verdict("different", proof.reason, proof=proof)
-    fault = "" if proof.reason == _SAME else sources[1].fault
-    if fault and not sources[0].fault:
-        return Verdict("different", f"the rewrite is not a valid model: {fault}", proof=proof)
     if proof.proved:
         return Verdict("equal", proved_text(proof), proof=proof)
     return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)
@@ -357,6 +356,8 @@ def _combine(verdict: Verdict, proof: Proof, options: VerifyOptions) -> Verdict:
     """The verdict of runs and a proof together."""
     demanded = bool(options.prove)
     verdict = dataclasses.replace(verdict, proof=proof)
+    if verdict.fault:
+        return verdict
     over_reals = proof.proved and proof.equality == "reals"
     if verdict.status == "different" and over_reals and options.equality is None and not demanded:
         return verdict

@@ -278,3 +278,32 @@ def test_options_for_open_sizes_are_named_where_a_client_wants_known_ones():
 
 def text_model(text):
     return onnx.parser.parse_model(text)
+
+
+def test_as_many_inputs_stay_as_the_operator_requires():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[3] x, int64 n) => (float[k] y) {
+        y = Loop (n) <body = b (int64 i, bool c) => (bool d, float r) {
+            d = Identity (c)
+            e = Gather (x, i)
+            r = Sin (e)
+        }>
+    }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.node[0].input.append("")
+    feeds = {"x": X[0, :3], "n": np.array(2)}
+    made = fitted(model, lacking("Einsum"), feeds, passes=())
+    (loop,) = made.ir.graph.nodes()
+    assert len(loop.inputs) == 2 and loop.inputs[1] is None
+
+
+@pytest.mark.parametrize(("passes", "notion"), [("accelerate", "reals"), ((), "bits")])
+def test_the_notion_of_equality_is_that_of_the_passes(passes, notion):
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n, 4] x, float[n, 1] z) => (float[n, 4] y) {
+        r = Sqrt (z)
+        m = Reciprocal (r)
+        y = Mul (x, m)
+    }"""
+    outcome = sl.transform(onnx.parser.parse_model(text), passes, target=lacking("Loop"))
+    assert outcome.verdict.proved and outcome.verdict.proof.equality == notion

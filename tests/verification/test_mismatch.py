@@ -40,6 +40,14 @@ def test_an_error_names_the_pass_and_the_place(culprit, remarks, message):
     assert error.verdict is DIFFERENT and len(error.remarks) == remarks
 
 
+def test_an_invalid_result_is_not_called_a_change_of_outputs():
+    verdict = Verdict.invalid("no Neg")
+    words = "{} invalid{}; the rewrite is not a valid model: no Neg; nothing was written"
+    assert str(MismatchError(verdict, "")) == words.format("the result is", "")
+    assert str(MismatchError(verdict, "p")) == words.format("the pass p made an", " model")
+    assert "fault" not in verdict.to_dict()
+
+
 def test_a_verification_that_compared_nothing_warns_or_raises():
     nothing = Verdict("not verified", "no input was found")
     with pytest.warns(NotVerifiedWarning, match=r"^it was not verified: no input was found$"):

@@ -220,12 +220,27 @@ def test_a_proof_counts_where_the_original_cannot_be_run():
     assert verdict.notes[0].startswith("nothing was compared: ")
 
 
-def test_a_rewrite_that_is_no_valid_model_is_run(ran):
-    wrong = model(UNROLLED)
-    wrong.graph.output[0].type.tensor_type.shape.dim.add()  # rank 2: runtimes refuse that
-    verdict = sl.verify(model(LOOP), wrong)
-    assert ran
-    assert not verdict.proved or verdict.samples
+SOUND = "g (float[N] x) => (float[N] y) { a = Neg (x) y = Neg (a) }"
+FAULTY = {
+    "a rank": "g (float[N] x) => (float[N, 1] y) { a = Neg (x) y = Neg (a) }",
+    "a size": "g (float[2] x) => (float[3] y) { a = Neg (x) y = Neg (a) }",
+    "an attribute": "g (float[N] x) => (float[N] y) { a = Neg (x) y = Neg <alpha = 1> (a) }",
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"prove": False}, {"prove": "only"}, {"prove": True}])
+@pytest.mark.parametrize("fault", FAULTY)
+def test_neither_a_proof_nor_samples_overrule_an_invalid_rewrite(fault, options):
+    before = SOUND.replace("[N]", "[2]") if fault == "a size" else SOUND
+    verdict = sl.verify(model(before), model(FAULTY[fault]), **options)
+    assert verdict.status == "different" and verdict.fault
+    assert verdict.reason.startswith("the rewrite is not a valid model: ")
+
+
+def test_a_fault_that_the_original_has_as_well_counts_for_nothing():
+    faulty = model(FAULTY["a rank"])
+    changed = model(FAULTY["a rank"].replace("Neg (a)", "Neg (a) z = Abs (a)"))
+    assert sl.verify(faulty, changed).equal
 
 
 @pytest.mark.parametrize("options", [{"samples": 0}, {"rtol": -1}, {"seed": -1}, {"timeout": 0}])

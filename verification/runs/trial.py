@@ -143,6 +143,7 @@ class Trial:
         self._refused = 0
         self._quickest = math.inf  # seconds for a plain sample; the first one loads the model
         self._gave_up = False
+        self._fault = ""
         self.output_names = pair.before_signature.outputs
         self._differences = [Difference() for _ in self.output_names]
         self._samples = ["" for _ in self.output_names]
@@ -164,6 +165,8 @@ class Trial:
 
     def verdict(self) -> Verdict:
         """The verdict on all samples run."""
+        if self._fault:
+            return Verdict.invalid(self._fault, runtimes=(self.runtime,))
         status, reason = self.status, self.reason
         outputs = tuple(self._output(number) for number in range(len(self.output_names)))
         if not reason:
@@ -355,9 +358,9 @@ class Trial:
             )
             self.differing = accepted
             self._stop("different", reason)
-        elif self._pair.after.fault:
-            reason = f"the rewrite is not a valid model: {self._pair.after.fault}"
-            self._stop("different", reason)
+        elif self._pair.after.fault or failure.calls_invalid:
+            self._fault = self._pair.after.fault or str(failure)
+            self._stop("different", f"the rewrite is not a valid model: {self._fault}")
         else:
             self._stop("not verified", f"of the rewrite, {failure}", beyond_runtime=True)
 

@@ -82,6 +82,7 @@ class Verdict:
         seconds: time spent.
         proof: the result of the proof that they are equal, where one was tried.
         feeds: where the outputs differ, an input on which they do.
+        fault: the complaint about a rewrite that is no valid model, whose status is "different".
     """
 
     status: Status
@@ -94,6 +95,13 @@ class Verdict:
     seconds: float = 0.0
     proof: Proof | None = None
     feeds: Feeds | None = field(default=None, repr=False, compare=False)
+    fault: str = ""
+
+    @classmethod
+    def invalid(cls, fault: str, **details: Any) -> Verdict:
+        """The verdict on a rewrite that is not a valid model, whatever its outputs."""
+        reason = f"the rewrite is not a valid model: {fault}"
+        return cls("different", reason, fault=fault, **details)
 
     @property
     def difference(self) -> str:
@@ -122,7 +130,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """The verdict in types that JSON has; floats that JSON lacks become strings."""
         fields: dict[str, Any] = _plain(asdict(replace(self, proof=None, feeds=None)))
-        del fields["feeds"]
+        del fields["feeds"], fields["fault"]
         fields["proof"] = None if self.proof is None else self.proof.to_dict()
         return {"equal": self.equal, "proved": self.proved, **fields}
 

@@ -17,7 +17,7 @@ from ...ir.errors import ModelError
 from ...reference.signature import Signature, mismatches
 from ...runtimes.feeds import check_feeds, read_feeds
 from ...runtimes.session import Feeds
-from ...runtimes.source import Source
+from ...runtimes.source import Source, new_fault
 from ...runtimes.workers import RuntimeName, Worker, Workers
 from .comparison import Tolerance
 from .input_generator import Drawer, DrawError, Sample
@@ -79,7 +79,10 @@ def _early_verdict(pair: Pair, bound: Feeds) -> Verdict | None:
     try:
         pair.after.require_well_formed()
     except ModelError as error:
-        return Verdict("different", f"the rewrite is not a valid model: {error}")
+        return Verdict.invalid(str(error))
+    fault = new_fault(pair.before, pair.after)
+    if fault:
+        return Verdict.invalid(fault)
     problems = mismatches(pair.before_signature, pair.after_signature, bound)
     if problems:
         return Verdict("different", f"the signatures differ: {'; '.join(problems)}")

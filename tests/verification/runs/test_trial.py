@@ -161,6 +161,15 @@ def test_an_invalid_rewrite_that_the_runtime_refuses_is():
     assert trial.status == "different" and "is not a valid model" in trial.reason
 
 
+def test_a_rewrite_that_the_runtime_calls_invalid_is_a_fault():
+    refused = RuntimeFailure(
+        "onnxruntime", "unsupported", "[ONNXRuntimeError] : 10 : INVALID_GRAPH"
+    )
+    trial, _ = tried(right, lambda _: refused)
+    verdict = trial.verdict()
+    assert verdict.status == "different" and "INVALID_GRAPH" in verdict.fault
+
+
 def test_what_the_original_does_not_repeat_is_excused_and_said():
     draws = iter(range(100))
 
