@@ -18,7 +18,7 @@ from ..conformance import NewNodes
 from ..context import PassContext, Progress
 from ..simplify.apply_rules import uses_trusted_rules
 from ..utils.fixpoint import rewrite_model
-from ..utils.onnx_import import onnx_imported
+from ..utils.onnx_import import onnx_import
 from .instrumentation import current_watcher
 from .registry import default_passes
 
@@ -169,7 +169,7 @@ class Pipeline:
         instrumentation.log_level = logging.DEBUG if trial else logging.INFO
         instrumentation.new_nodes = None if trial else NewNodes(model)
         context.default_passes = default_passes()
-        with governed(), notes() as extra, onnx_imported(model):
+        with governed(), notes() as extra, onnx_import(model):
             changed = rewrite_model(self.passes, model, context, self.repeat)
         if changed and instrumentation.new_nodes is not None:
             instrumentation.new_nodes.require_conformance()

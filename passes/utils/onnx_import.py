@@ -28,11 +28,11 @@ def fitting_opset(ir_version: int, ml_version: int = 0) -> int:
 
 
 @contextlib.contextmanager
-def onnx_imported(model: Model) -> Iterator[None]:
-    """Import ONNX's operators for the time of a rewrite, and keep the imports that are needed.
+def onnx_import(model: Model) -> Iterator[None]:
+    """Import ONNX's operators during a rewrite.
 
-    A pass may then write a node into any graph. Without an error, imports of a root without such
-    nodes are removed again.
+    A pass may then write a node into any graph. The imports of roots without such nodes are removed
+    at the end.
     """
     added: set[FunctionKey | None] = set()
     for root in model.roots():

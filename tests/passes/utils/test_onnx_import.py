@@ -7,7 +7,7 @@ import straightline as sl
 from harness import check_model
 from onnx import TensorProto, helper
 from straightline import ir
-from straightline.passes.utils.onnx_import import fitting_opset, onnx_imported
+from straightline.passes.utils.onnx_import import fitting_opset, onnx_import
 
 from targets import lacking
 
@@ -41,7 +41,7 @@ def classifier(ir_version=3, ml_version=1):
 def test_the_import_fits_the_file_and_ml(ir_version, ml_version, opset):
     assert fitting_opset(ir_version, ml_version) == opset
     model = ir.load(classifier(ir_version, ml_version))
-    with onnx_imported(model):
+    with onnx_import(model):
         assert model.opset() == opset
     assert model.opset() == 0
 
@@ -81,7 +81,7 @@ words (a) => (b) {
 def test_functions_get_the_import_of_their_model():
     model = ir.load(onnx.parser.parse_model(FUNCTION))
     (function,) = model.functions.values()
-    with onnx_imported(model):
+    with onnx_import(model):
         assert function.opset() == 17
     assert function.opset() == 0
 
