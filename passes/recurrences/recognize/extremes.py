@@ -86,7 +86,7 @@ def raise_extreme(recurrence: Recurrence) -> Replacement | str:
         return "it is no extreme of numbers"
     if fact.shape != recurrence.fact(state.result).shape:
         return "it is no extreme: its shape may change"
-    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     companions = _companions(recurrence, extreme, fact)
     if companions is not None and _has_order(recurrence, extreme, fact):
         return _best(recurrence, extreme, companions, fact)

@@ -56,7 +56,7 @@ def raise_first(recurrence: Recurrence) -> Replacement | str:
         return "its shape may change"
     if flags.fact.shape is None or len(flags.fact.shape) > len(fact.shape):
         return "its condition has another shape"
-    trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     return _emit(recurrence, hit, flags, value, fact)
 
 

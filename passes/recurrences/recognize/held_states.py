@@ -39,7 +39,7 @@ def raise_held(recurrence: Recurrence) -> Replacement | str:
     if flags.fact.shape is None:
         return "its condition has an unknown rank"
     trips = recurrence.trips
-    trips.require_room(node, fact)
+    recurrence.require_room(fact)
     rows = broadcast(recurrence, trips.operand(value), fact)
     flag = trips.feeding.every(flags, condition.name)
     if is_kept:

@@ -45,7 +45,7 @@ def raise_linear(recurrence: Recurrence) -> Replacement | str:
     product = raise_product(recurrence)
     if product is not None:
         return product
-    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     reader = LinearReader(recurrence, fact)
     try:
         (linear,) = reader.read()

@@ -44,7 +44,7 @@ def raise_system(recurrence: Recurrence) -> Replacement | str:
     whole = Fact(fact.elem_type, (*fact.shape, Dimension.constant(len(recurrence.states))))
     if not is_small(whole):
         return "it is a linear recurrence of states too large for steps of doubling distance"
-    recurrence.trips.require_room(recurrence.nodes[-1], whole)
+    recurrence.require_room(whole)
     reader = LinearReader(recurrence, fact)
     try:
         functions = reader.read()
@@ -119,7 +119,7 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
         powers = _bounded(matrix, onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
     except Unfit:
         return None
-    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
     rows = emit.concat(
         [first, broadcast(recurrence, recurrence.trips.operand(added), fact)], 0, "rows"

@@ -42,7 +42,7 @@ def raise_log_sum(recurrence: Recurrence) -> Replacement | str:
         return _NO_LOG
     if recurrence.fact(result).shape != fact.shape:
         return "its shape may change"
-    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     rows = broadcast(recurrence, recurrence.trips.operand(term), fact)
     return emitter(recurrence, rows, fact)
 

@@ -47,8 +47,8 @@ class Recurrence:
     """Loop-carried states of one Loop or Scan on a dependence cycle.
 
     Attributes:
-        states: the states, in the order of the Loop or Scan.
-        nodes: the nodes of the body on that cycle, in order.
+        states: the states, at least one, in the order of the Loop or Scan.
+        nodes: the nodes of the body on that cycle, in order; none if states only swap values.
         trips: the batch interpreter of values that do not depend on them.
     """
 
@@ -59,6 +59,15 @@ class Recurrence:
     def fact(self, value: Value) -> Fact:
         """The fact of a value of the body in one iteration."""
         return self.trips.inference.fact(value)
+
+    def require_room(self, fact: Fact) -> None:
+        """Check the size of all values of a state.
+
+        Raises:
+            Unbatchable: a size over the limit.
+        """
+        name = self.states[0].argument.name
+        self.trips.feeding.require_room(f"carries '{name}'", fact)
 
 
 Raiser = Callable[[Recurrence], "Replacement | str"]

@@ -52,7 +52,7 @@ def raise_register(recurrence: Recurrence) -> Replacement | str:
     (state,), trips = recurrence.states, recurrence.trips
     emit, feeding, axis = trips.emit, trips.feeding, register.axis
     fact = recurrence.fact(state.initial).without_content()
-    trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     element = trips.operand(register.element)
     rows, shape = trips.every(register.element), element.fact.shape or ()
     initial = feeding.same(state.initial).value

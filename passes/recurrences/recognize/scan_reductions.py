@@ -67,7 +67,7 @@ def raise_accumulation(recurrence: Recurrence) -> Replacement | str:
     fact = recurrence.fact(state.initial).without_content()
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "it is no accumulation: its shape may change"
-    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     added = _emit_terms(recurrence, kind, terms, fact)
     return accumulate(recurrence, kind, added, fact, len(terms) == 1)
 

@@ -37,7 +37,7 @@ def raise_truth(recurrence: Recurrence) -> Replacement | str:
     for node in recurrence.nodes:
         if not node.is_op(*_OPERATORS) or recurrence.fact(node.output()).shape != fact.shape:
             return f"it is no truth value of And, Or and Not: {node} makes the next value"
-    recurrence.trips.require_room(recurrence.nodes[-1], fact)
+    recurrence.require_room(fact)
     negating = any(node.is_op("Not", "Xor") for node in recurrence.nodes)
     if negating and any(node.is_op("And", "Or") for node in recurrence.nodes):
         return "it is no truth value that iterations either replace or negate"

@@ -1,5 +1,7 @@
 """What raisers are given, and what becomes of what they give."""
 
+import pytest
+from harness import assert_keeps
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import RaiseRecurrences
@@ -66,3 +68,32 @@ def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
     assert trips.final(b).producer.is_op("Squeeze")
     assert trips.operand(a.argument) is given
     assert [n.op_type for n in graph.nodes()].count("Concat") == 2
+
+
+SWAP = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, float[2] y, int64 n) => (float[2] p, float[2] q) <bool yes = {1}> {
+    p, q = Loop (n, yes, x, y) <body = f (int64 i, bool c, float[2] a, float[2] b)
+        => (bool d, float[2] b, float[2] a) { d = Identity (c) }>
+}"""
+
+
+@pytest.mark.parametrize(
+    "pass_",
+    [
+        RaiseRecurrences(),
+        RaiseRecurrences(exact=True, straight=True),
+        RaiseRecurrences(max_bytes=1),
+    ],
+)
+def test_states_that_only_swap_values(pass_):
+    assert_keeps(pass_, SWAP, "carries 'a' and 'b', which no operator computes")
+
+
+def test_a_state_that_is_too_large_is_named():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float[2] y) => (float[2] p, float[2] q) <bool yes = {1}, int64 n = {3}> {
+        p, q = Loop (n, yes, x, y) <body = f (int64 i, bool c, float[2] a, float[2] b)
+            => (bool d, float[2] s, float[2] a) { d = Identity (c) s = Mul (a, b) }>
+    }"""
+    limit = "it carries 'a', of which all trips take 48 bytes, over max_bytes=40"
+    assert_keeps(RaiseRecurrences(max_bytes=40), text, limit)
