@@ -45,6 +45,8 @@ def raise_truth(recurrence: Recurrence) -> Replacement | str:
         results = [_result(recurrence, fact.shape, truth) for truth in (False, True)]
     except Unfit as reason:
         return f"it is no truth value: {reason}"
+    if negating and not _is_negated(recurrence):
+        return "it is no truth value that a next one depends on"
     if negating:
         return _parity(recurrence, spread(recurrence, results[0], fact.shape))
     one, other = (spread(recurrence, result, fact.shape) for result in results)
@@ -81,6 +83,16 @@ def _apply(
         batched=any(one.batched for one in operands),
         whole=any(one.whole for one in operands),
     )
+
+
+def _is_negated(recurrence: Recurrence) -> bool:
+    """Test for a next value that depends on the state: Xor of it with itself does not."""
+    (state,) = recurrence.states
+    odd = {state.argument}
+    for node in recurrence.nodes:
+        if sum(value in odd for value in node.inputs) % 2:
+            odd.add(node.output())
+    return state.result in odd
 
 
 def _parity(recurrence: Recurrence, rows: Value) -> Replacement:

@@ -41,3 +41,11 @@ SUM = "u = ReduceSum <keepdims = 0> (e) g = Greater (u, nil)"
 @pytest.mark.parametrize("body", ["t = Not (s) s2 = And (t, g)", "t = Xor (s, k) s2 = Or (t, g)"])
 def test_values_that_iterations_may_replace_or_negate(body):
     assert "carries 's'" in reason(loop(FLAG + body, "bool[3] s s0"))
+
+
+@pytest.mark.parametrize(
+    "body", ["s2 = Xor (s, s)", "t = Not (s) s2 = Xor (t, s)", "t = Xor (s, g) s2 = Xor (s, t)"]
+)
+def test_a_next_value_that_cancels_the_state(body):
+    text = loop(f"{FLAG}{body} r = Or (s2, g)", "bool[3] s s0", "bool[3] r")
+    assert "carries 's'" in reason(text)
