@@ -1,0 +1,43 @@
+"""Small bodies of Loops and Scans, and known ones rewired, through each way to rewrite them."""
+
+import functools
+
+import onnx
+import pytest
+from loop_bodies import bodies, feeds
+from rewired_loops import feeds as rewired_feeds
+from rewired_loops import idioms, is_valid, rewirings
+from rewrite_faults import ROUNDING, WAYS, faults
+
+BODY_PARTS, IDIOM_PARTS = 400, 120
+
+
+@functools.cache
+def every_body():
+    return list(bodies())
+
+
+@pytest.mark.sample(10)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("part", range(BODY_PARTS))
+def test_bodies(part, way):
+    """A rewrite of each body computes what the body computed."""
+    for body in every_body()[part::BODY_PARTS]:
+        model = onnx.parser.parse_model(body.text)
+        given = feeds(body)[: 4 if way in ROUNDING else None]
+        assert faults(model, way, given) == [], body.text
+
+
+@functools.cache
+def every_idiom():
+    return [(name, what, model) for name, one in idioms() for what, model in rewirings(one)]
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("part", range(IDIOM_PARTS))
+def test_rewired(part, way):
+    """A body that is nearly one that a pass recognizes keeps its meaning."""
+    for name, what, model in every_idiom()[part::IDIOM_PARTS]:
+        if is_valid(model):
+            assert faults(model, way, rewired_feeds(model)) == [], f"{name}: {what}"
