@@ -331,6 +331,4 @@ def _show(rows: Sequence[Checked], code: int, as_json: bool, verbose: bool) -> N
         Table(("Model", "Outcome", "What, or why"), [row.row(verbose) for row in rows]),
         Line(f"{models}: {passed} passed"),
     ]
-    applied = dict.fromkeys(str(row.applied) for row in rows if row.applied is not None)
-    blocks += [Line(line, "note") for line in (applied if verbose else ())]
     report.show_json(_fields(rows, code)) if as_json else report.show(blocks)

@@ -309,7 +309,7 @@ def inspect(
     interrupts.raise_from_now_on()
     options = about.options(timeout=timeout, **keywords)
     context.with_resource(governed(options.limits))
-    context.with_resource(logged(verbose, applied_to(context)))
+    context.with_resource(logged(verbose))
     for file in about.load or ():
         load_file(file)
     model = read_model(source, about.max_input_size)

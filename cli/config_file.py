@@ -26,6 +26,17 @@ from .options import MANY, OUTPUT, WATCHING
 _MODELS = "models"
 _CODE = "load"
 """The option that runs Python files. Only a file that the user names may hold it."""
+_WEAKENING: Mapping[str, Collection[Any] | None] = {
+    "assume": None,
+    "assume-max": None,
+    "atol": None,
+    "equality": ("values", "reals"),
+    "inputs": None,
+    "prove": (False,),
+    "rtol": None,
+    "verify": (False,),
+}
+"""Options that weaken the guarantee of equal outputs: with these values; None for any value."""
 _OF_A_RUN = (MANY, OUTPUT, WATCHING)
 """Panels of options that belong to one run: what it writes, shows and shares out."""
 _OUSTED = {
@@ -121,15 +132,37 @@ def matches(parts: tuple[str, ...], pattern: str) -> bool:
     `**` stands for any number of folders. A pattern without a slash is about the name.
     """
     segments = pattern.split("/")
-    return _matches(parts, ["**", *segments] if len(segments) == 1 else segments)
+    if len(segments) == 1:
+        segments = ["**", *segments]
+    reached = _past_folders({0}, segments)
+    for part in parts:
+        # All positions at once: trying one after another takes exponential time with many `**`.
+        advanced = {
+            place if segments[place] == "**" else place + 1
+            for place in reached
+            if place < len(segments)
+            and (segments[place] == "**" or fnmatchcase(part, segments[place]))
+        }
+        reached = _past_folders(advanced, segments)
+    return len(segments) in reached
 
 
-def _matches(parts: tuple[str, ...], segments: list[str]) -> bool:
-    if not segments or not parts:
-        return not parts and not [one for one in segments if one != "**"]
-    if segments[0] == "**":
-        return _matches(parts, segments[1:]) or _matches(parts[1:], segments)
-    return fnmatchcase(parts[0], segments[0]) and _matches(parts[1:], segments[1:])
+def _past_folders(places: set[int], segments: list[str]) -> set[int]:
+    """Return positions in a pattern, with those behind each `**` that stands for no folder."""
+    reached = set(places)
+    for place, segment in enumerate(segments):
+        if segment == "**" and place in reached:
+            reached.add(place + 1)
+    return reached
+
+
+def weakening(options: Options) -> dict[str, Any]:
+    """Return those of the options that weaken the guarantee of equal outputs."""
+    return {
+        key: value
+        for key, value in options.items()
+        if key in _WEAKENING and ((weak := _WEAKENING[key]) is None or value in weak)
+    }
 
 
 def keys_of(command: Any) -> dict[str, Any]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import typer
 
+from . import report
 from .parsing import STREAM
+from .terminal import complain, shown
 
 if TYPE_CHECKING:
     from .config_file import Config
@@ -40,8 +43,11 @@ class Applied:
         return {"file": str(self.file), "options": dict(self.options)}
 
     def __str__(self) -> str:
-        listed = ", ".join(f"{key} = {value!r}" for key, value in self.options.items())
-        return f"configuration {self.file}: {listed or 'no option'}"
+        return f"configuration {self.file}: {_listed(self.options)}"
+
+
+def _listed(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {value!r}" for key, value in options.items())
 
 
 def dict_of(applied: Applied | None) -> dict[str, Any] | None:
@@ -95,6 +101,7 @@ class Configured(Generic[T]):
         self._read = functools.cache(self._config)
         self._nearest = functools.cache(self._search)
         self._made: dict[str, T] = {}
+        self._told: set[str] = set()
         if values["config"] is not None and values["no_config"]:
             raise typer.BadParameter("--config and --no-config contradict each other")
 
@@ -114,6 +121,7 @@ class Configured(Generic[T]):
         self.context.meta[_APPLIED] = applied
         key = repr(applied)
         if key not in self._made:
+            self._announce(applied)
             self._made[key] = self.make(**{**self.values, **changed})
         return self._made[key], applied
 
@@ -123,7 +131,7 @@ class Configured(Generic[T]):
 
     def _read_for(self, model: Path | None, file: Path) -> tuple[dict[str, Any], Applied]:
         """Return the parameters that a file decides, and the options that it has for them."""
-        from .config_file import keys_of, ousted, words
+        from .config_file import keys_of, ousted, weakening, words
 
         options = self._read(file).options(str(self.context.info_name), model)
         keys = keys_of(self.context.command)
@@ -139,7 +147,42 @@ class Configured(Generic[T]):
             read = parameter.process_value(self.context, words(parameter, value, file.parent))
             beside = self.values[parameter.name] if self._is_written(parameter) else ()
             added[key], changed[parameter.name] = value, [*read, *beside] if beside else read
+        if weak := weakening(added):
+            self._require_trust(file, weak)
         return changed, Applied(file, added)
+
+    def _require_trust(self, file: Path, weak: Mapping[str, Any]) -> None:
+        """Require that a file which weakens the guarantee is the user's own.
+
+        A file in another folder may have come with the model.
+
+        Raises:
+            ConfigError: the user neither names the file nor works in its folder or below.
+        """
+        from .config_file import ConfigError
+
+        folder, here = Path(os.path.abspath(file)).parent, Path.cwd()
+        if self.values["config"] is None and folder not in (here, *here.parents):
+            raise ConfigError(
+                f"{file}: {_listed(weak)}: this weakens the guarantee of equal outputs, and the"
+                f" file lies outside the working folder; allow it with --config '{file}', or read"
+                " no file with --no-config"
+            )
+
+    def _announce(self, applied: Applied | None) -> None:
+        """Name a file whose options apply; a weaker guarantee is a warning."""
+        from .config_file import weakening
+
+        if applied is None or not applied.options:
+            return
+        if weak := weakening(applied.options):
+            report.show_warning(
+                f"configuration {applied.file} weakens the guarantee: {_listed(weak)}"
+            )
+        line = str(applied) if self.values["verbose"] else f"configuration {applied.file}"
+        if line not in self._told and not (self.values.get("quiet") or self.values["as_json"]):
+            complain(shown(line))
+            self._told.add(line)
 
     def _unwritten(self, parameter: Any, value: Any) -> Any:
         """Return the part of a value that the command line leaves open; None for none of it."""
@@ -166,9 +209,10 @@ class Configured(Generic[T]):
         above = [root for root in self._roots if root == folder or root in folder.parents]
         last = min(above, key=lambda root: len(root.parts), default=folder)
         for place in (folder, *folder.parents):
-            if (place / NAME).is_file():
-                file = place / NAME
-                return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+            file = place / NAME
+            file = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+            if _is_config(file):
+                return file
             if place == last:
                 break
         return None
@@ -177,3 +221,24 @@ class Configured(Generic[T]):
         from .config_file import Config
 
         return Config.read(file, self.context, self._commands)
+
+
+def _is_config(file: Path) -> bool:
+    """Test for a configuration file.
+
+    Raises:
+        ConfigError: the name belongs to a link, a folder, a pipe or the like.
+    """
+    try:
+        mode = file.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if stat.S_ISREG(mode):
+        return True
+    from .config_file import ConfigError
+
+    kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no regular file"
+    raise ConfigError(
+        f"'{file}' is {kind}, where a configuration file is expected; remove it, name another file"
+        " with --config, or read none with --no-config"
+    )

@@ -96,7 +96,7 @@ class Complaint:
         """Show it on stderr, and as JSON where that is what the command answers with."""
         if not any(self.lines):  # the help was shown for want of arguments
             return
-        message, *items = self.lines
+        message, *items = map(report.bounded, self.lines)
         report.show_error(message, *items)
         if as_json:
             document = {"error": message, "items": items, "exit": self.code, "kind": self.kind}

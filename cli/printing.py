@@ -12,7 +12,6 @@ from .terminal import complain, shown
 if TYPE_CHECKING:
     from ..ir import Model
     from ..passes import Pass
-    from .config_options import Applied
 
 _VALUED = ("--print-after", "--print-before")
 _MOST_ELEMENTS = 16
@@ -108,12 +107,11 @@ def _print(title: str, text: str) -> None:
 
 
 @contextlib.contextmanager
-def logged(verbose: int, applied: Applied | None = None) -> Iterator[None]:
+def logged(verbose: int) -> Iterator[None]:
     """Write the log to stderr: passes, proofs, and the options that suggestions try.
 
     Args:
         verbose: nothing with 0, all of it with 2.
-        applied: options of a configuration file, the first line.
     """
     logger = logging.getLogger("straightline")
     suggestions = logging.getLogger("straightline.driver.suggestions")
@@ -124,8 +122,6 @@ def logged(verbose: int, applied: Applied | None = None) -> Iterator[None]:
         logger.addHandler(handler)
         logger.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
         suggestions.setLevel(logging.DEBUG)
-        if applied is not None:
-            logger.info("%s", applied)
     try:
         yield
     finally:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..verification.mismatch import MismatchError
 
 _TONES = {"": "", "left": "yellow", "note": "dim"}
+_MOST_CHARACTERS = 4000
+"""Limit of a line on stderr."""
 Again = Callable[[Sequence[str]], str]
 """The command that is running with options added, to be pasted."""
 
@@ -34,14 +36,23 @@ def say(text: str, style: str = "") -> None:
 
 def show_error(message: str, *items: str) -> None:
     """Print a line on stderr, and below it the items of a list."""
-    complain(f"error: {shown(message.strip())}")
+    complain(f"error: {shown(bounded(message.strip()))}")
     for item in items:
-        complain(f"  {shown(item.strip())}")
+        complain(f"  {shown(bounded(item.strip()))}")
 
 
 def show_warning(message: str) -> None:
     """Print a line on stderr."""
-    complain(f"warning: {shown(message.strip())}")
+    complain(f"warning: {shown(bounded(message.strip()))}")
+
+
+def bounded(message: str) -> str:
+    """Return a message without the middle of what is too long to read, such as a quoted value."""
+    if len(message) <= _MOST_CHARACTERS:
+        return message
+    begin, end = message[: _MOST_CHARACTERS // 2], message[-_MOST_CHARACTERS // 2 :]
+    left_out = len(message) - _MOST_CHARACTERS
+    return f"{begin} ... ({left_out} characters) ... {end}"
 
 
 def show_json(document: Any) -> None:

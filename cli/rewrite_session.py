@@ -106,7 +106,7 @@ class Session:
         self.context.with_resource(governed(options.limits))
         for file in self.about.load or ():
             load_file(file)
-        self.context.with_resource(logged(output.verbose, applied_to(self.context)))
+        self.context.with_resource(logged(output.verbose))
         with (
             printed(output.print_after, output.print_before),
             report.progress(self.stage, quiet=output.silent) as progress,

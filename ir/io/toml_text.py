@@ -16,6 +16,9 @@ else:
 
 _MOST_BYTES = 1 << 20
 """Limit of a file in bytes."""
+_TOO_DEEP = "its tables or lists are nested too deep"
+_MOST_DEPTH = 50
+"""Limit of nested tables and lists: whoever reads them afterwards may recurse."""
 
 
 def read_text(path: Path) -> str:
@@ -48,10 +51,22 @@ def parse_toml(text: str) -> dict[str, Any]:
         ValueError: the text is malformed; the message is a clause for the end of a sentence.
     """
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"this is no TOML: {error}") from error
     except RecursionError as error:
-        raise ValueError("its tables or lists are nested too deep") from error
+        raise ValueError(_TOO_DEEP) from error
     except ValueError as error:  # of Python's limit of digits, among others
         raise ValueError(f"a value cannot be read: {error}") from error
+    _require_depth(table)
+    return table
+
+
+def _require_depth(table: dict[str, Any]) -> None:
+    layer: list[Any] = [table]
+    for _ in range(_MOST_DEPTH):
+        inner = [one.values() if isinstance(one, dict) else one for one in layer]
+        layer = [one for values in inner for one in values if isinstance(one, dict | list)]
+        if not layer:
+            return
+    raise ValueError(_TOO_DEEP)

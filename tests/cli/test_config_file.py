@@ -89,6 +89,13 @@ def test_a_pattern_is_about_the_name_or_the_path(path, pattern, expected):
     assert matches(tuple(path.split("/")), pattern) is expected
 
 
+def test_a_pattern_of_many_folders_is_matched_in_linear_time():
+    # without a set of positions, 40 times ** never ends
+    folders = ("d",) * 60
+    assert not matches((*folders, "m.onnx"), "**/" * 40 + "z.onnx")
+    assert matches((*folders, "z.onnx"), "**/d/" * 12 + "z.onnx")
+
+
 def test_the_more_special_table_wins(tmp_path):
     table = {
         "set": {"n": 1, "m": 1},

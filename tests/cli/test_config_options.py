@@ -1,6 +1,7 @@
 """Options of a configuration file: which file, and what the command line wins over."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -63,6 +64,67 @@ def test_the_log_and_inspect_name_the_file(run):
     assert logged.startswith("configuration models/straightline.toml: set = {'n': 2, ")
     document = json.loads(run("inspect", "models/a.onnx", "--json").stdout)
     assert document["config"]["options"] == {"set": {"n": 2, "m": "@m.npy"}}
+
+
+def test_each_file_is_named_once(run, folder):
+    assert run("inspect", "models/a.onnx").stderr == "configuration models/straightline.toml\n"
+    assert "configuration" not in run("inspect", "c.onnx").stderr
+    assert run("inspect", "models/a.onnx", "--json").stderr == ""
+    result = run("check", "models", "c.onnx", "--max-opset", "20")
+    assert result.stderr == "configuration models/straightline.toml\n"
+
+
+WEAK = [
+    "verify = false",
+    "prove = false",
+    "rtol = 0.5",
+    "atol = 0.5",
+    "equality = 'reals'",
+    "inputs = 'in.npz'",
+    "assume = { x = 'then' }",
+    "assume-max = { x = 1 }",
+]
+
+
+@pytest.mark.parametrize("line", WEAK)
+def test_a_weaker_guarantee_needs_a_file_of_the_user(run, folder, monkeypatch, line):
+    file = folder / "models/straightline.toml"
+    file.write_text(f"set = {{ n = 2, m = 1 }}\n{line}")
+    key, place = line.split()[0], "models/straightline.toml"
+    refused = run("rewrite", "models/a.onnx", "out.onnx")
+    assert_refused(refused, 1, f"error: {place}: {key} = ", f"--config '{place}'", "--no-config")
+    assert not (folder / "out.onnx").exists()
+    assert run("rewrite", "models/a.onnx", "out.onnx", "--no-config").exit_code == 0
+    warning = f"weakens the guarantee: {key} = "
+    named = run("rewrite", "models/a.onnx", "out.onnx", "--quiet", "--config", place)
+    assert f"warning: configuration {place} {warning}" in named.stderr
+    monkeypatch.chdir(folder / "models")
+    assert warning in run("rewrite", "a.onnx", "out.onnx", "--json").stderr
+    monkeypatch.chdir(folder / "models/deep")
+    result = run("rewrite", "b.onnx", "out.onnx", "--config", "../straightline.toml")
+    assert warning in result.stderr
+
+
+def test_equal_guarantees_need_no_trust(run, folder):
+    (folder / "models/straightline.toml").write_text(
+        "set = { n = 2, m = 1 }\nverify = true\nequality = 'bits'"
+    )
+    assert run("rewrite", "models/a.onnx", "out.onnx").exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["a link", "a folder", "no regular file"])
+def test_only_a_plain_file_is_a_configuration(run, folder, kind):
+    place = folder / "models/straightline.toml"
+    place.unlink()
+    if kind == "a link":
+        place.symlink_to("gone.toml")
+    elif kind == "a folder":
+        place.mkdir()
+    else:
+        os.mkfifo(place)
+    message = f"error: 'models/straightline.toml' is {kind}", "--no-config"
+    assert_refused(run("inspect", "models/a.onnx"), 1, *message)
+    assert run("inspect", "models/a.onnx", "--no-config").exit_code == 0
 
 
 def test_python_files_run_from_a_named_file_only(run, folder):

@@ -185,3 +185,9 @@ def test_what_came_to_light_is_shown(tmp_path: Path) -> None:
     said = "output 'y' was declared as float[6], but is float[2,3]; which is declared now"
     assert said in result.output
     assert CliRunner().invoke(app, [*arguments, "--strict"]).exit_code == 0
+
+
+def test_a_long_message_loses_its_middle():
+    assert report.bounded("short") == "short"
+    text = report.bounded("value '" + "x" * 100_000 + "'; write a number")
+    assert len(text) < 5000 and text.startswith("value 'x") and text.endswith("; write a number")

@@ -43,7 +43,8 @@ def write(path: Path, text: str) -> Path:
 def assert_refused(result: Result, code: int, *words: str) -> None:
     """Check that a command ended with a code and one line that tells why."""
     assert result.exit_code == code, result.output
-    assert result.stderr.count("\n") == 1, result.stderr
-    assert result.stderr.startswith("error: ")
+    lines = [one for one in result.stderr.splitlines() if not one.startswith("configuration ")]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
     for word in words:
         assert word in result.stderr

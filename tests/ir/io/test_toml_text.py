@@ -40,3 +40,10 @@ def test_an_unreadable_file_is_refused(tmp_path, content, message):
 def test_a_folder_is_no_text(tmp_path):
     with pytest.raises(ValueError, match="it is not a regular file"):
         read_text(tmp_path)
+
+
+def test_depth_is_bounded():
+    assert parse_toml(f"a = {'[' * 40}{']' * 40}")
+    for text in (f"[{'.'.join('a' * 3000)}]\nx = 1", f"a = {'[' * 60}{']' * 60}"):
+        with pytest.raises(ValueError, match="nested too deep"):
+            parse_toml(text)
