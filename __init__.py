@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import gc
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing takes a third of the time until Ctrl-C is in a command's hands
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import batch, interop, ir, passes, reference, report, targets, versions
     from .batch.errors import BatchError
     from .display.package_version import __version__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 
 from .cli import interrupts
 
@@ -13,8 +14,9 @@ few: looking after every 700, as Python does, is a tenth of the time of a small 
 
 def main() -> None:
     """Run the command line."""
-    gc.set_threshold(_MANY)
     interrupts.take_over()  # before anything that takes its time to import
+    gc.set_threshold(_MANY)
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     from .cli.commands import app
     from .cli.piping import OWN_PROCESS
     from .cli.terminal import prepare_streams

@@ -54,7 +54,7 @@ app = typer.Typer(
     " outputs stay the same.",
     epilog="Exit codes: 0 done, 1 bad input, 2 usage, 3 outputs differ, 4 control flow or"
     " unsupported operators left, 5 not proved or nothing compared, 70 a fault of straightline,"
-    " 130 interrupted, 143 ended by SIGTERM.",
+    " 129 the terminal is gone, 130 interrupted, 143 ended by SIGTERM.",
 )
 
 

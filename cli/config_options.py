@@ -237,7 +237,9 @@ def _is_config(file: Path) -> bool:
         return True
     from .config_file import ConfigError
 
-    kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no regular file"
+    kind = (
+        "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no regular file"
+    )
     raise ConfigError(
         f"'{file}' is {kind}, where a configuration file is expected; remove it, name another file"
         " with --config, or read none with --no-config"

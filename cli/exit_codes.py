@@ -14,7 +14,7 @@ import typer.core
 
 from . import interrupts, report, terminal
 from .helping import show_help
-from .interrupts import EXIT_INTERRUPTED, EXIT_TERMINATED
+from .interrupts import EXIT_CODES
 from .printing import with_values
 
 EXIT_BAD_INPUT = 1
@@ -47,7 +47,7 @@ class Commands(typer.core.TyperGroup):
                 interrupts.over()
         except (KeyboardInterrupt, typer.Abort):
             interrupted = True
-        if interrupted or code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
+        if interrupted or code in EXIT_CODES:
             code, line = interrupts.ending()
             Complaint("KeyboardInterrupt", (line,), code).tell(as_json)
         lost = terminal.delivered(lambda: None)  # what of the help, say, is not written yet

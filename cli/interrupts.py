@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in a process of our own: one line and an exit code, whenever they come.
+"""Ctrl-C, SIGTERM and SIGHUP in a process of our own: one line and an exit code, at any time.
 
 While a command's modules are imported there is nothing to clean up, and imports may swallow
 KeyboardInterrupt or turn it into another error: the process ends at once. During the work the
@@ -9,21 +9,23 @@ nothing is left to interrupt.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
-from types import FrameType
-from typing import Any
 
-EXIT_INTERRUPTED = 130
-EXIT_TERMINATED = 143
+TYPE_CHECKING = False  # what this module imports delays the moment from which it works
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
+_LINES = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "the terminal is gone"}
 _ENDINGS = {
-    signal.SIGINT: (EXIT_INTERRUPTED, "interrupted"),
-    signal.SIGTERM: (EXIT_TERMINATED, "terminated"),
+    number: (128 + number, line)
+    for name, line in _LINES.items()
+    if (number := getattr(signal, name, None)) is not None
 }
 """The exit code and the line for each signal: 128 and its number, as shells have it."""
+EXIT_CODES = frozenset(code for code, _ in _ENDINGS.values())
 
 _SOON = 0.001
 """Seconds: less than the least work takes between its last import and the file that it writes."""
@@ -40,9 +42,10 @@ def ending() -> tuple[int, str]:
 
 def _leave(number: int, frame: FrameType | None) -> None:
     code, line = _ENDINGS[signal.Signals(number)]
-    with contextlib.suppress(OSError):  # nobody is there to be told
+    try:
         os.write(2, f"error: {line}\n".encode())
-    os._exit(code)
+    finally:  # nobody may be there to be told
+        os._exit(code)
 
 
 def _raise(number: int, frame: FrameType | None) -> None:

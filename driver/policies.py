@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from ..analysis.trips.constructs import control_flow
@@ -67,16 +67,21 @@ class Policies:
     target: Target | None = None
 
     def judge(
-        self, model: Model, residual: Mapping[str, Remark] | None = None
+        self, model: Model, residual: Sequence[Remark] | None = None
     ) -> Iterator[PolicyResult]:
         """Yield the result of each policy.
 
         Args:
             model: the model.
-            residual: remarks on residual constructs by path.
+            residual: remarks on the residual constructs of a rewrite, under the names of its
+                original; None for a model as it is.
         """
         if self.straight_line:
-            constructs = [_described(node, residual or {}) for node in control_flow(model)]
+            constructs = (
+                [f"{node.op_type} '{node.path}'" for node in control_flow(model)]
+                if residual is None
+                else [f"{one.op_type} '{one.path}': {one.reason}" for one in residual]
+            )
             more = len(constructs) - _MOST_NAMED
             text = "; ".join(constructs[:_MOST_NAMED]) + (f"; {more} more" if more > 0 else "")
             yield _result("straight-line", "control flow left", text)
@@ -102,7 +107,7 @@ def judge_rewrite(
         Error: the model cannot be read, or an option does not fit it.
     """
     outcome = transform_model(model, options)
-    yield from policies.judge(outcome.ir, {remark.path: remark.brief for remark in outcome.left})
+    yield from policies.judge(outcome.ir, [remark.brief for remark in outcome.left])
     try:
         verdict = outcome.compared(verification).verdict
     except MismatchError as error:
@@ -147,8 +152,3 @@ def _judged(verdict: Verdict, options: VerifyOptions) -> PolicyResult:
 
 def _result(policy: str, problem: Problem, reason: str) -> PolicyResult:
     return PolicyResult(policy, problem if reason else "", reason)
-
-
-def _described(node: Any, residual: Mapping[str, Remark]) -> str:
-    remark = residual.get(node.path)
-    return f"{node.op_type} '{node.path}'" + ("" if remark is None else f": {remark.reason}")

@@ -21,7 +21,7 @@ def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array
     """Fix shapes, then values, in place; the bound values in the type of their input.
 
     Raises:
-        BindingError, FeedError: there is no such input, or what was given does not fit it.
+        BindingError: there is no such input, or what was given does not fit it.
     """
     if shapes:
         bind_shapes(model, shapes)
@@ -50,7 +50,7 @@ def bind_values(model: Model, values: Values) -> dict[str, Array]:
         the values as arrays of the declared type.
 
     Raises:
-        BindingError, FeedError: there is no such input, its value has the wrong type or shape, or
+        BindingError: there is no such input, its value has the wrong type or shape, or
             a symbol would get two sizes.
     """
     inputs = {value.name: value for value in model.graph.inputs}
@@ -68,18 +68,21 @@ def typed_values(model: ModelSource, values: Values) -> dict[str, Array]:
     """Return values of inputs in the declared types; the model stays unchanged.
 
     Raises:
-        BindingError, FeedError: as `bind_values`.
+        BindingError: as `bind_values`.
     """
     return _typed(to_proto(model), values)[0] if values else {}
 
 
 def _typed(model: onnx.ModelProto, values: Values) -> tuple[dict[str, Array], Sizes]:
     """Return values in the declared types, and the sizes that they give to symbols."""
-    from ..runtimes.feeds import check_feeds
+    from ..runtimes.feeds import FeedError, check_feeds
 
     inputs = {info.name: Value(info.name, info) for info in model.graph.input}
     prepared = {n: _prepare(inputs[n], v) if n in inputs else v for n, v in values.items()}
-    arrays = check_feeds(prepared, model, partial=True)
+    try:
+        arrays = check_feeds(prepared, model, partial=True)
+    except FeedError as error:
+        raise BindingError(str(error)) from error
     symbols: Sizes = {}
     for name, array in arrays.items():
         _fixed(inputs[name], array.shape, symbols)

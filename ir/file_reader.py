@@ -25,6 +25,7 @@ _BLOCK = 1 << 20
 _WRITER_COMES_WITHIN = 5.0
 """Seconds to wait for the writer of a named pipe."""
 
+_TEXT_STREAM = "{} is a text stream; open it in binary mode, 'rb'"
 _DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/.+/fd/\d+")
 _MOST_LINKS = 40
 _MOST_NAMES = 1000
@@ -168,11 +169,13 @@ def read_all(
     try:
         while block := stream.read(_BLOCK):
             if not isinstance(block, bytes):
-                raise LoadError(f"{name} is a text stream; open it in binary mode, 'rb'")
+                raise LoadError(_TEXT_STREAM.format(name))
             content += block
             if len(content) > max_bytes:
                 raise _too_large(Path(name), max_bytes, option)
-    except OSError as error:
+    except UnicodeDecodeError as error:
+        raise LoadError(_TEXT_STREAM.format(name)) from error
+    except (OSError, ValueError) as error:  # a closed stream is a ValueError
         raise LoadError(f"{name} cannot be read: {reason(error)}") from error
     if not content:
         raise LoadError(f"{name} is empty; pipe a model into it")

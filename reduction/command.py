@@ -9,6 +9,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,9 +17,18 @@ import onnx
 
 from ..ir import Error
 from ..ir.option_names import by
+from ..runtimes.lifeline import start_tied
+from .bounded_output import BoundedOutput
 
 PLACE = "{}"
 """The part of a command that the path of a model replaces."""
+_UNABLE = {126: "it cannot be executed", 127: "there is no such command"}
+"""Exit codes with which a shell ends that cannot run a command."""
+_MATCH_SECONDS = 10
+"""Time limit of a search for the pattern, which may take exponential time."""
+_MOST_CHARACTERS = 500
+"""Limit of a line of output in a message."""
+_SEARCH = "import re, sys; sys.exit(not re.search(sys.argv[1], sys.stdin.buffer.read().decode()))"
 
 
 class CommandError(Error):
@@ -31,7 +41,7 @@ class Failure:
 
     Attributes:
         code: exit code, negative for a signal; None after the time limit.
-        output: standard output and error of the command.
+        output: standard output and error of the command, without the middle of a long output.
     """
 
     code: int | None
@@ -41,9 +51,10 @@ class Failure:
         """Return the kind of the failure."""
         if self.code is None:
             return "the time limit"
-        if self.code < 0:
-            return signal.Signals(-self.code).name
-        return f"exit code {self.code}"
+        if self.code >= 0:
+            return f"exit code {self.code}"
+        names = {one.value: one.name for one in signal.Signals}
+        return names.get(-self.code, f"signal {-self.code}")  # most real-time signals have no name
 
 
 class FailingCommand:
@@ -67,27 +78,34 @@ class FailingCommand:
     def __init__(self, command: str, *, pattern: str | None = None, timeout: float = 60) -> None:
         self.command, self.timeout = command, timeout
         try:
-            self._pattern = None if pattern is None else re.compile(pattern)
+            re.compile(pattern or "")
         except re.error as error:
             raise CommandError(f"'{pattern}' is no regular expression: {error}") from error
+        self._pattern = pattern
         self.expected: Failure | None = None
 
     def expect(self, model: onnx.ModelProto) -> Failure:
         """Run the command on the first model, and remember its failure.
 
         Raises:
-            CommandError: the command succeeds, or its output does not match.
+            CommandError: the shell cannot run the command, it succeeds, or its output does not
+                match.
         """
         failure = self._run(model)
+        if failure.code in _UNABLE:
+            raise CommandError(
+                f"the shell cannot run the command, {_UNABLE[failure.code]} (exit code"
+                f" {failure.code}): {_last_line(failure)}; correct {by('--while')}"
+            )
         if failure.code == 0:
             raise CommandError(
                 f"the command succeeds on the model, so there is nothing to reduce:"
                 f" {self.command}; it must exit with another code than 0 while the fault is there"
             )
         if not self._matches(failure):
-            last = failure.output.strip().splitlines()[-1:] or ["no output"]
             raise CommandError(
-                f"the output of the command does not match {by('--match')}; it ends with: {last[0]}"
+                f"the output of the command does not match {by('--match')}; it ends with:"
+                f" {_last_line(failure)}"
             )
         self.expected = failure
         return failure
@@ -99,7 +117,24 @@ class FailingCommand:
         return failure.code == self.expected.code and self._matches(failure)
 
     def _matches(self, failure: Failure) -> bool:
-        return self._pattern is None or self._pattern.search(failure.output) is not None
+        """Test the output in a process, since nothing else can end a search.
+
+        Raises:
+            CommandError: the search takes too long.
+        """
+        if self._pattern is None:
+            return True
+        searching = [sys.executable, "-I", "-S", "-c", _SEARCH, self._pattern]
+        try:
+            found = subprocess.run(
+                searching, input=failure.output.encode(), timeout=_MATCH_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CommandError(
+                f"the search for '{self._pattern}' in the output of the command takes more than"
+                f" {_MATCH_SECONDS} s; write a simpler {by('--match')}"
+            ) from error
+        return found.returncode == 0
 
     def _run(self, model: onnx.ModelProto) -> Failure:
         with tempfile.TemporaryDirectory(prefix="straightline-") as folder:
@@ -108,22 +143,37 @@ class FailingCommand:
             quoted = shlex.quote(str(path))
             has_place = PLACE in self.command
             line = self.command.replace(PLACE, quoted) if has_place else f"{self.command} {quoted}"
-            with Path(folder, "output").open("w+b") as output:
-                code = _exit_code(line, output.fileno(), self.timeout)
-                output.seek(0)
-                return Failure(code, output.read().decode(errors="replace"))
+            _require_syntax(line)
+            with BoundedOutput() as output:
+                code = _exit_code(line, output, self.timeout)
+            return Failure(code, output.text())
 
 
-def _exit_code(line: str, output: int, timeout: float) -> int | None:
+def _last_line(failure: Failure) -> str:
+    return ([*failure.output.strip().splitlines()] or ["no output"])[-1][-_MOST_CHARACTERS:]
+
+
+def _require_syntax(line: str) -> None:
+    """Require that a shell can read a line.
+
+    Raises:
+        CommandError: it cannot. The exit code of a run would be one of the command's own.
+    """
+    if os.name == "posix":
+        reading = ["/bin/sh", "-n", "-c", line]
+        read = subprocess.run(reading, capture_output=True, text=True, check=False)
+        if read.returncode:
+            raise CommandError(
+                f"the shell cannot read the command: {read.stderr.strip()}; correct {by('--while')}"
+            )
+
+
+def _exit_code(line: str, output: BoundedOutput, timeout: float) -> int | None:
     """Run a line of shell in its own process group; return its exit code."""
-    process = subprocess.Popen(
-        line,
-        shell=True,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
+    process = start_tied(
+        line, stdin=subprocess.DEVNULL, stdout=output.end, stderr=subprocess.STDOUT
     )
+    output.release()
     try:
         return process.wait(timeout)
     except subprocess.TimeoutExpired:

@@ -10,9 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nothing opens the end again
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -41,24 +47,59 @@ def _cut() -> None:
 
 def end_with_parent(handle: int) -> None:
     """End this process when the parent ends, by a lifeline's descriptor."""
-    _kill_at_close(handle)
+    own = _opened_again(handle)
+    if own is not None:
+        _kill_at_close(own, os.getpid())
     threading.Thread(target=_wait, args=(handle,), daemon=True).start()
 
 
-def _kill_at_close(handle: int) -> None:
-    """Have the kernel kill this process then, in native code too, where it can."""
-    with contextlib.suppress(ImportError, AttributeError, OSError):
-        import fcntl
+def start_tied(command: str, **settings: Any) -> subprocess.Popen[bytes]:
+    """Start a shell command in a process group of its own, which ends with this process.
 
-        control: Callable[..., object] = fcntl.fcntl
-        # The receiver belongs to an opened file: an inherited one is shared by all children.
-        own = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_NONBLOCK)
-        control(own, fcntl.F_SETOWN, os.getpid())
-        control(own, fcntl.F_SETSIG, signal.SIGKILL)
-        control(own, fcntl.F_SETFL, os.O_NONBLOCK | os.O_ASYNC)
-        with contextlib.suppress(BlockingIOError):  # nothing to read: the parent lives
-            os.read(own, 1)
-            os._exit(1)  # closed before the signal was asked for
+    On Linux the kernel kills the group, however this process ends; elsewhere nothing does.
+
+    Args:
+        command: the command.
+        settings: those of `subprocess.Popen`.
+    """
+    own = _opened_again(lifeline().fileno())
+    if own is None:
+        return subprocess.Popen(command, shell=True, start_new_session=True, **settings)
+    try:
+        return subprocess.Popen(
+            command,
+            shell=True,
+            start_new_session=True,
+            pass_fds=(own,),
+            # In the child, since this process may end before it could tie a child that runs. It
+            # takes no lock that a thread of this process might hold. A negative owner is a group.
+            preexec_fn=lambda: _kill_at_close(own, -os.getpid()),  # noqa: PLW1509
+            **settings,
+        )
+    finally:
+        os.close(own)  # the group holds it
+
+
+def _opened_again(handle: int) -> int | None:
+    """Open the end for children once more; None where the system cannot.
+
+    The receiver of a signal belongs to an opened file, and all children share an inherited one.
+    """
+    try:
+        return os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_NONBLOCK)
+    except (AttributeError, OSError):
+        return None  # not Linux
+
+
+def _kill_at_close(own: int, owner: int) -> None:
+    """Have the kernel kill a process, or a group, when this process ends, in native code too."""
+    control: Callable[..., object] = fcntl.fcntl
+    control(own, fcntl.F_SETOWN, owner)
+    control(own, fcntl.F_SETSIG, signal.SIGKILL)
+    control(own, fcntl.F_SETFL, os.O_NONBLOCK | os.O_ASYNC)
+    with contextlib.suppress(BlockingIOError):  # nothing to read: the parent lives
+        os.read(own, 1)
+        os._exit(1)  # closed before the signal was asked for
 
 
 def _wait(handle: int) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # onnxruntime 1.32 reads it at its import
 import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper

@@ -47,9 +47,13 @@ def options(parameter):
 
 
 def test_every_exit_code_is_described():
-    codes = {value for name, value in vars(exit_codes).items() if name.startswith("EXIT_")}
+    codes = {
+        value
+        for name, value in vars(exit_codes).items()
+        if name.startswith("EXIT_") and isinstance(value, int)
+    }
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
-    assert told == {0, *codes}
+    assert told == {0, *codes, *exit_codes.EXIT_CODES}
 
 
 def test_every_rule_of_the_proof_is_described():

@@ -197,7 +197,7 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     Raises:
         LoadError: it cannot be read or is not a model.
     """
-    source = _unwrap(source)
+    source = read(source)
     if isinstance(source, onnx.ModelProto):
         return require_graph(source, "the argument")
     if isinstance(source, Model):
@@ -208,8 +208,6 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
         return onnx_ir_model.to_proto(source)
     if isinstance(source, bytes | bytearray | memoryview):
         return parse_bytes(bytes(source), "the argument")
-    if isinstance(source, str | os.PathLike):
-        return read_file(source).proto
     if isinstance(source, ModelFile):
         return source.proto
     raise LoadError(

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one line and exit code 130 or 143, whenever they come."""
+"""Ctrl-C, SIGTERM and SIGHUP: one line and exit code 130, 143 or 129, at any time."""
 
 import os
 import signal
@@ -11,8 +11,9 @@ import pytest
 
 INTERRUPTED = (130, "error: interrupted\n")
 TERMINATED = (143, "error: terminated\n")
+GONE = (129, "error: the terminal is gone\n")
 SIGNALS = pytest.mark.parametrize(
-    ("name", "ending"), [("SIGINT", INTERRUPTED), ("SIGTERM", TERMINATED)]
+    ("name", "ending"), [("SIGINT", INTERRUPTED), ("SIGTERM", TERMINATED), ("SIGHUP", GONE)]
 )
 TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, bool c) => (float[2] y) {
     go = Not (c)

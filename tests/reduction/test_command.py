@@ -61,3 +61,44 @@ def test_a_command_that_succeeds_is_refused():
 def test_a_pattern_that_is_none_is_refused():
     with pytest.raises(CommandError, match="no regular expression"):
         FailingCommand("false {}", pattern="(")
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("no-such-command {}", "there is no such command"),
+        ("/etc/passwd {}", "it cannot be executed"),
+        ("if then {", "the shell cannot read the command: "),
+        ("echo {} 'open", "the shell cannot read the command: "),
+    ],
+)
+def test_a_command_that_cannot_run_is_no_failure(command, reason):
+    with pytest.raises(CommandError, match=f"{reason}.*correct --while"):
+        FailingCommand(command).expect(EXP)
+
+
+def test_a_real_time_signal_has_a_number():
+    failure = FailingCommand("kill -35 $$ #{}").expect(EXP)
+    assert str(failure) == "signal 35"
+
+
+def test_a_long_output_keeps_its_ends():
+    command = "echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo last; exit 1 #{}"
+    failure = FailingCommand(command, pattern="^first(?s:.*)last$").expect(EXP)
+    assert len(failure.output) < 2_100_000
+    assert failure.output.startswith("first\n") and failure.output.endswith("last\n")
+    with pytest.raises(CommandError) as caught:
+        FailingCommand(command.replace("; echo last", ""), pattern="no").expect(EXP)
+    assert len(str(caught.value)) < 700
+
+
+def test_a_search_without_an_end_is_an_error(monkeypatch):
+    monkeypatch.setattr("straightline.reduction.command._MATCH_SECONDS", 0.3)
+    command = f"echo {'a' * 40}b; exit 1 #{{}}"
+    with pytest.raises(CommandError, match="write a simpler --match"):
+        FailingCommand(command, pattern="(a+)+$").expect(EXP)
+
+
+def test_a_process_that_outlives_the_command_holds_nothing_up():
+    test = FailingCommand("setsid sleep 30 & echo started; exit 3 #{}", pattern="started")
+    assert str(test.expect(EXP)) == "exit code 3"

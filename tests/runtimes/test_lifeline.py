@@ -9,7 +9,7 @@ CHILD = """
 import os, sys
 from straightline.runtimes import lifeline
 if sys.argv[2] == "thread":
-    lifeline._kill_at_close = lambda handle: None
+    lifeline._opened_again = lambda handle: None
     from time import sleep
 else:
     import ctypes
@@ -38,3 +38,21 @@ def test_children_end_with_a_parent_that_is_killed():
         assert [parent.stdout.readline() for _ in range(3)] == [b"begun\n"] * 3
         parent.kill()
         assert parent.stdout.read() == b"", "the end of the last child closes the stream"
+
+
+TYING = """
+import subprocess, sys
+from straightline.runtimes.lifeline import start_tied
+start_tied("(echo begun; sleep 600) & sleep 600", stdout=sys.stdout)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel kills on Linux only")
+def test_a_shell_command_ends_with_a_parent_that_is_killed():
+    with subprocess.Popen(
+        [sys.executable, "-c", TYING], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout.readline() == b"begun\n"
+        parent.kill()
+        assert parent.stdout.read() == b"", "the end of the last process closes the stream"

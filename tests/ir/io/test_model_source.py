@@ -47,9 +47,15 @@ class TestLoading:
         with path.open("rb") as stream:
             loaded = straightline.rewrite(stream)
         assert loaded == straightline.rewrite(path)
+        assert ir.to_proto(io.BytesIO(proto.SerializeToString())) == proto
         assert ir.to_proto(ir.load(io.BytesIO(proto.SerializeToString()))) == proto
         with path.open(encoding="latin-1") as text, pytest.raises(LoadError, match="text stream"):
             ir.load(text)  # type: ignore[arg-type]
+        content = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8")
+        with pytest.raises(LoadError, match="text stream"):
+            ir.load(content)  # type: ignore[arg-type]
+        with pytest.raises(LoadError, match="read of closed file"):
+            straightline.rewrite(stream)
         with pytest.raises(LoadError, match="the stream is empty"):
             ir.load(io.BytesIO())
 
