@@ -9,6 +9,9 @@ from .node_draft import NodeDraft
 from .registry import ADDED_VALUES, HARMLESS
 from .schemas import takes_all
 
+_IN_PLACE = "consumed_inputs"
+"""Attribute of many operators before opset 6: the inputs whose memory they may reuse."""
+
 
 def conform(draft: NodeDraft, schema: Schema) -> None:
     """Fit the draft to a schema without a change of meaning.
@@ -38,7 +41,7 @@ def _check_attributes(draft: NodeDraft, schema: Schema) -> None:
     for name in list(draft.attributes):
         if name in schema.attributes:
             continue
-        if (draft.op_type, name) in HARMLESS or _is_default(draft, name):
+        if name == _IN_PLACE or (draft.op_type, name) in HARMLESS or _is_default(draft, name):
             draft.drop(name)
             continue
         draft.refuse(

@@ -20,9 +20,8 @@ from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function, with_inner
 from .node_draft import NodeDraft
-from .onnx_fallback import Batch
 from .registry import INEXACT_BODIES, adapt, expand_longer_form, has_adapter
-from .schemas import OLDEST, REVIEWED, first_opset
+from .schemas import REVIEWED, first_opset
 from .subgraph_extraction import drop_unread
 from .types import Types, shape_of
 from .via_wider_type import detour
@@ -98,18 +97,12 @@ class Engine:
             crossing = scans.Crossing(root, self.model, source, self.types)
             nodes = [n for n in nodes if n.op_type != "Scan"]
         _import(root, target)
-        batch = Batch(source, target, self.types)
         self._constants = Constants(self.types, self._folder)
         while nodes:
             node = nodes.pop()
             if node.stands:
-                inside = self._visit(node, source, target, batch)
+                inside = self._visit(node, source, target)
                 nodes += [n for n in inside if worklist.is_due(n, source)]
-        converted, refused = batch.run()
-        for node, values in converted:
-            self._supersede(node, values)
-        for node, reason in refused:
-            self._fail(node, source, target, reason)
         # Scans come last: copies of their bodies need the next version.
         if crossing is not None and not self.failures:
             self._cross(crossing, source, target)
@@ -132,10 +125,11 @@ class Engine:
             scans_now = [n for g in graphs for n in g.unordered_nodes() if n.op_type == "Scan"]
             declare_results(scans_now, self.types)
 
-    def _visit(self, node: Node, source: int, target: int, batch: Batch) -> list[Node]:
+    def _visit(self, node: Node, source: int, target: int) -> list[Node]:
         """Convert one node, and return nodes still in the old version."""
-        if not OLDEST < max(source, target) <= REVIEWED:
-            batch.add(node)
+        newer = max(source, target)
+        if newer > REVIEWED:
+            self._fail(node, source, target, f"opset {newer} is newer than this straightline")
             return []
         if schema_at(node.op_type, source) is None:
             self._fail(node, source, target, _missing(node.op_type, source))

@@ -9,11 +9,11 @@ from ..ops.schemas import allowed_types, formals, schema_at, tensor_text
 
 REVIEWED = 28
 """Opset up to which every change of an operator is reviewed: a change that schemas do not show has
-an adapter. Later opsets need `onnx.version_converter`."""
+an adapter. What a later opset changes is refused."""
 
 OLDEST = 7
-"""Opset below which operators broadcast by attributes: from there `onnx.version_converter` converts
-upwards, and nothing downwards."""
+"""Oldest opset of a result. Before, operators broadcast by attributes, and no runtime supports it;
+models from there are converted upwards only."""
 
 
 def first_opset(op_type: str) -> int | None:

@@ -13,7 +13,7 @@ from . import scans
 from .attribute_to_input import MOVES
 from .form import Form
 from .registry import ADDED_VALUES, concerns
-from .schemas import OLDEST, REVIEWED, changes, takes_all
+from .schemas import REVIEWED, changes, takes_all
 from .types import Types
 
 _MOST_REMEMBERED = 10_000
@@ -159,7 +159,7 @@ def stays(form: Form, source: int, target: int) -> bool:
     if not changes(op_type, source, target):
         return True
     version = max(source, target)
-    reviewed = OLDEST < version <= REVIEWED and (op_type, version) not in MOVES
+    reviewed = version <= REVIEWED and (op_type, version) not in MOVES
     crosses = op_type == "Scan" and scans.crosses(source, target)
     if not reviewed or crosses or new.deprecated:
         return False

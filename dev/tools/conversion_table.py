@@ -71,7 +71,6 @@ def adapters() -> str:
     for (version, direction, text), op_types in sorted(rows.items()):
         step = f"{version - 1} to {version}" if direction == "up" else f"{version} to {version - 1}"
         lines.append(f"| {step} | {', '.join(sorted(op_types))} | {text} |")
-    lines.append("| below 7, up | all that change | `onnx.version_converter`, in batches. |")
     lines.append("| 8 to 9, 9 to 8 | Scan | The passes scan-8-to-9 and scan-9-to-8. |")
     return "\n".join(lines)
 

@@ -21,6 +21,7 @@ from ..calls import Call
 from ..element_types import ElementTypes
 from ..errors import EvaluationError, ask_onnx
 from ..functions import function_key, specialize
+from ..overrides.before_opset_7 import OPSET, is_older_form, lifted
 from ..overrides.old_opsets import with_version_defaults
 
 Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
@@ -78,6 +79,8 @@ def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
     if function is not None:
         return _function_kernel(node, function, environment)
     domain = normal_domain(node.domain)
+    if is_older_form(node, environment.opsets.get("", OPSET)):
+        return _older_kernel(node, environment)
     replaced = environment.operators.get((domain, node.op_type))
     if replaced is not None and not issubclass(replaced, OpRunExpand):
         return OperatorKernel(node, _schema(node, environment, False), replaced, environment)
@@ -88,6 +91,20 @@ def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
     if loaded is None:
         return _schema_function(node, schema, environment)
     return OperatorKernel(node, schema, loaded, environment)
+
+
+def _older_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
+    """The kernel of an operator before opset 7: a kernel of opset 7 for each call."""
+    newer = replace(environment, opsets={**environment.opsets, "": OPSET})
+
+    def call(inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
+        try:
+            complete, operands = lifted(node, environment.opsets[""], inputs)
+        except EvaluationError as error:
+            raise EvaluationError(f"{label(node)}: {error}") from error
+        return build_kernel(complete, newer)(operands, scope)
+
+    return call
 
 
 class OperatorKernel:

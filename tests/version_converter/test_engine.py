@@ -3,10 +3,13 @@
 import pytest
 from harness import as_model
 from straightline import ir
+from straightline.version_converter import engine as engine_module
+from straightline.version_converter import worklist
 from straightline.version_converter.engine import Engine, drop_unused
 from straightline.version_converter.errors import Refused
 
 HEAD = '<ir_version: 10, opset_import: ["" : 17]>\n'
+OF_12 = '<ir_version: 7, opset_import: ["" : 12]>\n'
 
 
 def engine(text, head=HEAD):
@@ -118,3 +121,12 @@ def test_a_node_is_said_by_a_form_in_its_own_version():
     carrier.expand_node(node, 17, lambda draft: [draft.emit("Abs", [draft.input(0)])])
     assert [n.op_type for n in model.graph.nodes()] == ["Abs"]
     assert model.graph.outputs[0].name == "y"
+
+
+def test_what_a_step_beyond_the_reviewed_ones_changes_is_refused(monkeypatch):
+    for module in (engine_module, worklist):
+        monkeypatch.setattr(module, "REVIEWED", 12)
+    carrier, model = engine("g (float[N,3] x) => (y) { s = Softmax (x) y = Sin (s) }", OF_12)
+    carrier.convert(model, 13)
+    assert [failure.op_type for failure in carrier.failures] == ["Softmax"]
+    assert "opset 13 is newer" in carrier.failures[0].reason

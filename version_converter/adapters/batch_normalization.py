@@ -1,6 +1,7 @@
 """BatchNormalization: inference and training.
 
-- 7: it trains where it has more than one output; `spatial` = 0 normalises each element apart.
+- 1: it trains where `is_test` = 0; `spatial` = 0 normalises each element apart.
+- 7: it trains where it has more than one output.
 - 9: `spatial` is gone.
 - 14: `training_mode` says whether it trains, and two of the four statistics are left; bfloat16.
 - 15: scale and bias, and the statistics, may have types of their own.
@@ -18,12 +19,31 @@ from ..form import Form
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, upgrade
 
+_TRAINING_OUTPUTS = 5
+
 _OWN_STATISTICS = 14
 """The opset from which on statistics may have a type of their own."""
 
 
 def _gives_statistics(form: Form) -> bool:
     return form.outputs > 1
+
+
+@upgrade(7, "BatchNormalization")
+def train_by_outputs(draft: NodeDraft) -> Outcome:
+    """Opset 7: it normalizes by the statistics of the batch where it returns them."""
+    trains, outputs = not draft.attribute("is_test"), draft.node.outputs
+    draft.drop("is_test")
+    if trains == (len(outputs) == _TRAINING_OUTPUTS):
+        return None
+    if trains:
+        draft.refuse(
+            "without is_test = 1 it normalizes by the statistics of the batch, which opset 7 does"
+            " with five outputs only"
+        )
+    if any(draft.is_used(index) for index in range(1, len(outputs))):
+        draft.refuse("its statistics are used, which is_test = 1 leaves undefined")
+    return [draft.emit(draft.op_type, draft.inputs, attributes=draft.attributes)]
 
 
 @upgrade(14, "BatchNormalization", where=_gives_statistics)

@@ -1,6 +1,7 @@
 """Cast and CastLike: the type of an attribute, or of another tensor.
 
-- 6: the type is an attribute.
+- 1: the attribute `to` names a type.
+- 6: it is the number of a type.
 - 9: strings.
 - 13: bfloat16.
 - 15: CastLike takes the type from input 1.
@@ -14,9 +15,20 @@
 
 from __future__ import annotations
 
+import onnx
+
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import downgrade, harmless
+from ..registry import downgrade, harmless, upgrade
+
+
+@upgrade(6, "Cast")
+def number_the_type(draft: NodeDraft) -> None:
+    """Opset 6: the number of a type in the place of its name."""
+    number = dict(onnx.TensorProto.DataType.items()).get(draft.text("to").upper())
+    if number is None:
+        draft.refuse(f"there is no type '{draft.text('to')}'")
+    draft.set("to", number)
 
 
 @downgrade(15, "CastLike")

@@ -1,6 +1,7 @@
 """Clip: bounds that were attributes and are inputs.
 
-- 6: `min` and `max` are attributes, by default the lowest and the largest 32-bit float.
+- 1: `min` and `max` are attributes, by default the last finite numbers of the type.
+- 6: by default they are the last finite 32-bit floats.
 - 11: they are inputs of the type of the data; one that is absent is the last finite number.
 - 12: integers.
 - 13: bfloat16.
@@ -14,8 +15,22 @@ import onnx
 from ...ir import Array
 from ..attribute_to_input import Move, move_attributes, single
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form
+from ..registry import Outcome, downgrade, longer_form, upgrade
 from ..snippets import is_float, pick
+
+
+@upgrade(6, "Clip")
+def write_limits(draft: NodeDraft) -> None:
+    """Opset 6: the limits of the type in the place of absent bounds."""
+    absent = {"min", "max"} - draft.attributes.keys()
+    dtype = draft.required_dtype(0, "an absent bound") if absent else np.dtype(np.float32)
+    if dtype == np.float32:
+        return
+    if dtype != np.float16:
+        draft.refuse(f"opset 6 has no attribute for the limits of {dtype}")
+    limits = np.finfo(np.float16)
+    for name in absent:
+        draft.set(name, float(getattr(limits, name)))
 
 
 @downgrade(12, "Clip")

@@ -1,6 +1,7 @@
 """Dropout: its ratio, its mask, and the training mode.
 
-- 7: inference only; `ratio` is an attribute, the mask has the type of the data.
+- 1: `ratio` is an attribute, the mask has the type of the data; it draws where `is_test` = 0.
+- 7: inference only.
 - 10: the mask is a bool.
 - 12: `ratio` and `training_mode` are inputs, and `seed` fixes what is drawn in training.
 - 13: bfloat16.
@@ -13,6 +14,14 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, upgrade
+
+
+@upgrade(7, "Dropout")
+def require_test(draft: NodeDraft) -> None:
+    """Opset 7: inference only."""
+    if not draft.attribute("is_test"):
+        draft.refuse("without is_test = 1 it draws at random, which opset 7 does not support")
+    draft.drop("is_test")
 
 
 @upgrade(10, "Dropout")

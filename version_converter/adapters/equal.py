@@ -1,6 +1,7 @@
 """Equal: the types of its operands.
 
-- 7: truth values and 32 and 64-bit integers.
+- 1: truth values and 32 and 64-bit integers; `broadcast` and `axis` place the second operand.
+- 7: shapes broadcast.
 - 11: all numbers.
 - 13: bfloat16.
 - 19: strings.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
+from ..attribute_broadcasting import broadcasts_by_attribute
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import halves, is_float
@@ -18,6 +20,7 @@ from ..via_wider_type import SHORT, Detour, compute_via
 
 _T = onnx.TensorProto
 
+broadcasts_by_attribute("Equal")
 compute_via(11, "Equal", row=Detour((*SHORT, _T.UINT32), _T.INT64, inputs=(0, 1), outputs=()))
 
 

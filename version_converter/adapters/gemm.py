@@ -1,6 +1,7 @@
 """Gemm: a product of matrices, and its bias.
 
-- 7: three inputs, the last of which is broadcast.
+- 1: floats, three inputs; the last is broadcast with `broadcast` = 1.
+- 7: it is always broadcast, in one direction.
 - 9: 32 and 64-bit integers.
 - 11: the third input may be absent.
 - 13: bfloat16.
@@ -10,8 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..form import writes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form
+from ..registry import Outcome, downgrade, longer_form, upgrade
+
+
+@upgrade(7, "Gemm", where=writes("broadcast"))
+def drop_broadcast(draft: NodeDraft) -> None:
+    """Opset 7: a bias of all elements, of one row, or of one number broadcasts by its shape."""
+    draft.drop("broadcast")
 
 
 @downgrade(11, "Gemm", where=lambda form: form.inputs < 3)

@@ -1,6 +1,7 @@
 """Less and Greater: the types of their operands.
 
-- 7: floats.
+- 1: floats; `broadcast` and `axis` place the second operand.
+- 7: shapes broadcast.
 - 9: integers.
 - 13: bfloat16.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
+from ..attribute_broadcasting import broadcasts_by_attribute
 from ..node_draft import EXACT, NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import halves
@@ -17,6 +19,7 @@ from ..via_wider_type import WORDS, Detour, compute_via
 
 _DOUBLE = onnx.TensorProto.DOUBLE
 
+broadcasts_by_attribute("Less", "Greater")
 compute_via(9, "Less", "Greater", row=Detour(WORDS, _DOUBLE, inputs=(0, 1), outputs=()))
 
 

@@ -1,5 +1,6 @@
 """PRelu: a slope for what is below zero.
 
+- 1: one slope, or one for each channel.
 - 7: the slope broadcasts to the input.
 - 9: integers.
 - 16: bfloat16.
@@ -10,8 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import Outcome, longer_form, upgrade
 from ..snippets import require_unidirectional
+
+
+@upgrade(7, "PRelu")
+def align_channels(draft: NodeDraft) -> None:
+    """Opset 7: axes of length 1 put slopes at axis 1, where the channels are."""
+    if draft.required_rank("slopes of channels", 1) != 1 or draft.shape(1) == [1]:
+        return
+    rank = draft.required_rank("slopes of channels")
+    if rank > 2:
+        draft.set_input(1, draft.unsqueeze(draft.required(1), range(1, rank - 1)))
 
 
 @longer_form(9, "PRelu")

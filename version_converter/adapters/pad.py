@@ -1,6 +1,7 @@
 """Pad: pads, value, mode and axes.
 
-- 2: floats; `pads` and `value` are attributes.
+- 1: floats; `paddings` and `value` are attributes.
+- 2: `paddings` are called `pads`.
 - 11: `pads` and `value` are inputs; integers.
 - 13: all types.
 - 18: `axes` selects the axes of `pads`.
@@ -19,7 +20,7 @@ import onnx
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, added_values, downgrade, longer_form
+from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
 from ..snippets import length_of, numbers_below
 from ..via_wider_type import WORDS, Detour, compute_via
 
@@ -30,6 +31,13 @@ move_attributes(
 )
 compute_via(11, "Pad", row=Detour(WORDS, onnx.TensorProto.DOUBLE, inputs=(0, 2)))
 added_values(19, "Pad", attribute="mode", values=[b"wrap"])
+
+
+@upgrade(2, "Pad")
+def rename_pads(draft: NodeDraft) -> None:
+    """Opset 2: `pads` in the place of `paddings`."""
+    draft.set("pads", draft.attribute("paddings"), onnx.AttributeProto.INTS)
+    draft.drop("paddings")
 
 
 @longer_form(19, "Pad")

@@ -1,6 +1,7 @@
-"""AveragePool, LpPool and MaxPool: windows along the axes after the channels.
+"""AveragePool, LpPool, GlobalLpPool and MaxPool: windows along the axes after the channels.
 
-- 2: floats, no dilations, sizes rounded down.
+- 1: floats, no dilations, sizes rounded down; the `p` of norms is a float.
+- 2: `p` is an integer, and LpPool requires `kernel_shape`.
 - 7: `count_include_pad`.
 - 8: MaxPool returns indices too, in the order of `storage_order`.
 - 10: MaxPool has dilations; MaxPool and AveragePool round sizes up with `ceil_mode`.
@@ -17,6 +18,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Value
+from ..form import writes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form, upgrade
 from ..types import shape_text
@@ -26,6 +28,15 @@ from ..windows import NONE_IN_PADDING, Window, gather_windows, pad_windows, side
 # It orders indices, which opset 7 does not return.
 harmless("MaxPool", attribute="storage_order")
 compute_via(12, "MaxPool", row=Detour(TINY, onnx.TensorProto.FLOAT))
+
+
+@upgrade(2, "LpPool", "GlobalLpPool", where=writes("p"))
+def write_integer_power(draft: NodeDraft) -> None:
+    """Opset 2: norms of whole powers only."""
+    power = draft.attribute("p")
+    if power != round(power):
+        draft.refuse(f"p = {power} is not a whole number, which opset 2 requires")
+    draft.set("p", round(power))
 
 
 @longer_form(10, "MaxPool")

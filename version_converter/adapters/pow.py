@@ -1,6 +1,7 @@
 """Pow: the type of the exponent.
 
-- 7: floats; the exponent has the type of the base.
+- 1: floats; the exponent has the type of the base, and a place by `broadcast` and `axis`.
+- 7: shapes broadcast.
 - 12: bases of 32 and 64-bit integers; the exponent has a type of its own.
 - 13: bases of bfloat16.
 - 15: exponents of bfloat16.
@@ -12,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..attribute_broadcasting import broadcasts_by_attribute
 from ..node_draft import NodeDraft
 from ..registry import downgrade
 from ..snippets import is_float
+
+broadcasts_by_attribute("Pow")
 
 
 @downgrade(12, "Pow")

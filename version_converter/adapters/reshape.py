@@ -1,6 +1,7 @@
 """Reshape: zeros in the target shape.
 
-- 5: the dimension of the input.
+- 1: floats; the target shape is an attribute, in which a zero is the dimension of the input.
+- 5: the target shape is an input.
 - 13: bfloat16.
 - 14: a dimension of zero with `allowzero` = 1.
 - 19: 8-bit floats.
@@ -29,10 +30,13 @@ from typing import NamedTuple
 from ...facts.polynomial import Dimension, product
 from ...ir import Value
 from ...ops.axes import ONE
+from ..attribute_to_input import Move, move_attributes
 from ..form import writes
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
 from ..snippets import reshape_with_zeros
+
+move_attributes(5, "Reshape", moves=[Move("shape", 1, "ints")])
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))

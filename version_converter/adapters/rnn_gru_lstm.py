@@ -1,6 +1,8 @@
 """RNN, GRU and LSTM: the order of their axes.
 
-- 7: the operators as they are, with the sequence first.
+- 1: the sequence comes first; `output_sequence` = 0 makes output 0 optional.
+- 3: `linear_before_reset` of GRU.
+- 7: all outputs are optional.
 - 14: `layout` = 1 puts the batch first.
 - 22: bfloat16.
 """
@@ -10,10 +12,19 @@ from __future__ import annotations
 from ...ir import Value
 from ..form import writes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import Outcome, downgrade, harmless, upgrade
 
 _STATES = (5, 6)
 """The positions of the initial states; the other inputs have no batch, or no other axis."""
+
+harmless("RNN", "GRU", "LSTM", attribute="output_sequence")
+
+
+@upgrade(3, "GRU")
+def spell_direction(draft: NodeDraft) -> None:
+    """Opset 3: the default direction is spelled "foward" before."""
+    if draft.text("direction") == "foward":
+        draft.set("direction", "forward")
 
 
 @downgrade(14, "RNN", "GRU", "LSTM", where=writes("layout"))

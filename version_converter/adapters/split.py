@@ -1,6 +1,7 @@
 """Split: the lengths of its outputs.
 
-- 2: `split` is an attribute; without it, all are of one length.
+- 1: `split` is an attribute, or an input of floats; without it, all are of one length.
+- 2: it is an attribute, and `axis` is 0 by default.
 - 11: `axis` may be negative.
 - 13: `split` is an input; bfloat16.
 - 18: without it, `num_outputs` counts the parts, and the last may be shorter.
@@ -17,6 +18,17 @@ from ..snippets import length_of
 
 negative_axes("Split", axis=Axis("axis"))
 move_attributes(13, "Split", moves=[Move("split", 1, "ints")])
+
+
+@upgrade(2, "Split")
+def move_lengths(draft: NodeDraft) -> None:
+    """Opset 2: an explicit axis, and lengths in an attribute."""
+    if "axis" not in draft.attributes:
+        draft.refuse("opset 1 has no default for its 'axis'")
+    if draft.input(1) is not None:
+        lengths = draft.required_constant(1, "input 'split'").reshape(-1)
+        draft.set("split", [int(length) for length in lengths])
+        draft.set_input(1, None)
 
 
 @upgrade(18, "Split")

@@ -1,6 +1,7 @@
 """Upsample, which became Resize: inputs and positions of pixels.
 
-- 7: `scales` is an attribute, and none is below 1.
+- 1: `height_scale` and `width_scale` are attributes, and none is below 1; mode "bilinear".
+- 7: `scales` is an attribute with one for each axis; mode "linear".
 - 9: `scales` is an input.
 - 10: Resize does the same and shrinks too; Upsample ends.
 - 11: `coordinate_transformation_mode` and `nearest_mode` select pixels, a region selects a part;
@@ -27,6 +28,16 @@ move_attributes(9, "Upsample", moves=[Move("scales", 1, "floats")])
 added_values(
     19, "Resize", attribute="coordinate_transformation_mode", values=[b"half_pixel_symmetric"]
 )
+
+
+@upgrade(7, "Upsample")
+def join_scales(draft: NodeDraft) -> None:
+    """Opset 7: one list of scales, for batches and channels, too."""
+    scales = [1.0, 1.0, draft.attribute("height_scale"), draft.attribute("width_scale")]
+    draft.drop("height_scale", "width_scale")
+    draft.set("scales", scales)
+    if draft.text("mode") == "bilinear":
+        draft.set("mode", "linear")
 
 
 @upgrade(10, "Upsample")

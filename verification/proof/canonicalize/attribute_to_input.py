@@ -186,13 +186,12 @@ def _bounded(
 @canonical_form("Dropout")
 def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Dropout in inference: its input, whatever the ratio (7). Its mask is true everywhere (12)."""
-    if head.opset < 7:
-        return None
     training = args[2] if len(args) > 2 else None
     mode = terms.tensor(training)
     if training is not None and (mode is None or mode.numpy().any()):
         return None
-    return [args[0]] if count == 1 else None
+    mask = [] if count == 1 else terms.raw(head, args, terms.facts_of(head, args, count))[1:]
+    return [args[0], *mask]
 
 
 @canonical_form("Split")

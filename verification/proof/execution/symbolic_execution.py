@@ -16,9 +16,10 @@ from ....reference.element_types import ElementTypes
 from ....reference.signature import Dim
 from ..terms.budget import OpenError
 from ..terms.exact_operators import is_exact
-from ..terms.op_semantics import is_known, schema_of
+from ..terms.op_semantics import FIRST_PLAIN, is_known, schema_of
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
+from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step
 from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
 from .obligations import AS_DECLARED, HAS_RANK, HAS_TYPES, Guards, Log, Obligation, relocate
@@ -251,6 +252,8 @@ class Execution:
         """Outputs of a function of its inputs. If the facts of the inputs determine that it cannot
         fail, the next node with such facts is not checked."""
         operation, terms, head = step.operation, self.terms, step.head
+        if operation.version < FIRST_PLAIN:
+            head, args = lifted(terms, head, args)
         is_certain = not (self.level or self.assumed)
         if operation.op_type in ("Shape", "Size") and args[0] and is_certain:
             terms.symbols.magnitudes.exists(args[0].fact.shape)
@@ -264,6 +267,7 @@ class Execution:
         if (
             (not head.operand_ranks or self._require_ranks(step, args))
             and operation.is_plain
+            and head is step.head
             and facts
             and all(arg is None or type_of(arg.fact) for arg in args)
             and (operation.never_fails or self._safety.holds_by_facts(head, args, operation.width))

@@ -24,9 +24,9 @@ from ....ir.subgraph_arity import BODIES
 
 LATEST = onnx.defs.onnx_opset_version()
 
-_FIRST = 7
-"""First opset whose operators broadcast without attributes; earlier ones changed without a new
-version."""
+FIRST_PLAIN = 7
+"""First opset whose operators broadcast without attributes. Where an older form needs terms to be
+brought there, see `execution/before_opset_7.py`."""
 
 Step = Callable[[Operator, int], "Operator | None"]
 """Operator in the form of the next version, from the operator and the number of its outputs;
@@ -35,6 +35,8 @@ None if the meaning differs there."""
 _STEPS: dict[tuple[str, int], Step] = {}
 
 _OTHER_MEANING = {
+    ("Clip", 6),  # the limits of 32-bit floats bound other types, too
+    ("PRelu", 7),  # slopes of channels
     ("Attention", 24),
     ("GroupNormalization", 21),  # one scale for a channel, not for a group
     ("OneHot", 11),  # a negative index counts from the back; before it was out of range
@@ -58,8 +60,8 @@ def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int
     op = with_defaults(op, schemas[place])
     while place + 1 < len(schemas) and op.op_type not in BODIES:
         after = schemas[place + 1]
-        if version < _FIRST and after.since_version <= _FIRST:
-            break
+        if version < FIRST_PLAIN and after.since_version <= FIRST_PLAIN:
+            op = with_changes(op, consumed_inputs=None)
         stepped = _step_to(op, schemas[place], after, outputs)
         if stepped is None:
             break
@@ -83,6 +85,8 @@ def _extends(op_type: str, earlier: int, later: int) -> bool:
     before, after = (onnx.defs.get_schema(op_type, version, "") for version in (earlier, later))
     for name, attribute in before.attributes.items():
         counterpart = after.attributes.get(name)
+        if name == "consumed_inputs":
+            continue
         if (
             counterpart is None
             or counterpart.type != attribute.type
@@ -170,6 +174,66 @@ def with_changes(op: Operator, **attributes: Any) -> Operator:
     others = [m for m in op.attributes.values() if m.name not in attributes]
     new = [attribute_message(n, v) for n, v in attributes.items() if v is not None]
     return op.with_attributes([*others, *new])
+
+
+@step(6, "Cast")
+def type_number(op: Operator, outputs: int) -> Operator | None:
+    """Map the name of a type to its number."""
+    name = op.attribute("to", b"").decode().upper()
+    number = dict(onnx.TensorProto.DataType.items()).get(name)
+    return None if number is None else with_changes(op, to=number)
+
+
+@step(4, "Concat")
+def second_axis(op: Operator, outputs: int) -> Operator | None:
+    """Write the default axis of opset 1."""
+    return with_changes(op, axis=op.attribute("axis", 1))
+
+
+@step(2, "Pad")
+def paddings(op: Operator, outputs: int) -> Operator | None:
+    """Rename the paddings."""
+    return with_changes(op, pads=op.attribute("paddings"), paddings=None)
+
+
+@step(6, "Selu")
+def same_numbers(op: Operator, outputs: int) -> Operator | None:
+    """Keep the numbers, whose defaults changed."""
+    return op
+
+
+@step(3, "GRU")
+def direction(op: Operator, outputs: int) -> Operator | None:
+    """Map the misspelled default direction."""
+    return with_changes(op, direction="forward") if op.attribute("direction") == b"foward" else op
+
+
+@step(7, "RNN", "GRU", "LSTM")
+def optional_sequence(op: Operator, outputs: int) -> Operator | None:
+    """Drop the attribute that made an output optional, which every output is."""
+    return with_changes(op, output_sequence=None)
+
+
+@step(7, "Gemm")
+def broadcast_bias(op: Operator, outputs: int) -> Operator | None:
+    """Drop the attribute that let a bias broadcast, which every bias may."""
+    return with_changes(op, broadcast=None)
+
+
+@step(7, "BatchNormalization", "Dropout")
+def test_mode(op: Operator, outputs: int) -> Operator | None:
+    """Map inference, the only mode of Dropout, and of BatchNormalization with one output."""
+    infers = op.attribute("is_test") and (outputs == 1 or op.op_type == "Dropout")
+    return with_changes(op, is_test=None) if infers else None
+
+
+@step(7, "Upsample")
+def scales(op: Operator, outputs: int) -> Operator | None:
+    """Map the scales of height and width."""
+    height, width = (op.attribute(name) for name in ("height_scale", "width_scale"))
+    mode = "linear" if op.attribute("mode") == b"bilinear" else op.attribute("mode")
+    sizes = {"height_scale": None, "width_scale": None, "scales": [1.0, 1.0, height, width]}
+    return with_changes(op, mode=mode, **sizes)
 
 
 @step(22, "AveragePool", "LpPool", "MaxPool")

@@ -20,6 +20,7 @@ from ....ops import rules_of
 from ....ops.rules import OperandRanks
 from .budget import OpenError
 from .op_semantics import (
+    FIRST_PLAIN,
     Meaning,
     has_any_outputs,
     meaning_of,
@@ -175,7 +176,7 @@ class Heads:
         if head is None:
             if not normal_domain(op.domain) and op.op_type not in BODIES:
                 imports = {**imports, "": meaning.opset}
-            head = self._known[key] = Head(op.qualname, key, op=op)
+            head = self._known[key] = Head(_name_of(op, meaning), key, op=op)
             head.imports, head.outputs = imports, outputs
             head.elem_types, head.kernels = meaning.elem_types, meaning.kernels
             rules = rules_of(op)
@@ -187,6 +188,12 @@ class Heads:
                     *([] if axis is None else [axis]),
                 ]
         return head
+
+
+def _name_of(op: Operator, meaning: Meaning) -> str:
+    """The name by which rules find an operator: none finds an older form of one."""
+    is_older = meaning.opset < FIRST_PLAIN and not normal_domain(op.domain)
+    return f"{op.qualname} before 7" if is_older and op.op_type not in BODIES else op.qualname
 
 
 Args = tuple["Term | None", ...]

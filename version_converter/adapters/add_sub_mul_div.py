@@ -1,0 +1,14 @@
+"""Add, Sub, Mul and Div: broadcasting, and the types of their operands.
+
+- 1: floats; `broadcast` and `axis` place the second operand.
+- 6: 32 and 64-bit integers.
+- 7: shapes broadcast.
+- 13: bfloat16.
+- 14: all integers.
+"""
+
+from __future__ import annotations
+
+from ..attribute_broadcasting import broadcasts_by_attribute
+
+broadcasts_by_attribute("Add", "Sub", "Mul", "Div")
