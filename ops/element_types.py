@@ -15,6 +15,7 @@ import onnx
 import onnx.defs
 
 from ..ir import Node, Operator, Value, normal_domain
+from .schemas import types_of
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
 """A body of each operator whose outputs are those of the node, but for so many at the front."""
@@ -183,11 +184,13 @@ def _told_by(schema: Any, position: int) -> Told:
         return None, None
     output = schema.outputs[min(position, len(schema.outputs) - 1)]
     same = (f.type_str == output.type_str and f.is_homogeneous for f in schema.inputs)
-    return _only_type(output), next((index for index, is_same in enumerate(same) if is_same), None)
+    return _only_type(schema, output), next(
+        (index for index, is_same in enumerate(same) if is_same), None
+    )
 
 
-def _only_type(output: Any) -> int | None:
-    types = list(output.types)
+def _only_type(schema: Any, output: Any) -> int | None:
+    types = sorted(types_of(schema, output))
     if len(types) != 1 or not types[0].startswith("tensor("):
         return None
     return int(onnx.TensorProto.DataType.Value(types[0][len("tensor(") : -1].upper()))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import onnx
 
-from .schemas import schema_at, tensor_text
+from .schemas import schema_at, tensor_text, types_of
 
 NEGATIVE_AXES = 11
 """From this opset on, axes may be counted from the end."""
@@ -47,7 +47,7 @@ def data_types(op_type: str, opset: int) -> frozenset[str]:
     An operator that moves tensors takes them, too. Empty where the opset does not have it.
     """
     schema = schema_at(op_type, opset)
-    types = () if schema is None else schema.outputs[0].types
+    types = () if schema is None else types_of(schema, schema.outputs[0])
     return frozenset(text for text in types if text.startswith("tensor("))
 
 
@@ -62,7 +62,9 @@ def formal_inputs(op_type: str, opset: int) -> int | None:
 def takes(op_type: str, position: int, elem_type: int, opset: int) -> bool:
     """Test that an operator of the default domain takes an element type at an input."""
     schema = schema_at(op_type, opset)
-    return schema is not None and tensor_text(elem_type) in schema.inputs[position].types
+    return schema is not None and tensor_text(elem_type) in types_of(
+        schema, schema.inputs[position]
+    )
 
 
 @functools.cache

@@ -151,3 +151,12 @@ def _type_faults(
                         f"{other} is a {' or '.join(others)} and {parameter.name} a"
                         f" {' or '.join(types)}, which opset {version} wants to be of one type"
                     )
+
+
+def types_of(schema: onnx.defs.OpSchema, formal: onnx.defs.OpSchema.FormalParameter) -> set[str]:
+    """The types of an input or output, as schemas write them.
+
+    `formal.types` would do from onnx 1.22 on; before, Python cannot read it.
+    """
+    constraints = {one.type_param_str: one.allowed_type_strs for one in schema.type_constraints}
+    return set(constraints.get(formal.type_str, [formal.type_str]))

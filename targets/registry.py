@@ -39,7 +39,8 @@ def find(name: str) -> Target:
             f" {by('--target-file FILE.toml')}"
         )
     file = _FOLDER / f"{name}{_SUFFIX}"
-    return parse(file.read_text(encoding="utf-8"), name, file.name)
+    # The lists were written with the newest onnx; a test checks their names.
+    return parse(file.read_text(encoding="utf-8"), name, file.name, any_names=True)
 
 
 @takes(path=PATH)

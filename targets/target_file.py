@@ -71,13 +71,14 @@ _LARGE = 10**6
 """Limit of numbers in messages."""
 
 
-def parse(text: str, name: str, place: str) -> Target:
+def parse(text: str, name: str, place: str, *, any_names: bool = False) -> Target:
     """Parse the target of a file.
 
     Args:
         text: TOML.
         name: the name of the target.
         place: the name of the file in messages.
+        any_names: accept operators, attributes and inputs that the installed onnx lacks.
 
     Raises:
         TargetError: the text is no TOML, a key is unknown or missing, or a value is invalid.
@@ -86,12 +87,13 @@ def parse(text: str, name: str, place: str) -> Target:
         table = parse_toml(text)
     except ValueError as error:
         raise TargetError(f"{place}: {error}") from error
-    return _Reader(place).target(table, name)
+    return _Reader(place, any_names).target(table, name)
 
 
 class _Reader:
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, any_names: bool) -> None:
         self.place = place
+        self.any_names = any_names
 
     def target(self, table: Mapping[str, Any], name: str) -> Target:
         self._require(table, _KEYS, "", needed=("about", "opsets", "source"))
@@ -159,7 +161,7 @@ class _Reader:
 
     def _require_operator(self, key: str, operator: str) -> None:
         """Check that an operator is one of ONNX's or has a domain."""
-        if "." in operator or operator in operators():
+        if "." in operator or operator in operators() or self.any_names:
             return
         suggestion = nearest(operator, operators())
         question = "" if suggestion is None else f"did you mean '{suggestion}'? "
@@ -229,7 +231,7 @@ class _Reader:
                 self._fail(at + key, f"it is missing; write {kinds[key]}")
 
     def _require_name(self, key: str, name: str, names: set[str] | None, what: str) -> None:
-        if names is not None and name not in names:
+        if names is not None and name not in names and not self.any_names:
             self._fail(key, f"it has no {what} '{name}'; {instead(name, sorted(names))}")
 
     def _fail(self, key: str, what: str) -> NoReturn:

@@ -12,6 +12,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import whole_number
 from ...facts.reason import Message
 from ...ir import Node, Value, normal_domain
+from ...ops.schemas import types_of
 
 _POSITION_UNKNOWN = Message("position-unknown", "its position depends on {cause}")
 _UNKNOWN_FROM = Message("structure-unknown", "its {structure} comes from {node}: {cause}")
@@ -218,7 +219,7 @@ def _kinds_by_operator(value: Value) -> frozenset[str]:
     except onnx.defs.SchemaError:
         return _ALL_KINDS
     index = min(node.outputs.index(value), len(schema.outputs) - 1)
-    return frozenset(text.partition("(")[0] for text in schema.outputs[index].types)
+    return frozenset(text.partition("(")[0] for text in types_of(schema, schema.outputs[index]))
 
 
 def plain(value: Value) -> LazyValue:
