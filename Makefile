@@ -8,7 +8,7 @@ export PYTHONWARNINGS = ignore:Editable installation:UserWarning
 # Hundreds of processes start in the tests: none compiles again what the one before it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench clients trials docs wheel clean
+.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench clients trials docs lowest wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -117,6 +117,9 @@ build/clients/.installed: pyproject.toml
 docs: $(VENV)/.installed  ## the documentation as a site in build/site, without a warning
 	$(BIN)/pip install --quiet --editable '.[docs]'
 	$(PY) dev/tools/site.py
+
+lowest: $(VENV)/.installed  ## the main commands with the lowest versions that pyproject.toml allows
+	$(PY) dev/tools/lowest_versions.py build/lowest
 
 wheel: $(VENV)/.installed  ## a wheel in dist, checked as the registry checks it
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

@@ -9,9 +9,10 @@ import argparse
 import re
 import subprocess
 import sys
-import tomllib
 import venv
 from pathlib import Path
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -60,7 +61,8 @@ def main() -> int:
     subprocess.run([*pip, *pins], check=True)
     subprocess.run([*pip, "--no-deps", str(ROOT)], check=True)
     write = "import onnx, sys; onnx.save(onnx.parser.parse_model(sys.argv[1]), 'm.onnx')"
-    subprocess.run([folder / "bin/python", "-c", f"import onnx.parser; {write}", MODEL], cwd=folder)
+    python = [folder / "bin/python", "-c", f"import onnx.parser; {write}", MODEL]
+    subprocess.run(python, cwd=folder, check=True)
     failed = 0
     for command in COMMANDS:
         words = [folder / "bin/straightline", *command.split()]
