@@ -39,6 +39,7 @@ from .execution.obligations import (
     Guards,
     Log,
     Obligation,
+    in_both_branches,
 )
 from .execution.positive_sizes import fits_with, positive_sizes
 from .execution.safety import Safety
@@ -86,6 +87,7 @@ _OF_AN_AXIS = ("ArgMax", "ArgMin", "LogSoftmax", "Softmax")
 _TAKING_PARTS = ("Gather", "Split")
 
 _CONVOLUTIONS = ("Conv", "ConvTranspose")
+_ROUNDED = "rounded"
 
 _FAULTS = {
     ENDS: "it may never end",
@@ -231,8 +233,8 @@ class Definedness:
     def _assumptions(self, demand: Demand, around: set[Hashable]) -> set[Dimension] | None:
         """Trip counts that must be positive for the original to have a demand. None if the original
         may lack it."""
-        first = None
-        for guards in self._premises.get(demand, ()):
+        first, known = None, self._premises.get(demand, [])
+        for guards in itertools.chain(known, in_both_branches(known)):
             trips = self._assumptions_of(guards, around, demand[1])
             if trips == set():
                 return trips
@@ -787,9 +789,6 @@ def _of_narrow_numbers(terms: Terms, obligation: Obligation) -> list[Demand]:
         return []
     narrow = tuple([in_type(terms, arg, below.fact.elem_type) for arg in operands])
     return [] if None in narrow else [(terms.heads.own("quotient"), narrow)]
-
-
-_ROUNDED = "rounded"
 
 
 def _rounded(terms: Terms, obligation: Obligation) -> list[Demand]:

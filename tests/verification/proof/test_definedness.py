@@ -523,3 +523,36 @@ def test_an_older_softmax_needs_elements_along_all_axes_from_its_own_on(axis, pr
     newer, older = model(SOFTMAX % (13, axis)), model(SOFTMAX % (11, axis))
     assert prove(newer, older).proved == provable
     assert prove(older, newer).proved == provable
+
+
+PADS = """g (float[B, n] x, bool c, bool d) => (float[B, m] y)
+    <int64[4] pads = {0, 2, 0, 2}, int64[4] more = {0, 3, 0, 3}> { %s }"""
+BRANCHES = """%s = If (%s) <then_branch = t () => (float[B, m] p) { %s },
+    else_branch = e () => (float[B, m] r) { %s }>"""
+PAD = 'q = Pad <mode = "reflect"> (x, pads) '
+
+
+def test_a_node_of_both_branches_may_stand_before_them():
+    # either branch fails for an axis of two elements, so nothing is lost
+    after = PADS % (PAD + BRANCHES % ("y", "c", "p = Exp (q)", "r = Neg (q)"))
+    inner = BRANCHES % ("r", "d", PAD + "p = Neg (q)", PAD + "r = Abs (q)")
+    nested = PADS % (
+        PAD
+        + BRANCHES % ("y", "c", "p = Exp (q)", BRANCHES % ("r", "d", "p = Neg (q)", "r = Abs (q)"))
+    )
+    assert_proved(PADS % (BRANCHES % ("y", "c", PAD + "p = Exp (q)", PAD + "r = Neg (q)")), after)
+    assert_proved(PADS % (BRANCHES % ("y", "c", PAD + "p = Exp (q)", inner)), nested)
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        ("c", PAD + "p = Exp (q)", "z = Neg (x) r = Concat <axis = 1> (z, z)"),
+        ("c", PAD + "p = Exp (q)", PAD.replace("pads", "more") + "r = Neg (q)"),
+        ("c", PAD + "p = Exp (q)", PAD.replace("reflect", "edge") + "r = Neg (q)"),
+        ("c", PAD + "p = Exp (q)", BRANCHES % ("r", "d", PAD + "p = Neg (q)", "r = Neg (x)")),
+    ],
+)
+def test_a_node_of_one_branch_may_not(branches):
+    before = PADS % (BRANCHES % ("y", *branches))
+    assert_open(before, PADS % (PAD + "u = Exp (q) " + BRANCHES % ("y", *branches)), "may fail")

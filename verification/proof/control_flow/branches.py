@@ -69,7 +69,7 @@ def _under(
 ) -> list[Value]:
     before, around = execution.assumed, execution.guards
     execution.assumed = {**before, condition: holds}
-    execution.guards = (*around, Guard(("if", condition, holds), condition=condition, holds=holds))
+    execution.guards = (*around, Guard.of_branch(condition, holds))
     try:
         return execution.run(branch, [], frame)
     finally:

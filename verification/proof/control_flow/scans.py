@@ -146,7 +146,7 @@ def _demand_length(
     longest, *cut = parts
     vectors = [terms.view(size, (ONE,)) for size in (longest, own)]
     rest = terms.op("Sub", step.head, *vectors)
-    execution.guards = (*around, Guard(("if", holds, True), condition=holds))
+    execution.guards = (*around, Guard.of_branch(holds, True))
     for size in (own, rest):
         execution.demand(terms.heads.own(IS_SIZE), (terms.view(size, ()),), step)
     for part in cut:

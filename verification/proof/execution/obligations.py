@@ -8,7 +8,7 @@ original.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import onnx
@@ -43,6 +43,11 @@ class Guard:
     condition: Term | None = None
     holds: bool = True
 
+    @classmethod
+    def of_branch(cls, condition: Term, holds: bool) -> Guard:
+        """Return the guard of a branch that runs if a condition holds, or does not."""
+        return cls(("if", condition, holds), condition=condition, holds=holds)
+
     @property
     def is_loop(self) -> bool:
         """True for a loop."""
@@ -50,6 +55,27 @@ class Guard:
 
 
 Guards = tuple[Guard, ...]
+
+
+def in_both_branches(premises: Sequence[Guards]) -> Iterator[Guards]:
+    """Yield the guards of a demand without each condition that it does not need.
+
+    A demand of both branches of an If is one of the If: of `p, c` and `p, not c` remains `p`, and
+    so on with the conditions around it.
+    """
+    known = {frozenset([guard.key for guard in guards]) for guards in premises}
+    pending = list(premises) if len(known) > 1 else []
+    for guards in pending:  # grows; each addition is shorter
+        keys = frozenset([guard.key for guard in guards])
+        for guard in guards:
+            rest = keys - {guard.key}
+            if guard.condition is None or rest in known:
+                continue
+            if rest | {Guard.of_branch(guard.condition, not guard.holds).key} not in known:
+                continue
+            known.add(rest)
+            pending.append(tuple([each for each in guards if each is not guard]))
+            yield pending[-1]
 
 
 class Obligation(NamedTuple):

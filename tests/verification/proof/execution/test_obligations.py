@@ -1,7 +1,15 @@
-"""Obligations of calls."""
+"""Obligations of calls and branches."""
+
+import itertools
 
 import onnx
-from straightline.verification.proof.execution.obligations import Guard, Obligation, relocate
+import pytest
+from straightline.verification.proof.execution.obligations import (
+    Guard,
+    Obligation,
+    in_both_branches,
+    relocate,
+)
 from straightline.verification.proof.terms.term import Head
 
 
@@ -15,3 +23,42 @@ def test_a_call_has_what_is_around_it_and_what_is_in_it():
 def test_a_loop_has_a_level():
     assert Guard("trip", 0).is_loop
     assert not Guard("if").is_loop
+
+
+def guards(text):
+    """Guards from letters: a lower-case one holds, an upper-case one does not, l is a loop."""
+    return tuple(
+        Guard("loop", 0) if x == "l" else Guard.of_branch(x.lower(), x.islower()) for x in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("premises", "found"),
+    [
+        (["a"], []),
+        (["a", "b"], []),
+        (["a", "A"], [""]),
+        (["la", "lA"], ["l"]),
+        (["la", "A"], []),
+        (["pa", "pA", "P"], ["p", ""]),
+        (["ab", "aB", "Ab", "AB"], ["a", "b", "A", "B", ""]),
+        (["ab", "aB", "A"], ["a", ""]),
+        (["ab", "AB"], []),
+    ],
+)
+def test_a_demand_of_both_branches_is_one_of_the_if(premises, found):
+    results = list(in_both_branches([guards(one) for one in premises]))
+    assert {frozenset(g.key for g in one) for one in results} == {
+        frozenset(g.key for g in guards(one)) for one in found
+    }
+
+
+def test_what_is_found_holds_in_every_case():
+    kinds = ["".join(x) for x in itertools.product(("", "a", "A"), ("", "b", "B"), ("", "c", "C"))]
+    cases = [frozenset(x) for x in itertools.product("aA", "bB", "cC")]
+    for premises in itertools.combinations(kinds, 3):
+        for one in in_both_branches([guards(text) for text in premises]):
+            letters = {g.condition if g.holds else g.condition.upper() for g in one}
+            for case in cases:
+                if letters <= case:
+                    assert any(set(text) <= case for text in premises), (premises, letters)
