@@ -53,6 +53,8 @@ class ProofData:
     def of(cls, proof: Proof) -> ProofData:
         """Describe a proof."""
         claim = NOTIONS_IN_WORDS[proof.equality or "bits"] if proof.proved else ""
+        if proof.assumptions:
+            claim = claim.replace("gives outputs.", "gives outputs and the assumptions hold.")
         return cls(
             proof.status,
             claim,

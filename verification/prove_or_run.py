@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-PROVED = "proved for every input"
 _SAME = "both are the same model"
 _LARGE = 1 << 26
 """Limit in bytes up to which models are compared as messages, which copies each."""
@@ -61,9 +60,10 @@ def prove(
     Args:
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
-        bound: values of inputs that the rewrite no longer has.
-        shapes: the shapes of the rewrite, as in `straightline.rewrite`; without them the claim
-            names the shapes that only the rewrite declares.
+        bound: values of inputs; the claim is about these values only. The rewrite need not have
+            these inputs.
+        shapes: the shapes of the rewrite, as in `straightline.rewrite`. The claim names all shapes
+            that only the rewrite declares, and says which of them are not among these.
         base_dir: the folder of the external data of models given in memory.
         search: where there is no proof, run both models on a few random inputs; the status is
             "refuted" where outputs differ on one of them, and `feeds` holds it, minimized. Else
@@ -181,7 +181,8 @@ def verify(
             times as much besides the model itself.
         equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
             alike ("values"), or if floats were real numbers ("reals").
-        bound: values of inputs that the rewrite no longer has.
+        bound: values of inputs; the claim is about these values only. The rewrite need not have
+            these inputs.
         shapes: the shapes of the rewrite, as in `straightline.rewrite`. base_dir: the folder of the
             external data of models given in memory.
         workers: child processes to reuse; without them, new ones for this call only.
@@ -325,10 +326,8 @@ def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
 
 def proved_text(proof: Proof) -> str:
     """Reason of a verdict that rests on a proof."""
-    if proof.equality in (None, "bits"):
-        return PROVED
-    notion = {"values": "up to the signs of zeros", "reals": "over the reals"}[proof.equality]
-    return f"proved {notion} for every input"
+    notion = {"values": " up to the signs of zeros", "reals": " over the reals"}
+    return f"proved{notion.get(proof.equality or '', '')} {proof.scope}"
 
 
 def with_sample_shapes(

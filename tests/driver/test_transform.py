@@ -371,14 +371,17 @@ def test_a_rewrite_is_proved_by_default(model, never_run):
     assert sl.transform(model, values=VALUES, verify=False).verdict is None
 
 
-def test_shapes_that_the_caller_fixed_are_no_condition_of_the_proof(model):
+def test_values_and_shapes_that_the_caller_fixed_are_conditions_of_the_claim(model):
     known = {"shapes": {"x": (3,)}, "values": VALUES}
-    proof = sl.transform(model, **known).verdict.proof
-    assert proof.proved and not proof.assumptions
+    fixed = tuple([f"input '{name}' is {value}" for name, value in sorted(VALUES.items())])
+    verdict = sl.transform(model, **known).verdict
+    assert verdict.proof.assumptions == (*fixed, "input 'x' is float[3]")
+    assert verdict.reason == f"proved for every input, if {' and '.join(verdict.proof.assumptions)}"
     flat = sl.rewrite(model, **known)
-    assert sl.prove(model, flat, bound=VALUES, shapes={"x": (3,)}).assumptions == ()
-    (condition,) = sl.prove(model, flat, bound=VALUES).assumptions
-    assert condition == "input 'x' is float[3], as the rewrite declares it"
+    proof = sl.prove(model, flat, bound=VALUES, shapes={"x": (3,)})
+    assert proof.assumptions == verdict.proof.assumptions
+    proof = sl.prove(model, flat, bound=VALUES)
+    assert proof.assumptions == (*fixed, "input 'x' is float[3], as the rewrite declares it")
 
 
 def test_an_original_that_the_checker_refuses_is_no_fault_of_the_rewrite(never_run):

@@ -45,7 +45,11 @@ def test_a_certificate_is_read_as_it_was_written(certificate, before, after, tmp
     read.require_models(before, after)
     read.require_proof(sl.prove(before, after, bound=read.bound))
     found = json.loads(path.read_text())
-    assert (found["verdict"], found["claim"]) == ("proved", "equal for every input")
+    assert (found["verdict"], found["claim"]) == (
+        "proved",
+        "equal for every input, if input 'n' is 2",
+    )
+    assert found["assumptions"] == ["input 'n' is 2"]
 
 
 def test_other_models_are_refused(certificate, before, after):

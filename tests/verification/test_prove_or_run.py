@@ -347,7 +347,9 @@ class Multiply(Pass):
 def test_a_pass_that_claims_the_reals_is_proved_over_them(ran):
     before = model(DIVIDED)
     result = sl.Pipeline([Multiply()]).run(before)
-    assert result.verdict.equal and result.verdict.reason == "proved over the reals for every input"
+    assert result.verdict.equal and result.verdict.reason.startswith(
+        "proved over the reals for every input, if a constant"
+    )
     assert sl.Pipeline([Multiply()]).run(before, verify={"prove": True}).verdict.proved
     assert not ran
     verdict = sl.Pipeline([Multiply()]).run(before, verify=True).verdict

@@ -31,6 +31,7 @@ from ...ir.checker.graphs import Row, rows_of
 from ...ir.gc_pause import paused_collector
 from ...ir.subgraph_arity import BODIES
 from ...limits import governed
+from ...reference.bound_inputs import bound_conditions
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, mismatches, output_mismatches
 from .cases import Case, case_by_demands, cases_by_sizes, size_without_iteration, with_sizes
@@ -54,6 +55,7 @@ from .execution.inputs import (
 )
 from .execution.node_checker import InvalidError
 from .execution.obligations import Log, Obligation
+from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
@@ -136,7 +138,7 @@ def prove(
     Args:
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
-        bound: values of inputs that the rewrite no longer has.
+        bound: values of inputs; the claim names them. The rewrite need not have these inputs.
         shapes: sizes that the caller fixed, by input, None for one that is open; the rewrite may
             declare them.
         sizes: sizes of the inputs that the claim is about, in the same form; the claim names them.
@@ -246,6 +248,7 @@ class _Question:
         self.demanded: Case = {}
         self.declarations: Declarations = {}
         self.declares = False
+        self.typed: set[int] = set()
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
 
@@ -369,6 +372,8 @@ class _Question:
         before, after = self.protos
         self.assumptions = narrower(before, after, self.bound, {**self.shapes, **self.sizes})
         self.assumptions |= conditions_of(before, self.sizes)
+        names = {info.name for info in after.graph.input}
+        self.assumptions |= bound_conditions(self.bound, names)
         begin = self.begin = self.budget.steps
         if self.notion == "bits":
             self.ran = None
@@ -388,7 +393,8 @@ class _Question:
         finally:
             self.spent = begin - self.budget.steps
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
-        return Proof("proved", "equal for every input", rules, counts, assumptions, equality="bits")
+        proof = Proof("proved", "", rules, counts, assumptions, equality="bits")
+        return dataclasses.replace(proof, reason=proof.claim)
 
     def explained(self, error: Mismatch | UndefinedError) -> Proof:
         """Answer of a failed comparison, with the nodes that computed the terms. The case that
@@ -603,6 +609,9 @@ class _Question:
         self.declares = compiler.declares
         if not side:
             self.declarations = compiler.declarations
+        if side not in self.typed:
+            require_types(compiler.main)
+            self.typed.add(side)
         return compiler.main
 
     def _execution(self, side: int, original: Execution | None = None) -> Execution:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ...display import Block, Code, Line, as_html, time_of
 from ...facts.notions import EQUAL, Equality
+from ...reference.bound_inputs import GIVEN
 from ...runtimes.value_text import text_of
 from .terms.exact_operators import FOLDED, LONGER, OF_ROWS
 
@@ -72,8 +73,13 @@ class Proof:
     @property
     def claim(self) -> str:
         """Claim of the proof, with its assumptions."""
+        return f"{EQUAL[self.equality or 'bits']} {self.scope}"
+
+    @property
+    def scope(self) -> str:
+        """Inputs that the claim is about: all of them, or those for which its assumptions hold."""
         condition = f", if {' and '.join(_clauses(self.assumptions))}" if self.assumptions else ""
-        return f"{EQUAL[self.equality or 'bits']} for every input{condition}"
+        return f"for every input{condition}"
 
     def _sides(self) -> list[str]:
         """Both models, with the paths of the nodes that differ."""
@@ -135,12 +141,15 @@ _INPUTS = 8
 _NAMED = 3
 """Limit of operators that an assumption names."""
 
+_ENDINGS = (OF_ROWS, FOLDED, LONGER, GIVEN)
+"""Endings of assumptions that one clause states for many subjects."""
+
 
 def _clauses(assumptions: Sequence[str]) -> list[str]:
     """Assumptions in short: one clause for all operators with the same one."""
     names: dict[str, list[str]] = {}
     for text in assumptions:
-        ending = next((each for each in (OF_ROWS, FOLDED, LONGER) if text.endswith(each)), text)
+        ending = next((each for each in _ENDINGS if text.endswith(each)), text)
         names.setdefault(ending, []).append(text.removesuffix(ending).strip())
     return [_clause(each, ending) for ending, each in names.items()]
 
@@ -151,4 +160,8 @@ def _clause(names: Sequence[str], ending: str) -> str:
     shortened = list(names[:_NAMED]) if len(names) <= _NAMED else list(names[: _NAMED - 1])
     if len(names) > len(shortened):
         shortened.append(f"{len(names) - len(shortened)} others")
-    return f"{', '.join(shortened[:-1])} and {shortened[-1]} {ending.replace(' gives ', ' give ')}"
+    return f"{', '.join(shortened[:-1])} and {shortened[-1]} {_plural(ending)}"
+
+
+def _plural(ending: str) -> str:
+    return ending.replace(" gives ", " give ").replace("has the ", "have the ")

@@ -81,10 +81,11 @@ def _sized(terms: Terms, fact: Fact, sizes: Sequence[int | None]) -> Fact:
 def conditions_of(model: onnx.ModelProto, sizes: Mapping[str, Sequence[int | None]]) -> set[str]:
     """Conditions of a claim about inputs of some sizes, a clause each."""
     types = {info.name: info.type for info in model.graph.input}
+    narrow = {name: with_sizes(types[name], dims) for name, dims in sizes.items()}
     return {
-        f"input '{name}' is {type_text(with_sizes(types[name], dims))}"
-        for name, dims in sizes.items()
-        if any(size is not None for size in dims)
+        f"input '{name}' is {type_text(type_)}"
+        for name, type_ in narrow.items()
+        if _says_more(type_, types[name])
     }
 
 
@@ -94,7 +95,8 @@ def narrower(
     bound: Container[str],
     shapes: Mapping[str, Sequence[int | None]],
 ) -> set[str]:
-    """Conditions that the rewrite declares for its inputs and the original does not.
+    """Conditions that the rewrite declares for its inputs and the original does not; those that the
+    caller did not state are the rewrite's own.
 
     Args:
         before: the original.
@@ -102,18 +104,21 @@ def narrower(
         bound: inputs with a fixed value.
         shapes: sizes that the caller fixed, by input; None for an open one.
     """
-    types = {}
-    for info in before.graph.input:
-        sizes = shapes.get(info.name) if info.type.HasField("tensor_type") else None
-        types[info.name] = info.type if sizes is None else with_sizes(info.type, sizes)
+    own = {info.name: info.type for info in before.graph.input}
+    types = dict(own)
+    for name, type_ in own.items():
+        if name in shapes and type_.HasField("tensor_type"):
+            types[name] = with_sizes(type_, shapes[name])
     free = [info for info in after.graph.input if info.name in types and info.name not in bound]
     ties = _ties(types, free)
-    return {
-        f"input '{info.name}' is {type_text(info.type)}, as the rewrite declares it"
-        for info in free
-        if _says_more(info.type, types[info.name])
-        or not ties.isdisjoint(dims_of(info.type.tensor_type) or ())
-    }
+    conditions = set()
+    for name, type_ in ((info.name, info.type) for info in free):
+        is_own = not ties.isdisjoint(dims_of(type_.tensor_type) or ())
+        is_own |= _says_more(type_, types[name])
+        if is_own or _says_more(type_, own[name]):
+            end = ", as the rewrite declares it" if is_own else ""
+            conditions.add(f"input '{name}' is {type_text(type_)}{end}")
+    return conditions
 
 
 def _ties(types: Mapping[str, onnx.TypeProto], after: Sequence[onnx.ValueInfoProto]) -> set[Dim]:

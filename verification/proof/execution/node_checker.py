@@ -202,7 +202,7 @@ def raise_type_conflict(name: str, declared: Type, own: Type) -> NoReturn:
     Raises:
         InvalidError: always; no runtime loads such a model.
     """
-    raise InvalidError(f"'{name}' is declared as {_short(declared)} and is {_short(own)}")
+    raise InvalidError(f"'{name}' is declared as {short_type(declared)} and is {short_type(own)}")
 
 
 def known_type(fact: Fact) -> str:
@@ -210,10 +210,105 @@ def known_type(fact: Fact) -> str:
     return _text_of(type_of(fact)) if type_of(fact) else ""
 
 
-def _short(value_type: Type) -> str:
+def short_type(value_type: Type) -> str:
     """Type in a message: that of a tensor by its element type."""
     text = _text_of(value_type)
     return text[len("tensor(") : -1] if text.startswith("tensor(") else text
+
+
+def output_types(node: onnx.NodeProto, version: int, types: Sequence[Type]) -> Sequence[Type]:
+    """Types of a node's outputs; 0 where neither its schema nor an attribute determines one.
+
+    Args:
+        node: a node without bodies that calls no function.
+        version: the version of its domain.
+        types: types of its inputs, as those of `require_valid`.
+    """
+    domain, op_type = normal_domain(node.domain), node.op_type
+    results = list(_output_types(op_type, version, domain, tuple(types), len(node.output)))
+    if domain or not results:
+        return results
+    attributes = {attribute.name: attribute for attribute in node.attribute}
+    if op_type == "Constant":
+        results[0] = _constant_type(attributes)
+    elif op_type == "ConstantOfShape":
+        value = attributes.get("value")
+        results[0] = onnx.TensorProto.FLOAT if value is None else value.t.data_type
+    elif op_type in _TYPED:
+        attribute = attributes.get(_TYPED[op_type])
+        number = onnx.TensorProto.FLOAT if attribute is None else attribute.i
+        results[0] = number if op_type == "Cast" else sequence_of(number)
+    return results
+
+
+_TYPED = {"Cast": "to", "SequenceEmpty": "dtype"}
+"""Operators whose output has the type of an attribute, or holds elements of it."""
+_CONSTANTS = {"value_int": 7, "value_ints": 7, "value_float": 1, "value_floats": 1}
+_CONSTANTS |= {"value_string": 8, "value_strings": 8}
+_ELEMENTS = ("SequenceAt", "ConcatFromSequence", "OptionalGetElement")
+"""Operators whose output is an element of the first input."""
+
+
+def _constant_type(attributes: Mapping[str, onnx.AttributeProto]) -> Type:
+    for name, attribute in attributes.items():
+        if name == "value":
+            return attribute.t.data_type
+        if name == "sparse_value":
+            return attribute.sparse_tensor.values.data_type
+        return _CONSTANTS.get(name, 0)
+    return 0
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _output_types(
+    op_type: str, version: int, domain: str, types: tuple[Type, ...], width: int
+) -> tuple[Type, ...]:
+    """Types of outputs by the schema: a type that it names, or the type of an input with the same
+    type variable."""
+    schema = schema_of(op_type, version, domain)
+    if schema is None or not schema.outputs:
+        return (0,) * width
+    first = types[0] if types else 0
+    if not domain and op_type in _ELEMENTS:
+        is_content = op_type == "OptionalGetElement" and not is_optional(first)
+        return (first if is_content else element_type(first),)
+    if not domain and op_type in ("SequenceConstruct", "SplitToSequence"):
+        return (sequence_of(first) if isinstance(first, int) else 0,)
+    formals = _formals_of_inputs(op_type, version, domain, len(types))
+    pairs = [(f.variable, t) for t, f in zip(types, formals, strict=False) if f.is_bound]
+    bound = {variable: own for variable, own in reversed(pairs) if own not in (0, LEFT_OUT)}
+    outputs = [schema.outputs[min(n, len(schema.outputs) - 1)] for n in range(width)]
+    return tuple([bound.get(each.type_str) or _named_type(each.type_str) for each in outputs])
+
+
+def _named_type(text: str) -> Type:
+    """Type that a schema names; 0 for a variable."""
+    if text.startswith("tensor("):
+        return _ELEM_TYPES.get(text[len("tensor(") : -1], 0)
+    return text if text.startswith(("seq(tensor(", "optional(")) else 0
+
+
+def sequence_of(elem_type: int) -> Type:
+    """Type of sequences of tensors; 0 if their element type is unknown."""
+    return f"seq({_text_of(elem_type)})" if elem_type > 0 else 0
+
+
+def is_optional(value_type: Type) -> bool:
+    """Test for the type of an optional."""
+    return isinstance(value_type, str) and value_type.startswith("optional(")
+
+
+def element_type(value_type: Type) -> Type:
+    """Type of the elements of a sequence, or of the content of an optional."""
+    for prefix in ("seq(", "optional("):
+        if isinstance(value_type, str) and value_type.startswith(prefix):
+            return _named_type(value_type[len(prefix) : -1])
+    return 0
+
+
+_ELEM_TYPES: Mapping[str, int] = {
+    name.lower(): number for name, number in onnx.TensorProto.DataType.items()
+}
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -229,12 +324,12 @@ def _type_fault(op_type: str, version: int, domain: str, types: Sequence[Type]) 
         if value_type in (LEFT_OUT, 0):
             continue
         if _text_of(value_type) not in formal.allowed:
-            return f"does not accept {_short(value_type)} in opset {version}"
+            return f"does not accept {short_type(value_type)} in opset {version}"
         if formal.is_bound and bound.setdefault(formal.variable, value_type) != value_type:
             return "has inputs of different types"
     inserts = op_type == "SequenceInsert" and formals and 0 not in types[:2]
     if inserts and types[0] != f"seq({_text_of(types[1])})":
-        return f"does not insert {_short(types[1])} into {types[0]}"
+        return f"does not insert {short_type(types[1])} into {types[0]}"
     return ""
 
 

@@ -1,6 +1,7 @@
 """Inputs of both models: one term for each name, and the same defaults."""
 
 import numpy as np
+import onnx
 import pytest
 import straightline as sl
 from depth import examples
@@ -79,6 +80,47 @@ def test_what_the_rewrite_alone_declares_of_an_input_is_told(declared, told):
     assert "if input 'x' is" in proof.claim
     assert prove(after, before).assumptions == ()
     assert prove(before, before).assumptions == ()
+
+
+def test_shapes_that_a_caller_states_are_told_once():
+    text = "g (float[%s] x) => (float[%s] y) { y = Neg (x) }"
+    before, after = model(text % ("n", "n")), model(text % (3, 3))
+    assert prove(before, after, shapes={"x": (3,)}).assumptions == ("input 'x' is float[3]",)
+    assert prove(before, before, shapes={"x": (None,)}).assumptions == ()
+    assert prove(after, after, shapes={"x": (3,)}).assumptions == ()
+    assert prove(after, after, sizes={"x": (3,)}).assumptions == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (np.array(3.0, np.float32), "is 3.0"),
+        (np.array([1, -1], np.float32), "is [1.0, -1.0]"),
+        (np.zeros(17, np.float32), "has the value that was set"),
+    ],
+)
+def test_a_value_that_is_set_is_a_condition(value, told):
+    sizes = ",".join(map(str, value.shape))
+    before = model(f"g (float[n] x, float[{sizes}] k) => (y) {{ y = Add (x, k) }}")
+    after = model("g (float[n] x) => (y) { y = Add (x, k) }")
+    after.graph.initializer.append(onnx.numpy_helper.from_array(value, "k"))
+    assert prove(before, after, bound={"k": value}).claim == (
+        f"equal for every input, if input 'k' {told}"
+    )
+    kept = prove(before, before, bound={"k": value})
+    assert kept.assumptions == (f"input 'k', which the rewrite still has, {told}",)
+
+
+def test_many_long_values_are_one_clause():
+    names = [f"k{n}" for n in range(5)]
+    inputs = ", ".join(f"float[17] {name}" for name in names)
+    same = model(f"g (float[17] x, {inputs}) => (y) {{ y = Sum (x, {', '.join(names)}) }}")
+    after = model(f"g (float[17] x) => (y) {{ y = Sum (x, {', '.join(names)}) }}")
+    values = {name: np.zeros(17, np.float32) for name in names}
+    for name, value in values.items():
+        after.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+    claim = "input 'k0', input 'k1' and 3 others have the value that was set"
+    assert prove(same, after, bound=values).claim == f"equal for every input, if {claim}"
 
 
 @pytest.mark.parametrize(

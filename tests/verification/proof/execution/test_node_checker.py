@@ -158,8 +158,7 @@ def test_a_sequence_is_not_the_tensor_that_a_body_declares(trips):
 
 UNREAD = """g (float[2] x, bool c) => (float[2] y, seq(float[2]) s) {
     s = SequenceConstruct (x) y = Neg (x) d = Cast <to = 11> (x) u = other.Op (x)
-    w = If (c) <then_branch = t () => (p) { p = Identity (x) },
-                else_branch = e () => (q) { q = Identity (s) }> %s }"""
+    w = other.Two (x) %s }"""
 
 
 @pytest.mark.parametrize(
