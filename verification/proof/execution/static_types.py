@@ -145,7 +145,7 @@ def _joined(step: Step, one: Sequence[Type], other: Sequence[Type]) -> Iterator[
 
 
 def _states(step: Step, initial: Sequence[Type], own: Sequence[Type]) -> Iterator[Type]:
-    """Types of the outputs of a Loop, from the initial states and what an iteration returns."""
+    """Types of the outputs of a Loop, by its initial and next states."""
     for number, last in enumerate(own):
         first = initial[number] if number < len(initial) else last
         if UNKNOWN in (first, last) or first in (last, LEFT_OUT):
