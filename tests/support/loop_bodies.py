@@ -228,50 +228,68 @@ class _Writer:
     def __init__(self, body: Body) -> None:
         self.body, self.labels = body, body.labels
         self.sizes = body.sizes() or []
-        self.states = len(body.wiring.nexts)
+        _, self.nexts, self.scanned = body.wiring
+        self.states = len(self.nexts)
         self.lines: list[str] = []
         self.initializers: list[str] = []
         self.flag = "p"
+        self.names = [*(f"s{k}" for k in range(self.states)), self._outside()]
+        for k, operator in enumerate(body.operators):
+            self._add(k, operator, [self.names[v] for v in body.wiring.nodes[k]])
+        self.goes_on = self._goes_on()
+        self.results = [self._result(v) for v in body.wiring.nexts]
+        self.types = [self._type({2, *self._sizes(v)}, f"S{k}") for k, v in enumerate(self.nexts)]
 
     def model(self) -> str:
         """The text of the whole model."""
-        nodes, nexts, scanned = self.body.wiring
-        kind, elem, rank = self.labels["kind"], self.body.elem, self.body.rank
-        names = [*(f"s{k}" for k in range(self.states)), self._outside()]
-        for k, (operands, operator) in enumerate(zip(nodes, self.body.operators, strict=True)):
-            names.append(f"v{k}")
-            self._add(k, operator, [names[v] for v in operands])
-        goes_on, results = self._goes_on(names), [self._result(names[v]) for v in nexts]
-        states = [self._type({2, *self._sizes(v)}, f"S{k}") for k, v in enumerate(nexts)]
-        arguments = "".join(f", {type_} s{k}" for k, type_ in enumerate(states))
-        declared = "".join(f", {t} {name}" for t, name in zip(states, results, strict=True))
-        outputs = [f"{type_} f{k}" for k, type_ in enumerate(states)]
-        if scanned is not None:
-            declared += f", {self._type(self._sizes(scanned), 'Z')} {self._result(names[scanned])}"
-            outputs.append(f"{elem}[T, {self._sizes(scanned).pop()}] z" if rank else f"{elem}[T] z")
-        finals = ", ".join(output.split()[-1] for output in outputs)
-        own = {"own": [f"x{k}" for k in range(self.states)]}.get(self.labels["initial"], [])
-        initial = own or [{"shared": "x", "constant": "k"}[self.labels["initial"]]] * self.states
+        inputs, outputs, results = self._inputs(), self._outputs(), self._results()
         asked = {"first": outputs[:1], "last": outputs[-1:]}.get(self.labels["asked"], outputs)
-        given = [f"{kind} {name}" for name in ("x", *own)]
-        rows = "N" if self.labels["trips"] == "open scan" else MOST
-        given.append(f"{elem}[{rows}, 2] xs" if rank else f"{elem}[{rows}] xs")
-        given += ["int64 n", "int64[1] nv", "int64 m", "bool p", "bool g"]
-        constants = CONSTANTS[elem]
-        constant = f"{kind} k = {constants if rank else constants.partition(',')[0] + '}'}"
-        inits = f"<{', '.join(self.initializers)}>" if self.initializers else ""
-        head = f"{HEAD}g ({', '.join(given)}) => ({', '.join(asked)}) <{SCALARS}, {constant}> {{"
-        nodes = f"{inits} {{\n            {''.join(line + ' ' for line in self.lines)}}}"
+        constant = f"{self.labels['kind']} k = {self._constant(CONSTANTS[self.body.elem])}"
+        own = f"<{', '.join(self.initializers)}>" if self.initializers else ""
+        lines = "".join(line + " " for line in self.lines)
+        finals = ", ".join(output.split()[-1] for output in outputs)
+        head = f"{HEAD}g ({inputs}) => ({', '.join(asked)}) <{SCALARS}, {constant}> {{"
+        arguments = "".join(f", {type_} s{k}" for k, type_ in enumerate(self.types))
         if self.body.is_scan:
             return f"""{head}
     {finals} = Scan <num_scan_inputs = 1,
-        body = b ({arguments[2:]}, {kind} e) => ({declared[2:]}) {nodes}
-    > ({", ".join(initial)}, xs)
+        body = b ({arguments[2:]}, {self.labels["kind"]} e) => ({results[2:]}) {own} {{
+            {lines}}}
+    > ({self._initial()}, xs)
 }}"""
         return f"""{head}
-    {finals} = Loop ({self._trips()}, {self._start()}, {", ".join(initial)}) <
-        body = b (int64 i, bool c{arguments}) => (bool {goes_on}{declared}) {nodes}>
+    {finals} = Loop ({self._trips()}, {self._start()}, {self._initial()}) <
+        body = b (int64 i, bool c{arguments}) => (bool {self.goes_on}{results}) {own} {{
+            {lines}}}>
 }}"""
+
+    def _inputs(self) -> str:
+        kind, rows = self.labels["kind"], "N" if self.labels["trips"] == "open scan" else MOST
+        own = range(self.states if self.labels["initial"] == "own" else 0)
+        every = [f"{kind} {name}" for name in ("x", *(f"x{k}" for k in own))]
+        every.append(f"{self.body.elem}[{rows}, 2] xs" if self.body.rank else f"{kind}[{rows}] xs")
+        return ", ".join([*every, "int64 n, int64[1] nv, int64 m, bool p, bool g"])
+
+    def _initial(self) -> str:
+        names = {"shared": ["x"], "constant": ["k"]}.get(self.labels["initial"], [])
+        names = names * self.states or [f"x{k}" for k in range(self.states)]
+        return ", ".join(names)
+
+    def _outputs(self) -> list[str]:
+        """The outputs of the node, with their types."""
+        outputs = [f"{type_} f{k}" for k, type_ in enumerate(self.types)]
+        if self.scanned is not None:
+            inner = f", {self._sizes(self.scanned).pop()}" if self.body.rank else ""
+            outputs.append(f"{self.body.elem}[T{inner}] z")
+        return outputs
+
+    def _results(self) -> str:
+        """The outputs of the body after the condition, with their types."""
+        pairs = list(zip(self.types, self.results, strict=True))
+        if self.scanned is not None:
+            type_ = self._type(self._sizes(self.scanned), "Z")
+            pairs.append((type_, self._result(self.scanned)))
+        return "".join(f", {type_} {name}" for type_, name in pairs)
 
     def _add(self, number: int, operator: str, operands: Sequence[str]) -> None:
         """Emit one node, or a comparison and a choice."""
@@ -280,6 +298,7 @@ class _Writer:
         if before and self.body.elem != "bool":
             self.flag = first
         self.lines += [*(f"{first} = {one}" for one in before), f"v{number} = {last}"]
+        self.names.append(f"v{number}")
 
     def _sizes(self, value: int) -> set[int]:
         return {sizes[value] for sizes in self.sizes}
@@ -296,11 +315,10 @@ class _Writer:
         if self.body.is_scan and label != "initializer":
             return {"captured": "x", "constant": "k"}.get(label, "e")
         if label == "initializer":
-            constants = CONSTANTS[elem].replace("1,", "0,")
-            values = constants if rank else constants.partition(",")[0] + "}"
+            values = self._constant(CONSTANTS[elem].replace("1,", "0,"))
             self.initializers.append(f"{self.labels['kind']} own = {values}")
             return "own"
-        elif label == "row":
+        if label == "row":
             self.lines.append("e = Gather (xs, i)")
         elif label == "number":
             if elem == "int64" and not rank:
@@ -311,29 +329,38 @@ class _Writer:
             self.lines.append(f"e = {last[elem]}")
         return {"captured": "x", "constant": "k"}.get(label, "e")
 
-    def _result(self, name: str) -> str:
+    def _constant(self, values: str) -> str:
+        """Two numbers, or the first of them."""
+        return values if self.body.rank else values.partition(",")[0] + "}"
+
+    def _result(self, value: int) -> str:
         """An output of the body: a value from outside needs an Identity."""
+        return self._own(self.names[value])
+
+    def _own(self, name: str) -> str:
         if name not in ("x", "k"):
             return name
         if "outer = " not in " ".join(self.lines):
             self.lines.append(f"outer = Identity ({name})")
         return "outer"
 
-    def _goes_on(self, names: Sequence[str]) -> str:
+    def _goes_on(self) -> str:
         """The name of the condition after an iteration."""
-        label, elem, bounded = self.labels["goes_on"], self.body.elem, "three"
+        label = self.labels["goes_on"]
         if label == "input" or self.body.is_scan:
             return "c"
         if label == "initializer":
             self.initializers.append("bool go = {1}")
-            return "go"
-        if label == "identity":
-            self.lines.append("go = Identity (c)")
-            return "go"
-        if label in ("counted", "limited"):
-            self.lines.append(f"go = Less (i, {bounded if label == 'counted' else 'm'})")
-            return "go"
-        flag = names[-1]
+        elif label == "value":
+            return self._flag()
+        else:
+            lines = {"identity": "Identity (c)", "counted": "Less (i, three)"}
+            self.lines.append(f"go = {lines.get(label, 'Less (i, m)')}")
+        return "go"
+
+    def _flag(self) -> str:
+        """The name of a condition that depends on the last value."""
+        elem, flag = self.body.elem, self.names[-1]
         if self.body.rank:
             self.lines.append(f"flag = Gather ({flag}, zero)")
             flag = "flag"
@@ -342,10 +369,10 @@ class _Writer:
             self.lines.append("limit = Cast <to = 1> (three)" if elem == "float" else "")
             self.lines.append(f"low = Less ({flag}, {limit})")
             flag = "low"
-        if self.labels["trips"] not in ("absent", "endless"):
-            return self._result(flag)
-        self.lines.append(f"few = Less (i, three) go = And (few, {flag})")
-        return "go"
+        if self.labels["trips"] in ("absent", "endless"):
+            self.lines.append(f"few = Less (i, three) go = And (few, {flag})")
+            return "go"
+        return self._own(flag)
 
     def _trips(self) -> str:
         names = {"open": "n", "vector": "nv", "absent": "", "endless": "most"}
