@@ -139,14 +139,17 @@ def rewirings(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.ModelProto]]:
     """Yield the model with each read and output of its body as another value of its type."""
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
     body, outer = _body(inferred), inferred.graph
-    first = 1 if inferred.graph.node[0].op_type == "Loop" else 0
+    first = 1 if any(n.op_type == "Loop" for n in inferred.graph.node) else 0
     types = {value.name: _type(value) for value in (*body.input, *body.value_info, *body.output)}
     around = {value.name: _type(value) for value in outer.input}
     around |= {t.name: (t.data_type, tuple(t.dims)) for t in outer.initializer}
+    constants = {t.name for t in outer.initializer if tuple(t.dims) == (1,)}
     for at, node in enumerate(body.node):
         known = {value.name for value in body.input} | {o for n in body.node[:at] for o in n.output}
         for place, name in enumerate(node.input):
             own = types.get(name) or around.get(name)
+            if name in constants:  # an axis or a bound decides sizes
+                continue
             for other, kind in {**around, **{n: types[n] for n in known if n in types}}.items():
                 if other != name and kind == own:
                     copy = _copy(model)
