@@ -157,9 +157,9 @@ class Body(NamedTuple):
                 sizes.append(own[0])
             every.append(sizes)
             states = [sizes[v] for v in nexts]
-        same = [scanned] if scanned is not None else []
-        same += nexts if self.is_scan else ()
-        return every if all(len({sizes[v] for sizes in every}) == 1 for v in same) else None
+        rows = set() if scanned is None else {sizes[scanned] for sizes in every}
+        grows = any(sizes[v] != 2 for sizes in every for v in nexts)
+        return None if len(rows) > 1 or (grows and self.is_scan) else every
 
 
 def bodies(each: int = EACH) -> Iterator[Body]:
