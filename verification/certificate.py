@@ -39,7 +39,7 @@ class Certificate:
         before: the digest of the original.
         after: the digest of the rewrite.
         proof: the proof.
-        bound: values of inputs that the rewrite no longer has.
+        bound: values of inputs; the claim names them.
         derivation: derivation that `check-certificate` replays, as JSON; the reason if there is
             none.
     """
@@ -89,18 +89,19 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate for JSON."""
+        proof = dataclasses.replace(self.proof, assumptions=tuple(self._assumptions()))
         return {
             "format": FORMAT,
             "version": VERSION,
             "straightline": __version__,
             "verdict": self.proof.status,
-            "claim": self.proof.claim,
+            "claim": proof.claim,
             "equality": self.proof.equality,
             "before": {"sha256": self.before},
             "after": {"sha256": self.after},
             "bound": {name: _encoded(value) for name, value in self.bound.items()},
             "rules": list(self.proof.rules),
-            "assumptions": self._assumptions(),
+            "assumptions": list(proof.assumptions),
             "terms": dict(self.proof.outputs),
             "derivation": self.derivation,
         }

@@ -94,6 +94,8 @@ class Search:
         for application in self.replay.undefined():
             label = application.node.name or application.node.op_type
             return f"the checker has no rule by which '{label}' cannot fail"
+        for name in self.replay.wrong_declarations():
+            return f"the checker does not derive what the rewrite declares of '{name}'"
         return "the checker has no rules for all of its steps"
 
     def run(self) -> bool:
@@ -107,7 +109,7 @@ class Search:
                 return False
         for application in list(self.replay.undefined()):
             self._simplify(application.term, own=True)
-        return not any(self.replay.undefined())
+        return not any(self.replay.undefined()) and not any(self.replay.wrong_declarations())
 
     def _close(self, one: int, other: int) -> None:
         """Make two terms equal, as far as rules do, from the top."""

@@ -22,7 +22,7 @@ AGAIN = "prove again with 'straightline verify --certificate'"
 _MOST_BYTES, _MOST_STEPS = 1 << 30, 1 << 20
 _REMARKS = {"straightline": str, "claim": str, "rules": list, "assumptions": list, "terms": dict}
 """Keys for the prover; the check believes nothing of them, but demands that assumptions of the
-derivation stand among those of the certificate."""
+derivation stand among those of the certificate, and that the claim is conditional then."""
 _CHECKED = {"format", "version", "verdict", "equality", "before", "after", "bound", "derivation"}
 
 
@@ -79,6 +79,8 @@ def check(
     for assumption in sorted(replay.assumptions):
         if assumption not in document["assumptions"]:
             raise CertificateError(f"the certificate does not name an assumption: {assumption}")
+    if replay.assumptions and ", if " not in document["claim"]:
+        raise CertificateError("the claim of the certificate names no condition")
     numbers = len(steps), len(replay.terms.nodes)
     return Acceptance(tuple(derived["assumptions"]), *numbers, tuple(derived["rules"]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,10 +10,13 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Tensor
-from .inference import Facts
+from .inference import common, fact_of, fact_of_output
 from .meaning import head_of, schema_of
-from .terms import ABSENT, UNKNOWN, CertificateError, Head, Terms
+from .sizes import whole_numbers
+from .terms import ABSENT, UNKNOWN, CertificateError, Fact, Head, Terms
 
+_INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+_VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
 _DRAWS = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}
 _DRAWS |= {"RandomUniform", "RandomUniformLike"}
 _KNOWN = ("", "ai.onnx.ml")
@@ -34,17 +37,93 @@ class Application(NamedTuple):
     node: onnx.NodeProto
 
 
+class Declaration(NamedTuple):
+    """Type that a model declares for a value."""
+
+    term: int
+    name: str
+    type_: onnx.TypeProto
+
+
+class Body(NamedTuple):
+    """Body of a node, with the operands of the node."""
+
+    name: str
+    graph: onnx.GraphProto
+    op_type: str
+    operands: tuple[int, ...]
+
+    def states(self, head: Head) -> int:
+        """Number of states of a Loop or Scan."""
+        if self.op_type == "Loop":
+            return len(self.operands) - 2
+        return len(self.operands) - head.integer("num_scan_inputs") - self._batched(head)
+
+    def fact(self, terms: Terms, head: Head, index: int) -> Fact:
+        """Fact of an input in each iteration. A state may change its sizes."""
+        if "::" in head.name:
+            return UNKNOWN
+        if self.op_type == "Loop" and index < 2:
+            return Fact((_INT64, _BOOL)[index])
+        if self.op_type not in ("Loop", "Scan"):
+            return UNKNOWN
+        place = index + self._batched(head)
+        if place >= len(self.operands):
+            return UNKNOWN
+        fact = terms.fact(self.operands[place])
+        number = index - self.states(head)
+        if self.op_type == "Loop" or number < 0 or not fact.shape or self._batched(head):
+            return Fact(fact.elem_type)
+        axes = head.integers("scan_input_axes") or []
+        axis = axes[number] if number < len(axes) else 0
+        if not -len(fact.shape) <= axis < len(fact.shape):
+            return Fact(fact.elem_type)
+        axis %= len(fact.shape)
+        return Fact(fact.elem_type, (*fact.shape[:axis], *fact.shape[axis + 1 :]))
+
+    def iterates(self, terms: Terms, head: Head) -> bool:
+        """Test for an iteration that certainly runs."""
+        if self.op_type == "Loop":
+            limit, condition = (*self.operands, ABSENT, ABSENT)[:2]
+            counts = None if limit == ABSENT else whole_numbers(terms, limit)
+            starts = None if condition == ABSENT else terms.tensor(condition)
+            is_true = condition == ABSENT or (starts is not None and bool(starts.numpy().all()))
+            return is_true and (limit == ABSENT or bool(counts and min(counts) > 0))
+        axes = head.integers("scan_input_axes") or []
+        first = self._batched(head) + self.states(head)
+        shapes = [terms.fact(operand).shape or () for operand in self.operands[first:]]
+        axes += [0] * (len(shapes) - len(axes))
+        sizes = [s[k] for s, k in zip(shapes, axes, strict=False) if -len(s) <= k < len(s)]
+        return head.version > 8 and any(isinstance(size, int) and size > 0 for size in sizes)
+
+    def _batched(self, head: Head) -> int:
+        """Number of operands of a Scan 8 that its body does not see."""
+        return int(self.op_type == "Scan" and head.version < 9)
+
+
 class _Scope(dict[str, int]):
     """Terms of a graph by name; those of the graph around it are visible."""
 
     around: _Scope | None = None
+
+    def __init__(self, values: Mapping[str, int] | Iterable[tuple[str, int]] = ()) -> None:
+        super().__init__(values)
+        self._captured: set[str] = set()
 
     def __missing__(self, name: str) -> int:
         if not name:
             return ABSENT
         if self.around is None:
             raise CertificateError(f"'{name}' is not defined before it is used")
+        self._captured.add(name)
         return self.around[name]
+
+    def define(self, name: str, term: int) -> None:
+        """Name a term. A name that was captured before would be read differently by runtimes."""
+        if name in self or name in self._captured:
+            raise CertificateError(f"'{name}' is defined twice")
+        if name:
+            self[name] = term
 
 
 class Execution:
@@ -52,21 +131,27 @@ class Execution:
 
     Attributes:
         log: its nodes in the order in which they ran.
+        declared: types that it declares.
+        inferred: terms whose sizes a Loop or Scan without an iteration has by inference.
         bodies: term and name for each body: the body runs as often in all models that have it
             under this term. That is the condition of an If, and a Loop or Scan as a whole.
     """
 
-    def __init__(
-        self, terms: Terms, model: onnx.ModelProto, facts: Facts, folder: Path | None
-    ) -> None:
+    def __init__(self, terms: Terms, model: onnx.ModelProto, folder: Path | None) -> None:
         self.log: list[Application] = []
+        self.declared: list[Declaration] = []
+        self.inferred: list[int] = []
         self.bodies: list[tuple[int, str]] = []
         self._terms = terms
         self._graph = model.graph
         self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
-        self._facts = facts
+        if len(self._functions) < len(model.functions):
+            raise CertificateError("two functions have one name")
+        for domain, name, _ in self._functions:
+            if domain in _KNOWN and onnx.defs.has(name, domain):
+                raise CertificateError(f"a function redefines {name}")
         self._folder = folder
-        self._imports = {_domain(e.domain): e.version for e in model.opset_import}
+        self._imports = _imports(model.opset_import)
         self._guards: Guards = ()
         self._trips: tuple[int, ...] = ()
         self._drawn: dict[Head, int] = {}
@@ -77,28 +162,36 @@ class Execution:
         """Terms of the outputs, from those of the inputs by name."""
         scope = _Scope(values)
         self._initializers(self._graph, scope)
-        self._nodes(self._graph.node, scope, self._facts)
+        self._nodes(self._graph.node, scope)
+        self._declare(self._graph, scope)
         return [scope[info.name] for info in self._graph.output]
+
+    def _declare(self, graph: onnx.GraphProto | onnx.FunctionProto, scope: _Scope) -> None:
+        """Record the types that a graph declares for its values."""
+        infos = list(graph.value_info)
+        if isinstance(graph, onnx.GraphProto):
+            infos += [*graph.input, *graph.output]
+        for info in infos:
+            if info.name in scope and info.type.WhichOneof("value") is not None:
+                self.declared.append(Declaration(scope[info.name], info.name, info.type))
 
     def _initializers(self, graph: onnx.GraphProto, scope: _Scope) -> None:
         if graph.sparse_initializer:
             raise CertificateError("the checker reads no sparse initializers")
+        names = [tensor.name for tensor in graph.initializer]
+        if len({*names}) < len(names):
+            raise CertificateError("two initializers have one name")
         for tensor in graph.initializer:
             if tensor.name not in scope:
                 scope[tensor.name] = self._terms.constant(Tensor(tensor, base_dir=self._folder))
 
-    def _nodes(self, nodes: Sequence[onnx.NodeProto], scope: _Scope, facts: Facts) -> None:
-        for position, node in enumerate(nodes):
-            results = self._node(node, position, scope, facts)
+    def _nodes(self, nodes: Sequence[onnx.NodeProto], scope: _Scope) -> None:
+        for node in nodes:
+            results = self._node(node, scope)
             for name, term in zip(node.output, results, strict=True):
-                if name and name in scope:
-                    raise CertificateError(f"'{name}' is defined twice")
-                if name:
-                    scope[name] = term
+                scope.define(name, term)
 
-    def _node(
-        self, node: onnx.NodeProto, position: int, scope: _Scope, facts: Facts
-    ) -> Sequence[int]:
+    def _node(self, node: onnx.NodeProto, scope: _Scope) -> Sequence[int]:
         args = tuple([scope[name] for name in node.input])
         attributes = self._attributes(node)
         function = self._functions.get((_domain(node.domain), node.op_type, node.overload))
@@ -108,25 +201,38 @@ class Execution:
             return [self._terms.constant(_constant(attributes, self._folder))]
         head = self._head(node, attributes)
         bodies = {message.name: message.g for message in attributes if message.HasField("g")}
-        own, condition = [], args[:1]
+        own, operands, outcomes = [], args, list[Sequence[int]]()
         for name in sorted(bodies):
             own.append(len(self.bodies))
-            inner = facts.body(position, name)
-            head, args = self._body(head, args, (name, bodies[name]), scope, inner)
+            inner = Body(name, bodies[name], node.op_type, operands)
+            head, args = self._body(head, args, inner, scope)
+            outcomes.append(args[len(args) - len(bodies[name].output) :])
         if self._draws(head, args, has_body=bool(bodies)):
             number = self._drawn[head] = self._drawn.get(head, 0) + 1
             mark = f"{number} in {len(self._trips)}"
             head = head._replace(name=f"drawn {head.name}", key=mark)
             args = (*args, ABSENT, *self._trips)
         results = [
-            self._terms.add(head, args, facts[name] if name else UNKNOWN, output)
-            for output, name in enumerate(node.output)
+            self._terms.add(head, args, self._fact(head, args, outcomes, output), output)
+            for output in range(len(node.output))
         ]
         for number, name in zip(own, sorted(bodies), strict=True):
-            around = condition[0] if node.op_type == "If" else results[0]
+            around = operands[0] if node.op_type == "If" else results[0]
             self.bodies[number] = around, name
         self.log.append(Application(results[0], self._guards, node))
         return results
+
+    def _fact(
+        self, head: Head, args: tuple[int, ...], bodies: Sequence[Sequence[int]], output: int
+    ) -> Fact:
+        """Fact of an output. The sizes of states and scan outputs may differ by iteration."""
+        if not bodies:
+            return fact_of_output(self._terms, head, args, output)
+        first = 1 if head.name == "Loop" else 0
+        if "::" in head.name or any(first + output >= len(each) for each in bodies):
+            return UNKNOWN
+        facts = [self._terms.fact(each[first + output]) for each in bodies]
+        return common(facts) if head.name == "If" else Fact(facts[0].elem_type)
 
     def _head(self, node: onnx.NodeProto, attributes: Sequence[onnx.AttributeProto]) -> Head:
         """Head of an operator that its opset has, with these attributes."""
@@ -141,7 +247,12 @@ class Execution:
         lacks = schema is None or schema.deprecated or not names <= {*schema.attributes}
         if lacks and (schema is not None or domain in _KNOWN):
             raise CertificateError(f"opset {version} has no such {node.op_type}")
+        axes = [n for a in attributes if a.name.endswith("_axes") for n in a.ints]
+        if version < 11 and min([0, *axes]) < 0:
+            raise CertificateError(f"{node.op_type} has no negative axes before opset 11")
         width = max([at + 1 for at, name in enumerate(node.output) if name], default=0)
+        if schema is None or (schema.outputs[-1:] and schema.outputs[-1].option == _VARIADIC):
+            width = len(node.output)  # a part without a name is a part
         plain = [message for message in attributes if not message.HasField("g")]
         pairs = [(each.name, each.SerializeToString(deterministic=True)) for each in plain]
         return head_of(node.op_type, domain, version, tuple(sorted(pairs)), width)
@@ -150,10 +261,11 @@ class Execution:
         """Attributes of a node, those of the call in place of references to them."""
         attributes = []
         for message in node.attribute:
-            value = self._parameters.get(message.ref_attr_name, message)
+            reference = message.ref_attr_name
+            value = self._parameters.get(reference, message) if reference else message
             if message.graphs:
                 raise CertificateError(f"the checker reads no list of graphs: '{message.name}'")
-            if value is not message or not message.ref_attr_name:
+            if value is not message or not reference:
                 bare = onnx.AttributeProto.FromString(value.SerializeToString())
                 bare.name = message.name
                 bare.ClearField("doc_string")
@@ -171,10 +283,11 @@ class Execution:
         if self._depth > MOST_DEPTH or len(args) > len(function.input):
             raise CertificateError(f"the call of '{function.name}' is not one")
         outer = self._imports, self._parameters
-        self._imports = {_domain(e.domain): e.version for e in function.opset_import}
+        self._imports = _imports(function.opset_import)
         self._parameters = {a.name: a for a in (*function.attribute_proto, *attributes)}
         scope = _Scope(zip(function.input, [*args, *[ABSENT] * len(function.input)], strict=False))
-        self._nodes(function.node, scope, Facts())
+        self._nodes(function.node, scope)
+        self._declare(function, scope)
         self._imports, self._parameters = outer
         self._depth -= 1
         return [scope[name] for name in function.output]
@@ -189,16 +302,11 @@ class Execution:
         return not has_body and (head.name in _DRAWS or custom)
 
     def _body(
-        self,
-        head: Head,
-        args: tuple[int, ...],
-        body: tuple[str, onnx.GraphProto],
-        scope: _Scope,
-        facts: Facts,
+        self, head: Head, args: tuple[int, ...], body: Body, scope: _Scope
     ) -> tuple[Head, tuple[int, ...]]:
         """Head and arguments of an operator with the outputs of a body among the arguments. A body
         is a function: its outputs for any values of variables that equal bodies share."""
-        (name, graph), level = body, len(self._guards)
+        name, graph, level = body.name, body.graph, len(self._guards)
         names = {info.name for info in graph.input}
         if level >= MOST_DEPTH or any(tensor.name in names for tensor in graph.initializer):
             raise CertificateError(f"body '{name}' is nested too deeply, or has defaults of inputs")
@@ -206,25 +314,45 @@ class Execution:
         inner.around = scope
         variables = []
         for index, info in enumerate(graph.input):
-            fact = facts[info.name]
+            fact = body.fact(self._terms, head, index)
             kind = f"{level}.{index} {fact.text()}"
             if info.type.WhichOneof("value") not in (None, "tensor_type"):
                 kind += f" {info.type}"
             variables.append(self._terms.add(Head("variable", key=kind), fact=fact))
-            inner[info.name] = variables[-1]
+            inner.define(info.name, variables[-1])
         self._initializers(graph, inner)
         guards, trips = self._guards, self._trips
         self._guards = (*guards, len(self.bodies))
         self.bodies.append((ABSENT, name))
         self._trips = (*trips, self._terms.add(Head("variable", key=f"{level} iteration")))
-        self._nodes(graph.node, inner, facts)
+        self._nodes(graph.node, inner)
+        self._declare(graph, inner)
         outputs = [inner[info.name] for info in graph.output]
         declared = zip([*graph.input, *graph.output], [*variables, *outputs], strict=True)
         for info, term in declared:
             self._declared(info, term)
         self._guards, self._trips = guards, trips
-        mark = name, len(variables), len(args), len(outputs)
+        mark: tuple[object, ...] = name, len(variables), len(args), len(outputs)
+        if body.op_type != "If":
+            mark += tuple(self._empty_sizes(head, body, outputs))
         return head._replace(key=(*(head.key or ()), mark)), (*args, *outputs)
+
+    def _empty_sizes(self, head: Head, body: Body, outputs: Sequence[int]) -> Iterator[object]:
+        """Sizes of scan outputs without an iteration: runtimes take them from the declarations of
+        the body, or else from an inference of their own, which is not the checker's. It finds the
+        same for what is written alike in both models: for terms that are equal without a step."""
+        if body.iterates(self._terms, head):
+            return
+        states = int(body.op_type == "Loop") + body.states(head)
+        for info, term in list(zip(body.graph.output, outputs, strict=True))[states:]:
+            sizes = fact_of(info.type).shape
+            own = self._terms.fact(term).shape
+            pairs = zip(sizes or (), own or sizes or (), strict=False)
+            fits = all(isinstance(a, int) and (a == b or not isinstance(b, int)) for a, b in pairs)
+            is_known = sizes is not None and fits and (own is None or len(own) == len(sizes))
+            operands = body.operands if body.op_type == "Scan" else ()
+            self.inferred += [] if is_known else [term, *operands]
+            yield sizes if is_known else f"sizes of {(term, *operands)}"
 
     def _declared(self, info: onnx.ValueInfoProto, term: int) -> None:
         """Log the sizes that a body declares for a value: a runtime may require them."""
@@ -244,6 +372,14 @@ def _constant(attributes: Sequence[onnx.AttributeProto], folder: Path | None) ->
     if message.name in ("value_float", "value_floats"):
         return np.array(value, np.float32)
     raise CertificateError(f"the checker reads no constant by '{message.name}'")
+
+
+def _imports(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """Opsets by domain, each once."""
+    pairs = {(_domain(entry.domain), entry.version) for entry in entries}
+    if len(dict(pairs)) < len(pairs):
+        raise CertificateError("a domain is imported in two versions")
+    return dict(pairs)
 
 
 def _domain(name: str) -> str:

@@ -1,58 +1,50 @@
-"""Types and shapes of values, as onnx infers them from the declared inputs alone."""
+"""Types and sizes of the outputs of operators, by rules of the checker's own.
+
+A rule says what holds wherever the operator does not fail. What no rule says is unknown: a type is
+0, a shape or a size None. onnx's inference is not asked: it believes casts of sizes, products that
+wrap and declarations.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Sequence
 
 import onnx
-from onnx import shape_inference
 
-from ...ir.io.raw_data_splicing import copy_without
-from .terms import UNKNOWN, CertificateError, Dim, Fact
+from .meaning import schema_of
+from .sizes import part_of_shape, sizes_in, whole_numbers
+from .terms import ABSENT, UNKNOWN, Dim, Fact, Head, Shape, Terms
 
-_SHOWN = 1 << 10
-"""Initializers of so many elements are shown to the inference, which reads sizes from them."""
+Args = tuple[int, ...]
+Rule = Callable[[Terms, Head, Args, int], "Shape | None"]
+"""Function of the terms, a head, its arguments and the index of an output."""
+
+RULES: dict[str, Rule] = {}
+"""Rules for shapes by operator."""
+_NO_END = 1 << 62
+"""End of a Slice that no size reaches."""
+_BROADCASTING = 7
+"""First version of arithmetic that broadcasts without attributes."""
 
 
-class Facts:
-    """Facts of the values of a graph by name. Sizes that no input of the original names (`shared`)
-    have a prefix that distinguishes the models; without a prefix they are unknown. Without a graph,
-    as in a function, nothing is known."""
+def _rule(*names: str) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, rule))
+        return rule
 
-    def __init__(
-        self,
-        graph: onnx.GraphProto | None = None,
-        prefix: str | None = None,
-        shared: Container[str] = (),
-    ) -> None:
-        self._graph = graph
-        self._shows_shapes = graph is not None and not _has_sequences(graph)
-        self._prefix = prefix
-        self._shared = shared
-        infos = [] if graph is None else [*graph.input, *graph.value_info, *graph.output]
-        self._types = {info.name: info.type for info in infos}
+    return register
 
-    def __getitem__(self, name: str) -> Fact:
-        type_ = self._types.get(name)
-        fact = UNKNOWN if type_ is None else fact_of(type_)
-        if fact.shape is None or not self._shows_shapes:
-            return Fact(fact.elem_type)
-        return Fact(fact.elem_type, tuple([self._dim(dim) for dim in fact.shape]))
 
-    def body(self, node: int, attribute: str) -> Facts:
-        """Facts of a body. Sizes that a body alone names differ by iteration."""
-        if self._graph is None:
-            return self
-        for message in self._graph.node[node].attribute:
-            if message.name == attribute:
-                return Facts(message.g, None, self._shared)
-        raise CertificateError(f"the inference lost the body '{attribute}'")
-
-    def _dim(self, dim: Dim) -> Dim:
-        if not isinstance(dim, str) or dim in self._shared:
-            return dim
-        return None if self._prefix is None else f"{self._prefix}:{dim}"
+def fact_of_output(terms: Terms, head: Head, args: Args, output: int) -> Fact:
+    """Fact of an output of an operator without bodies."""
+    elem_type = _elem_type(terms, head, args, output)
+    rule = RULES.get(head.name) if head.version and head.key is None else None
+    shape = None if rule is None else rule(terms, head, args, output)
+    if shape is not None and any(isinstance(dim, int) and dim < 0 for dim in shape):
+        shape = None
+    return Fact(elem_type, shape)
 
 
 def fact_of(type_: onnx.TypeProto) -> Fact:
@@ -66,55 +58,455 @@ def fact_of(type_: onnx.TypeProto) -> Fact:
     return Fact(tensor.elem_type, tuple([None if dim in ("", -1) else dim for dim in dims]))
 
 
-def infer(model: onnx.ModelProto, inputs: Mapping[str, onnx.TypeProto], side: str) -> Facts:
-    """Facts of a model, for inputs of the types of the original."""
-    bare = copy_without(model, {"graph"})
-    graph = bare.graph
-    graph.CopyFrom(copy_without(model.graph, {"initializer", "value_info"}))
-    names = {info.name for info in graph.input}
-    for tensor in model.graph.initializer:
-        if tensor.name in names:  # a caller may override it
-            continue
-        if math.prod(tensor.dims) <= _SHOWN and not tensor.external_data:
-            graph.initializer.add().CopyFrom(tensor)
+def common(facts: Sequence[Fact]) -> Fact:
+    """Fact of a value that is one of several: the output of an If."""
+    kinds = {fact.elem_type for fact in facts}
+    shapes = [fact.shape for fact in facts if fact.shape is not None]
+    elem_type = kinds.pop() if len(kinds) == 1 else 0
+    if len(shapes) != len(facts) or len({*map(len, shapes)}) != 1 or not elem_type:
+        return Fact(elem_type)
+    sizes = zip(*shapes, strict=True)
+    return Fact(elem_type, tuple([dims[0] if len({*dims}) == 1 else None for dims in sizes]))
+
+
+def _elem_type(terms: Terms, head: Head, args: Args, output: int) -> int:
+    """Element type by the schema, or by the attribute that determines it."""
+    domain, _, name = head.name.rpartition("::")
+    schema = schema_of(name, head.version, domain) if head.version else None
+    if schema is None or head.key is not None or output >= head.outputs:
+        return 0
+    if head.name in ("Cast", "ConstantOfShape"):
+        value = head.attribute("value")
+        is_cast = head.name == "Cast"
+        return head.integer("to") if is_cast else 1 if value is None else int(value.data_type)
+    variable, only = _result(name, head.version, domain, output)
+    for position, arg in enumerate(() if only else args):
+        formal = schema.inputs[min(position, len(schema.inputs) - 1)]
+        if formal.type_str == variable and formal.is_homogeneous and arg != ABSENT:
+            return terms.fact(arg).elem_type
+    return only
+
+
+@functools.cache
+def _result(name: str, version: int, domain: str, output: int) -> tuple[str, int]:
+    """Type variable of an output, and its only element type; 0 if it has several, or none."""
+    schema = schema_of(name, version, domain)
+    variable = schema.outputs[min(output, len(schema.outputs) - 1)].type_str
+    allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
+    (only,) = kinds if len(kinds := allowed.get(variable, [variable])) == 1 else ("",)
+    is_tensor = only.startswith("tensor(")
+    return variable, int(onnx.TensorProto.DataType.Value(only[7:-1].upper())) if is_tensor else 0
+
+
+def _shape(terms: Terms, args: Args, position: int = 0) -> Shape | None:
+    return terms.fact(args[position]).shape if position < len(args) else None
+
+
+def _axis(shape: Sequence[Dim], axis: int) -> int | None:
+    """Axis counted from the front; None if there is none."""
+    return axis % len(shape) if -len(shape) <= axis < len(shape) else None
+
+
+@_rule(
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "CastLike"),
+    *("Ceil", "Celu", "Clip", "Cos", "Cosh", "CumSum", "DequantizeLinear", "Elu", "Erf", "Exp"),
+    *("Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "Identity", "IsInf", "IsNaN"),
+    *("InstanceNormalization", "LRN", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax"),
+    *("BatchNormalization", "LpNormalization", "MeanVarianceNormalization", "Mish", "Neg", "Not"),
+    *("PRelu", "QuantizeLinear", "Reciprocal", "Relu", "ReverseSequence", "Round", "ScatterND"),
+    *("GroupNormalization", "RMSNormalization", "ScatterElements", "Selu", "Shrink", "Sigmoid"),
+    *("Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "Trilu"),
+    *("Swish", "ThresholdedRelu", "EyeLike"),
+)
+def _of_first(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return None if output else _shape(terms, args)
+
+
+@_rule("Dropout")
+def _dropout(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return _shape(terms, args)
+
+
+@_rule(
+    *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal"),
+    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Mul", "Or", "Pow", "Sub"),
+    *("Where", "Xor"),
+)
+def _broadcast(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shapes = [_shape(terms, args, position) for position in range(len(args))]
+    return None if head.version < _BROADCASTING else broadcast(shapes)
+
+
+@_rule("Max", "Mean", "Min", "Sum")
+def _variadic(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return None if head.version <= _BROADCASTING else _broadcast(terms, head, args, output)
+
+
+def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
+    """Shape of operands that broadcast; a size is unknown where two have other names."""
+    complete = [shape for shape in shapes if shape is not None]
+    if len(complete) < len(shapes) or not complete:
+        return None
+    rank = max(map(len, complete))
+    return tuple(
+        [_wider([s[k - rank] for s in complete if len(s) >= rank - k]) for k in range(rank)]
+    )
+
+
+def _wider(dims: Sequence[Dim]) -> Dim:
+    wide = {dim for dim in dims if dim != 1}
+    numbers = [dim for dim in wide if isinstance(dim, int)]
+    if numbers:
+        return numbers[0] if len(numbers) == 1 else None
+    return 1 if not wide else next(iter(wide)) if len(wide) == 1 else None
+
+
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+
+
+@_rule(*[f"Reduce{name}" for name in _REDUCTIONS])
+def _reduction(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, axes = _shape(terms, args), head.integers("axes")
+    if len(args) > 1:
+        axes = terms.numbers(args[1])
+        if axes is None:
+            return None
+    if shape is None:
+        return None
+    if not axes and head.integer("noop_with_empty_axes"):
+        return shape
+    places = {_axis(shape, axis) for axis in axes or range(len(shape))}
+    return None if None in places else _reduced(shape, places, head.integer("keepdims", 1))
+
+
+def _reduced(shape: Shape, axes: set[int | None], keepdims: int) -> Shape:
+    if keepdims:
+        return tuple([1 if k in axes else dim for k, dim in enumerate(shape)])
+    return tuple([dim for k, dim in enumerate(shape) if k not in axes])
+
+
+@_rule("ArgMax", "ArgMin")
+def _arg(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    axis = None if shape is None else _axis(shape, head.integer("axis"))
+    return None if axis is None else _reduced(shape or (), {axis}, head.integer("keepdims", 1))
+
+
+@_rule("Concat")
+def _concat(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shapes = [terms.fact(arg).shape for arg in args]
+    first = shapes[0]
+    axis = None if first is None else _axis(first, head.integer("axis"))
+    complete = [shape for shape in shapes if shape is not None and len(shape) == len(first or ())]
+    if axis is None or len(complete) < len(shapes):
+        return None
+    columns = list(zip(*complete, strict=True))
+    total: Dim = columns[axis][0] if len(complete) == 1 else None
+    if all(isinstance(dim, int) for dim in columns[axis]):
+        total = sum(dim for dim in columns[axis] if isinstance(dim, int))
+    return tuple([total if k == axis else _agreed(dims) for k, dims in enumerate(columns)])
+
+
+def _agreed(dims: Sequence[Dim]) -> Dim:
+    """One of some equal sizes, a number if there is one."""
+    numbers = {dim for dim in dims if isinstance(dim, int)}
+    names = [dim for dim in dims if dim is not None]
+    return next(iter(numbers)) if len(numbers) == 1 else names[0] if names else None
+
+
+@_rule("Transpose")
+def _transpose(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, perm = _shape(terms, args), head.integers("perm")
+    if shape is None:
+        return None
+    order = [*range(len(shape))][::-1] if perm is None else perm
+    return tuple([shape[k] for k in order]) if sorted(order) == [*range(len(shape))] else None
+
+
+@_rule("Squeeze")
+def _squeeze(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    axes = terms.numbers(args[1]) if len(args) > 1 else head.integers("axes")
+    if shape is None or not axes:  # which axes are 1 may be unknown
+        return None
+    places = {_axis(shape, axis) for axis in axes}
+    return None if None in places else _reduced(shape, places, 0)
+
+
+@_rule("Unsqueeze")
+def _unsqueeze(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    axes = terms.numbers(args[1]) if len(args) > 1 else head.integers("axes")
+    if shape is None or axes is None:
+        return None
+    rank = len(shape) + len(axes)
+    places = {_axis([1] * rank, axis) for axis in axes}
+    if None in places or len(places) < len(axes):
+        return None
+    rest = iter(shape)
+    return tuple([1 if k in places else next(rest) for k in range(rank)])
+
+
+@_rule("Flatten")
+def _flatten(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, axis = _shape(terms, args), head.integer("axis", 1)
+    if shape is None or not -len(shape) <= axis <= len(shape):
+        return None
+    split = axis + len(shape) if axis < 0 else axis
+    return _count(shape[:split]), _count(shape[split:])
+
+
+def _count(dims: Sequence[Dim]) -> Dim:
+    """Number of elements, if that is a number or one of the sizes."""
+    wide = [dim for dim in dims if dim != 1]
+    if all(isinstance(dim, int) for dim in wide):
+        return math.prod(dim for dim in wide if isinstance(dim, int))
+    return wide[0] if len(wide) == 1 else None
+
+
+@_rule("Reshape")
+def _reshape(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    """Take a name in the target for a size where that cannot be 0, which copies one."""
+    shape, target = _shape(terms, args), sizes_in(terms, args[1]) if len(args) > 1 else None
+    if target is None or head.version < 5 or terms.fact(args[1]).rank != 1:
+        return None
+    sizes: list[Dim] = []
+    for k, dim in enumerate(target):
+        own = None if shape is None or k >= len(shape) else shape[k]
+        if head.integer("allowzero") or (isinstance(dim, int) and dim) or dim == own:
+            sizes.append(dim)
         else:
-            graph.input.append(
-                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-            )
-    for info in graph.input:
-        if info.name in inputs:
-            info.type.CopyFrom(inputs[info.name])
-    _forget(graph, inputs=False)
-    try:
-        inferred = shape_inference.infer_shapes(
-            bare, check_type=True, strict_mode=True, data_prop=True
-        )
-    except Exception as error:
-        raise CertificateError(f"onnx refuses a node: {error}") from error
-    shared = {d.dim_param for type_ in inputs.values() for d in type_.tensor_type.shape.dim}
-    while any(name.startswith(side) for name in shared):
-        side += "'"
-    return Facts(inferred.graph, side, shared - {""})
+            sizes.append(own if dim == 0 else None)
+    if -1 not in sizes:
+        return tuple(sizes)
+    place = sizes.index(-1)
+    rest = sizes[:place] + sizes[place + 1 :]
+    sizes[place] = None if shape is None or -1 in rest else _quotient(shape, rest)
+    return tuple(sizes)
 
 
-def _has_sequences(graph: onnx.GraphProto) -> bool:
-    """Test whether a graph holds sequences or optionals. Their elements differ in size, although
-    the inference has one type for all of them."""
-    for node in graph.node:
-        if "Sequence" in node.op_type or "Optional" in node.op_type:
-            return True
-        if any(a.HasField("g") and _has_sequences(a.g) for a in node.attribute):
-            return True
-    return any(info.type.WhichOneof("value") != "tensor_type" for info in graph.input)
+def _quotient(shape: Shape, others: Sequence[Dim]) -> Dim:
+    """Size that makes up for the others; they are not 0 where the Reshape does not fail."""
+    if None in shape or None in others:
+        return None
+    names = [dim for dim in shape if isinstance(dim, str)]
+    for dim in others:
+        if isinstance(dim, str) and dim not in names:
+            return None
+        if isinstance(dim, str):
+            names.remove(dim)
+    total = math.prod(dim for dim in shape if isinstance(dim, int))
+    share = math.prod(dim for dim in others if isinstance(dim, int))
+    if not share or total % share:
+        return None
+    if not names:
+        return total // share
+    return names[0] if len(names) == 1 and total == share else None
 
 
-def _forget(graph: onnx.GraphProto, *, inputs: bool) -> None:
-    """Drop what a graph declares of its values: it may be wrong."""
-    del graph.value_info[:]
-    for info in [*graph.output, *(graph.input if inputs else ())]:
-        if info.type.WhichOneof("value") == "tensor_type":
-            info.type.tensor_type.ClearField("shape")
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _forget(attribute.g, inputs=True)
+@_rule("Gather")
+def _gather(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, indices = _shape(terms, args), _shape(terms, args, 1)
+    axis = None if shape is None else _axis(shape, head.integer("axis"))
+    if shape is None or indices is None or axis is None:
+        return None
+    return (*shape[:axis], *indices, *shape[axis + 1 :])
+
+
+@_rule("GatherElements")
+def _gather_elements(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return _shape(terms, args, 1)
+
+
+@_rule("Shape")
+def _shape_of(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    if shape is None:
+        return (None,)
+    return (len(part_of_shape(shape, head.integer("start"), head.integer("end", len(shape)))),)
+
+
+@_rule("Size")
+def _size(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return ()
+
+
+@_rule("ConstantOfShape")
+def _filled(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return sizes_in(terms, args[0]) if terms.fact(args[0]).rank == 1 else None
+
+
+@_rule("Expand")
+def _expand(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    fits = len(args) > 1 and terms.fact(args[1]).rank == 1
+    return broadcast([_shape(terms, args), sizes_in(terms, args[1])]) if fits else None
+
+
+@_rule("Tile")
+def _tile(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, repeats = _shape(terms, args), whole_numbers(terms, args[1]) if len(args) > 1 else None
+    if shape is None or repeats is None or len(shape) != len(repeats):
+        return None
+    pairs = zip(shape, repeats, strict=True)
+    return tuple([dim if n == 1 else dim * n if isinstance(dim, int) else None for dim, n in pairs])
+
+
+@_rule("Slice")
+def _slice(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    if shape is None:
+        return None
+    if head.version < 10:
+        lists = [head.integers(name) for name in ("starts", "ends", "axes")]
+        steps: list[int] | None = [1] * len(lists[0] or ())
+    else:
+        lists = [terms.numbers(arg) for arg in args[1:4]]
+        steps = terms.numbers(args[4]) if len(args) > 4 else [1] * len(lists[0] or ())
+    unknown = tuple([None] * len(shape))
+    starts, ends = lists[0], lists[1]
+    has_axes = head.attribute("axes") is not None or (len(args) > 3 and args[3] != ABSENT)
+    axes = lists[2] if has_axes else [*range(len(starts or ()))]
+    if starts is None or ends is None or axes is None or steps is None:
+        return unknown
+    if len({len(starts), len(ends), len(axes), len(steps)}) > 1 or 0 in steps:
+        return unknown
+    sizes = list(shape)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        place = _axis(shape, axis)
+        if place is None:
+            return unknown
+        sizes[place] = _cut(shape[place], start, end, step)
+    return tuple(sizes)
+
+
+def _cut(dim: Dim, start: int, end: int, step: int) -> Dim:
+    if isinstance(dim, int) and step > 0:
+        return len(range(*slice(start, end, step).indices(dim)))
+    return dim if (start, step) == (0, 1) and end >= _NO_END else None
+
+
+@_rule("Split")
+def _split(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    axis = None if shape is None else _axis(shape, head.integer("axis"))
+    if shape is None or axis is None:
+        return None
+    parts = terms.numbers(args[1]) if len(args) > 1 else head.integers("split")
+    has_sizes = len(args) > 1 or head.attribute("split") is not None
+    dim, size = shape[axis], None
+    if parts is not None and len(parts) == head.outputs:
+        size = parts[output]
+    elif not has_sizes and isinstance(dim, int) and dim % head.outputs == 0:
+        size = dim // head.outputs
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+@_rule("Pad")
+def _pad(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    pads = terms.numbers(args[1]) if len(args) > 1 else head.integers("pads")
+    if shape is None:
+        return None
+    rank = len(shape)
+    if pads is None or len(pads) != 2 * rank or len(args) > 3:
+        return (None,) * rank
+    ends = zip(shape, pads[:rank], pads[rank:], strict=True)
+    return tuple(
+        [
+            dim if a == b == 0 else dim + a + b if isinstance(dim, int) else None
+            for dim, a, b in ends
+        ]
+    )
+
+
+@_rule("MatMul")
+def _matmul(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    one, other = _shape(terms, args), _shape(terms, args, 1)
+    if not one or not other:
+        return None
+    batch = broadcast([one[:-2], other[:-2]])
+    rows, columns = one[-2:-1], other[-1:] if len(other) > 1 else ()
+    return None if batch is None else (*batch, *rows, *columns)
+
+
+@_rule("Gemm")
+def _gemm(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    one, other = _shape(terms, args), _shape(terms, args, 1)
+    if one is None or other is None or len(one) != 2 or len(other) != 2:
+        return None
+    return one[1 if head.integer("transA") else 0], other[0 if head.integer("transB") else 1]
+
+
+@_rule("Conv")
+def _conv(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, weights = _shape(terms, args), _shape(terms, args, 1)
+    if shape is None or weights is None or len(shape) != len(weights) or len(shape) < 3:
+        return None
+    kernel: Sequence[Dim] = head.integers("kernel_shape") or weights[2:]
+    return (shape[0], weights[0], *_windows(head, shape[2:], kernel))
+
+
+@_rule("AveragePool", "MaxPool", "LpPool")
+def _pool(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, kernel = _shape(terms, args), head.integers("kernel_shape")
+    if shape is None or kernel is None or len(kernel) != len(shape) - 2:
+        return None
+    return (*shape[:2], *_windows(head, shape[2:], kernel))
+
+
+def _windows(head: Head, sizes: Sequence[Dim], kernel: Sequence[Dim]) -> Shape:
+    """Numbers of windows with explicit pads."""
+    count = len(sizes)
+    strides = head.integers("strides") or [1] * count
+    gaps = head.integers("dilations") or [1] * count
+    pads = head.integers("pads") or [0] * 2 * count
+    is_plain = head.attribute("auto_pad") in (None, b"NOTSET") and not head.integer("ceil_mode")
+    if not is_plain or not len(kernel) == len(strides) == len(gaps) == len(pads) // 2 == count:
+        return (None,) * count
+    ends = [a + b for a, b in zip(pads[:count], pads[count:], strict=True)]
+    rows = zip(sizes, kernel, ends, strides, gaps, strict=True)
+    return tuple([_window(size, wide, pad, stride, gap) for size, wide, pad, stride, gap in rows])
+
+
+def _window(size: Dim, wide: Dim, pad: int, stride: int, gap: int) -> Dim:
+    if not isinstance(size, int) or not isinstance(wide, int) or stride < 1:
+        return None
+    room = size + pad - gap * (wide - 1) - 1
+    return room // stride + 1 if room >= 0 else None
+
+
+@_rule("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
+def _global(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    return None if shape is None else (*shape[:2], *[1] * len(shape[2:]))
+
+
+@_rule("TopK")
+def _top(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape, k = _shape(terms, args), terms.numbers(args[1]) if len(args) > 1 else None
+    axis = None if shape is None else _axis(shape, head.integer("axis", -1))
+    if shape is None or axis is None:
+        return None
+    return (*shape[:axis], k[0] if k is not None and len(k) == 1 else None, *shape[axis + 1 :])
+
+
+@_rule("NonZero")
+def _non_zero(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    return (len(shape), None) if shape else None
+
+
+@_rule("Range")
+def _range(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return (None,)
+
+
+@_rule("ConvTranspose", "DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
+def _same_rank(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    shape = _shape(terms, args)
+    return None if shape is None else (None,) * len(shape)
+
+
+@_rule("GRU", "LSTM", "RNN")
+def _recurrent(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    return (None,) * (3 if output else 4)

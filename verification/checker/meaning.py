@@ -21,11 +21,12 @@ _CHANGED = {
     *(("BatchNormalization", 14), ("ConvTranspose", 11), ("Gather", 11), ("LpPool", 18)),
     *(("GroupNormalization", 21), ("LpPool", 22), ("MaxPool", 22), ("OneHot", 11)),
     *(("Dropout", 10), ("Resize", 11), ("RoiAlign", 16), ("Split", 18)),
+    *(("Max", 8), ("Mean", 8), ("Min", 8), ("Sum", 8)),
 }
 """Versions that mean something else although their schemas extend the one before: windows that
 start in the padding (pooling), negative indices (Gather, OneHot), scales by channel
 (GroupNormalization), positions of pixels (Resize, RoiAlign), lengths of parts (Split), the type of
-a mask (Dropout)."""
+a mask (Dropout), operands that broadcast (Max, Mean, Min, Sum)."""
 _FIRST = 7
 """First opset whose operators broadcast without attributes, some without a new version."""
 _NEGATIVE_AXES = 11

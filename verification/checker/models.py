@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,9 +10,11 @@ import onnx
 
 from ...ir import Array, Tensor
 from ...ir.checker import check_well_formed
+from ...reference.bound_inputs import bound_conditions
 from .execution import Execution
-from .inference import fact_of, infer
-from .terms import CertificateError, Fact, Head, Terms
+from .inference import fact_of
+from .terms import CertificateError, Dim, Fact, Head, Terms, is_own
+from .validity import require_valid
 
 Types = Mapping[str, onnx.TypeProto]
 
@@ -25,7 +27,7 @@ class Side(NamedTuple):
 
 
 class Models(NamedTuple):
-    """Both models over the same terms, and what the rewrite alone declares of its inputs."""
+    """Both models over the same terms, and conditions on their inputs."""
 
     terms: Terms
     before: Side
@@ -39,7 +41,7 @@ def execute(
     bound: Mapping[str, Array],
     folders: tuple[Path | None, Path | None],
 ) -> Models:
-    """Execute two models on the same inputs; the rewrite does not have those that are bound.
+    """Execute two models on the same inputs, of which the bound ones have their values.
 
     Raises:
         CertificateError: their signatures differ, or a model is not for this checker.
@@ -47,20 +49,24 @@ def execute(
     terms = Terms()
     protos, types = (before, after), (_inputs(before), _inputs(after))
     assumptions = _compare(types[0], types[1], bound)
+    facts = _facts(types[0], {name: types[1][name] for name in types[1] if name not in bound})
     defaults, sides = [], []
     for proto in protos:
         check_well_formed(proto)
-    for proto, folder, side in zip(protos, folders, ("before", "after"), strict=True):
+        require_valid(proto, types[0])
+    for proto, folder in zip(protos, folders, strict=True):
         values = {
             name: terms.constant(bound[name])
             if name in bound
-            else terms.add(Head("input", key=name), fact=fact_of(type_))
-            for name, type_ in types[0].items()
+            else terms.add(Head("input", key=name), fact=facts[name])
+            for name in types[0]
             if name in _inputs(proto)
         }
         defaults.append(_defaults(terms, proto, values, folder))
-        execution = Execution(terms, proto, infer(proto, types[0], side), folder)
+        execution = Execution(terms, proto, folder)
         names = [info.name for info in proto.graph.output]
+        if len({*names}) < len(names):
+            raise CertificateError("two outputs have one name")
         sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
     if [*sides[0].outputs] != [*sides[1].outputs] or defaults[0] != defaults[1]:
         raise CertificateError("the models have different outputs, or defaults of inputs")
@@ -70,6 +76,9 @@ def execute(
 def _inputs(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     """Types of the inputs that a caller passes, in their order."""
     fixed = {t.name for t in model.graph.initializer} if model.ir_version < 4 else set()
+    names = [info.name for info in model.graph.input]
+    if len({*names}) < len(names):
+        raise CertificateError("two inputs have one name")
     return {info.name: info.type for info in model.graph.input if info.name not in fixed}
 
 
@@ -85,7 +94,7 @@ def _defaults(
 
 
 def _compare(before: Types, after: Types, bound: Mapping[str, Array]) -> set[str]:
-    """Assumptions under which the inputs of both models are the same."""
+    """Assumptions under which both models have the same inputs, and bound ones their values."""
     free = [[name for name in side if name not in bound] for side in (before, after)]
     if not bound.keys() <= before.keys() or free[0] != free[1]:
         raise CertificateError("the models have different inputs")
@@ -93,15 +102,8 @@ def _compare(before: Types, after: Types, bound: Mapping[str, Array]) -> set[str
         tensor = Tensor(array=value)
         for type_ in (before[name], after.get(name, before[name])):
             _is_narrower(name, fact_of(type_), Fact(tensor.elem_type, tuple(tensor.dims)))
-    assumptions, axes = set(), dict[object, set[object]]()
-    for name in free[1]:
-        pairs = zip(
-            fact_of(after[name]).shape or (), fact_of(before[name]).shape or (), strict=False
-        )
-        for axis, (dim, own) in enumerate(pairs):
-            if isinstance(dim, str):
-                axes.setdefault(dim, set()).add((name, axis) if own is None else own)
-    ties = {dim for dim, places in axes.items() if len(places) > 1}
+    assumptions = bound_conditions(bound, after)
+    ties = {dim for dim, places in _places(before, after, free[1]).items() if len(places) > 1}
     for name, type_ in ((name, after[name]) for name in free[1]):
         facts = fact_of(type_), fact_of(before[name])
         if 0 in (facts[0].elem_type, facts[1].elem_type) and type_ != before[name]:
@@ -109,6 +111,49 @@ def _compare(before: Types, after: Types, bound: Mapping[str, Array]) -> set[str
         if _is_narrower(name, *facts) or not ties.isdisjoint(facts[0].shape or ()):
             assumptions.add(f"input '{name}' is {facts[0].text()}, as the rewrite declares it")
     return assumptions
+
+
+def _places(before: Types, after: Types, names: Iterable[str]) -> dict[Dim, set[object]]:
+    """Sizes of the original for each size that the rewrite declares for its inputs."""
+    places = dict[Dim, set[object]]()
+    for name in names:
+        pairs = zip(
+            fact_of(after[name]).shape or (), fact_of(before[name]).shape or (), strict=False
+        )
+        for axis, (dim, own) in enumerate(pairs):
+            if isinstance(dim, str):
+                places.setdefault(dim, set()).add((name, axis) if own is None else own)
+    return places
+
+
+def _facts(before: Types, after: Types) -> dict[str, Fact]:
+    """Facts of the inputs: sizes of the original, and numbers that the rewrite declares, which the
+    claim names."""
+    facts = {name: fact_of(type_) for name, type_ in before.items()}
+    numbers, ties = dict[Dim, Dim](), _places(before, after, after)
+    for places in ties.values():
+        names = [own for own in places if isinstance(own, str)]
+        numbers.update(dict.fromkeys(names[1:], names[0] if names else None))
+    for name, type_ in after.items():
+        own, other = facts[name].shape, fact_of(type_).shape
+        pairs = list(zip(own or (), other or (), strict=False))
+        narrowed = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, int)]
+        numbers.update({numbers.get(a, a): b for a, b in narrowed})
+        if own is None and other is not None:
+            other = tuple([dim if isinstance(dim, int) else None for dim in other])
+            facts[name] = Fact(facts[name].elem_type, other)
+        elif own is not None:
+            sizes = [b if isinstance(b, int) else a for a, b in pairs] or own
+            facts[name] = Fact(facts[name].elem_type, tuple(sizes))
+    return {name: _renamed(fact, numbers) for name, fact in facts.items()}
+
+
+def _renamed(fact: Fact, numbers: Mapping[Dim, Dim]) -> Fact:
+    """Fact with other sizes for some; no size that an input names is the checker's own."""
+    if fact.shape is None:
+        return fact
+    dims = [numbers.get(numbers.get(dim, dim), numbers.get(dim, dim)) for dim in fact.shape]
+    return Fact(fact.elem_type, tuple([None if is_own(dim) else dim for dim in dims]))
 
 
 def _is_narrower(name: str, fact: Fact, other: Fact) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from .declarations import same_below, wrong_declarations
 from .execution import Application, Execution
 from .models import Models
 from .rules import RULES, assumption_of
@@ -78,6 +79,16 @@ class Replay:
         for each in self.undefined():
             label = each.node.name or each.node.op_type
             raise CertificateError(f"the derivation does not show that node '{label}' cannot fail")
+        for name in self.wrong_declarations():
+            raise CertificateError(f"the derivation does not show what B declares of '{name}'")
+
+    def wrong_declarations(self) -> Iterator[str]:
+        """Names of values of which the rewrite declares what is not derived."""
+        before, after = self.models.before.execution, self.models.after.execution
+        yield from wrong_declarations(self.terms, before.declared, after.declared)
+        inferred = [*before.inferred, *after.inferred]
+        if not same_below(self.terms, inferred, before.declared, after.declared):
+            yield "a body that may have no iteration"
 
     def unequal_outputs(self) -> list[str]:
         """Outputs that are not derived to be equal."""

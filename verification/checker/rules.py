@@ -8,7 +8,7 @@ if it says nothing about failures: where a node fails, any value is as good as a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +16,8 @@ import numpy as np
 from ...ir import Array
 from .folding import fold, is_exact
 from .meaning import head_of
-from .terms import ABSENT, Fact, Head, Node, Shape, Terms
+from .sizes import part_of_shape
+from .terms import ABSENT, Dim, Fact, Head, Node, Shape, Terms
 
 Kind = Literal["safe", "spelling", "weaker", "value"]
 Derivation = Callable[[Terms, Node, Fact], "int | None"]
@@ -78,7 +79,12 @@ def dropout(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Drop a Dropout that is not in training."""
     mode = terms.tensor(node.args[2]) if len(node.args) > 2 else None
     trains = len(node.args) > 2 and (mode is None or bool(mode.numpy().any()))
-    return None if trains or node.output or node.head.version < 7 else node.args[0]
+    # A runtime may refuse a ratio that inference ignores.
+    has_ratio = len(node.args) > 1 and node.args[1] != ABSENT
+    ratio = terms.tensor(node.args[1]) if has_ratio else None
+    is_ratio = ratio is not None and bool((ratio.numpy() >= 0).all() and (ratio.numpy() < 1).all())
+    is_plain = node.output == 0 and node.head.version >= 7 and (is_ratio or not has_ratio)
+    return node.args[0] if is_plain and not trains else None
 
 
 @_rule("cast-to-own-type", "Cast", kind="safe")
@@ -135,7 +141,8 @@ def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
     last = size - each * (head.outputs - 1)
     sizes = _listed(terms, [each] * (head.outputs - 1) + [last])
     newer = head.changed(num_outputs=None)
-    return terms.add(newer, (*node.args, *sizes), fact, node.output) if last >= 0 else None
+    # onnxruntime 1.32 refuses an empty last part, and the reference has one.
+    return terms.add(newer, (*node.args, *sizes), fact, node.output) if last > 0 else None
 
 
 @_rule("softmax-along-last-axis", "Softmax", "LogSoftmax", "Hardmax", kind="spelling")
@@ -214,19 +221,17 @@ def reshape_without_zeros(terms: Terms, node: Node, fact: Fact) -> int | None:
 def known_shape(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Compute the Shape or Size of an operand of known sizes."""
     shape = terms.fact(node.args[0]).shape
-    sizes = None if shape is None else _sizes(node.head, shape)
-    if sizes is None or not all(isinstance(size, int) for size in sizes):
+    sizes = [] if shape is None else [size for size in shape if isinstance(size, int)]
+    if shape is None or len(sizes) < len(shape):
         return None
-    whole = node.head.name == "Size"
-    return terms.constant(np.array(math.prod(sizes) if whole else sizes, np.int64))  # type: ignore[arg-type]
+    count = math.prod(sizes)
+    if node.head.name == "Size":
+        return terms.constant(np.array(count, np.int64)) if count < 1 << 63 else None
+    return terms.constant(np.array(_sizes(node.head, sizes), np.int64))
 
 
-def _sizes(head: Head, shape: Shape) -> Shape:
-    """Sizes that a Shape has of its operand's."""
-    rank = len(shape)
-    places = head.integer("start"), head.integer("end", rank)
-    start, end = (min(max(n + rank if n < 0 else n, 0), rank) for n in places)
-    return shape[start:end]
+def _sizes(head: Head, shape: Sequence[Dim]) -> Shape:
+    return part_of_shape(shape, head.integer("start"), head.integer("end", len(shape)))
 
 
 @_rule("known-size", "Gather", "Slice", kind="safe")

@@ -23,6 +23,8 @@ Attributes = tuple[tuple[str, bytes], ...]
 ABSENT = -1
 """Argument that a node leaves out."""
 MOST_TERMS = 1 << 20
+OWN = "?"
+"""Beginning of the names of sizes that no input names, which end in the number of their term."""
 COMMUTATIVE = {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
 """Operators of two operands in any order, from opset 7 on; which of two NaNs is not compared."""
 
@@ -81,6 +83,11 @@ class Fact(NamedTuple):
     elem_type: int = 0
     shape: Shape | None = None
 
+    @property
+    def rank(self) -> int | None:
+        """Number of axes."""
+        return None if self.shape is None else len(self.shape)
+
     def text(self) -> str:
         """Text of the fact in a certificate."""
         name = onnx.TensorProto.DataType.Name(self.elem_type).lower() if self.elem_type else "?"
@@ -90,6 +97,11 @@ class Fact(NamedTuple):
 
 
 UNKNOWN = Fact()
+
+
+def is_own(dim: Dim) -> bool:
+    """Test for a size that no input names."""
+    return isinstance(dim, str) and dim.startswith(OWN)
 
 
 class Node(NamedTuple):
@@ -169,7 +181,8 @@ class Terms:
     def add(
         self, head: Head, args: tuple[int, ...] = (), fact: Fact = UNKNOWN, output: int = 0
     ) -> int:
-        """Number of a term, which is built if there is none like it."""
+        """Number of a term, which is built if there is none like it. Its unknown sizes get names of
+        their own: each is one number for given values of the variables in the term."""
         while args and args[-1] == ABSENT:
             args = args[:-1]
         node = Node(head, args, output, fact)
@@ -182,7 +195,11 @@ class Terms:
         if number >= MOST_TERMS:
             raise CertificateError(f"there are more than {MOST_TERMS} terms")
         self._table[key] = number
-        self.nodes.append(node)
+        if fact.shape is not None and None in fact.shape:
+            sizes = enumerate(fact.shape)
+            own = tuple([f"{OWN}{number}.{k}" if dim is None else dim for k, dim in sizes])
+            fact = Fact(fact.elem_type, own)
+        self.nodes.append(node._replace(fact=fact))
         self._parent.append(number)
         self._members.append([number])
         self._users.append([])
@@ -246,13 +263,17 @@ class Terms:
         return dim
 
     def _join(self, one: Dim, other: Dim) -> Dim:
-        """One size of two that are equal."""
+        """One size of two that are equal wherever the terms are defined. A size without a name of
+        an input gets the other one; those that inputs name are not made equal, since the terms may
+        be in a branch that is never taken."""
         a, b = self._dim(one), self._dim(other)
         if a is None or b is None or a == b:
             return b if a is None else a
         if isinstance(a, int) and isinstance(b, int):
             raise CertificateError("terms of different sizes would be equal")
-        if isinstance(a, int):
+        if not is_own(a):
             a, b = b, a
-        self._dims[a] = b
-        return b
+        if is_own(a):
+            self._dims[a] = b
+            return b
+        return a if isinstance(a, int) else b

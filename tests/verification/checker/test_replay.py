@@ -48,7 +48,7 @@ def test_sizes_that_a_body_declares_need_a_twin():
         (int64 i, bool c, float[n] a) => (bool d, float[{}] e) {{
         d = Identity (c) e = Abs (a) }}> }}"""
     assert_none(text.format("n"), text.format("3"), "'Body' cannot fail")
-    assert_derived(text.format("3"), text.format("n"))
+    assert_derived(text.format("3"), text.format("m"))
     text = text.replace("float[n] a", "float[{}] a").replace("float[{}] e", "float[n] e")
     assert_none(text.format("n"), text.format("3"), "'Body' cannot fail")
 

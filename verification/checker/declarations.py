@@ -1,0 +1,139 @@
+"""Declarations of the rewrite: runtimes refuse wrong types, and make room for the sizes.
+
+A declaration holds if the checker derives it, or if the original declares the same of an equal
+value. A name of a size ties all values that have it: runtimes let one use the memory of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import onnx
+
+from .execution import Declaration
+from .inference import fact_of
+from .terms import ABSENT, Dim, Terms
+
+
+class _Place(NamedTuple):
+    """Axis of a value, or the value itself (-1)."""
+
+    term: int
+    axis: int
+
+
+def wrong_declarations(
+    terms: Terms, before: Iterable[Declaration], after: Iterable[Declaration]
+) -> Iterator[str]:
+    """Names of values of which the rewrite declares what is not derived."""
+    original = _Original(terms, before)
+    ties: dict[str, list[tuple[Declaration, _Place, Dim]]] = {}
+    for each in after:
+        if not original.has_type(each) or not original.has_rank(each):
+            yield each.name
+            continue
+        own = terms.fact(each.term).shape
+        for axis, dim in enumerate(fact_of(each.type_).shape or ()):
+            place = _Place(terms.find(each.term), axis)
+            derived = own[axis] if own is not None and axis < len(own) else None
+            if isinstance(dim, int) and dim not in (derived, original.sizes.get(place)):
+                yield each.name
+            if isinstance(dim, str):
+                ties.setdefault(dim, []).append((each, place, derived))
+    for name, values in ties.items():
+        yield from _untied(original, name, values)
+
+
+def same_below(
+    terms: Terms, roots: Iterable[int], before: Iterable[Declaration], after: Iterable[Declaration]
+) -> bool:
+    """Test for the same declared sizes of all terms that some are made of.
+
+    An inference from what is written finds the same then.
+    """
+    reach, stack = {ABSENT}, list(roots)
+    while stack:
+        at = stack.pop()
+        if at not in reach:
+            reach.add(at)
+            stack += terms.nodes[at].args
+    sizes = [
+        {
+            (each.term, *numbers)
+            for each in side
+            if each.term in reach and (numbers := _numbers(each.type_))
+        }
+        for side in (before, after)
+    ]
+    return sizes[0] == sizes[1]
+
+
+def _numbers(type_: onnx.TypeProto) -> list[Dim]:
+    """Sizes of a type that are numbers, and None in the place of others."""
+    dims: list[Dim] = [d if isinstance(d, int) else None for d in fact_of(type_).shape or ()]
+    return dims if any(dim is not None for dim in dims) else []
+
+
+def _untied(
+    original: _Original, name: str, values: list[tuple[Declaration, _Place, Dim]]
+) -> Iterator[str]:
+    """Names of values that share the name of a size without reason."""
+    new = [value for value in values if name not in original.names.get(value[1], ())]
+    places = {place for _, place, _ in values}
+    sizes = {derived for _, _, derived in new}
+    if not new or len(places) == 1:
+        return
+    shared = {derived for _, place, derived in values if name in original.names.get(place, ())}
+    if len(sizes) > 1 or None in sizes or (shared and not sizes <= shared):
+        yield new[0][0].name
+
+
+class _Original:
+    """Declarations of the original by values.
+
+    Attributes:
+        sizes: the numbers by axis.
+        names: the names by axis.
+    """
+
+    def __init__(self, terms: Terms, declarations: Iterable[Declaration]) -> None:
+        self._terms = terms
+        self._types: set[tuple[int, bytes]] = set()
+        self._ranks: set[tuple[int, int]] = set()
+        self.sizes: dict[_Place, int] = {}
+        self.names: dict[_Place, set[str]] = {}
+        for each in declarations:
+            root, shape = terms.find(each.term), fact_of(each.type_).shape
+            self._types.add((root, _type(each.type_)))
+            if shape is not None:
+                self._ranks.add((root, len(shape)))
+            for axis, dim in enumerate(shape or ()):
+                if isinstance(dim, int):
+                    self.sizes[_Place(root, axis)] = dim
+                elif dim is not None:
+                    self.names.setdefault(_Place(root, axis), set()).add(dim)
+
+    def has_type(self, declaration: Declaration) -> bool:
+        """Test whether the type of a value is the one that a declaration gives it."""
+        own, type_ = self._terms.fact(declaration.term).elem_type, declaration.type_
+        if (self._terms.find(declaration.term), _type(type_)) in self._types:
+            return True
+        is_tensor = type_.WhichOneof("value") == "tensor_type"
+        return is_tensor and type_.tensor_type.elem_type in (0, own)
+
+    def has_rank(self, declaration: Declaration) -> bool:
+        """Test whether a value has as many axes as a declaration gives it."""
+        shape = fact_of(declaration.type_).shape
+        own = self._terms.fact(declaration.term).rank
+        place = self._terms.find(declaration.term), len(shape or ())
+        return shape is None or len(shape) == own or place in self._ranks
+
+
+def _type(type_: onnx.TypeProto) -> bytes:
+    """Type without the sizes of a tensor."""
+    bare = onnx.TypeProto.FromString(type_.SerializeToString())
+    bare.ClearField("denotation")
+    if bare.WhichOneof("value") == "tensor_type":
+        bare.tensor_type.ClearField("shape")
+    return bare.SerializeToString(deterministic=True)
