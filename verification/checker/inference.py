@@ -266,7 +266,7 @@ def _count(dims: Sequence[Dim]) -> Dim:
 
 @_rule("Reshape")
 def _reshape(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    """Take a name in the target for a size where that cannot be 0, which copies one."""
+    """Take a name in the target for a size unless 0 would copy another one."""
     shape, target = _shape(terms, args), sizes_in(terms, args[1]) if len(args) > 1 else None
     if target is None or head.version < 5 or terms.fact(args[1]).rank != 1:
         return None
