@@ -21,6 +21,7 @@ from ..verification.mismatch import MismatchError
 from ..version_converter import ConversionError, convert
 from ..version_converter.differences import Differences, Snapshot
 from ..version_converter.function_copies import copy_for_types
+from ..version_converter.ir_version import keep_constants
 from ..version_converter.unblock import PIPELINES, unblock
 from .rewrite import Rewrite, RewriteResult
 
@@ -46,10 +47,11 @@ class _Convert(Pass):
     opset: int
     ir_version: int | None
     progress: Progress
+    remarks: list[Remark] = dataclasses.field(default_factory=list, compare=False)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Convert the model."""
-        convert(model, self.opset, self.ir_version, self.progress)
+        convert(model, self.opset, self.ir_version, self.progress, remarks=self.remarks)
         return True
 
     def __str__(self) -> str:
@@ -96,10 +98,11 @@ class Conversion:
         """
         start = self._start()
         before, operators = start.model.opset(), Snapshot(start.model)
+        lists = start.model.allows_overrides
         started = time.perf_counter()
         stuck, straightened = None, tuple[Remark, ...]()
         try:
-            self._convert(start.model, target)
+            straightened = self._convert(start.model, target)
         except ConversionError as error:
             if not self.rewriting.options.rewrite:
                 raise
@@ -107,12 +110,34 @@ class Conversion:
         if stuck is not None:
             copied = self._copied(target, stuck)
             start, straightened = copied or self._straighten(target, stuck)
+        seconds = time.perf_counter() - started
         return ConversionResult(
-            self, start, before, operators, time.perf_counter() - started, straightened
+            self, self._finish(start, before, lists), before, operators, seconds, straightened
         )
 
-    def _convert(self, model: Model, target: int) -> None:
-        """Convert a model; watchers see only the conversion to the target."""
+    def _finish(self, start: RewriteResult, before: int, lists: bool) -> RewriteResult:
+        """Run the passes once more, on what the conversion made of the model.
+
+        Args:
+            before: the opset of the original.
+            lists: the conversion may list constants among the inputs, as the original did not.
+        """
+        if not self.rewriting.has_passes or start.model.opset() == before:
+            return start
+        again = self.rewriting.pipeline.apply(start.model, partial(self.on_progress, "rewriting"))
+        if lists:
+            keep_constants(start.model)
+        first = [r for r in start.result.remarks if r.action != "kept" and r not in again.remarks]
+        result = dataclasses.replace(
+            again,
+            changed=start.result.changed or again.changed,
+            remarks=(*first, *again.remarks),
+            timings=(*start.result.timings, *again.timings),
+        )
+        return dataclasses.replace(start, result=result)
+
+    def _convert(self, model: Model, target: int) -> tuple[Remark, ...]:
+        """Convert a model, and return remarks; watchers see only the conversion to the target."""
         progress = partial(self.on_progress, "converting")
         step = _Convert(target, self.rewriting.options.ir_version, progress)
         watcher = current_watcher() if target == self._opset else None
@@ -121,6 +146,7 @@ class Conversion:
         step.run(model, PassContext())
         if watcher is not None:
             watcher.after(step, model, True)
+        return tuple(step.remarks)
 
     def _copied(
         self, target: int, stuck: ConversionError
@@ -132,7 +158,7 @@ class Conversion:
         if not remarks:
             return None
         try:
-            self._convert(start.model, target)
+            remarks += self._convert(start.model, target)
         except ConversionError:
             return None
         return start, tuple(remarks)
@@ -148,7 +174,7 @@ class Conversion:
             if not remarks:
                 raise first or stuck.explained(reasons)
             try:
-                self._convert(start.model, target)
+                remarks += self._convert(start.model, target)
             except ConversionError as error:
                 first = first or error.explained(reasons)
                 if error.places() <= stuck.places():

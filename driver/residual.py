@@ -11,25 +11,16 @@ from ..passes import Remark, Result
 from ..passes.base import kept_constructs
 
 NO_PASS = Message("no-pass", "no pass of the pipeline rewrites {operator}")
-FROM_CONVERSION = Message(
-    "made-by-conversion", "the conversion made it of what the passes had left"
-)
 _CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")
 
 
-def left_over(result: Result[Model], converted: bool = False) -> list[Remark]:
-    """Return a remark for each node that still holds graphs.
-
-    Args:
-        result: the result of the passes.
-        converted: the model was converted after them, which may replace a node by several.
-    """
+def left_over(result: Result[Model]) -> list[Remark]:
+    """Return a remark for each node that still holds graphs, from the result of the passes."""
     reasons = kept_constructs(result.kept)
     calls = calls_kept(result.model, reasons)
     remarks = []
     for node in control_flow(result.model):
-        unsaid = FROM_CONVERSION() if converted else NO_PASS(operator=node.op_type)
-        default = Remark("", node.op_type, node.path, "kept", unsaid)
+        default = Remark("", node.op_type, node.path, "kept", NO_PASS(operator=node.op_type))
         remark = reasons.get((node.op_type, node.path), default)
         why = with_call(remark.reason, root_of(node), calls)
         remarks.append(dataclasses.replace(remark, reason=why))

@@ -73,7 +73,7 @@ def transform_model(
             require_all_rewritten(rewritten.result.remarks)
         residual, advice = [], Advice()
         if has_passes:
-            residual = left_over(rewritten.result, converted is not None)
+            residual = left_over(rewritten.result)
         if residual and options.hints:
             advice = advise(rewriting, rewritten.model, on_progress)
             residual = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,15 @@ import numpy as np
 from ..analysis.constants.folding import Folder
 from ..ir import Tensor, Value
 from .types import Types
+
+_MOST_STORED = 1 << 13
+"""Limit of elements of a constant that grows with the data."""
+
+
+def is_small(sizes: Sequence[int | None]) -> bool:
+    """Test whether a constant may have a shape; else run time computes it."""
+    known = [size for size in sizes if size is not None]
+    return len(known) == len(sizes) and math.prod(known) <= _MOST_STORED
 
 
 class Constants:

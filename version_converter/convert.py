@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from ..ir import MAX_OPSET, Function, Model
+from ..ir import MAX_OPSET, Function, Model, Node
 from ..ir.kinds import takes
-from ..passes import Progress
+from ..passes import Progress, Remark
 from ..passes.cleanup.eliminate_dead_nodes import sweep, unread
 from ..reference.signature import all_nodes
+from .declaring import declare_results
 from .engine import Engine
 from .errors import ConversionError
 from .ir_version import set_ir_version
 from .restoration import Restoration
 from .schemas import OLDEST, changes
+from .types import Types
+from .unblock import straighten_additions
 
 _log = logging.getLogger(__name__)
 
@@ -27,8 +30,11 @@ def convert(
     progress: Progress | None = None,
     *,
     restores: bool = True,
+    remarks: list[Remark] | None = None,
 ) -> Model:
     """Convert a model of one's own in place; see `straightline.convert_version`.
+
+    Loops that longer forms consist of are straightened where the default passes can do so.
 
     Args:
         model: the model.
@@ -36,6 +42,7 @@ def convert(
         ir_version: the IR version; by default that of the opset.
         progress: called now and then.
         restores: going up, restore operators whose longer forms a conversion down wrote.
+        remarks: takes the remarks on straightened loops.
 
     Raises:
         ConversionError: the versions are out of range, or nodes cannot be carried over; its
@@ -48,9 +55,21 @@ def convert(
     _check_range(model, target_opset)
     _check_training(model, target_opset)
     source = model.opset()
-    _carry(model, target_opset, progress, restores=restores)
+    additions = _carry(model, target_opset, progress, restores=restores)
+    if additions:
+        straightened = straighten_additions(model, additions)
+        if remarks is not None:
+            remarks += straightened
+    _declare_scans(model)
     set_ir_version(model, source or target_opset, target_opset, ir_version)
     return model
+
+
+def _declare_scans(model: Model) -> None:
+    """Declare the outputs of Scan bodies: onnxruntime refuses one whose rank it does not infer."""
+    scans = [node for graph in model.graphs() for node in graph.nodes_of("Scan")]
+    if scans:
+        declare_results(scans, Types(model))
 
 
 def check_whole_number(name: str, value: object) -> None:
@@ -93,12 +112,15 @@ def _carry(
     progress: Progress | None = None,
     *,
     restores: bool = True,
-) -> None:
-    """Convert the nodes of all graphs and functions, or report which cannot be converted."""
+) -> list[Node]:
+    """Convert the nodes of all graphs and functions, or report which cannot be converted.
+
+    Returns: the nodes with bodies that stand for nodes without any.
+    """
     source = model.opset()
     roots = [root for root in model.roots() if root.opset()]
     if all(root.opset() == target for root in roots):
-        return
+        return []
     sources = {root: root.opset() for root in roots}
     engine = Engine(model)
     unread_before = set().union(*[unread(root.graph) for root in roots])
@@ -118,6 +140,7 @@ def _carry(
     if restores:
         for root in roots:
             _restore(model, root, sources[root])
+    return [node for node in engine.additions if node.stands]
 
 
 def _restore(model: Model, root: Model | Function, source: int) -> None:

@@ -12,6 +12,7 @@ from ..ir import Function, Model, Node, Operator, Value, nearest
 from ..ir.attributes import LARGE
 from ..ops.schemas import operators, schema_at
 from ..passes import Progress
+from ..passes.base import MAY_BE_CONTROL_FLOW
 from . import scans
 from .absent import AbsentInputs
 from .conformance import conform, keep_defaults, require_types, target_schema
@@ -41,12 +42,14 @@ class Engine:
 
     Attributes:
         failures: the nodes that could not be converted; with any, the model is unusable.
+        additions: nodes with bodies that stand for nodes without any.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.types = Types(model)
         self.failures: list[Failure] = []
+        self.additions: dict[Node, None] = {}
         self._conformance = Conformance(model)
         self._absent = AbsentInputs(model)
         self._folder = Folder(model)
@@ -302,6 +305,8 @@ class Engine:
         if added:
             origin = self._origins.get(node, (node.path, node.op_type))
             self._origins.update((new, origin) for new in added)
+            if origin[1] not in MAY_BE_CONTROL_FLOW:
+                self.additions.update(dict.fromkeys([new for new in added if new.bodies]))
 
     def _skip(self, node: Node, version: int) -> None:
         """Exclude a node, to find what else cannot be converted."""

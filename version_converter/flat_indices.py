@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
+from .constants import is_small
 from .node_draft import NodeDraft
 from .snippets import axis_length, length_of, numbers_below, reshape_with_zeros
 
@@ -35,7 +36,7 @@ def tuples_of_elements(draft: NodeDraft, axis: int, rank: int) -> Value:
     an index has the position of its element."""
     indices, shape = as_int64(draft, 1), draft.shape(1)
     grid = None
-    if shape is not None and None not in shape:
+    if shape is not None and is_small(shape):
         grid = np.indices([length or 0 for length in shape], np.int64)
     if shape is not None and len(shape) != rank:
         draft.refuse("its indices have another rank than its data")
@@ -62,7 +63,7 @@ def places_of_elements(draft: NodeDraft) -> Value:
     shape, index_shape = draft.shape(), draft.shape(1)
     if None not in (shape, index_shape) and len(shape or ()) != len(index_shape or ()):
         draft.refuse("its indices have another rank than its data")
-    if shape is None or index_shape is None or None in index_shape or None in shape:
+    if shape is None or index_shape is None or None in shape or not is_small(index_shape):
         return _places_at_run_time(draft, draft.required_rank(name), name)
     lengths = [length or 0 for length in shape]
     steps = [int(np.prod(lengths[axis + 1 :])) for axis in range(len(lengths))]

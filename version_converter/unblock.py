@@ -72,6 +72,15 @@ def unblock(model: Model, failures: Iterable[Failure], passes: Sequence[Pass]) -
     return _Unblocker(model, reasons, passes).run() if reasons else UnblockResult((), {})
 
 
+def straighten_additions(model: Model, nodes: Sequence[Node]) -> list[Remark]:
+    """Rewrite, in place, nodes with bodies that a conversion wrote, where that is possible."""
+    unblocker = _Unblocker(model, {(n.op_type, n.path): _ADDED for n in nodes}, PIPELINES[0])
+    return list(unblocker.run(nodes).remarks)
+
+
+_ADDED = "the conversion wrote it"
+
+
 def _constructs_before(model: Model, failures: Iterable[Failure]) -> dict[Place, str]:
     """The nearest constructs on which failed nodes depend, with reasons; an If of results of
     several ranks, for instance, hides the rank that a conversion needs."""
@@ -113,9 +122,13 @@ class _Unblocker:
         self.remaining = ""
         self.undecided: set[Function] = set()
 
-    def run(self) -> UnblockResult:
-        """Rewrite inner graphs before those around them, functions before their callers."""
-        self._survey()
+    def run(self, nodes: Sequence[Node] | None = None) -> UnblockResult:
+        """Rewrite inner graphs before those around them, functions before their callers.
+
+        Args:
+            nodes: the constructs; by default those with a reason.
+        """
+        self._survey(nodes)
         live = live_functions(self.model)
         roots: list[Model | Function] = [*self.calls.callees_first(), self.model]
         for root in roots:
@@ -127,9 +140,12 @@ class _Unblocker:
             del self.model.functions[key]
         return UnblockResult(tuple(self.remarks), self.obstacles)
 
-    def _survey(self) -> None:
+    def _survey(self, nodes: Sequence[Node] | None) -> None:
         """Find the constructs, and the calls of each function."""
-        op_types = {op_type for op_type, _ in self.reasons}
+        op_types = {op_type for op_type, _ in self.reasons} if nodes is None else ()
+        for node in nodes or ():
+            self.operators.add(node.op)
+            self._blame(node)
         for graph in self.model.graphs():
             for node in graph.unordered_nodes():
                 callee = self.calls.callee(node)

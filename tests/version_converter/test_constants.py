@@ -4,10 +4,12 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from conversions import model as model_of
 from harness import assert_equal_outputs
 from onnx import helper
 from straightline import convert_version, reference
 from straightline.version_converter import ConversionError
+from straightline.version_converter.constants import is_small
 
 
 def summed(start, links, opset=13):
@@ -94,3 +96,42 @@ def test_a_default_that_callers_may_override_is_constant_once_it_is_frozen():
     )
     after = convert_version(proto, 17, freeze_initializers=True)
     assert_equal_outputs(proto, after, {"x": np.arange(6, dtype=np.float16).reshape(2, 3)})
+
+
+LARGE = [
+    ("y = Trilu (x)", 14, "float[2000, 3000] x"),
+    ("y = Trilu <upper = 0> (x, k)", 14, "float[7, 2000, 3000] x, int64 k"),
+    ("y = EyeLike (x)", 9, "float[2000, 3000] x"),
+    ("y = Where (c, x, x)", 9, "bool[2000, 3000] c, float[2000, 3000] x"),
+    ("y = GatherElements <axis = 1> (x, i)", 11, "float[9, 9000] x, int64[9, 8000] i"),
+    (
+        "y = ScatterElements <axis = 1> (x, i, u)",
+        11,
+        "float[9, 9000] x, int64[9, 8000] i, float[9, 8000] u",
+    ),
+    (
+        'y = ScatterElements <axis = 1, reduction = "add"> (x, i, u)',
+        16,
+        "float[9, 9000] x, int64[9, 8000] i, float[9, 8000] u",
+    ),
+    (
+        "l = Constant <value_ints = [900, 800, 700]> ()"
+        " y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, l)",
+        12,
+        "float[9000, 3] x",
+    ),
+]
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(("body", "opset", "signature"), LARGE)
+def test_a_constant_does_not_grow_with_the_data(body, opset, signature):
+    for target in (opset - 1, 9, 8):
+        after = convert_version(model_of(body, opset, signature), target, verify=False)
+        assert after.ByteSize() < 100_000, target
+
+
+def test_of_small_data_it_is_stored():
+    assert is_small([64, 128]) and not is_small([64, 129]) and not is_small([None])
+    (mask,) = convert_version(model_of("y = Trilu (x)", 14), 13).graph.initializer[:1]
+    assert list(mask.dims) == [2, 3]

@@ -93,6 +93,8 @@ _GROWING = tuple(
 """The last strategies: a model may need windows, frames or lengths of some hundreds."""
 _TAME: tuple[_Strategy, ...] = _STRATEGIES[0], _STRATEGIES[2], _STRATEGIES[4]
 _ROUNDS = 2  # the second time with all conditions true and optionals present
+_MOST_AXES = 64
+
 _LARGEST = 1 << 28
 """Limit in bytes of all inputs together."""
 _STRING_BYTES = 64
@@ -307,7 +309,9 @@ def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | No
 
 def _require_drawable(name: str, proto: onnx.TypeProto, total: int) -> None:
     """Check that an input can be generated, where `total` is its bytes with those before."""
-    text = type_text(proto)
+    text, axes = type_text(proto), len(dims_of(_innermost(proto)) or ())
+    if axes > _MOST_AXES:
+        raise DrawError(f"input '{name}' has {axes} axes, and numpy supports {_MOST_AXES} only")
     if _innermost(proto).elem_type == TensorProto.UNDEFINED:
         fault = " cannot be drawn"
     elif total > _LARGEST:

@@ -18,7 +18,7 @@ from ...ir import Array
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 
-_MOST_PLACES = 10_000_000
+_MOST_PLACES = 1 << 20
 
 
 @longer_form(18, "Col2Im")

@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
+from ..constants import is_small
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
 from ..snippets import length_of, numbers_below
-
-_MOST_ELEMENTS = 1 << 16
 
 
 @longer_form(9, "EyeLike")
@@ -28,7 +27,7 @@ def compare_rows_and_columns(draft: NodeDraft) -> Outcome:
     if shape is not None and len(shape) != 2:
         draft.refuse("it is made of a matrix only")
     rows, columns = shape or (None, None)
-    if rows is not None and columns is not None and rows * columns <= _MOST_ELEMENTS:
+    if rows is not None and columns is not None and is_small((rows, columns)):
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         return [draft.const(np.eye(rows, columns, k=by).astype(dtype), "eye")]
     around = draft.emit("Shape", [draft.input(0)], "shape")

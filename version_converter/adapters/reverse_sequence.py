@@ -12,6 +12,7 @@ import numpy as np
 
 from ...facts.polynomial import Dimension
 from ...ir import Array, Value
+from ..constants import is_small
 from ..flat_indices import rows
 from ..node_draft import NodeDraft
 from ..registry import longer_form
@@ -37,7 +38,7 @@ def gather_backwards(draft: NodeDraft) -> Sequence[Value | None]:
     if _is_whole(draft, constant, time):
         backwards = _backwards(draft, sizes[time], time)
         return [draft.emit("Gather", [draft.data, backwards], axis=time)]
-    if constant is not None and sizes[time] is not None:
+    if constant is not None and is_small((len(constant), sizes[time])):
         places = _places(constant, sizes[time] or 0, time)
         return [_gathered(draft, draft.const(places, "places"))]
     return [_gathered(draft, _places_at_run_time(draft, time))]

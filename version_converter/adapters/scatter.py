@@ -17,6 +17,7 @@ import onnx
 
 from ...ir import Array, Graph, Value
 from ...ops.schemas import allowed_types, schema_at, tensor_text
+from ..constants import is_small
 from ..flat_indices import (
     as_int64,
     depth_of,
@@ -167,7 +168,7 @@ def _old_and_new_at_run_time(draft: NodeDraft) -> Value:
     shape = draft.emit("Shape", [draft.data], "shape")
     flat = draft.emit("Reshape", [places_of_elements(draft), draft.ints([-1], "all")], "targets")
     dims = draft.shape()
-    if dims is None or None in dims:
+    if dims is None or not is_small(dims):
         numbers = numbers_of_shape(draft, shape, rank)
     else:
         sizes = [dim or 0 for dim in dims]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Value
+from ..constants import is_small
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade
 from ..snippets import length_of, range_below
@@ -33,7 +34,7 @@ def _known_mask(draft: NodeDraft) -> Value | None:
     if shape is None or len(shape) < 2 or shift is None:
         return None
     height, width = shape[-2:]
-    if height is None or width is None:
+    if height is None or width is None or not is_small((height, width)):
         return None
     by = draft.one_number(shift, "input 'k'")
     rows = np.arange(height)[:, None] + max(-height, min(by, width))

@@ -13,12 +13,10 @@ import numpy as np
 import onnx
 
 from ...ir import Value
+from ..constants import is_small
 from ..flat_indices import numbers_of_shape
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form
-
-_MOST_PLACES = 1 << 24
-"""Limit of positions in a constant; more are computed at run time."""
 
 
 @downgrade(9, "Where")
@@ -34,7 +32,7 @@ def choose_by_gathering(draft: NodeDraft) -> Outcome:
         )
     dims, condition = [dim or 0 for dim in shape], draft.constant(0)
     size = math.prod(dims)
-    if size > _MOST_PLACES:
+    if not is_small(dims):
         draft.refuse(f"{size} places are too many for a constant")
     if condition is not None and not _broadcasts(condition.shape, dims):
         draft.refuse(f"its condition has the shape {list(condition.shape)}, its output {dims}")

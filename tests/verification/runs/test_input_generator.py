@@ -179,3 +179,12 @@ def test_large_inputs_take_little_more_than_their_bytes():
     assert (feeds["x"].dtype, feeds["x"].shape) == (np.int8, (1 << 24,))
     assert feeds["h"].shape == (4, 1 << 21) and len(np.unique(feeds["h"])) > 1
     assert peak < 5 * (1 << 25)
+
+
+def test_an_input_of_more_axes_than_numpy_has_is_no_sample():
+    axes = ", ".join(["1"] * 65)
+    proto = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 17]> g (float[{axes}] x) => (y) {{ y = Relu (x) }}'
+    )
+    with pytest.raises(DrawError, match="'x' has 65 axes, and numpy supports 64 only"):
+        Drawer(Signature.of(proto), Signature.of(proto), {}, 0)

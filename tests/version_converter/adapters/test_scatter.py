@@ -12,7 +12,8 @@ from conversions import (
     written,
 )
 from sessions import open_session
-from straightline import convert_version
+from straightline import convert_version, ir
+from straightline.version_converter.engine import Engine
 
 
 def test_scatter_has_another_name_before_opset_11():
@@ -64,8 +65,9 @@ def test_elements_of_distinct_places_are_read_joined_and_written():
 
 def test_others_one_after_the_other():
     body = 'y = ScatterElements <axis = 1, reduction = "mul"> (x, i, u)'
-    signature = "float[3, 4] x, int64[3, 2] i, float[3, 2] u"
-    after = convert_version(model(body, 16, signature), 15).graph
+    loaded = ir.load(model(body, 16, "float[3, 4] x, int64[3, 2] i, float[3, 2] u"))
+    Engine(loaded).convert(loaded, 15)
+    after = ir.to_proto(loaded).graph
     assert written(after)[:2] == ["Shape (i)", "Gather <axis = 0> (y_shape, 1)"]
     (trip,) = [a.g for a in after.node[-1].attribute if a.name == "body"]
     assert [line.partition(" (")[0] for line in written(trip)] == [
