@@ -15,7 +15,7 @@ _CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")
 
 
 def left_over(result: Result[Model]) -> list[Remark]:
-    """Return a remark for each node that still holds graphs, from the result of the passes."""
+    """Return a remark for each node that still holds graphs."""
     reasons = kept_constructs(result.kept)
     calls = calls_kept(result.model, reasons)
     remarks = []

@@ -17,8 +17,8 @@ _MOST_STORED = 1 << 13
 
 def is_small(sizes: Sequence[int | None]) -> bool:
     """Test whether a constant may have a shape; else run time computes it."""
-    known = [size for size in sizes if size is not None]
-    return len(known) == len(sizes) and math.prod(known) <= _MOST_STORED
+    lengths = [size for size in sizes if size is not None]
+    return len(lengths) == len(sizes) and math.prod(lengths) <= _MOST_STORED
 
 
 class Constants:

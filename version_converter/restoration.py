@@ -39,7 +39,7 @@ _OPERAND = "operand_"
 _MOST_ROOTS = 4
 """Most nodes that are tried as the end of a form."""
 
-Convert = Callable[[Model, int], None]
+Convert = Callable[[Model, int], object]
 """Conversion of a model in place, without restoration."""
 
 
