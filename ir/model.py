@@ -181,6 +181,13 @@ class Function:
         header.name = name
         self._header = header
 
+    def drop_attributes(self) -> None:
+        """Remove its attributes, to which no node may refer."""
+        header = onnx.FunctionProto()
+        header.CopyFrom(self.header)
+        del header.attribute[:], header.attribute_proto[:]
+        self._header = header
+
     @property
     def key(self) -> FunctionKey:
         """The key by which nodes call it: domain, name and overload."""

@@ -232,9 +232,7 @@ class Engine:
         """
         for value in draft.node.inputs:
             if value is not None and value in self._absent.sometimes:
-                draft.refuse(
-                    f"'{value.name}' is left out by some calls of the function; inline it first"
-                )
+                draft.refuse(f"'{value.name}' is left out by some calls of the function")
 
     def _longer_form(self, draft: NodeDraft) -> tuple[Sequence[Value | None], list[Node]]:
         """The replacements of a node's outputs in its own version, and the new nodes."""

@@ -115,9 +115,7 @@ class NodeDraft:
         if message is None:
             return default_of(self.schema, name)
         if message.ref_attr_name:
-            self.refuse(
-                f"its attribute '{name}' comes from the calls of the function; inline it first"
-            )
+            self.refuse(f"its attribute '{name}' comes from the calls of the function")
         return value_of(message)
 
     def body(self, name: str) -> Graph:
@@ -203,8 +201,7 @@ class NodeDraft:
         rank = self.rank(index)
         if rank is None:
             self.refuse(
-                f"{why} needs the rank of input {index}, which is not known; declare its shape,"
-                " or in a function that is called with several ranks, inline that first"
+                f"{why} needs the rank of input {index}, which is not known; declare its shape"
             )
         return rank
 
@@ -260,8 +257,7 @@ class NodeDraft:
         elem_type = self.elem_type(index)
         if elem_type is None:
             self.refuse(
-                f"{why} needs the one element type of input {index}, which is not known; declare"
-                " it, or in a function that is called with several types, inline that first"
+                f"{why} needs the one element type of input {index}, which is not known; declare it"
             )
         return elem_type
 
@@ -297,7 +293,7 @@ class NodeDraft:
         if array.dtype.kind not in "iub":
             self.refuse(
                 f"a function has no initializers, and opset {self.target} no Constant of the type"
-                f" {array.dtype}; inline the function first"
+                f" {array.dtype}"
             )
         floats = array.astype(np.float64)
         if (np.abs(floats) >= EXACT).any():

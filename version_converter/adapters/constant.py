@@ -40,5 +40,5 @@ def convert_value(draft: NodeDraft) -> None:
     sparse, value = draft.attributes.get("sparse_value"), draft.node.output()
     tensor = value.constant if sparse is None else Tensor(sparse.sparse_tensor)
     if tensor is None:
-        draft.refuse("its value comes from the calls of the function; inline it first")
+        draft.refuse("its value comes from the calls of the function")
     draft.attributes = dict(constant_operator(tensor).attributes)
