@@ -64,8 +64,12 @@ def _around(model: Model, places: set[tuple[str, str]]) -> tuple[set[Function], 
 
 
 def _split_first(model: Model, functions: set[Function], refers: bool) -> tuple[str, str] | None:
-    """Copy the first function, callers first, that is called with several types or attributes, or
-    write the attributes of its calls into it. Return its name, and what was done."""
+    """Copy the first function, callers first, that is called in several ways.
+
+    Where it refers to attributes, and all calls have the same, these are written into it.
+
+    Returns: its name, and what was done.
+    """
     types = Types(model)
     callees = CallGraph(model.functions).callees_first()
     callers: list[Model | Function] = [model, *reversed(callees)]
