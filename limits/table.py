@@ -89,6 +89,13 @@ LIMITS = {
         "fold-constants{max_bytes=...}",
         "folding must not inflate a model",
     ),
+    "folded_bytes": Limit(
+        1 << 16,
+        "bytes that folded constants may add to a model; a tenth of the model, if that is more",
+        "",
+        "a small file must not become a large one: a Tile of a row can be thousands of times as"
+        " large",
+    ),
     "construct_trips": Limit(
         10_000,
         "iterations of a construct that folding computes whole",

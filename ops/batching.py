@@ -14,7 +14,7 @@ from typing import Any
 
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
 from ..facts.polynomial import Dimension
-from ..ir import Node, Operator, Signal, Value, attribute_message
+from ..ir import Node, Operator, Signal, Tensor, Value, attribute_message
 from .builder import Builder
 
 DIFFERING = "takes a number of elements that may differ from trip to trip"
@@ -34,11 +34,18 @@ class Operand:
         value: for all trips with these as its first axis, or the same on every trip.
         batched: which of the two it is.
         fact: what is known of it on one trip.
+        outside: the tensor of a constant outside the loop, for which `value` is a placeholder.
     """
 
     value: Value
     batched: bool
     fact: Fact
+    outside: Tensor | None = None
+
+    @property
+    def constant(self) -> Tensor | None:
+        """The tensor that is the same in every iteration and known before run time, or None."""
+        return None if self.batched else self.outside or self.value.constant
 
 
 class Kind(enum.Enum):

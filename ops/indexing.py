@@ -26,6 +26,7 @@ from .rules import (
     VECTOR,
     KeepsShape,
     Moving,
+    NoLarger,
     OperandRanks,
     OperatorRules,
     RankOfFirst,
@@ -37,7 +38,7 @@ from .rules import (
 
 
 @describes("Compress")
-class Compress(PassesAxes, SizedByVector, Moving):
+class Compress(NoLarger, PassesAxes, SizedByVector, Moving):
     """Compress, from opset 9 on."""
 
     steered_by: ClassVar[tuple[int, ...] | None] = ()
@@ -70,6 +71,12 @@ class Gather(Moving):
         shape = inputs[0].dims
         axis = range(len(shape))[node.attribute("axis", 0)]
         return [(*shape[:axis], *inputs[1].dims, *shape[axis + 1 :])]
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        data, indices = arrays
+        axis = node.attribute("axis", 0)
+        size = data.shape[axis] if -data.ndim <= axis < data.ndim else 1
+        return float(data.size // max(size, 1) * indices.size)
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         content, indices = inputs[0].elements, integers(inputs[1])
@@ -144,7 +151,7 @@ def _counts_inside(batch: Batch) -> bool:
 
 
 @describes("GatherElements")
-class GatherElements(PassesAxes, Moving):
+class GatherElements(NoLarger, PassesAxes, Moving):
     """GatherElements, from opset 11 on."""
 
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
@@ -196,7 +203,7 @@ class GatherND(Moving):
         _prove_tuples(premises)
 
 
-class Scattering(RankOfFirst):
+class Scattering(NoLarger, RankOfFirst):
     """Operator that writes updates into a copy of data.
 
     A reduction (from opset 16 on) combines them.

@@ -21,7 +21,14 @@ def times(array: Any, factors: Any) -> float:
 
 def broadcast_size(arrays: Sequence[Any]) -> float:
     """The number of elements of broadcast arrays; 0 if they do not broadcast."""
-    try:
-        return float(math.prod(np.broadcast_shapes(*(a.shape for a in arrays))))
-    except ValueError:
+    return broadcast_shapes_size([a.shape for a in arrays])
+
+
+def broadcast_shapes_size(shapes: Sequence[Sequence[int]]) -> float:
+    """The number of elements of a broadcast of shapes; 0 if they do not broadcast."""
+    rank = max(map(len, shapes), default=0)
+    aligned = [(1,) * (rank - len(shape)) + tuple(map(int, shape)) for shape in shapes]
+    sizes = [{size for size in axis if size != 1} for axis in zip(*aligned, strict=True)]
+    if any(len(axis) > 1 for axis in sizes):
         return 0
+    return float(math.prod(size for axis in sizes for size in axis))

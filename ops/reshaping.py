@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .axes import ONE, AxisMap, positions, stretched
 from .axis_map import Named, PassesAxes, Rowwise
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
+from .output_growth import broadcast_shapes_size
 from .ranks import RankAnswer, RankOf, length_of, rank_of_first, rank_without, written_axes
 from .rules import (
     ONE_NUMBER,
@@ -349,6 +350,9 @@ class Unsqueeze(Moving):
 @describes("Expand")
 class Expand(Growing, Moving):
     """Expand, from opset 8 on: data and new shape broadcast in both directions."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return broadcast_shapes_size([arrays[0].shape, arrays[1].ravel()])
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, target = inputs[0].dims, vector(inputs[1])

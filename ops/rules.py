@@ -279,7 +279,14 @@ class Growing(SizedByVector):
         return times(arrays[0], arrays[1])
 
 
-class KeepsShape(RankOfFirst):
+class NoLarger(OperatorRules):
+    """Rules of an operator with at most as many output elements as input elements."""
+
+    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
+        return 0
+
+
+class KeepsShape(NoLarger, RankOfFirst):
     """Rules of an operator whose first output has the shape of the first input."""
 
     sized_like: ClassVar[tuple[int, ...] | None] = (0,)

@@ -36,6 +36,7 @@ from .rules import (
     Growing,
     KeepsShape,
     Moving,
+    NoLarger,
     OperandRanks,
     Shapes,
     SizedByVector,
@@ -44,7 +45,7 @@ from .rules import (
 
 
 @describes("Concat")
-class Concat(PassesAxes):
+class Concat(NoLarger, PassesAxes):
     """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
 
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
@@ -83,7 +84,7 @@ class Concat(PassesAxes):
 
 
 @describes("Split")
-class Split(PassesAxes, SizedByVector, Moving):
+class Split(NoLarger, PassesAxes, SizedByVector, Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
 
     axis: ClassVar[int | None] = 0
@@ -179,7 +180,7 @@ def _clamped(bound: Dimension, size: Dimension, symbols: Symbols) -> Dimension |
 
 
 @describes("Slice")
-class Slice(PassesAxes, Moving):
+class Slice(NoLarger, PassesAxes, Moving):
     """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
     steps there were none. Starts and ends are clamped to the axis."""
 

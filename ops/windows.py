@@ -334,7 +334,7 @@ class Resize(Upsample):
         elif batch.operand(3) is not None:
             others[2] = _sizes_of_all(batch)
         else:
-            scales = batch.require(2).value.constant
+            scales = batch.require(2).constant
             if scales is None or not scales.is_readable or not bool(scales.numpy()[:1] == 1):
                 raise Unbatchable("may resize the batch")
         (images,) = batch.same([joined(batch, 0), *others])

@@ -157,10 +157,14 @@ class Meter:
 
     Attributes:
         added_nodes: nodes that copying has added; budgets count them.
+        folded_bytes: bytes that folding constants has added; those that it freed count.
+        folded_room: limit of these; None before the first fold.
         seconds: time of each pass by its name, all its runs together.
     """
 
     added_nodes: int = 0
+    folded_bytes: int = 0
+    folded_room: int | None = None
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
 
 

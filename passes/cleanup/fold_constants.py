@@ -6,6 +6,9 @@ agraph (float[2] x) => (float[2] y)          agraph (float[2] x) => (float[2] y)
    y = Mul(x, four)                          }
 }
 
+Constants may enlarge a model a little only: a larger result is held until a smaller one depends on
+it (`held_results`), or its readers read a row of it (`broadcast_constants`).
+
 A call of the model's own function is folded by output: each output that depends on constants and
 sizes alone becomes a constant, and the call stays for the others.
 """
@@ -20,18 +23,17 @@ import onnx
 from ...analysis.constants.call_results import CallResults, tells_anything
 from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
-from ...ir import Graph, Model, Node, Operator, Tensor, Value
+from ...ir import Graph, Model, Node, Operator, Tensor
 from ...ops.builder import Builder
 from ...ops.element_types import ElementTypes
 from ..base import Pass
 from ..context import PassContext
 from ..utils.budget import DEFAULT_MAX_BYTES
+from .broadcast_constants import narrowed
+from .held_results import HeldResults
 
 _IDLE = frozenset(("Constant",))
 """Operators without operands that are never folded, in a model without functions."""
-
-_MOST_HELD = 1 << 26
-"""The most bytes of large tensors that are held, or read without being freed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +54,7 @@ class FoldConstants(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph, producers before their users."""
         folder = Folder(model, self.max_bytes)
-        store = _LargeResults(folder) if self.large else None
+        store = HeldResults(folder, context.meter, self.large)
         results = None
         if model.functions and tells_anything(model):
             results = CallResults(folder, lambda: context.inference(model), context.analyses.memory)
@@ -69,14 +71,14 @@ class FoldConstants(Pass):
                 for value in node.inputs:
                     if value is None or value.constant is not None:
                         continue
-                    if store is None or value not in store.tensors:
+                    if value not in store.tensors:
                         break
                 else:
                     if node.op.qualname not in idle:
-                        changed |= _fold(graph, node, folder, store)
+                        changed |= _fold(graph, node, folder, store, context)
                 if results is not None and node.stands and is_call(node, model):
-                    changed |= _fold_results(graph, node, results)
-        return changed
+                    changed |= _fold_results(graph, node, results, store)
+        return store.settle() or changed
 
 
 def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
@@ -97,23 +99,27 @@ def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
     return cast.producer
 
 
-def _fold(graph: Graph, node: Node, folder: Folder, store: _LargeResults | None) -> bool:
+def _fold(
+    graph: Graph, node: Node, folder: Folder, store: HeldResults, context: PassContext
+) -> bool:
     """Fold a node whose operands are all constants."""
     if any(v is not None and v.pinned for v in node.outputs) or _starts_empty(graph, node):
         return False
     tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
-        is_large = store is not None and not store.tensors.keys().isdisjoint(node.inputs)
-        results = None if is_large else folder.fold(node, tensors)
-        if results is None and store is not None:
-            results = store.fold(graph, node)
+        is_held = not store.tensors.keys().isdisjoint(node.inputs)
+        results = None if is_held else folder.fold(node, tensors)
+        results = store.fold(node) if results is None else results
     else:
         results = _call(node, folder) if is_call(node, folder.model) else None
     if results is None:
         return False
-    for value, tensor in zip(node.outputs, results, strict=False):
-        if value is not None:
-            graph.replace_uses(value, graph.add_initializer(value.name, tensor))
+    constants = {v: t for v, t in zip(node.outputs, results, strict=False) if v is not None}
+    if not store.admits(node, results):
+        store.hold(constants, narrowed(graph, node, results, context.inference(folder.model)))
+        return False
+    for value, tensor in constants.items():
+        graph.replace_uses(value, graph.add_initializer(value.name, tensor))
     graph.remove(node)
     return True
 
@@ -131,58 +137,17 @@ def _starts_empty(graph: Graph, node: Node) -> bool:
     return any(isinstance(user, Node) and user.is_op("Loop", "Scan") for user in users)
 
 
-class _LargeResults:
-    """Large tensors that depend on constants alone, until something small depends on them.
-
-    Args:
-        folder: the folder of small ones.
-
-    Attributes:
-        tensors: the tensors, whose nodes still stand.
-        size: the bytes of these.
-    """
-
-    def __init__(self, folder: Folder) -> None:
-        self.folder = folder
-        self.tensors: dict[Value, Tensor] = {}
-        self.size = 0
-
-    def fold(self, graph: Graph, node: Node) -> list[Tensor] | None:
-        """Fold a node on large tensors, if the model does not grow; otherwise hold the results."""
-        tensors = [
-            None if value is None else value.constant or self.tensors.get(value)
-            for value in node.inputs
-        ]
-        freed, total = 0, 0
-        for value, tensor in dict(zip(node.inputs, tensors, strict=True)).items():
-            if value is None or tensor is None or not self.folder.is_large(tensor):
-                continue
-            if tensor.is_external or tensor.is_sparse or value.pinned:
-                return None
-            size = tensor.numpy().nbytes
-            total += size
-            freed += 0 if len(graph.users(value)) > 1 or value.constant is None else size
-        if freed < total and self.size + total > _MOST_HELD:
-            return None
-        # A folder counts four bytes for each element that it reads.
-        results = Folder(self.folder.model, 4 * total).fold(node, tensors) if total else None
-        sizes = [tensor.numpy().nbytes for tensor in results or ()]
-        if results is None or sum(sizes) > total:
-            return None
-        if sum(sizes) <= max(freed, self.folder.max_bytes):
-            return results
-        self.size += sum(sizes)
-        self.tensors |= {v: t for v, t in zip(node.outputs, results, strict=False) if v is not None}
-        return None
-
-
-def _fold_results(graph: Graph, node: Node, results: CallResults) -> bool:
+def _fold_results(graph: Graph, node: Node, results: CallResults, store: HeldResults) -> bool:
     """Replace the outputs of a call that depend on its constant arguments alone."""
     outputs = {v for v in node.outputs if v is not None and not v.pinned and graph.users(v)}
-    constants = results.of(node, outputs)
-    for value, tensor in constants.items():
-        graph.replace_uses(value, graph.add_initializer(value.name, tensor))
-    return bool(constants)
+    changed = False
+    for value, tensor in results.of(node, outputs).items():
+        if not store.admits(node, [tensor]):
+            store.hold({value: tensor})
+        else:
+            graph.replace_uses(value, graph.add_initializer(value.name, tensor))
+            changed = True
+    return changed
 
 
 def _call(node: Node, folder: Folder) -> list[Tensor] | None:

@@ -99,7 +99,7 @@ class Feeding:
         fact = self.inference.fact(value)
         info = declaration(value.name, fact.type_proto(private=False))
         self.outside[value] = graph.add_input(value.name, info)
-        return Operand(self.outside[value], False, fact)
+        return Operand(self.outside[value], False, fact, value.constant)
 
     def enter_rank(self, value: Value, rank: int) -> None:
         """Record a rank that does not follow from the graph."""

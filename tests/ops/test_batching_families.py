@@ -232,3 +232,13 @@ def test_groups_where_there_are_trips():
     text = f"""g (float[5, 2, 3] x) => (z) {{ z = Scan <num_scan_inputs = 1,
         body = f (float[2, 3] e) => (float[2, 3] r) {{ {body} }}> (x) }}"""
     assert_vectorizes(text, {"x": E3_FEED["x"]}, (None,), 21)
+
+
+@pytest.mark.parametrize("around", [True, False])
+def test_images_are_resized_by_constant_scales(around):
+    body = 'r = Resize <mode = "nearest"> (e, , k)'
+    own = "" if around else "k = Constant <value = float[3] {1, 2, 2}> () "
+    text = loop(own + body, "float[3, 8, 10] r", "float[N, 3, 4, 5] x, int64 n")
+    if around:
+        text = text.replace("bool yes = {1}", "bool yes = {1}, float[3] k = {1, 2, 2}")
+    assert_vectorizes(text, {"x": numbers(5, 3, 4, 5)}, opset=13)

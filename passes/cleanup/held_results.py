@@ -1,0 +1,173 @@
+"""Room for constants that folding computes, and results that wait since they are too large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...analysis.constants.folding import Folder
+from ...ir import Model, Node, Tensor, Value
+from ...limits import limit
+from ..context import Meter
+
+_MOST_HELD = 1 << 26
+"""The most bytes of tensors that are held, or read without being freed."""
+_MOST_DYING = 64
+"""Limit of nodes that are followed for what a fold frees."""
+_NODE = 64
+"""Bytes that a node without constants takes in a file, about."""
+
+
+class HeldResults:
+    """Tensors that depend on constants alone, until something smaller depends on them.
+
+    Args:
+        folder: the folder of tensors up to its limit.
+        meter: counts the bytes that folding adds in the whole rewrite.
+        large: fold larger tensors, too, if the model does not grow.
+
+    Attributes:
+        tensors: the tensors, whose nodes still stand.
+        size: the bytes of these.
+    """
+
+    def __init__(self, folder: Folder, meter: Meter, large: bool) -> None:
+        self.folder = folder
+        self.meter = meter
+        self.large = large
+        self.tensors: dict[Value, Tensor] = {}
+        self._parts: dict[Value, Tensor] = {}
+        self.size = 0
+        if meter.folded_room is None:
+            meter.folded_room = max(limit("folded_bytes"), _size(folder.model) // 10)
+
+    def admits(self, node: Node, results: Sequence[Tensor]) -> bool:
+        """Test whether the results of a node may be constants at once: the model does not grow.
+
+        With the node go the constants that nothing else reads, and the nodes whose held results it
+        is the last to read.
+        """
+        dying, sizes = self._dying(node), list(map(_bytes, results))
+        growth = sum(sizes) - _freed(dying)
+        if max(sizes, default=0) <= self.folder.max_bytes:
+            growth -= _NODE * len(dying)
+        if growth <= 0:
+            self.meter.folded_bytes += growth
+        return growth <= 0
+
+    def _dying(self, node: Node) -> set[Node]:
+        """A node, and those that go with it."""
+        dying, pending = {node}, [node]
+        while pending and len(dying) <= _MOST_DYING:
+            for value in pending.pop().inputs:
+                maker = value.producer if value in self.tensors and value is not None else None
+                if maker is not None and maker not in dying and _readers(maker) <= dying:
+                    dying.add(maker)
+                    pending.append(maker)
+        return dying
+
+    def settle(self) -> bool:
+        """Make all held results constants that other nodes read, if there is room for all of them.
+
+        All or none: of some, a second run would fold others.
+        """
+        makers = list(dict.fromkeys(v.producer for v in self.tensors if v.producer is not None))
+        held = set(makers)
+        finals = {
+            value: self._parts.get(value, tensor)
+            for value, tensor in self.tensors.items()
+            if value.producer is not None and _bytes(tensor) <= self.folder.max_bytes
+            if not held.issuperset(value.graph.users(value))
+        }
+        dying: set[Node] = set()
+        for maker in reversed(makers):
+            others = [value for value in maker.outputs if value is not None and value not in finals]
+            if dying.issuperset(user for value in others for user in value.graph.users(value)):
+                dying.add(maker)
+        growth = sum(map(_bytes, finals.values())) - _freed(dying) - _NODE * len(dying)
+        assert self.meter.folded_room is not None
+        fits = self.meter.folded_bytes + growth <= self.meter.folded_room
+        if finals and fits:
+            self.meter.folded_bytes += growth
+            for value, tensor in finals.items():
+                constant = value.graph.add_initializer(value.name, tensor)
+                value.graph.replace_uses(value, constant)
+        gone = [maker for maker in reversed(makers) if _is_idle(maker)]
+        return bool(finals and fits) or bool(gone)
+
+    def hold(self, results: Mapping[Value, Tensor], part: Tensor | None = None) -> None:
+        """Keep results for nodes that depend on them, while there is memory.
+
+        Args:
+            results: the results of a node.
+            part: a tensor that the present readers of the only result may read instead.
+        """
+        size = sum(map(_bytes, results.values()))
+        if self.size + size > _MOST_HELD:
+            return
+        self.size += size
+        self.tensors |= results
+        if part is not None:
+            self._parts |= dict.fromkeys(results, part)
+
+    def fold(self, node: Node) -> list[Tensor] | None:
+        """Compute a node on held or large tensors; None where the results would be larger."""
+        tensors = [
+            None if value is None else value.constant or self.tensors.get(value)
+            for value in node.inputs
+        ]
+        total = 0
+        for value, tensor in dict(zip(node.inputs, tensors, strict=True)).items():
+            is_large = tensor is not None and self.folder.is_large(tensor)
+            if value is None or tensor is None or not (is_large or value in self.tensors):
+                continue
+            if tensor.is_external or tensor.is_sparse or value.pinned:
+                return None
+            if is_large and not self.large:
+                return None
+            total += _bytes(tensor)
+        if self.size + total > _MOST_HELD:
+            return None
+        # A folder counts four bytes for each element that it reads.
+        most = max(4 * total, self.folder.max_bytes)
+        results = Folder(self.folder.model, most).fold(node, tensors) if total else None
+        size = sum(map(_bytes, results or ()))
+        return results if size <= max(total, self.folder.max_bytes) else None
+
+
+def _readers(node: Node) -> set[object]:
+    """Readers of all outputs of a node."""
+    assert node.graph is not None
+    return {user for value in node.outputs if value for user in node.graph.users(value)}
+
+
+def _is_idle(maker: Node) -> bool:
+    """Remove a node that nothing reads; test whether it is gone."""
+    assert maker.graph is not None
+    if _readers(maker):
+        return False
+    maker.graph.remove(maker)
+    return True
+
+
+def _freed(dying: set[Node]) -> int:
+    """Bytes of the constants that only some nodes read."""
+    constants = {value for node in dying for value in node.inputs if value is not None}
+    return sum(
+        _bytes(value.constant)
+        for value in constants
+        if value.constant is not None and value.constant.is_readable
+        if not value.constant.is_external and not value.pinned and value.graph is not None
+        if dying.issuperset(value.graph.users(value))
+    )
+
+
+def _bytes(tensor: Tensor) -> int:
+    return int(tensor.numpy().nbytes)
+
+
+def _size(model: Model) -> int:
+    """Bytes of a model, about: those of its constants, and some for each node."""
+    graphs = list(model.graphs())
+    nodes = sum(1 for graph in graphs for _ in graph.unordered_nodes())
+    elements = sum(tensor.size for graph in graphs for tensor in graph.initializers.values())
+    return _NODE * nodes + 4 * elements
