@@ -76,12 +76,12 @@ class HeldResults:
             value: self._parts.get(value, tensor)
             for value, tensor in self.tensors.items()
             if value.producer is not None and _bytes(tensor) <= self.folder.max_bytes
-            if not held.issuperset(value.graph.users(value))
+            if not held.issuperset(_users(value))
         }
         dying: set[Node] = set()
         for maker in reversed(makers):
             others = [value for value in maker.outputs if value is not None and value not in finals]
-            if dying.issuperset(user for value in others for user in value.graph.users(value)):
+            if dying.issuperset(user for value in others for user in _users(value)):
                 dying.add(maker)
         growth = sum(map(_bytes, finals.values())) - _freed(dying) - _NODE * len(dying)
         assert self.meter.folded_room is not None
@@ -89,8 +89,9 @@ class HeldResults:
         if finals and fits:
             self.meter.folded_bytes += growth
             for value, tensor in finals.items():
-                constant = value.graph.add_initializer(value.name, tensor)
-                value.graph.replace_uses(value, constant)
+                graph = value.graph
+                assert graph is not None
+                graph.replace_uses(value, graph.add_initializer(value.name, tensor))
         gone = [maker for maker in reversed(makers) if _is_idle(maker)]
         return bool(finals and fits) or bool(gone)
 
@@ -136,8 +137,13 @@ class HeldResults:
 
 def _readers(node: Node) -> set[object]:
     """Readers of all outputs of a node."""
-    assert node.graph is not None
-    return {user for value in node.outputs if value for user in node.graph.users(value)}
+    return {user for value in node.outputs if value for user in _users(value)}
+
+
+def _users(value: Value) -> Sequence[object]:
+    graph = value.graph
+    assert graph is not None, "a value of a node that stands in a graph"
+    return list(graph.users(value))
 
 
 def _is_idle(maker: Node) -> bool:
@@ -157,7 +163,7 @@ def _freed(dying: set[Node]) -> int:
         for value in constants
         if value.constant is not None and value.constant.is_readable
         if not value.constant.is_external and not value.pinned and value.graph is not None
-        if dying.issuperset(value.graph.users(value))
+        if dying.issuperset(_users(value))
     )
 
 
