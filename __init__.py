@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .passes.simplify.rules.pattern import RuleError
     from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.rule import Rule
+    from .passes.vetoes import FaultWarning
     from .reduction.command import CommandError
     from .reduction.reduce import ReductionError
     from .reference import EvaluationError
@@ -69,6 +70,7 @@ __all__ = [
     "EmissionError",
     "Error",
     "EvaluationError",
+    "FaultWarning",
     "FeedError",
     "GraphError",
     "Hint",
@@ -138,6 +140,7 @@ _HOMES = {
         ".passes.simplify.rules.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",
+        ".passes.vetoes": "FaultWarning",
         ".reduction.command": "CommandError",
         ".reduction.reduce": "ReductionError",
         ".reference": "EvaluationError",

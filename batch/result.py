@@ -73,6 +73,7 @@ class Record:
             messages = (*messages, f"control flow left: {len(outcome.left)}")
         if outcome.untaken:
             messages = (*messages, outcome.untaken_sum)
+        messages += tuple(str(remark.reason) for remark in outcome.alarms)
         if outcome.verdict is not None:
             outputs = "proved" if outcome.verdict.proved else outcome.verdict.status
             if not outcome.verdict.equal:

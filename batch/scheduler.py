@@ -32,6 +32,7 @@ _THREADS = ("threading", "sequential")
 if TYPE_CHECKING:
     from ..driver.options import Passes, TargetLike
     from ..facts.named_dimensions import Dims
+    from ..verification.runs.options import Unproved
 
 
 @takes(out=PATH)
@@ -45,6 +46,7 @@ def run(
     backend: str = LOCAL,
     address: str | None = None,
     verify: bool | Mapping[str, Any] = True,
+    unproved: Unproved = "samples",
     dims: Dims | None = None,
     target: TargetLike = None,
     require_straight_line: bool = False,
@@ -72,7 +74,7 @@ def run(
             "dask" or "ray", a cluster that reaches the same files.
         address: where the cluster is, such as "tcp://10.0.0.1:8786" (dask) or "10.0.0.1:6379"
             (ray); by default what the process is connected to.
-        verify: compare the outputs with the original's, as in `straightline.transform`.
+        verify, unproved: prove or compare the outputs, as in `straightline.transform`.
         dims: sizes of named dimensions of inputs: `{"batch": 1}`.
         require_straight_line: count control flow that is left as a failure, and write nothing.
         target: what the models shall fit, as in `straightline.transform`.
@@ -102,7 +104,7 @@ def run(
     from ..driver.options import RewriteOptions
     from ..verification.runs.options import VerifyOptions
 
-    comparison = VerifyOptions.of(verify)
+    comparison = VerifyOptions.of(verify, unproved)
     options.setdefault("timeout", comparison.timeout if comparison else None)
     how = JobConfig(
         RewriteOptions.of_call(locals(), hints=False),

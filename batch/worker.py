@@ -157,7 +157,10 @@ def _transformed(original: ModelFile, how: JobConfig) -> tuple[Outcome, Problem]
     assert outcome.verdict is not None
     if how.rewriting.strict and not outcome.verdict.equal:
         require_compared(outcome.verdict, "the result", demanded=True)
-    return outcome, "not verified" if how.verify.prove and not outcome.verdict.proved else ""
+    if how.straight_line and outcome.left:  # the comparison keeps what it refutes
+        return outcome, "control flow left"
+    is_short = how.verify.prove is True and not outcome.verdict.proved
+    return outcome, "not verified" if is_short else ""
 
 
 def _runtimes() -> Workers:

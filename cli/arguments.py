@@ -8,7 +8,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -217,7 +217,7 @@ class ComparisonArguments:
         pairs = (("--rtol", self.rtol), ("--atol", self.atol))
         return [word for name, x in pairs if x is not None for word in (name, str(x))]
 
-    def options(self, prove: bool | None, **more: Any) -> VerifyOptions:
+    def options(self, prove: bool | Literal["only"] | None, **more: Any) -> VerifyOptions:
         """Return the options of a verification.
 
         Raises:
@@ -241,6 +241,13 @@ class ProofArguments:
         default=True,
     )
     prove: bool | None = shared.PROVE
+    unproved: str = verifying(
+        "Treatment of an open proof: samples, the default, runs both models, and keeps a construct"
+        " whose rewrite they refute; keep keeps each construct whose rewrite is not proved; allow"
+        " runs nothing.",
+        default="samples",
+        **choice("CHOICE", "samples", "keep", "allow"),
+    )
     certificate: Path | None = shared.of_output(
         "Accept a proof only, and store it in FILE; 'verify --certificate' checks it.",
         metavar="FILE",
@@ -254,7 +261,19 @@ class ProofArguments:
         """
         if not self.verify and (self.prove or self.certificate is not None):
             raise typer.BadParameter("a proof is asked for; leave out --no-verify")
+        if self.unproved == "keep" and (self.prove is False or not self.verify):
+            unfit = "--no-verify" if not self.verify else "--no-prove"
+            raise typer.BadParameter(f"--unproved keep needs a proof; leave out {unfit}")
         return demanded(self.prove, self.certificate)
+
+    def asked(self) -> bool | Literal["only"] | None:
+        """Return the option `prove` of the verification, by which nothing more is run than asked.
+
+        Raises:
+            BadParameter: options contradict each other.
+        """
+        prove = self.demanded()
+        return "only" if prove is None and self.unproved == "allow" else prove
 
 
 def demanded(prove: bool | None, certificate: Path | None) -> bool | None:

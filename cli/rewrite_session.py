@@ -88,7 +88,9 @@ class Session:
     @property
     def verification(self) -> VerifyOptions | None:
         """The options of the verification; None for none."""
-        return self.comparison.options(self.proof.demanded()) if self.proof.verify else None
+        if not self.proof.verify:
+            return None
+        return self.comparison.options(self.proof.asked(), unproved=self.proof.unproved)
 
     def run(self, source: Path, target: Path) -> int:
         """Rewrite one model; return the exit code.
@@ -113,16 +115,21 @@ class Session:
         ):
             original, read = self._open(source, target, verification, options)
             outcome = transform_model(original, options, on_progress=progress)
-        withheld = (self.whole_target and outcome.untaken) or (self.straight_line and outcome.left)
-        mismatch, code = None, EXIT_CONTROL_FLOW_LEFT if withheld else 0
+        mismatch, code = None, self._withheld(outcome)
         if verification is not None and not code:
             with report.progress("verifying", quiet=output.silent) as progress:
                 outcome, mismatch, code = self._compare(outcome, verification, progress)
+            code = code or self._withheld(outcome)
         if not code:
             sharing: dict[str, Any] = {"keep": read, "link_data": output.link_data}
             write_model(outcome.ir, target, force=output.force, **sharing)
             self._write_certificate(outcome, original)
         return self._report(outcome, mismatch, code, source, None if code else target)
+
+    def _withheld(self, outcome: Outcome) -> int:
+        """Return the exit code of a result with control flow, or unfit for the target; else 0."""
+        withheld = (self.whole_target and outcome.untaken) or (self.straight_line and outcome.left)
+        return EXIT_CONTROL_FLOW_LEFT if withheld else 0
 
     def _open(
         self,
@@ -174,9 +181,9 @@ class Session:
             return dataclasses.replace(outcome, verdict=error.verdict), error, EXIT_DIFFERENT
         verdict = outcome.verdict
         assert verdict is not None
-        if options.prove and not verdict.proved:
+        if options.prove is True and not verdict.proved:
             return outcome, None, EXIT_NOT_VERIFIED
-        if self.keywords.get("strict") and not verdict.equal:
+        if self.keywords.get("strict") and verdict.status == "not verified":
             raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
         return outcome, None, 0
 
@@ -210,6 +217,8 @@ class Session:
             tell_page(self.output.page, as_json)
 
         code = finish(code, show, product=False)
+        for remark in outcome.alarms:
+            report.show_warning(remark.reason)
         if failure:
             report.show_error(*failure)
         elif outcome.verdict is not None and not outcome.verdict.equal:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -22,6 +22,7 @@ from ..runtimes.session import Feeds
 from ..runtimes.source import Source
 from ..runtimes.workers import RuntimeFailure, Workers
 from ..verification import with_sample_shapes
+from ..verification.mismatch import feeds_text
 from ..verification.runs.input_generator import Drawer, DrawError
 from ..verification.runs.many_iterations import long_running
 from ..verification.runs.options import VerifyOptions, has_onnxruntime
@@ -40,8 +41,6 @@ _LONGER = 4
 """Trip count to exceed where an If is watched: its condition may count as Loops do."""
 _PATIENCE = 10.0
 """Seconds that a run may take while inputs are looked for; one that takes longer is the last."""
-_MOST_SHOWN = 4
-"""So many inputs are shown, and so many elements of each."""
 
 
 class Violation(NamedTuple):
@@ -60,10 +59,7 @@ class Violation(NamedTuple):
     @property
     def shown(self) -> str:
         """The input in a line."""
-        names = sorted(self.feeds, key=lambda name: name not in self.steering)
-        more = len(names) - _MOST_SHOWN
-        text = ", ".join(_shown(name, self.feeds[name]) for name in names[:_MOST_SHOWN])
-        return text + (f" and {more} more" if more > 0 else "")
+        return feeds_text(self.feeds, self.steering)
 
 
 class Search:
@@ -205,11 +201,3 @@ def _guard(loop: Node, most: int, name: str) -> None:
     inside = emit.apply(Operator.make("Gather"), [allowed, number], name, name)
     goes_on = emit.add("And", [body.outputs[0], inside], "goes_on")
     body.set_outputs([goes_on, *body.outputs[1:]])
-
-
-def _shown(name: str, value: Any) -> str:
-    if isinstance(value, np.ndarray | np.generic) and np.size(value) <= _MOST_SHOWN:
-        return f"{name}={np.asarray(value).tolist()}"
-    if isinstance(value, np.ndarray):
-        return f"{name} of {value.dtype}{list(value.shape)}"
-    return f"{name} with {len(value)} parts" if isinstance(value, list) else f"no {name}"

@@ -15,9 +15,11 @@ from ..limits import governed
 from ..passes import Pass, PassContext, Progress, Remark
 from ..passes.base import Part
 from ..passes.manager.instrumentation import current_watcher
+from ..passes.manager.isolation import isolated
 from ..passes.manager.pipeline import notes
 from ..passes.utils.declarations import CorrectDeclarations
-from ..verification.mismatch import MismatchError
+from ..passes.vetoes import NONE, Vetoes
+from ..verification.mismatch import MismatchError, NotVerifiedError
 from ..version_converter import ConversionError, convert
 from ..version_converter.differences import Differences, Snapshot
 from ..version_converter.function_copies import copy_for_types
@@ -65,10 +67,12 @@ class Conversion:
     Attributes:
         rewriting: the model and the options.
         on_progress: called now and then during long work.
+        vetoes: constructs that the passes before it leave alone.
     """
 
     rewriting: Rewrite
     on_progress: OnProgress = silent
+    vetoes: Vetoes = NONE
 
     @paused_collector
     def run(self) -> ConversionResult:
@@ -78,6 +82,13 @@ class Conversion:
             Error: the model cannot be read, is not well formed, or what is set does not fit it.
             ConversionError: nodes cannot be carried over; it tells how far the model comes.
         """
+        rewriting = self.rewriting
+        strict = rewriting.options.strict
+        converted, vetoes = isolated(self._run, NONE, rewriting.reproduce, strict=strict)
+        noted = (*converted.noted, *vetoes.remarks(converted.model))
+        return dataclasses.replace(converted, noted=noted)
+
+    def _run(self) -> ConversionResult:
         try:
             with governed(), notes() as noted:
                 converted = self.convert_to(self._opset)
@@ -212,7 +223,7 @@ class Conversion:
     @lazy_property
     def _rewritten(self) -> RewriteResult:
         """The result of the passes."""
-        return self.rewriting.run(partial(self.on_progress, "rewriting"))
+        return self.rewriting.run(partial(self.on_progress, "rewriting"), self.vetoes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -255,23 +266,41 @@ class ConversionResult:
         on_progress: OnProgress = silent,
         loaded: bool = False,
         message: onnx.ModelProto | None = None,
-    ) -> Verdict:
-        """Compare with the original; declarations may change, which no `message` shows.
+    ) -> tuple[ConversionResult, Verdict]:
+        """Compare with the original, and undo what passes before it have spoiled; declarations may
+        change, which no `message` shows.
 
         Raises:
             MismatchError: the outputs differ.
+            NotVerifiedError: only what is proved may change, and the conversion is not.
         """
-        rewriting, context = self.conversion.rewriting, PassContext()
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
-        compare = partial(self.rewritten.compare, self.model, options, loaded=loaded, **shared)
+        verdict = self._compare(options, loaded=loaded, **shared)
+        keeps = options.unproved == "keep" and not verdict.proved
+        if not (verdict.differs or keeps):
+            return self, verdict
+        conversion = self.conversion
+        if conversion.rewriting.has_passes:
+            before = conversion.rewriting.run(vetoes=self.rewritten.vetoes)
+            settled, _ = before.verify(options, **shared)
+            if settled is not before:
+                again = dataclasses.replace(conversion, vetoes=settled.vetoes).run()
+                verdict = again._compare(options, **shared)
+                if not verdict.differs and (verdict.proved or not keeps):
+                    return again, verdict
+        if verdict.differs:
+            raise MismatchError(verdict, f"that converts to opset {self.model.opset()}")
+        raise NotVerifiedError(f"the conversion is not proved: {verdict.reason}")
+
+    def _compare(
+        self, options: VerifyOptions, *, workers: Workers | None, **settings: Any
+    ) -> Verdict:
+        rewriting, context = self.conversion.rewriting, PassContext()
+        compare = partial(self.rewritten.compare, self.model, options, workers=workers, **settings)
         verdict = compare()
         # Another opset may infer what the original's did not.
         if verdict.differs and CorrectDeclarations().correct(self.model, context):
             verdict = compare()
             notes = (*verdict.notes, *map(str, context.remarks))
             verdict = dataclasses.replace(verdict, notes=notes)
-        verdict = rewriting.check_trust(verdict, options, workers)
-        if verdict.differs:
-            rewriting.run().verify(options, **shared)  # names the pass, if it is one's fault
-            raise MismatchError(verdict, f"that converts to opset {self.model.opset()}")
-        return verdict
+        return rewriting.check_trust(verdict, options, workers)

@@ -20,6 +20,8 @@ from ..passes import PASSES, Pass, PassContext, Remark
 from ..passes.base import kept_constructs
 from ..passes.context import RemarkLog
 from ..passes.manager import plugins
+from ..passes.manager.isolation import isolated
+from ..passes.vetoes import NONE, is_alarm
 from .branch_choices import Branches
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import NO_PASS, calls_kept, root_of, with_call
@@ -196,7 +198,8 @@ def inspect(
 def inspect_model(model: ModelSource, options: RewriteOptions) -> Inspection:
     """Inspect a model: `inspect` with its options in one object."""
     with governed(options.limits):
-        return _inspected(Rewrite(model, options))
+        rewriting = Rewrite(model, options)
+        return isolated(lambda: _inspected(rewriting), NONE, rewriting.reproduce)[0]
 
 
 def _inspected(rewriting: Rewrite) -> Inspection:
@@ -231,7 +234,8 @@ def _inspected(rewriting: Rewrite) -> Inspection:
         if op in places
     }
     hints = [hint.renamed(names) for hint in advice.hints]
-    notes = tuple(remark for remark in result.remarks if remark.pass_name == "budget")
+    faults = [dataclasses.replace(r, action="noted") for r in result.remarks if is_alarm(r)]
+    notes = (*(r for r in result.remarks if r.pass_name == "budget"), *faults)
     memory_after = peak_memory(copy) if constructs else None
     return Inspection(
         tuple(described),

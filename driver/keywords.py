@@ -11,7 +11,7 @@ from ..facts.notions import Equality
 from ..ir import BaseDir
 from ..passes.costs.goal import GoalName
 from ..passes.costs.table import Costs
-from ..verification.runs.options import Verify
+from ..verification.runs.options import Unproved, Verify
 from .branch_choices import Branches
 from .options import TargetLike
 from .specialize import Values
@@ -52,6 +52,7 @@ class _Common(TypedDict, total=False):
     dims: Dims | None
     freeze_initializers: bool
     verify: Verify
+    unproved: Unproved
     base_dir: BaseDir
     max_work: int | None
     max_memory: int | None

@@ -107,14 +107,14 @@ def judge_rewrite(
         Error: the model cannot be read, or an option does not fit it.
     """
     outcome = transform_model(model, options)
-    yield from policies.judge(outcome.ir, [remark.brief for remark in outcome.left])
     try:
-        verdict = outcome.compared(verification).verdict
+        outcome = outcome.compared(verification)
+        assert outcome.verdict is not None
+        outputs = _judged(outcome.verdict, verification)
     except MismatchError as error:
-        yield PolicyResult("outputs", "outputs differ", str(error))
-        return
-    assert verdict is not None
-    yield _judged(verdict, verification)
+        outputs = PolicyResult("outputs", "outputs differ", str(error))
+    yield from policies.judge(outcome.ir, [remark.brief for remark in outcome.left])
+    yield outputs
 
 
 def judge_model(

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..display import Block, Line, OnProgress, Table, as_html, as_text, silent
-from ..ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, save
+from ..ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, name_nodes, save
 from ..ir.lazy import lazy_property
 from ..passes import Remark
 from ..passes.base import kept_constructs
-from ..passes.manager.pipeline import Timing
+from ..passes.manager.pipeline import Timing, require_all_rewritten
+from ..passes.vetoes import is_alarm
 from ..verification.runs.options import VerifyOptions
 from .measures import Measures
+from .residual import left_over
 from .rewrite import Rewrite, RewriteResult, count_all_nodes
 from .suggestions import Hint, hint_blocks
 
@@ -179,6 +181,11 @@ class Outcome(Generic[M]):
         return tuple([constructs[place] for place in dict.fromkeys(places)])
 
     @property
+    def alarms(self) -> tuple[Remark, ...]:
+        """The remarks on faults of straightline."""
+        return tuple(remark for remark in self.remarks if is_alarm(remark))
+
+    @property
     def untaken_sum(self) -> str:
         """A line: how many nodes of which operators the target does not take."""
         name = "" if self.target is None else self.target.name
@@ -198,7 +205,8 @@ class Outcome(Generic[M]):
         workers: Workers | None = None,
         **options: Any,
     ) -> Outcome[M]:
-        """Return the outcome with a verdict; the original must be unchanged.
+        """Return the outcome with a verdict, without what that refutes; the original must be
+        unchanged.
 
         Args:
             on_progress: called before each run.
@@ -206,7 +214,7 @@ class Outcome(Generic[M]):
             options: those of `straightline.verify`.
 
         Raises:
-            MismatchError: the outputs differ; it names the pass that is at fault.
+            MismatchError: the outputs differ, and no construct can be kept for that.
             Error: an option does not fit.
         """
         return self.compared(VerifyOptions(**options), workers, on_progress)
@@ -225,8 +233,26 @@ class Outcome(Generic[M]):
         """
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
         shared |= {"loaded": loaded, "message": self.message}
-        verdict = (self.converted or self.rewritten).verify(options, **shared)
-        return dataclasses.replace(self, verdict=verdict)
+        if self.converted is not None:
+            converted, verdict = self.converted.verify(options, **shared)
+            settled = converted.rewritten
+        else:
+            converted = None
+            settled, verdict = self.rewritten.verify(options, **shared)
+        outcome = self if settled is self.rewritten else self._of_other(settled, converted)
+        if self.rewriting.options.strict:
+            require_all_rewritten(outcome.remarks)
+        return dataclasses.replace(outcome, verdict=verdict)
+
+    def _of_other(self, rewritten: RewriteResult, converted: ConversionResult | None) -> Outcome[M]:
+        """Return the outcome of another run, with the reasons that trials have found for this."""
+        found = {(remark.op_type, remark.path): remark for remark in self.left}
+        left = left_over(rewritten.result)
+        left = [found.get((remark.op_type, remark.path), remark) for remark in left]
+        outcome: Outcome[M] = Outcome.of(rewritten, converted, left, self.hints)
+        if outcome.changed:
+            name_nodes(outcome.ir)
+        return outcome
 
     def save(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..display import OnProgress, silent
@@ -12,9 +14,13 @@ from ..facts.named_dimensions import with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, Pipeline, Progress, Remark, Result
+from ..passes.manager.isolation import Reproduction, isolated
+from ..passes.manager.undo import Task, settle
 from ..passes.simplify.apply_rules import uses_trusted_rules
 from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
+from ..passes.vetoes import NONE, Vetoes
 from ..verification.mismatch import MismatchError
+from .reproduction import reproduction_of
 from .specialize import bind_inputs
 
 if TYPE_CHECKING:
@@ -69,12 +75,25 @@ class Rewrite:
         """Test whether passes do more than freeze initializers."""
         return not all(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes)
 
-    def run(self, progress: Progress | None = None) -> RewriteResult:
-        """Rewrite a copy.
+    def run(self, progress: Progress | None = None, vetoes: Vetoes = NONE) -> RewriteResult:
+        """Rewrite a copy, and leave alone where a pass fails.
+
+        Args:
+            progress: the callback of progress.
+            vetoes: constructs to leave alone from the beginning.
 
         Raises:
             Error: the model cannot be read, is not well formed, or what is set does not fit it.
         """
+        run, strict = partial(self._run_passes, progress), self.options.strict
+        rewritten, vetoes = isolated(run, vetoes, self.reproduce, strict=strict)
+        return dataclasses.replace(rewritten, vetoes=vetoes)
+
+    def reproduce(self) -> Reproduction:
+        """Return the same as a command."""
+        return reproduction_of(self.original, self.options)
+
+    def _run_passes(self, progress: Progress | None) -> RewriteResult:
         started = time.perf_counter()
         model, bound = self.bound()
         shapes = self.fixed_shapes(model)
@@ -176,6 +195,7 @@ class RewriteResult:
         nodes_before: how many nodes the original has in all its graphs.
         opset_before: the opset of the original.
         seconds: the time from reading the model to the rewritten one.
+        vetoes: constructs that passes had to leave alone.
     """
 
     rewriting: Rewrite
@@ -185,6 +205,7 @@ class RewriteResult:
     nodes_before: int
     opset_before: int
     seconds: float
+    vetoes: Vetoes = NONE
 
     @property
     def model(self) -> Model:
@@ -210,14 +231,14 @@ class RewriteResult:
         on_progress: OnProgress = silent,
         loaded: bool = False,
         message: onnx.ModelProto | None = None,
-    ) -> Verdict:
-        """Compare with the original.
+    ) -> tuple[RewriteResult, Verdict]:
+        """Compare with the original, and undo what is refuted, or not proved where that is asked.
 
         Args:
             message: the message of the result, if the caller has it.
 
         Raises:
-            MismatchError: the outputs differ; it names the pass that is at fault.
+            MismatchError: the outputs differ, and no construct can be kept for that.
         """
         if isinstance(options.feeds, str | os.PathLike):  # read once, too
             from ..runtimes.feeds import read_feeds
@@ -225,28 +246,34 @@ class RewriteResult:
             proto = to_proto(self.rewriting.original)
             feeds = read_feeds(options.feeds, proto, self.bound)
             options = dataclasses.replace(options, feeds=feeds)
-        settings: dict[str, Any] = {"on_progress": on_progress, "loaded": loaded}
-        settings["message"] = message
-        verdict = self.compare(self.model, options, workers=workers, **settings)
-        verdict = self.rewriting.check_trust(verdict, options, workers)
-        if verdict.differs:
-            raise self._located(verdict, options)
-        return verdict
+        shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
 
-    def _located(self, verdict: Verdict, options: VerifyOptions) -> MismatchError:
-        """Run the passes again, each followed by a comparison, until one breaks the outputs."""
-        from ..passes.manager.bisection import locate
-        from ..runtimes.workers import Workers
+        def compare(result: RewriteResult, **more: Any) -> Verdict:
+            verdict = result.compare(result.model, options, **shared, **more)
+            return self.rewriting.check_trust(verdict, options, workers)
 
-        if options.prove != "only":
-            options = dataclasses.replace(options, prove=False)
-        model, _ = self.rewriting.prepare()
-        with Workers() as workers:
+        verdict = compare(self, loaded=loaded, message=message)
+        return settle(self._task(options, compare, workers), self, verdict, self.vetoes)
 
-            def verdict_of(after: Model) -> Verdict:
-                return self.compare(after, options, workers=workers)
+    def _task(
+        self,
+        options: VerifyOptions,
+        compare: Callable[[RewriteResult], Verdict],
+        workers: Workers | None,
+    ) -> Task[RewriteResult]:
+        """Return the rewrite as one that can be run again."""
+        rewriting = self.rewriting
 
-            if verdict_of(model).differs:
-                return MismatchError(verdict, "that binds inputs")
-            pipeline = self.rewriting.pipeline
-            return locate(verdict, lambda run: pipeline.apply(model, run=run), verdict_of)
+        def probe(verdict: Verdict) -> Callable[[Model], Verdict]:
+            settings = options.probing(verdict.differs, verdict.feeds)
+            return lambda model: self.compare(model, settings, workers=workers)
+
+        return Task(
+            rerun=lambda vetoes: rewriting.run(vetoes=vetoes),
+            compare=compare,
+            watch=lambda run: rewriting.pipeline.apply(rewriting.prepare()[0], run=run),
+            probe=probe,
+            only_proved=options.unproved == "keep",
+            strict=rewriting.options.strict,
+            reproduce=rewriting.reproduce,
+        )

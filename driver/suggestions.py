@@ -22,7 +22,9 @@ from ..ir import Error, Model, Node, Value
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..limits import limit
-from ..passes import Pass, Pipeline
+from ..passes import Pass, Pipeline, Result
+from ..passes.manager.isolation import isolated
+from ..passes.vetoes import NONE
 from .options import RewriteOptions
 from .rewrite import Rewrite, count_all_nodes
 
@@ -345,9 +347,7 @@ class _Trials:
 
     def _stay(self, rewriting: Rewrite) -> dict[Key, list[Reason]] | None:
         try:
-            model, _ = rewriting.prepare()
-            self.nodes += count_all_nodes(model)
-            result = rewriting.pipeline.apply(model, trial=True)
+            result, _ = isolated(lambda: self._rewritten(rewriting), NONE)
         except Error:  # with these options it would be refused, so they are not offered
             return None
         reasons: dict[Key, list[Reason]] = {
@@ -357,6 +357,11 @@ class _Trials:
             if (remark.op_type, remark.path) in reasons:
                 reasons[remark.op_type, remark.path].append(remark.sentence)
         return reasons
+
+    def _rewritten(self, rewriting: Rewrite) -> Result[Model]:
+        model, _ = rewriting.prepare()
+        self.nodes += count_all_nodes(model)
+        return rewriting.pipeline.apply(model, trial=True)
 
 
 def _ways(node: Node, selects: bool) -> Iterator[Way]:

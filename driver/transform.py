@@ -13,8 +13,9 @@ from ..ir.gc_pause import collector_pause, paused_collector
 from ..ir.io.model_source import read_open
 from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
+from ..passes.vetoes import warn_of
 from ..verification.mismatch import require_compared
-from ..verification.runs.options import Verify, VerifyOptions
+from ..verification.runs.options import Unproved, Verify, VerifyOptions
 from .branch_choices import Branches
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import left_over
@@ -54,7 +55,6 @@ def transform_model(
         Error: as `transform`.
     """
     rewriting = Rewrite(read_open(model), options)
-    has_passes = rewriting.has_passes
     with governed(options.limits):
         if verification is not None:
             from ..verification import with_sample_shapes
@@ -72,7 +72,7 @@ def transform_model(
         if options.strict:
             require_all_rewritten(rewritten.result.remarks)
         residual, advice = [], Advice()
-        if has_passes:
+        if rewriting.has_passes:
             residual = left_over(rewritten.result)
         if residual and options.hints:
             advice = advise(rewriting, rewritten.model, on_progress)
@@ -122,6 +122,7 @@ def transform(
     freeze_initializers: bool = False,
     selects: bool = False,
     verify: Verify = "proof",
+    unproved: Unproved = "samples",
     strict: bool = False,
     hints: bool = True,
     base_dir: BaseDir = None,
@@ -156,11 +157,15 @@ def transform(
         assume: branches of Ifs, by path: `{"boxes/If_807": "else"}`; as `assume_max`.
         freeze_initializers: turn inputs with a default into constants.
         selects: also replace run-time Ifs and bounded Loops by selects: the pipeline "selects".
-        verify: "proof" proves equal outputs and runs nothing; a model with an open proof is
-            returned all the same. True also runs samples where the proof stays open; False
-            verifies nothing. A mapping holds options of `straightline.verify`, such as
-            `{"samples": 5, "timeout": 300}`.
-        strict: raise when a construct is kept, or when nothing could be compared.
+        verify: "proof" proves equal outputs; True proves, and runs samples where the proof stays
+            open whatever `unproved` says; False verifies nothing. A mapping holds options of
+            `straightline.verify`, such as `{"samples": 5, "timeout": 300}`.
+        unproved: the treatment of an open proof. "samples" runs both models, and keeps a construct
+            whose rewrite they refute; "keep" keeps each construct whose rewrite is not proved;
+            "allow" returns the result, and runs nothing. A conversion cannot be kept in part: if
+            its outputs differ, nothing is returned.
+        strict: raise when a construct is kept, when a pass fails or changes the outputs, or when
+            nothing could be compared.
         hints: search for options that would decide residual control flow.
         base_dir: the folder of the external data of a model in memory; it is read only where the
             content of a tensor decides something.
@@ -180,10 +185,11 @@ def transform(
 
     Raises:
         straightline.Error: the model cannot be read or is not well formed; a value or shape does
-            not fit; (`verify`) the outputs differ; (`strict`) a construct stays; (`opset`) nodes
-            cannot be converted.
+            not fit; (`verify`) the outputs differ, and no construct can be kept for that;
+            (`strict`) a construct stays; (`opset`) nodes cannot be converted.
 
     Warns:
+        FaultWarning: a pass failed or changed the outputs at a construct, which stays.
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
 
     Examples:
@@ -200,7 +206,10 @@ def transform(
         (18, (), True)
     """
     request = RewriteOptions.of_call(locals())
-    return transform_model(model, request, VerifyOptions.of(verify), on_progress=on_progress)
+    verification = VerifyOptions.of(verify, unproved)
+    outcome = transform_model(model, request, verification, on_progress=on_progress)
+    warn_of(outcome.remarks)
+    return outcome
 
 
 @overload
@@ -222,6 +231,7 @@ def rewrite(
     shapes: Shapes | None = None,
     dims: Dims | None = None,
     verify: Verify = "proof",
+    unproved: Unproved = "samples",
     strict: bool = False,
     freeze_initializers: bool = False,
     assume_max: Maxima | None = None,
@@ -241,7 +251,8 @@ def rewrite(
             or pass objects.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
-        strict: raise when a construct is kept, or when nothing could be compared.
+        unproved: "samples", "keep" or "allow": the treatment of an open proof, as in `transform`.
+        strict: raise when a construct is kept, a pass fails, or nothing could be compared.
         target, shapes, dims, freeze_initializers, assume_max, assume, base_dir: as in `transform`.
         max_work, max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
@@ -251,9 +262,11 @@ def rewrite(
 
     Raises:
         straightline.Error: the model cannot be read or is not well formed; a value or shape does
-            not fit; (`verify`) the outputs differ; (`strict`) a construct is kept.
+            not fit; (`verify`) the outputs differ, and no construct can be kept for that;
+            (`strict`) a construct is kept.
 
     Warns:
+        FaultWarning: a pass failed or changed the outputs at a construct, which stays.
         NotVerifiedWarning: (`verify`, not `strict`) nothing could be compared.
 
     Examples:
@@ -270,7 +283,9 @@ def rewrite(
     request = RewriteOptions.of_call(locals(), hints=False)
     with collector_pause():  # until the IR is gone, so that nothing of it is scanned twice
         short: dict[str, Any] = {"what": "the rewrite", "is_short": True}
-        return transform_model(model, request, VerifyOptions.of(verify), **short).model
+        outcome = transform_model(model, request, VerifyOptions.of(verify, unproved), **short)
+        warn_of(outcome.remarks)
+        return outcome.model
 
 
 @overload
@@ -296,6 +311,7 @@ def convert_version(
     freeze_initializers: bool = False,
     rewrite: bool = True,
     verify: Verify = "proof",
+    unproved: Unproved = "samples",
     base_dir: BaseDir = None,
     max_work: int | None = None,
     max_memory: int | None = None,
@@ -313,7 +329,7 @@ def convert_version(
             target opset, where the model's features allow it.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
-        values, shapes, dims, freeze_initializers, verify, base_dir: as in `transform`.
+        values, shapes, dims, freeze_initializers, verify, unproved, base_dir: as in `transform`.
         max_work, max_memory, timeout: as in `transform`.
 
     Returns:
@@ -341,6 +357,8 @@ def convert_version(
 
     check_whole_number("target_opset", target_opset)  # None would convert to no opset
     request = RewriteOptions.of_call(locals(), passes=(), opset=target_opset, hints=False)
-    options = VerifyOptions.of(verify)
+    options = VerifyOptions.of(verify, unproved)
     with collector_pause():
-        return transform_model(model, request, options, what="the conversion").model
+        outcome = transform_model(model, request, options, what="the conversion")
+        warn_of(outcome.remarks)
+        return outcome.model

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import onnx_ir
@@ -14,13 +15,18 @@ from ..driver.rewrite import Rewrite
 from ..driver.specialize import Values
 from ..driver.trip_bounds import Maxima
 from ..facts.named_dimensions import Dims, Shapes
-from ..ir import to_proto
+from ..ir import Model, to_proto
 from ..ir.bridge.conversion import Exchange, move_content
 from ..ir.gc_pause import paused_collector
 from ..ir.io.onnx_ir_model import base_dir_of
-from ..passes import Pipeline, Remark
-from ..verification.mismatch import MismatchError, require_compared
-from ..verification.runs.options import VerifyOptions
+from ..ir.lazy import lazy_property
+from ..passes import PassContext, Pipeline, Remark, Result
+from ..passes.manager.isolation import isolated
+from ..passes.manager.undo import Task, settle
+from ..passes.vetoes import NONE, warn_of
+from ..verification.mismatch import require_compared
+from ..verification.runs.options import Unproved, VerifyOptions
+from ..verification.runs.verdict import Verdict
 
 
 def as_onnx_ir_pass(
@@ -33,6 +39,7 @@ def as_onnx_ir_pass(
     assume: Branches | None = None,
     freeze_initializers: bool = False,
     verify: bool | Mapping[str, Any] = False,
+    unproved: Unproved = "samples",
     **options: Any,
 ) -> StraightlinePass:
     """Wrap our passes as one of onnx_ir, for `onnx_ir.passes.Sequential`.
@@ -47,6 +54,7 @@ def as_onnx_ir_pass(
         freeze_initializers: take inputs that have a default as constants.
         verify: prove or compare the outputs before the model is changed; this copies the weights
             where the models have to be run.
+        unproved: the treatment of an open proof, as in `straightline.transform`.
         options: options of the passes.
 
     Raises:
@@ -56,7 +64,27 @@ def as_onnx_ir_pass(
     pipeline = RewriteOptions.of(passes=passes, **frozen).pipeline
     bindings = {"values": values, "shapes": shapes, "dims": dims}
     bindings |= {"assume_max": assume_max, "assume": assume}
-    return StraightlinePass(pipeline, bindings, verify)
+    return StraightlinePass(pipeline, bindings, verify, unproved)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Attempt:
+    """One run of the passes.
+
+    Attributes:
+        exchange: the tensors that both models share.
+        result: the rewritten model.
+        fixed: what a comparison must know of the inputs.
+    """
+
+    exchange: Exchange
+    result: Result[Model]
+    fixed: Mapping[str, Any]
+
+    @lazy_property
+    def rebuilt(self) -> onnx_ir.Model:
+        """The rewritten model as one of onnx_ir."""
+        return self.exchange.to_onnx_ir(self.result.model)
 
 
 class StraightlinePass(onnx_ir.passes.InPlacePass):
@@ -69,7 +97,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
     Args:
         pipeline: the passes.
         known: `values`, `shapes`, `dims`, `assume_max` and `assume`, as for `as_onnx_ir_pass`.
-        verify: whether, or how, the outputs are compared first.
+        verify, unproved: the comparison of the outputs before the model is changed.
 
     Attributes:
         remarks: of the last run: what was rewritten, and why anything was kept.
@@ -80,11 +108,12 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         pipeline: Pipeline,
         known: Mapping[str, Any] | None = None,
         verify: bool | Mapping[str, Any] = False,
+        unproved: Unproved = "samples",
     ) -> None:
         super().__init__()
         self.pipeline = pipeline
         self.options = RewriteOptions.of(passes=pipeline, **(known or {}))
-        self.verification = VerifyOptions.of(verify)
+        self.verification = VerifyOptions.of(verify, unproved)
         self.remarks: tuple[Remark, ...] = ()
 
     @paused_collector
@@ -93,32 +122,57 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
 
         Raises:
             straightline.Error: it is not well formed, what is known does not fit it, or the outputs
-                differ; the model is as it was.
+                differ, and no construct can be kept for that; the model is as it was.
+
+        Warns:
+            FaultWarning: a pass failed or changed the outputs at a construct, which stays.
         """
+        attempt, vetoes = isolated(lambda: self._attempt(model), NONE)
+        options, verification = self.options, self.verification
+        bindings = options.values, options.shapes, options.dims, options.assumptions
+        if not attempt.result.changed and not any(bindings):
+            self._tell(attempt)
+            return onnx_ir.passes.PassResult(model, False)
+        if verification is not None:
+            task = self._task(model, attempt.fixed, verification)
+            attempt, verdict = settle(task, attempt, task.compare(attempt), vetoes)
+            require_compared(verdict, "the rewrite", verification.prove is True)
+        self._tell(attempt)
+        move_content(model, attempt.rebuilt)
+        return onnx_ir.passes.PassResult(model, True)
+
+    def _tell(self, attempt: _Attempt) -> None:
+        self.remarks = attempt.result.remarks
+        warn_of(self.remarks)
+
+    def _attempt(self, model: onnx_ir.Model, run: PassContext | None = None) -> _Attempt:
         exchange = Exchange()
         mine = exchange.from_onnx_ir(model)
         rewriting = Rewrite(mine, self.options)
-        bound = rewriting.bind(mine)
-        fixed: dict[str, Any] = {"bound": bound, "shapes": rewriting.fixed_shapes(mine)}
+        fixed: dict[str, Any] = {"bound": rewriting.bind(mine), "base_dir": base_dir_of(model)}
+        fixed |= {"shapes": rewriting.fixed_shapes(mine), "exactness": self.pipeline.exactness}
         self.options.assumptions.assume(mine)
-        result = self.pipeline.apply(mine)
-        self.remarks = result.remarks
-        options = self.options
-        bindings = options.values, options.shapes, options.dims, options.assumptions
-        if not result.changed and not any(bindings):
-            return onnx_ir.passes.PassResult(model, False)
-        rebuilt = exchange.to_onnx_ir(mine)
-        if self.verification is not None:
-            from ..verification import compare
+        result = self.pipeline.apply(mine, run=run)
+        return _Attempt(exchange, result, fixed)
 
-            protos = to_proto(model), to_proto(rebuilt)
-            fixed |= {"base_dir": base_dir_of(model), "exactness": self.pipeline.exactness}
-            verdict = compare(*protos, self.verification, **fixed)
-            if verdict.differs:
-                raise MismatchError(verdict, "")
-            require_compared(verdict, "the rewrite", self.verification.prove is True)
-        move_content(model, rebuilt)
-        return onnx_ir.passes.PassResult(model, True)
+    def _task(
+        self, model: onnx_ir.Model, fixed: Mapping[str, Any], options: VerifyOptions
+    ) -> Task[_Attempt]:
+        from ..verification import compare
+
+        original = to_proto(model)
+
+        def probe(verdict: Verdict) -> Callable[[Model], Verdict]:
+            settings = options.probing(verdict.differs, verdict.feeds)
+            return lambda after: compare(original, after, settings, **fixed)
+
+        return Task(
+            rerun=lambda vetoes: isolated(lambda: self._attempt(model), vetoes)[0],
+            compare=lambda one: compare(original, to_proto(one.rebuilt), options, **fixed),
+            watch=lambda run: self._attempt(model, run),
+            probe=probe,
+            only_proved=options.unproved == "keep",
+        )
 
     def __repr__(self) -> str:
         return f"StraightlinePass({self.pipeline})"

@@ -9,9 +9,9 @@ from .context import PassContext as Run  # noqa: F401 - the name that passes fro
 from .context import Progress as Progress
 from .context import Watcher as Watcher
 from .manager.instrumentation import watching as watching
+from .manager.isolation import StrictError as StrictError
 from .manager.pipeline import Pipeline as Pipeline
 from .manager.pipeline import Result as Result
-from .manager.pipeline import StrictError as StrictError
 from .manager.pipeline_parser import accelerate as accelerate
 from .manager.pipeline_parser import parse_pipeline as parse_pipeline
 from .manager.pipeline_parser import straighten as straighten

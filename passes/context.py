@@ -14,6 +14,7 @@ from ..facts.fact import Fact
 from ..facts.reason import Reason
 from ..ir import Model, Node, Operator, Value
 from .base import Action, Pass, Remark
+from .vetoes import observing
 
 if TYPE_CHECKING:
     from .conformance import NewNodes
@@ -187,7 +188,8 @@ class Instrumentation:
     def report_step(self, work: str, step: int, total: int) -> None:
         """Report every hundredth step of long work."""
         if self.progress is not None and step % 100 == 0:
-            self.progress(work, step, total)
+            with observing():
+                self.progress(work, step, total)
 
 
 @dataclasses.dataclass

@@ -6,6 +6,9 @@ import sys
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+# A fault that a rewrite survives would hide from the tests: they raise it, in child processes, too.
+os.environ["STRAIGHTLINE_FAULTS"] = "raise"
+
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 from depth import DEEP, deselect_all_but_samples  # noqa: E402

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..ir import Error
 from ..ir.option_names import by
@@ -12,6 +14,30 @@ from .runs.verdict import Verdict
 
 _TO_THE_CALLER = 5
 """Frames between a warning and the caller of a public function."""
+
+
+_MOST_SHOWN = 4
+"""Limit of inputs in a message, and of the elements of each."""
+
+
+def feeds_text(feeds: Mapping[str, Any], first: Collection[str] = ()) -> str:
+    """Return inputs in a line, those named in `first` before others.
+
+    >>> feeds_text({"n": np.int64(3), "x": np.ones((2, 512))}, ["n"])
+    'n=3, x of float64[2, 512]'
+    """
+    names = sorted(feeds, key=lambda name: name not in first)
+    more = len(names) - _MOST_SHOWN
+    text = ", ".join(_input_text(name, feeds[name]) for name in names[:_MOST_SHOWN])
+    return text + (f" and {more} more" if more > 0 else "")
+
+
+def _input_text(name: str, value: Any) -> str:
+    if isinstance(value, np.ndarray | np.generic) and np.size(value) <= _MOST_SHOWN:
+        return f"{name}={np.asarray(value).tolist()}"
+    if isinstance(value, np.ndarray):
+        return f"{name} of {value.dtype}{list(value.shape)}"
+    return f"{name} with {len(value)} parts" if isinstance(value, list) else f"no {name}"
 
 
 class MismatchError(Error):

@@ -274,6 +274,8 @@ def compare(
             _log.info("the proof is %s: %s", proof.status, proof.reason)
             if is_brief:
                 verdict = _without_runs(proof, sources)
+                if verdict.status == "open" and options.unproved == "samples":
+                    verdict = None
             elif (
                 proof.proved
                 and not options.asks_for_runs
@@ -353,7 +355,7 @@ def with_sample_shapes(
 
 def _combine(verdict: Verdict, proof: Proof, options: VerifyOptions) -> Verdict:
     """The verdict of runs and a proof together."""
-    demanded = bool(options.prove)
+    demanded = options.prove is True
     verdict = dataclasses.replace(verdict, proof=proof)
     if verdict.fault:
         return verdict

@@ -5,32 +5,29 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import paused_collector
 from ...limits import current, governed
-from ...ops.builder import RewriteError
 from ..base import Pass, Remark, kept_constructs
 from ..conformance import NewNodes
 from ..context import PassContext, Progress
 from ..simplify.apply_rules import uses_trusted_rules
 from ..utils.fixpoint import rewrite_model
 from ..utils.onnx_import import onnx_import
+from ..vetoes import NONE, Vetoes, current_vetoes, warn_of
 from .instrumentation import current_watcher
+from .isolation import StrictError, isolated
 from .registry import default_passes
 
 if TYPE_CHECKING:
-    from ...verification.runs.options import Verify, VerifyOptions
+    from ...verification.runs.options import Unproved, Verify, VerifyOptions
     from ...verification.runs.verdict import Verdict
 
 M = TypeVar("M")
-
-
-class StrictError(RewriteError):
-    """A pass left a construct alone although strict mode asked for all of them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +48,7 @@ class Result(Generic[M]):
         remarks: the remarks of the passes.
         timings: the time of each pass.
         verdict: the comparison with the original's outputs; None without one.
+        vetoes: constructs that passes had to leave alone.
     """
 
     model: M
@@ -58,6 +56,7 @@ class Result(Generic[M]):
     remarks: tuple[Remark, ...]
     timings: tuple[Timing, ...]
     verdict: Verdict | None = None
+    vetoes: Vetoes = NONE
 
     @property
     def kept(self) -> tuple[Remark, ...]:
@@ -83,63 +82,88 @@ class Pipeline:
 
     @paused_collector
     def run(
-        self, model: ModelSource, *, strict: bool = False, verify: Verify = "proof"
+        self,
+        model: ModelSource,
+        *,
+        strict: bool = False,
+        verify: Verify = "proof",
+        unproved: Unproved = "samples",
     ) -> Result[ModelSource]:
         """Rewrite a copy of the model; the caller's object is never changed.
 
         Args:
             model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`.
-            strict: raise for a construct that a pass keeps.
-            verify: as in `straightline.rewrite`.
+            strict: raise for a construct that a pass keeps, and for a fault of a pass.
+            verify, unproved: as in `straightline.rewrite`.
 
         Raises:
             LoadError, ModelError: the model cannot be read or is not well formed.
-            StrictError: `strict` is set and a pass kept a construct.
-            MismatchError: (`verify`) the outputs differ; it names the pass that is at fault.
+            StrictError: `strict` is set and a pass kept a construct, or raised an exception.
+            MismatchError: (`verify`) the outputs differ, and no construct can be kept for that.
+
+        Warns:
+            FaultWarning: a pass failed at a construct, which stays.
         """
         from ...verification.runs.options import VerifyOptions
 
-        options = VerifyOptions.of(verify)
+        options = VerifyOptions.of(verify, unproved)
         original = read(model)
-        copy = load(original)
-        result = self.apply(copy)
-        if strict:
-            require_all_rewritten(result.remarks)
-        verdict = None
+
+        def rerun(vetoes: Vetoes) -> Result[Model]:
+            result, vetoes = isolated(lambda: self.apply(load(original)), vetoes, strict=strict)
+            return dataclasses.replace(result, vetoes=vetoes)
+
+        result = rerun(NONE)
         if options is not None:
             if uses_trusted_rules(result.remarks):
                 options = options.with_runs()
-            verdict = self._verify(original, copy, options)
-        output = in_kind(copy, model)
-        return Result(output, result.changed, result.remarks, result.timings, verdict)
+            result = self._verified(original, result, options, rerun, strict)
+        if strict:
+            require_all_rewritten(result.remarks)
+        warn_of(result.remarks)
+        output: Any = in_kind(result.model, model)
+        return dataclasses.replace(result, model=output)
 
     @property
     def exactness(self) -> Equality:
         """Weakest notion of equality that its passes claim."""
         return weakest(each.exactness for each in self.passes)
 
-    def _verify(self, original: ModelSource, rewritten: Model, options: VerifyOptions) -> Verdict:
-        """Compare with the original.
+    def _verified(
+        self,
+        original: ModelSource,
+        result: Result[Model],
+        options: VerifyOptions,
+        rerun: Callable[[Vetoes], Result[Model]],
+        strict: bool,
+    ) -> Result[Model]:
+        """Compare with the original, and undo what that refutes.
 
         Raises:
-            MismatchError: the outputs differ.
+            MismatchError: the outputs differ, and no construct can be kept for that.
             NotVerifiedError: a proof is demanded, and there is none.
         """
         from ...verification import compare
         from ...verification.mismatch import require_compared
-        from .bisection import locate
+        from .undo import Task, settle
 
-        folder = base_dir_of(original)
-        fixed: dict[str, Any] = {"base_dir": folder, "exactness": self.exactness}
-        verdict = compare(original, rewritten, options, loaded=True, **fixed)
-        if verdict.differs:
-            raise locate(
-                verdict,
-                lambda context: self.apply(load(original), run=context),
-                lambda after: compare(original, after, options, **fixed),
-            )
+        fixed: dict[str, Any] = {"base_dir": base_dir_of(original), "exactness": self.exactness}
+
+        def probe(verdict: Verdict) -> Callable[[Model], Verdict]:
+            settings = options.probing(verdict.differs, verdict.feeds)
+            return lambda model: compare(original, model, settings, **fixed)
+
+        task = Task(
+            rerun=rerun,
+            compare=lambda other: compare(original, other.model, options, loaded=True, **fixed),
+            watch=lambda run: self.apply(load(original), run=run),
+            probe=probe,
+            only_proved=options.unproved == "keep",
+            strict=strict,
+        )
+        result, verdict = settle(task, result, task.compare(result), result.vetoes)
         require_compared(verdict, "the rewrite", options.prove is True)
-        return verdict
+        return dataclasses.replace(result, verdict=verdict)
 
     @paused_collector
     def apply(
@@ -174,7 +198,8 @@ class Pipeline:
         if changed and instrumentation.new_nodes is not None:
             instrumentation.new_nodes.require_conformance()
         timings = tuple(Timing(name, spent) for name, spent in context.meter.seconds.items())
-        return Result(model, changed, (*context.remarks, *extra), timings)
+        remarks = (*context.remarks, *extra, *current_vetoes().remarks(model))
+        return Result(model, changed, remarks, timings)
 
     def __str__(self) -> str:
         return ",".join(str(pass_) for pass_ in self.passes)

@@ -146,6 +146,7 @@ KEYWORDS = (
         "freeze_initializers",
         "base_dir",
         "verify",
+        "unproved",
     ),
     *("strict", "max_work", "max_memory", "opset", "ir_version", "rewrite", "selects", "hints"),
     *("on_progress", "target", "timeout"),

@@ -88,6 +88,11 @@ def find(name: str) -> type[Pass] | None:
     return _of(entries[0])
 
 
+def loaded_files() -> list[Path]:
+    """The files whose passes were loaded."""
+    return list(dict.fromkeys(file for _, file in _loaded.values()))
+
+
 def names() -> list[str]:
     """The names of all plugins, without an import."""
     return sorted({*_loaded, *(entry.name for entry in entry_points(group=GROUP))})

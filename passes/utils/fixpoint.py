@@ -13,6 +13,7 @@ from ...ir import Model
 from ...ir.lazy import lazy_property
 from ..base import Pass
 from ..context import PassContext
+from ..vetoes import observing, run_pass
 from .declarations import CorrectDeclarations
 from .fingerprint import States
 
@@ -57,7 +58,8 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
             if stale[number]:
                 stale[number] = False
                 if context.instrumentation.progress is not None:
-                    context.instrumentation.progress(str(pass_), number, len(passes))
+                    with observing():
+                        context.instrumentation.progress(str(pass_), number, len(passes))
                 if _run_timed(pass_, model, context, kinds):
                     changed, last = True, pass_
                     kinds = OperatorKinds(model)
@@ -97,9 +99,10 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
     started = time.perf_counter()
     _log.debug("%s begins", pass_)
     if observers.watcher is not None:
-        observers.watcher.before(pass_, model)
+        with observing():
+            observers.watcher.before(pass_, model)
     try:
-        changed = has_work and pass_.run(model, context)
+        changed = has_work and run_pass(pass_, model, context)
         if changed:
             context.analyses.invalidate(pass_.keeps_facts)
             if observers.new_nodes is not None and not isinstance(pass_, Repeated):
@@ -107,7 +110,8 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
         what = "changed the model" if changed else "changed nothing"
         _log.log(observers.log_level, "%s %s in %.3f s", pass_, what, time.perf_counter() - started)
         if observers.watcher is not None:
-            observers.watcher.after(pass_, model, changed)
+            with observing():
+                observers.watcher.after(pass_, model, changed)
         return changed
     finally:
         if not isinstance(pass_, Repeated):

@@ -149,7 +149,7 @@ def test_defaults_are_constants_where_they_are_frozen() -> None:
 @pytest.mark.parametrize("runtime", ["onnxruntime", "reference"])
 def test_the_comparison_knows_what_was_set(runtime: str) -> None:
     made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
-    assert made.verify(VerifyOptions(runtime=runtime)).equal
+    assert made.verify(VerifyOptions(runtime=runtime))[1].equal
 
 
 def test_a_conversion_that_is_wrong_is_found() -> None:
@@ -253,7 +253,7 @@ def test_a_model_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(parsed(SEQUENCE), path)
     made = conversion(path, 10, values={"k": 1}).run()
-    assert made.verify(VerifyOptions()).equal
+    assert made.verify(VerifyOptions())[1].equal
     assert isinstance(made.model, ir.Model)
 
 
@@ -283,7 +283,7 @@ def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [remark.op_type for remark in made.rewritten.result.remarks] == ["Loop"]
     assert {remark.op_type for remark in made.straightened} == {"SequenceAt", "SequenceConstruct"}
     assert len(runs) == 1
-    assert made.verify(VerifyOptions(runtime="reference")).equal
+    assert made.verify(VerifyOptions(runtime="reference"))[1].equal
 
 
 def test_what_passes_made_is_the_same_for_each_try() -> None:

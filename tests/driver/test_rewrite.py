@@ -33,7 +33,7 @@ def test_a_rewrite(model):
     assert [node.op_type for node in done.model.graph.nodes()] == ["Relu"] * 3
     assert (done.nodes_before, count_all_nodes(done.model)) == (4, 3)
     assert done.bound["n"].dtype == np.int64
-    assert done.verify(VerifyOptions(samples=1, runtime="reference")).equal
+    assert done.verify(VerifyOptions(samples=1, runtime="reference"))[1].equal
     assert model == onnx.parser.parse_model(TEXT)
 
 

@@ -60,6 +60,6 @@ def rewritten(text=DECODER, verify=True):
         remarks=made.result.remarks,
         timings=made.result.timings,
         hints=advise(rewriting, made.model).hints,
-        verdict=made.verify(VerifyOptions()) if verify else None,
+        verdict=made.verify(VerifyOptions())[1] if verify else None,
         again=lambda options: " ".join(["straightline rewrite decoder.onnx flat.onnx", *options]),
     )

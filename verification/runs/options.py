@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from .sample_shapes import SampleShapes
 
 RuntimeChoice = Literal["auto", "onnxruntime", "reference", "both"]
+Unproved: TypeAlias = Literal["samples", "keep", "allow"]
+"""Treatment of a rewrite that no proof shows: run samples, and keep what these refute; keep every
+construct whose rewrite is not proved; or return it."""
 
 Verify: TypeAlias = Literal["proof"] | bool | Mapping[str, Any]
-"""Verification of a result: "proof" proves and runs nothing; True also runs samples where the proof
-stays open; False verifies nothing; a mapping holds options of `straightline.verify`."""
+"""Verification of a result: "proof" proves it, and `Unproved` says what follows an open proof; True
+runs samples then in any case; False verifies nothing; a mapping holds options of
+`straightline.verify`."""
 
 _WHOLE = int, np.integer
 _REAL = *_WHOLE, float, np.floating
@@ -44,6 +48,10 @@ class VerifyError(Error):
 class VerifyOptions:
     """Options of one verification, as `straightline.verify` documents them.
 
+    Attributes:
+        unproved: the treatment of a rewrite that is not proved. With "samples", `prove="only"` runs
+            both models where the proof stays open.
+
     Raises:
         VerifyError: one is out of range.
     """
@@ -60,15 +68,19 @@ class VerifyOptions:
     timeout: float | None = None
     max_memory: int | None = None
     equality: Equality | None = None
+    unproved: Unproved = "allow"
 
     def __post_init__(self) -> None:
         """Check what is in range for every model."""
         for name, choice, choices in (
             ("runtime", self.runtime, get_args(RuntimeChoice)),
             ("equality", self.equality, NOTIONS),
+            ("unproved", self.unproved, get_args(Unproved)),
         ):
             if choice is not None and choice not in choices:
                 raise VerifyError(f"there is no {name} '{choice}'; {instead(choice, choices)}")
+        if self.unproved == "keep" and self.prove is False:
+            raise VerifyError("only a proof shows what is unproved; leave out prove=False")
         if self.runtime in ("onnxruntime", "both") and not has_onnxruntime():
             raise VerifyError(
                 "onnxruntime is not installed; the extra `ort` brings it:"
@@ -90,16 +102,16 @@ class VerifyOptions:
                 )
 
     @classmethod
-    def of(cls, verify: Verify) -> VerifyOptions | None:
-        """Return the options for an argument `verify`; None for no verification.
+    def of(cls, verify: Verify, unproved: Unproved = "samples") -> VerifyOptions | None:
+        """Return the options for the arguments of a call; None for no verification.
 
         Raises:
             VerifyError: the argument is of another kind, or an option is unknown or out of range.
         """
         if isinstance(verify, bool):
-            return cls() if verify else None
+            return cls(unproved=unproved) if verify else None
         if verify == "proof":
-            return cls(prove="only")
+            return cls("only", unproved=unproved)
         if not isinstance(verify, Mapping):
             raise VerifyError(
                 f"verify is 'proof', True, False or a mapping of options of straightline.verify,"
@@ -111,7 +123,9 @@ class VerifyOptions:
                 raise VerifyError(
                     f"verify has no option '{name}'; {instead(name, names, are='its options:')}"
                 )
-        return cls(**verify)
+        if verify.get("prove") == "only" and unproved == "samples":
+            unproved = "allow"  # the caller wants no runs
+        return cls(**{"unproved": unproved, **verify})
 
     @property
     def plain_samples(self) -> int:
@@ -128,6 +142,18 @@ class VerifyOptions:
         """Return options by which the models run even after a proof."""
         prove = None if self.prove == "only" else self.prove
         return dataclasses.replace(self, prove=prove, samples=self.plain_samples)
+
+    def probing(self, differs: bool, feeds: Mapping[str, Any] | None) -> VerifyOptions:
+        """Return options for comparisons that search for a pass at fault.
+
+        Args:
+            differs: whether the outputs differ; else a proof is open.
+            feeds: an input on which they differ, where one is known.
+        """
+        if not differs or (self.prove == "only" and feeds is None):
+            return dataclasses.replace(self, prove="only", unproved="allow")
+        known: Any = self.feeds if feeds is None else [dict(feeds)]
+        return dataclasses.replace(self, prove=False, feeds=known, unproved="samples")
 
     def with_absolute_paths(self) -> VerifyOptions:
         """Return options for any working folder."""

@@ -109,10 +109,10 @@ def test_a_function_that_gives_another_model():
         return copy
 
     model = onnx.parser.parse_model(HEAD + " g (float x) => (float y) { y = Neg (x) }")
-    result = sl.Pipeline([interop.step(twice, "twice")]).run(model)
+    result = sl.Pipeline([interop.step(twice, "twice")]).run(model, verify=False)
     assert ops(result.model) == ["Exp"]
     with pytest.raises(sl.MismatchError, match="the pass twice changed the outputs"):
-        sl.transform(model, [interop.step(twice, "twice")], verify=True)
+        sl.transform(model, [interop.step(twice, "twice")])
 
 
 def test_what_changes_nothing_leaves_the_model_as_it_was(model):

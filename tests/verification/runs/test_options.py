@@ -43,9 +43,15 @@ def test_a_runtime_that_is_not_installed_is_an_error(monkeypatch):
 
 def test_what_the_argument_verify_stands_for():
     assert VerifyOptions.of(False) is None
-    assert VerifyOptions.of(True) == VerifyOptions()
-    assert VerifyOptions.of("proof") == VerifyOptions(prove="only")
-    assert VerifyOptions.of({"samples": 2}) == VerifyOptions(samples=2)
+    assert VerifyOptions.of(True) == VerifyOptions(unproved="samples")
+    assert VerifyOptions.of("proof") == VerifyOptions(prove="only", unproved="samples")
+    assert VerifyOptions.of("proof", "keep") == VerifyOptions(prove="only", unproved="keep")
+    assert VerifyOptions.of({"samples": 2}) == VerifyOptions(samples=2, unproved="samples")
+    assert VerifyOptions.of({"prove": "only"}) == VerifyOptions(prove="only", unproved="allow")
+    with pytest.raises(sl.VerifyError, match="no unproved 'kept'; did you mean 'keep'"):
+        VerifyOptions.of(True, "kept")
+    with pytest.raises(sl.VerifyError, match="leave out prove=False"):
+        VerifyOptions.of({"prove": False}, "keep")
     with pytest.raises(sl.VerifyError, match="no option 'bogus'"):
         VerifyOptions.of({"bogus": 1})
     with pytest.raises(sl.VerifyError, match=r"verify is 'proof', True, False or .* not 'prove'"):

@@ -1,0 +1,218 @@
+"""Undoing of rewrites that a comparison refutes or cannot prove, construct by construct.
+
+    pass 1: equal   pass 2: equal   pass 3, of Loops 'a' to 'd': other outputs
+    again, 'a' and 'b' kept by pass 3: other outputs;   'c' kept, too: equal   ->   a veto on 'c'
+
+The passes run again with a watcher that compares after each; then with vetoes on half of the
+constructs of the pass at fault, until one is left. Then all passes run with a veto on that one, and
+the result is compared anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection
+from typing import Any, Generic, TypeVar
+
+from ...facts.reason import Message, Reason
+from ...ir import Model
+from ...verification.mismatch import MismatchError, feeds_text
+from ...verification.runs.verdict import Verdict
+from ..base import Pass, Remark
+from ..context import PassContext
+from ..vetoes import ALL, Place, Veto, Vetoes, raises_faults
+from .isolation import Reproduction, isolated
+
+_BINDING = "that binds inputs"
+"""The culprit where outputs differ before the first pass."""
+_MOST_ROUNDS = 32
+"""Vetoes of one comparison: each costs some runs of all passes."""
+_MOST_CONSTRUCTS = 8
+"""Constructs of one pass that are kept one by one before the pass is left out."""
+_REFUTED = Message("refuted-rewrite", "{pass_name} changed the outputs{place}: {difference}{input}")
+_OPEN = Message("unproved-rewrite", "what {pass_name} makes{place} is not proved: {difference}")
+
+T = TypeVar("T")
+Probe = Callable[[Model], Verdict]
+
+
+@dataclasses.dataclass(frozen=True)
+class Task(Generic[T]):
+    """A rewrite that can be run and compared again.
+
+    Attributes:
+        rerun: run the passes on a new copy of the caller's model, under vetoes.
+        compare: compare such a result with the original.
+        watch: run the passes on a new copy with a context, whose watcher may end the run.
+        probe: return the comparison of models between passes for a verdict on the result.
+        only_proved: accept a proved result only, rather than any that is not refuted.
+        strict: raise rather than undo.
+        reproduce: return how to make a failure again.
+    """
+
+    rerun: Callable[[Vetoes], T]
+    compare: Callable[[T], Verdict]
+    watch: Callable[[PassContext], object]
+    probe: Callable[[Verdict], Probe]
+    only_proved: bool = False
+    strict: bool = False
+    reproduce: Callable[[], Reproduction] = Reproduction
+
+    def accepts(self, verdict: Verdict) -> bool:
+        """Test whether a result with a verdict may be returned."""
+        return verdict.proved if self.only_proved else not verdict.differs
+
+
+def settle(task: Task[T], result: T, verdict: Verdict, vetoes: Vetoes) -> tuple[T, Verdict]:
+    """Undo what is refuted or not proved; return the result that stays, and its verdict.
+
+    Args:
+        task: the rewrite.
+        result: its result.
+        verdict: the comparison with the original.
+        vetoes: those under which the passes ran.
+
+    Raises:
+        MismatchError: the outputs differ, and no pass is at fault, or the task is strict.
+    """
+    culprit = None
+    for _ in range(_MOST_ROUNDS):
+        if task.accepts(verdict):
+            return result, verdict
+        search = _Search(task, task.probe(verdict))
+        culprit = search.culprit(vetoes)
+        is_at_fault = culprit is not None and culprit.name != _BINDING
+        if verdict.differs and (task.strict or raises_faults() or not is_at_fault):
+            raise MismatchError(verdict, "") if culprit is None else culprit.error
+        if culprit is None or not is_at_fault:
+            break
+        vetoes = vetoes.with_veto(search.veto(culprit, vetoes))
+        result = task.rerun(vetoes)
+        verdict = task.compare(result)
+    if not task.accepts(verdict):
+        result = task.rerun(vetoes.with_veto(Veto(ALL, None, _why(verdict, ALL, None))))
+        verdict = task.compare(result)
+    if verdict.differs:
+        raise MismatchError(verdict, "")
+    return result, verdict
+
+
+def _why(verdict: Verdict, pass_name: str, place: Place | None) -> Reason:
+    at = "" if place is None else f" of {place[0]} '{place[1]}'"
+    if not verdict.differs:
+        return _OPEN(pass_name=pass_name, place=at, difference=verdict.reason)
+    shown = "" if verdict.feeds is None else f", for {feeds_text(verdict.feeds)}"
+    fields: dict[str, Any] = {"difference": verdict.difference, "input": shown}
+    at = at.replace(" of ", " when it rewrote ", 1)
+    return _REFUTED(pass_name=pass_name, place=at, **fields)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Culprit:
+    """The first pass after which a model is not accepted.
+
+    Attributes:
+        name: the pass.
+        verdict: the verdict on the model after it.
+        remarks: the rewrites of that run of it.
+    """
+
+    name: str
+    verdict: Verdict
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def error(self) -> MismatchError:
+        """The error that names it."""
+        return MismatchError(self.verdict, self.name, self.remarks)
+
+    @property
+    def places(self) -> list[Place]:
+        """The constructs that it rewrote."""
+        places = [(remark.op_type, remark.path) for remark in self.remarks]
+        return [place for place in dict.fromkeys(places) if place[0] != "Model"]
+
+
+class _Found(BaseException):
+    """The end of a run at a culprit."""
+
+    def __init__(self, culprit: _Culprit) -> None:
+        super().__init__(culprit)
+        self.culprit = culprit
+
+
+@dataclasses.dataclass(frozen=True)
+class _Search(Generic[T]):
+    """The search for what makes a result unacceptable."""
+
+    task: Task[T]
+    probe: Probe
+
+    def culprit(self, vetoes: Vetoes) -> _Culprit | None:
+        """Run the passes again until one is at fault; None where no single one is."""
+        context = PassContext()
+
+        def accept(model: Model) -> Verdict | None:
+            verdict = self.probe(model)
+            return None if self.task.accepts(verdict) else verdict
+
+        context.instrumentation.watcher = _Comparing(context, accept)
+        try:
+            isolated(lambda: self.task.watch(context), vetoes)
+        except _Found as found:
+            return found.culprit
+        return None
+
+    def veto(self, culprit: _Culprit, vetoes: Vetoes) -> Veto:
+        """Return a veto on one construct of a pass at fault, or on the pass."""
+        known = vetoes.places(culprit.name)
+        places = [place for place in culprit.places if place not in known]
+        if len(places) < len(culprit.places) or len(known) >= _MOST_CONSTRUCTS:
+            places = []  # it rewrites what it cannot know: its remarks name other constructs
+        while len(places) > 1:
+            half = len(places) // 2
+            places = places[half:] if self._fails(culprit, vetoes, places, half) else places[:half]
+        place = places[0] if places else None
+        advice = ""
+        if culprit.verdict.differs:
+            advice = self.task.reproduce().advice(f"the pass {culprit.name} changed the outputs")
+        return Veto(culprit.name, place, _why(culprit.verdict, culprit.name, place), advice)
+
+    def _fails(self, culprit: _Culprit, vetoes: Vetoes, places: list[Place], half: int) -> bool:
+        """Test whether a pass is at fault although it must keep the first constructs."""
+        why = _why(culprit.verdict, culprit.name, None)
+        for place in places[:half]:
+            vetoes = vetoes.with_veto(Veto(culprit.name, place, why))
+        again = self.culprit(vetoes)
+        rest: Collection[Place] = places[half:]
+        return (
+            again is not None
+            and again.name == culprit.name
+            and any(place in rest for place in again.places)
+        )
+
+
+class _Comparing:
+    """A watcher that ends the run after the first pass whose model is not accepted."""
+
+    def __init__(self, context: PassContext, refusal: Callable[[Model], Verdict | None]) -> None:
+        self._context, self._refusal = context, refusal
+        self._count, self._has_begun = 0, False
+
+    def before(self, pass_: Pass, model: Model) -> None:
+        """Compare the model that the first pass starts from."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._end(_BINDING, model, ())
+
+    def after(self, pass_: Pass, model: Model, changed: bool) -> None:
+        """Compare the model that a pass changed."""
+        rewrites = [remark for remark in self._context.remarks if remark.action == "rewritten"]
+        new, self._count = rewrites[self._count :], len(rewrites)
+        if changed:
+            self._end(pass_.name, model, tuple(new))
+
+    def _end(self, name: str, model: Model, remarks: tuple[Remark, ...]) -> None:
+        verdict = self._refusal(model)
+        if verdict is not None:
+            raise _Found(_Culprit(name, verdict, remarks))

@@ -1,0 +1,283 @@
+"""What a comparison refutes, or a proof leaves open, is undone construct by construct."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_equal_outputs
+from straightline.ir import Operator
+from straightline.passes import InlineIfs, Pass, Pipeline, UnrollLoops
+from straightline.passes.manager.undo import Task, settle
+from straightline.passes.vetoes import NONE
+from straightline.verification.runs.verdict import Verdict
+from texts import LOOP_AND_IF
+from wrong_passes import Negating
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) '
+CHAIN = HEAD + "{ a = Neg (x) b = Abs (a) c = Relu (b) d = Exp (c) e = Identity (d) y = Sin (e) }"
+
+
+@dataclasses.dataclass(frozen=True)
+class Spoiling(Pass):
+    """Replaces the operators of all nodes but Sin by a longer form, which is wrong at some."""
+
+    name: ClassVar[str] = "spoiling"
+    at: tuple[str, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+    tells: bool = dataclasses.field(default=True, metadata={"code_only": True})
+
+    def run(self, model, context):
+        found = [n for n in model.graph.nodes() if n.is_op("Neg", "Abs", "Relu", "Exp")]
+        for node in found:
+            if node.op.extra == MARK:
+                continue
+            wrong = "Neg" if node.op_type != "Neg" else "Abs"
+            op = Operator(wrong if node.label in self.at else node.op_type, {}, extra=MARK)
+            if self.tells:
+                context.rewritten(self, node, node.path, "is longer")
+            model.graph.set_operator(node, op)
+        return bool(found)
+
+
+MARK = onnx.NodeProto(doc_string="longer")
+
+
+def parsed(text):
+    return onnx.parser.parse_model(text)
+
+
+def kinds(model):
+    return [node.op_type for node in model.graph.node]
+
+
+@pytest.fixture
+def survives(monkeypatch):
+    monkeypatch.delenv("STRAIGHTLINE_FAULTS")
+
+
+def undone(call):
+    with pytest.warns(sl.FaultWarning):
+        return call()
+
+
+CALLS = {
+    "transform": lambda m, p, **how: sl.transform(m, p, **how).model,
+    "rewrite": sl.rewrite,
+    "convert": lambda m, p, **how: sl.transform(m, p, opset=18, **how).model,
+    "pipeline": lambda m, p, **how: Pipeline(p).run(m, **how).model,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("verify", ["proof", True])
+def test_a_wrong_rewrite_of_a_construct_is_undone_alone(survives, name, verify):
+    model = parsed(CHAIN)
+    with pytest.warns(sl.FaultWarning) as caught:
+        found = CALLS[name](model, [Spoiling(at=("c",)), *EliminateIdentities], verify=verify)
+    (warning,) = caught
+    assert warning.filename == __file__
+    text = str(warning.message)
+    assert text.startswith("spoiling changed the outputs when it rewrote Relu 'c': y: different")
+    assert "for x=[" in text and "; the Relu is kept; please report" in text
+    assert kinds(found) == ["Neg", "Abs", "Relu", "Exp", "Sin"]
+    assert [node.doc_string for node in found.graph.node[:4]] == ["longer"] * 2 + ["", "longer"]
+    assert_equal_outputs(model, found, {"x": np.float32([1, -2])})
+
+
+EliminateIdentities = [sl.passes.EliminateIdentities()]
+
+
+def test_the_rest_is_compared_again_and_the_verdict_is_about_the_result(survives):
+    outcome = undone(lambda: sl.transform(parsed(CHAIN), [Spoiling(at=("c", "d"))]))
+    assert outcome.verdict.proved
+    assert sorted(alarm.path for alarm in outcome.alarms) == ["c", "d"]
+    assert {alarm.code for alarm in outcome.alarms} == {"refuted-rewrite"}
+    assert outcome.alarms[0].arguments["pass_name"] == "spoiling"
+
+
+def test_a_pass_without_remarks_is_left_out(survives):
+    outcome = undone(lambda: sl.transform(parsed(CHAIN), [Spoiling(at=("c",), tells=False)]))
+    (alarm,) = outcome.alarms
+    assert alarm.reason.startswith("spoiling changed the outputs: y: different")
+    assert "the pass is left out" in alarm.reason
+    assert not outcome.changed and outcome.verdict.proved
+
+
+def test_a_pass_that_is_wrong_everywhere_is_left_out_in_the_end(survives):
+    names = [f"v{n}" for n in range(12)]
+    body = " ".join(f"{name} = Relu (x)" for name in names)
+    model = parsed(HEAD + f"{{ {body} y = Sum ({', '.join(names)}) }}")
+    outcome = undone(lambda: sl.transform(model, [Spoiling(at=tuple(names))]))
+    (alarm,) = outcome.alarms
+    assert alarm.op_type == "Model" and outcome.verdict.proved
+
+
+def test_an_invalid_rewrite_is_undone(survives):
+    from wrong_passes import Invalidating
+
+    model = parsed(CHAIN)
+    outcome = undone(lambda: sl.transform(model, [Invalidating(unknown=False)]))
+    assert "not a valid model" in outcome.alarms[0].reason
+    assert kinds(outcome.model)[:6] == kinds(model) and outcome.verdict.proved
+
+
+UNDECIDED = parsed(LOOP_AND_IF)
+
+
+def test_a_construct_in_a_body_is_kept_and_others_are_not(survives):
+    model = parsed(LOOP_AND_IF)
+    passes = [UnrollLoops(), Negating()]
+    outcome = undone(lambda: sl.transform(model, passes, values={"n": 2}))
+    (alarm,) = outcome.alarms
+    assert (alarm.op_type, alarm.path) == ("Relu", "y/r")
+    assert kinds(outcome.model) == ["Add", "Add", "If"] and outcome.verdict.proved
+
+
+@pytest.mark.parametrize("unproved", ["samples", "keep", "allow"])
+def test_an_open_proof_is_treated_as_asked(unproved):
+    """`Relu (x)` is `(x + |x|) / 2` for these samples, which no proof shows."""
+    model = parsed(HEAD + "{ a = Relu (x) y = Relu (a) }")
+    outcome = sl.transform(model, [Halving()], unproved=unproved)
+    longer = ["Abs", "Add", "Mul"] * 2
+    if unproved == "keep":
+        assert kinds(outcome.model) == ["Relu", "Relu"] and outcome.verdict.proved
+        assert [remark.code for remark in outcome.remarks] == ["unproved-rewrite"] * 2
+        assert not outcome.alarms
+        assert outcome.remarks[0].reason.endswith("; the Relu is kept")
+        assert outcome.remarks[0].reason.startswith("what halving makes of Relu '")
+        return
+    assert kinds(outcome.model) == longer
+    status = {"samples": "equal", "allow": "open"}[unproved]
+    assert (outcome.verdict.status, outcome.verdict.proved) == (status, False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Halving(Pass):
+    """Replaces Relu by a formula of which the prover knows nothing."""
+
+    name: ClassVar[str] = "halving"
+
+    def run(self, model, context):
+        from straightline.ops.builder import Builder
+
+        found = [n for n in model.graph.nodes() if n.is_op("Relu")]
+        for node in found:
+            emit = Builder(model.graph, node)
+            x, path = node.inputs[0], node.path
+            total = emit.add("Add", [emit.add("Abs", [x], "abs"), x], "total")
+            half = emit.constant(np.float32(0.5), "half")
+            model.graph.supersede(node.output(), emit.add("Mul", [total, half], "halved"))
+            model.graph.remove(node)
+            context.rewritten(self, node, path, "is a formula")
+        return bool(found)
+
+
+def test_what_is_proved_stays_beside_what_is_not():
+    model = parsed(HEAD + "{ a = Identity (x) b = Relu (a) y = Sin (b) }")
+    outcome = sl.transform(model, [*EliminateIdentities, Halving()], unproved="keep")
+    assert kinds(outcome.model) == ["Relu", "Sin"] and outcome.verdict.proved
+
+
+def test_strict_and_the_tests_raise(monkeypatch):
+    passes = [Spoiling(at=("c",))]
+    words = r"the pass spoiling changed the outputs when it rewrote Neg 'a' \(and 3 more\)"
+    with pytest.raises(sl.MismatchError, match=words):
+        sl.rewrite(parsed(CHAIN), passes)
+    monkeypatch.delenv("STRAIGHTLINE_FAULTS")
+    for call in (sl.rewrite, lambda m, p, **how: Pipeline(p).run(m, **how)):
+        with pytest.raises(sl.MismatchError, match=words):
+            call(parsed(CHAIN), passes, strict=True)
+    with pytest.raises(sl.StrictError, match="is not proved"):
+        sl.rewrite(parsed(HEAD + "{ y = Relu (x) }"), [Halving()], strict=True, unproved="keep")
+
+
+def test_without_verification_nothing_is_undone(survives):
+    found = sl.rewrite(parsed(CHAIN), [Spoiling(at=("a",))], verify=False)
+    assert kinds(found)[0] == "Abs"
+
+
+# The search itself
+
+DIFFERENT = Verdict("different", "all of it")
+
+
+def task(pipeline, judged, **settings):
+    model = sl.load(parsed(LOOP_AND_IF))
+
+    def fresh():
+        copy = sl.load(model)
+        copy.graph.bind_input(copy.graph.inputs[1], sl.ir.Tensor(array=np.array(2)))
+        return copy
+
+    def rerun(vetoes):
+        with vetoes.in_force():
+            return pipeline.apply(fresh())
+
+    return Task(
+        rerun=rerun,
+        compare=lambda result: judged(result.model),
+        watch=lambda run: pipeline.apply(fresh(), run=run),
+        probe=lambda verdict: judged,
+        **settings,
+    )
+
+
+def relus(model):
+    left = any("Relu" in graph.kinds() for graph in model.graphs())
+    return Verdict("equal" if left else "different", "no Relu")
+
+
+def settled(pipeline, judged, **settings):
+    tried = task(pipeline, judged, **settings)
+    result = tried.rerun(NONE)
+    return settle(tried, result, tried.compare(result), NONE)
+
+
+def test_the_first_pass_that_differs_is_named_with_its_remarks():
+    with pytest.raises(sl.MismatchError) as caught:
+        settled(Pipeline([UnrollLoops(), Negating(), InlineIfs()]), relus)
+    error = caught.value
+    assert error.culprit == "negating"
+    assert {remark.pass_name for remark in error.remarks} == {"negating"}
+    assert error.verdict.reason == "no Relu"
+
+
+def test_without_a_single_culprit_the_whole_is_reported(survives):
+    verdicts = iter([DIFFERENT])
+    pipeline = Pipeline([UnrollLoops(), InlineIfs()])
+    with pytest.raises(sl.MismatchError) as caught:
+        settled(pipeline, lambda model: next(verdicts, Verdict("equal", "")))
+    assert caught.value.culprit == "" and caught.value.verdict is DIFFERENT
+
+
+def test_what_differs_before_the_first_pass_is_no_pass_s_fault(survives):
+    with pytest.raises(sl.MismatchError, match="the pass that binds inputs"):
+        settled(Pipeline([UnrollLoops()]), lambda model: DIFFERENT)
+
+
+def test_what_cannot_be_proved_at_all_is_not_rewritten():
+    pipeline = Pipeline([UnrollLoops(), InlineIfs()])
+    unproved = Verdict("open", "no steps are left")
+    result, verdict = settled(pipeline, lambda model: unproved, only_proved=True)
+    assert verdict is unproved and not result.changed
+    (remark,) = [r for r in result.remarks if r.code == "unproved-rewrite"]
+    assert remark.reason.endswith("no steps are left; all passes are left out")
+
+
+def test_a_run_that_contradicts_a_proof_differs():
+    with pytest.raises(sl.MismatchError) as caught:
+        settled(
+            Pipeline([UnrollLoops(), Negating()]),
+            lambda model: Verdict("equal" if relus(model) else "contradictory", "a run"),
+        )
+    assert caught.value.culprit == "negating"
+
+
+def test_a_pipeline_withholds_what_a_run_tells_apart_although_it_is_proved(monkeypatch):
+    monkeypatch.setattr(
+        "straightline.verification.compare", lambda *_, **__: Verdict("contradictory", "a run")
+    )
+    with pytest.raises(sl.MismatchError, match="a run"):
+        Pipeline([UnrollLoops()]).run(parsed(LOOP_AND_IF), verify=True)
