@@ -50,7 +50,7 @@ def test_where_there_is_none_it_is_told_what_is_open(folder, run):
     result = run("verify", "halves.onnx", "half.onnx")
     assert result.exit_code == 0
     assert last(result).startswith(
-        "equal on 7 samples (open: equal over the reals, not proved bit for bit: output 'y': "
+        "open, equal on 7 samples (equal over the reals, not proved bit for bit: output 'y': "
     )
     found = json.loads(run("verify", "halves.onnx", "half.onnx", "--json").stdout)
     assert (found["status"], found["proved"]) == ("equal", False)

@@ -6,9 +6,9 @@ import onnx
 import pytest
 import straightline as sl
 from commands import assert_refused, write
-from straightline.passes import PASSES
+from straightline.passes import PASSES, UnrollLoops
 from texts import DECIDED_BY_INPUTS, LOOP, NODE, SEQUENCE
-from wrong_passes import Breaking
+from wrong_passes import Breaking, Halving
 
 
 def test_rewrite_writes_a_straight_line_model_and_says_what_it_did(folder, run):
@@ -145,6 +145,62 @@ def test_a_pass_that_breaks_the_outputs_is_named_and_nothing_written(folder, run
     assert (found["culprit"], found["written"], found["exit"]) == ("breaking", None, 3)
     assert result.stderr == f"error: {found['error']}\n"
     assert found["verification"]["status"] == "different"
+
+
+def test_what_a_pass_breaks_is_undone_and_the_rest_written(folder, run, broken_pass, monkeypatch):
+    monkeypatch.delenv("STRAIGHTLINE_FAULTS")
+    write(folder / "in.onnx", LOOP)
+    result = run("rewrite", "in.onnx", "out.onnx", "--passes", broken_pass)
+    assert result.exit_code == 0, result.stderr
+    warned = result.stderr.splitlines()
+    assert len(warned) == 3
+    assert all(line.startswith("warning: breaking changed the outputs when") for line in warned)
+    assert ", for x=[" in warned[0] and "straightline reduce in.onnx smallest.onnx" in warned[0]
+    assert [node.op_type for node in onnx.load("out.onnx").graph.node] == ["Add"] * 3
+    found = json.loads(run("rewrite", "in.onnx", "o", "--passes", broken_pass, "--json").stdout)
+    assert found["verification"]["proved"] and found["exit"] == 0
+    codes = [remark["code"] for remark in found["remarks"]]
+    assert codes.count("refuted-rewrite") == 3
+    result = run("rewrite", "in.onnx", "o", "--passes", broken_pass, "--strict", "--force")
+    assert_refused(result, 3, "the pass breaking changed the outputs")
+
+
+def test_a_pass_that_raises_costs_a_warning(folder, run, monkeypatch):
+    monkeypatch.delenv("STRAIGHTLINE_FAULTS")
+    monkeypatch.setattr(UnrollLoops, "run", lambda *_: {}["y"])
+    write(folder / "in.onnx", LOOP)
+    result = run("rewrite", "in.onnx", "out.onnx")
+    assert result.exit_code == 0
+    assert result.stderr.startswith(
+        "warning: internal error in unroll-loops; the pass is left out; please report (KeyError:"
+    )
+    assert "Loop" in [node.op_type for node in onnx.load("out.onnx").graph.node]
+    result = run("rewrite", "in.onnx", "other.onnx", "--strict")
+    assert_refused(result, 1, "internal error in unroll-loops; please report")
+    result = run("convert", "in.onnx", "other.onnx", "--opset", "18")
+    assert result.exit_code == 0 and result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ("samples", "open, equal on 7 samples (output 'y': "),
+        ("allow", "open: not proved, and no sample was run: output 'y': "),
+        ("keep", "proved: equal for every input"),
+    ],
+)
+def test_an_open_proof_is_treated_as_asked(folder, run, choice, words, monkeypatch):
+    kinds = (*PASSES, Halving)
+    monkeypatch.setattr("straightline.passes.manager.registry.PASSES", kinds)
+    write(folder / "in.onnx", "g (float[3] x) => (float[3] y) { y = Relu (x) }")
+    result = run("rewrite", "in.onnx", "out.onnx", "--passes", "halving", "--unproved", choice)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].startswith(words)
+    kinds = [node.op_type for node in onnx.load("out.onnx").graph.node]
+    assert kinds == (["Relu"] if choice == "keep" else ["Abs", "Add", "Mul"])
+    for option in ("--no-prove", "--no-verify"):
+        result = run("rewrite", "in.onnx", "o.onnx", "--unproved", "keep", option)
+        assert_refused(result, 2, f"leave out {option}")
 
 
 def test_an_existing_file_survives_a_refused_rewrite(folder, run, broken_pass):

@@ -85,11 +85,11 @@ def test_nothing_to_do_leaves_every_object(model):
 
 def test_a_model_that_does_not_fit_is_as_it_was(model):
     graph = model.graph
-    with pytest.raises(sl.FeedError):
+    with pytest.raises(sl.BindingError):
         export_passes.as_onnx_ir_pass(values={"q": 1})(model)
     with pytest.raises(onnx_ir.passes.PassError) as caught:
         onnx_ir.passes.Sequential(export_passes.as_onnx_ir_pass(values={"q": 1}))(model)
-    assert isinstance(caught.value.__cause__, sl.FeedError)
+    assert isinstance(caught.value.__cause__, sl.BindingError)
     assert model.graph is graph and "Loop" in ops(model)
     with pytest.raises(sl.PassOptionError):
         export_passes.as_onnx_ir_pass("no-such-pass")

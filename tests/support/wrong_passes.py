@@ -1,11 +1,13 @@
-"""Passes that change what a model computes: a comparison must name them."""
+"""Passes that change what a model computes, or that no proof covers."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import ClassVar
 
+import numpy as np
 from straightline.ir import Model, Operator
+from straightline.ops.builder import Builder
 from straightline.passes import Pass, PassContext
 
 
@@ -39,6 +41,25 @@ class Invalidating(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         wrong = Operator("Upsample") if self.unknown else Operator.make("Transpose", perm=[1, 0])
         return _become(self, model, context, ("Relu",), wrong)
+
+
+@dataclasses.dataclass(frozen=True)
+class Halving(Pass):
+    """Replaces Relu by a formula of which the prover knows nothing."""
+
+    name: ClassVar[str] = "halving"
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        found = [n for n in model.graph.nodes() if n.is_op("Relu")]
+        for node in found:
+            emit = Builder(model.graph, node)
+            x, path = node.inputs[0], node.path
+            total = emit.add("Add", [emit.add("Abs", [x], "abs"), x], "total")
+            half = emit.constant(np.float32(0.5), "half")
+            model.graph.supersede(node.output(), emit.add("Mul", [total, half], "halved"))
+            model.graph.remove(node)
+            context.rewritten(self, node, path, "is a formula")
+        return bool(found)
 
 
 def _become(

@@ -120,6 +120,11 @@ class Verdict:
         return self.status == "equal"
 
     @property
+    def _is_unproved(self) -> bool:
+        """True if runs found no difference, and a proof was tried in vain."""
+        return self.equal and self.proof is not None and not self.proved
+
+    @property
     def differs(self) -> bool:
         """True if outputs differ on a sample, with or without a proof."""
         return self.status in ("different", "contradictory")
@@ -144,7 +149,8 @@ class Verdict:
         if self.status == "open":
             yield Line(f": {self.reason} ({time_of(self.seconds)})", status=self.status)
         elif self.samples or not self.proved:
-            yield Line(self._summary(), status=self.status)
+            status = "open" if self._is_unproved else self.status
+            yield Line(self._summary(), status=status)
         for other in self.disagreements:
             yield Line(f"the runtimes disagree on the original: {other}")
         for note in self.notes:
@@ -173,8 +179,9 @@ class Verdict:
         if self.equal and all(output.status == "equal" for output in self.outputs):
             count = len(self.samples)
             outcome = f" on {count} sample{'' if count == 1 else 's'}"
-            if self.proof is not None and not self.proved:
-                ran = f"open: {self.proof.reason}; {ran}"
+        if self._is_unproved:
+            assert self.proof is not None
+            return f", equal{outcome} ({self.proof.reason}; {ran})"
         return f"{outcome} ({ran})"
 
     def _repr_html_(self) -> str:
@@ -182,7 +189,10 @@ class Verdict:
 
     def __str__(self) -> str:
         where = f" [{', '.join(self.runtimes)}]" if self.runtimes else ""
-        lines = [f"{self.status}: {self.reason}{where}"]
+        status = "proved" if self.proved else self.status
+        status = "open, equal" if self._is_unproved else status
+        reason = self.proof.claim if self.proved and self.proof is not None else self.reason
+        lines = [f"{status}: {reason}{where}"]
         lines += [f"  {output}" for output in self.outputs]
         lines += [f"  the runtimes disagree on the original: {d}" for d in self.disagreements]
         lines += [f"  note: {note}" for note in self.notes]

@@ -39,7 +39,11 @@ _SHORT = 64
 """The elements of a state from which on the number of rows does not matter."""
 
 _ROUNDING = ("Add", "Mul")
-"""The operators whose order may change bits of floats."""
+"""The operators whose order may change bits of all but integers."""
+_INTEGERS = (
+    *(_TYPES.INT8, _TYPES.INT16, _TYPES.INT32, _TYPES.INT64),
+    *(_TYPES.UINT8, _TYPES.UINT16, _TYPES.UINT32, _TYPES.UINT64),
+)
 
 _LAST: dict[str, tuple[str, tuple[int, ...]]] = {
     "Mul": ("ReduceProd", _FLOATS),
@@ -93,7 +97,7 @@ def accumulate(
     (state,), emit, trips = recurrence.states, recurrence.trips.emit, recurrence.trips
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
-    exact = not (kind in _ROUNDING and fact.elem_type in _FLOATS)
+    exact = kind not in _ROUNDING or fact.elem_type in _INTEGERS
     if sums and trips.options.costs != "none" and not _joins_initial(recurrence, fact):
         return _sums(recurrence, added, exact)
     first = emit.unsqueeze(trips.feeding.same(state.initial).value, 0, "first")

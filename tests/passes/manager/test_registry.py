@@ -81,3 +81,11 @@ def test_the_default_pipeline():
         "scan-8-to-9",
         "scan-9-to-8",
     }
+
+
+def test_the_default_pipeline_changes_no_bit():
+    """Sums and products keep their order there; `accelerate` may choose another one."""
+    assert {
+        pass_.name: pass_.exactness for pass_ in default_passes() if pass_.exactness != "bits"
+    } == {}
+    assert straighten().exactness == "bits" != passes.accelerate().exactness

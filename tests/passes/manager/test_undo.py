@@ -14,7 +14,7 @@ from straightline.passes.manager.undo import Task, settle
 from straightline.passes.vetoes import NONE
 from straightline.verification.runs.verdict import Verdict
 from texts import LOOP_AND_IF
-from wrong_passes import Negating
+from wrong_passes import Halving, Negating
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) '
 CHAIN = HEAD + "{ a = Neg (x) b = Abs (a) c = Relu (b) d = Exp (c) e = Identity (d) y = Sin (e) }"
@@ -151,27 +151,6 @@ def test_an_open_proof_is_treated_as_asked(unproved):
     assert kinds(outcome.model) == longer
     status = {"samples": "equal", "allow": "open"}[unproved]
     assert (outcome.verdict.status, outcome.verdict.proved) == (status, False)
-
-
-@dataclasses.dataclass(frozen=True)
-class Halving(Pass):
-    """Replaces Relu by a formula of which the prover knows nothing."""
-
-    name: ClassVar[str] = "halving"
-
-    def run(self, model, context):
-        from straightline.ops.builder import Builder
-
-        found = [n for n in model.graph.nodes() if n.is_op("Relu")]
-        for node in found:
-            emit = Builder(model.graph, node)
-            x, path = node.inputs[0], node.path
-            total = emit.add("Add", [emit.add("Abs", [x], "abs"), x], "total")
-            half = emit.constant(np.float32(0.5), "half")
-            model.graph.supersede(node.output(), emit.add("Mul", [total, half], "halved"))
-            model.graph.remove(node)
-            context.rewritten(self, node, path, "is a formula")
-        return bool(found)
 
 
 def test_what_is_proved_stays_beside_what_is_not():

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from straightline.verification.proof import Proof
 from straightline.verification.runs.comparison import Difference, Tolerance, compare
 from straightline.verification.runs.verdict import OutputDifference, Verdict
 
@@ -47,6 +48,22 @@ def test_the_whole_text():
     assert lines[2].startswith("  the runtimes disagree on the original: z: different in values")
     assert lines[3:] == ["  note: a note"]
     assert str(Verdict("not verified", "no input")) == "not verified: no input"
+
+
+def test_the_first_words_tell_what_was_established():
+    output = OutputDifference("y", "equal", Difference())
+    fields = {"runtimes": ("onnxruntime",), "samples": ("a", "b"), "outputs": (output,)}
+    cases = {
+        "proved: equal for every input": Proof("proved", "", equality="bits"),
+        "open, equal": Proof("open", "no rule makes them one"),
+        "equal": None,
+    }
+    for words, proof in cases.items():
+        verdict = Verdict("equal", "all outputs agree on 2 samples", proof=proof, **fields)
+        (first, *_) = [line.status + line.text for line in verdict.blocks()]
+        assert first.startswith(words) and str(verdict).startswith(words)
+        assert ("no rule" in first) == (words == "open, equal")
+    assert first.startswith("equal on 2 samples (onnxruntime, verified in")
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, 1 + 2j])

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import HEAD, op_types
 from straightline import reference
-from straightline.passes import RaiseRecurrences
+from straightline.passes import RaiseRecurrences, straighten
 from vectorized import numbers
 
 
@@ -164,6 +164,18 @@ def test_what_may_round_otherwise(body, whole):
     for trips in LENGTHS:
         values = np.random.default_rng(1).uniform(0.8, 1.2, (trips, 3))
         assert_same(text, result.model, feed(text, trips, values=values), exact=False)
+
+
+@pytest.mark.parametrize("elem", ["float", "double", "float16", "bfloat16"])
+@pytest.mark.parametrize("operator", ["Add", "Mul"])
+def test_floats_are_not_added_or_multiplied_in_another_order_by_default(operator, elem):
+    result = run_passes(scan(f"r = {operator} (a, e)", elem=elem), *straighten().passes)
+    kinds = [node.op_type for node in result.model.graph.node]
+    if operator == "Add" and elem in ("float", "double"):
+        assert "CumSum" in kinds
+    else:
+        assert "Scan" in kinds
+        assert any("up to rounding" in remark.reason for remark in result.kept)
 
 
 @pytest.mark.parametrize("operator", ["Max", "Min"])
