@@ -24,7 +24,7 @@ _MOST_ELEMENTS = 64
 
 
 def reproduction_of(source: ModelSource, options: RewriteOptions) -> Reproduction:
-    """Return the file and the options of a rewrite, as far as a shell can write them."""
+    """Return the file and the options of a rewrite, as a shell takes them."""
     file = str(source.path or "") if isinstance(source, ModelFile) else ""
     is_conversion = options.passes == () and options.opset is not None
     try:
@@ -55,8 +55,8 @@ def _words(options: RewriteOptions) -> Iterator[str]:
     for name, dims in options.shapes.items():
         sizes = ",".join("?" if dim is None else str(dim) for dim in dims)
         yield from ("--shape", f"{name}={sizes}")
-    named = {"--dim": options.dims, "--assume-max": options.assume_max, "--assume": options.assume}
-    for option, values in named.items():
+    mappings = {"--dim": options.dims, "--assume-max": options.assume_max}
+    for option, values in {**mappings, "--assume": options.assume}.items():
         for name, value in values.items():
             yield from (option, f"{name}={value}")
     if options.freeze_initializers:

@@ -246,9 +246,9 @@ class Outcome(Generic[M]):
 
     def _of_other(self, rewritten: RewriteResult, converted: ConversionResult | None) -> Outcome[M]:
         """Return the outcome of another run, with the reasons that trials have found for this."""
-        found = {(remark.op_type, remark.path): remark for remark in self.left}
+        reasons = {(remark.op_type, remark.path): remark for remark in self.left}
         left = left_over(rewritten.result)
-        left = [found.get((remark.op_type, remark.path), remark) for remark in left]
+        left = [reasons.get((remark.op_type, remark.path), remark) for remark in left]
         outcome: Outcome[M] = Outcome.of(rewritten, converted, left, self.hints)
         if outcome.changed:
             name_nodes(outcome.ir)

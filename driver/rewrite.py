@@ -232,7 +232,7 @@ class RewriteResult:
         loaded: bool = False,
         message: onnx.ModelProto | None = None,
     ) -> tuple[RewriteResult, Verdict]:
-        """Compare with the original, and undo what is refuted, or not proved where that is asked.
+        """Compare with the original, and undo what the verdict does not accept.
 
         Args:
             message: the message of the result, if the caller has it.

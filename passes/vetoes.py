@@ -168,7 +168,7 @@ def warn_of(remarks: Iterable[Remark]) -> None:
 
 
 def _level_of_caller() -> int:
-    """Return the stack level of a warning, for whose place the caller's line is to stand."""
+    """Return the stack level of the first frame outside of this package."""
     package, level, frame = __name__.partition(".")[0], 0, inspect.currentframe()
     while frame is not None and frame.f_globals["__name__"].partition(".")[0] == package:
         frame, level = frame.f_back, level + 1

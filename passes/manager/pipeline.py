@@ -122,7 +122,8 @@ class Pipeline:
             require_all_rewritten(result.remarks)
         warn_of(result.remarks)
         output: Any = in_kind(result.model, model)
-        return dataclasses.replace(result, model=output)
+        outcome: Result[ModelSource] = dataclasses.replace(result, model=output)  # type: ignore[assignment]
+        return outcome
 
     @property
     def exactness(self) -> Equality:

@@ -101,8 +101,8 @@ def _why(verdict: Verdict, pass_name: str, place: Place | None) -> Reason:
     at = "" if place is None else f" of {place[0]} '{place[1]}'"
     if not verdict.differs:
         return _OPEN(pass_name=pass_name, place=at, difference=verdict.reason)
-    shown = "" if verdict.feeds is None else f", for {feeds_text(verdict.feeds)}"
-    fields: dict[str, Any] = {"difference": verdict.difference, "input": shown}
+    text = "" if verdict.feeds is None else f", for {feeds_text(verdict.feeds)}"
+    fields: dict[str, Any] = {"difference": verdict.difference, "input": text}
     at = at.replace(" of ", " when it rewrote ", 1)
     return _REFUTED(pass_name=pass_name, place=at, **fields)
 
@@ -165,9 +165,9 @@ class _Search(Generic[T]):
 
     def veto(self, culprit: _Culprit, vetoes: Vetoes) -> Veto:
         """Return a veto on one construct of a pass at fault, or on the pass."""
-        known = vetoes.places(culprit.name)
-        places = [place for place in culprit.places if place not in known]
-        if len(places) < len(culprit.places) or len(known) >= _MOST_CONSTRUCTS:
+        vetoed = vetoes.places(culprit.name)
+        places = [place for place in culprit.places if place not in vetoed]
+        if len(places) < len(culprit.places) or len(vetoed) >= _MOST_CONSTRUCTS:
             places = []  # it rewrites what it cannot know: its remarks name other constructs
         while len(places) > 1:
             half = len(places) // 2

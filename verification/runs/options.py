@@ -152,8 +152,8 @@ class VerifyOptions:
         """
         if not differs or (self.prove == "only" and feeds is None):
             return dataclasses.replace(self, prove="only", unproved="allow")
-        known: Any = self.feeds if feeds is None else [dict(feeds)]
-        return dataclasses.replace(self, prove=False, feeds=known, unproved="samples")
+        inputs: Any = self.feeds if feeds is None else [dict(feeds)]
+        return dataclasses.replace(self, prove=False, feeds=inputs, unproved="samples")
 
     def with_absolute_paths(self) -> VerifyOptions:
         """Return options for any working folder."""

@@ -189,8 +189,9 @@ class Verdict:
 
     def __str__(self) -> str:
         where = f" [{', '.join(self.runtimes)}]" if self.runtimes else ""
-        status = "proved" if self.proved else self.status
-        status = "open, equal" if self._is_unproved else status
+        status: str = "proved" if self.proved else self.status
+        if self._is_unproved:
+            status = "open, equal"
         reason = self.proof.claim if self.proved and self.proof is not None else self.reason
         lines = [f"{status}: {reason}{where}"]
         lines += [f"  {output}" for output in self.outputs]
