@@ -83,7 +83,9 @@ def _early_verdict(pair: Pair, bound: Feeds) -> Verdict | None:
     fault = new_fault(pair.before, pair.after)
     if fault:
         return Verdict.invalid(fault)
-    problems = mismatches(pair.before_signature, pair.after_signature, bound)
+    # A default that cannot be read may be a constant of the rewrite, and has no value in `bound`.
+    frozen = pair.before_signature.defaults if pair.before.unreadable else {}
+    problems = mismatches(pair.before_signature, pair.after_signature, {**bound, **frozen})
     if problems:
         return Verdict("different", f"the signatures differ: {'; '.join(problems)}")
     unreadable = pair.before.unreadable or pair.after.unreadable

@@ -83,7 +83,7 @@ def test_passes_that_undo_each_other_end():
 def test_passes_that_go_on_changing_something_are_not_taken_for_such():
     many = "".join(f"v{i + 1} = Relu (v{i}) " for i in range(9))
     text = HEAD + f"g (float[2] v0) => (float[2] v9) {{ {many} }}"
-    result = Pipeline([Turning()], repeat=True).run(as_model(text))
+    result = Pipeline([Turning()], repeat=True).run(as_model(text), verify=False)
     assert [node.op_type for node in result.model.graph.node] == ["Abs"] * 9
     assert not result.remarks
 
