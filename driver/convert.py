@@ -67,7 +67,7 @@ class Conversion:
     Attributes:
         rewriting: the model and the options.
         on_progress: called now and then during long work.
-        vetoes: constructs that the passes before it leave alone.
+        vetoes: constructs that the passes leave alone.
     """
 
     rewriting: Rewrite
@@ -82,9 +82,8 @@ class Conversion:
             Error: the model cannot be read, is not well formed, or what is set does not fit it.
             ConversionError: nodes cannot be carried over; it tells how far the model comes.
         """
-        rewriting = self.rewriting
-        strict = rewriting.options.strict
-        converted, vetoes = isolated(self._run, NONE, rewriting.reproduce, strict=strict)
+        reproduce, strict = self.rewriting.reproduce, self.rewriting.options.strict
+        converted, vetoes = isolated(self._run, self.vetoes, reproduce, strict=strict)
         noted = (*converted.noted, *vetoes.remarks(converted.model))
         return dataclasses.replace(converted, noted=noted)
 
