@@ -20,6 +20,7 @@ from .constants import Constants
 from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function, with_inner
+from .narrow_constants import widen_constants
 from .node_draft import NodeDraft
 from .registry import INEXACT_BODIES, adapt, expand_longer_form, has_adapter
 from .schemas import REVIEWED, first_opset
@@ -70,6 +71,9 @@ class Engine:
         worklist = Worklist(root, target, self.model, self.types)
         while version != target:
             step = version + (1 if target > version else -1)
+            if step < version and widen_constants(root, version):
+                self.types = Types(self.model)
+                worklist = Worklist(root, target, self.model, self.types)
             nodes = worklist.due(version)
             if progress is not None:
                 what = f"{root}: opset {version} to {step}"
