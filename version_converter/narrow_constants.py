@@ -39,14 +39,14 @@ def widen_constants(root: Model | Function, source: int) -> bool:
     Returns: true after a change.
     """
     wider = _WIDER.get(source, {})
-    found = {v: g for g in root.graph.walk() for v in _constants(g) if _type_of(v) in wider}
-    if not found:
+    homes = {v: g for g in root.graph.walk() for v in _constants(g) if _type_of(v) in wider}
+    if not homes:
         return False
-    narrow = set(found)
+    narrow = set(homes)
     while refused := {value for value in narrow if not _allows(value, narrow)}:
         narrow -= refused
     for value in narrow:
-        _widen(found[value], value, wider[_type_of(value)])
+        _widen(homes[value], value, wider[_type_of(value)])
     return bool(narrow)
 
 
