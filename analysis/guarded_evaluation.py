@@ -10,7 +10,7 @@ import onnx
 
 from ..ir import Array, Node
 from ..limits import current, limit
-from ..ops import rules_of
+from ..ops import agrees, rules_of
 from ..reference.errors import EvaluationError
 
 CALL = 5_000
@@ -47,7 +47,7 @@ def run_kernel(
         results = kernel(arrays) if at_once else _apart(node, arrays, message)
     except EvaluationError:
         return None
-    return results if results and rules.is_settled(node, arrays, results) else None
+    return results if results and agrees(node, arrays, results) else None
 
 
 def _apart(node: Node, arrays: Sequence[Any], message: Message) -> list[Any] | None:

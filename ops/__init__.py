@@ -21,6 +21,6 @@ from . import sizes as sizes
 from . import slicing as slicing
 from . import strings as strings
 from . import windows as windows
-from .rules import OLDEST_OPSET, OperatorRules, described, describes, rules_of
+from .rules import OLDEST_OPSET, OperatorRules, agrees, described, describes, rules_of
 
-__all__ = ["OLDEST_OPSET", "OperatorRules", "described", "describes", "rules_of"]
+__all__ = ["OLDEST_OPSET", "OperatorRules", "agrees", "described", "describes", "rules_of"]

@@ -335,7 +335,7 @@ class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
     ignores_zero_sign: ClassVar[int] = 1
-    roundings: ClassVar[int | None] = 0
+    exact: ClassVar[bool] = True
     fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0,)
@@ -345,10 +345,6 @@ class NonZero(Total):
         shape = inputs[0].fact.shape
         most = greatest(shape) if shape else None
         return [None if most is None else Bounds(Dimension.constant(0), most - 1)]
-
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Test for an axis: a scalar has none by the specification, and one in onnxruntime."""
-        return bool(arrays[0].ndim)
 
 
 @describes("Unique")

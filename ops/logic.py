@@ -9,7 +9,6 @@ from ..facts.bounds import Bounds, Known, join
 from ..facts.fact import Content, Fact
 from ..facts.polynomial import Dimension
 from ..ir import Node
-from .agreement import has_negative_zero, is_float
 from .elementwise import Elementwise, OfEach, each, each_known, negation
 from .output_growth import broadcast_size
 from .rules import ALL_OPERANDS, Total, describes
@@ -82,11 +81,7 @@ class Where(Elementwise):
     """Operator Where, from opset 9 on. Facts that both choices share need no condition."""
 
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    roundings: ClassVar[int | None] = 0
-
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """onnxruntime makes 0 of some of those that are -0."""
-        return not any(is_float(array) and has_negative_zero(array) for array in arrays[1:])
+    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(_chosen, inputs)

@@ -88,10 +88,6 @@ class DynamicQuantizeLinear(OperatorRules):
 
     kept_from_folding: ClassVar[bool] = True
 
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Of zeros the scale is 0 by the specification, and 1 in onnxruntime."""
-        return super().is_settled(node, arrays, results) and bool(arrays[0].any())
-
 
 def _within(array: Any) -> bool:
     """Test that no element is the least or the greatest of its type."""

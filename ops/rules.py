@@ -21,6 +21,7 @@ from .agreement import are_ordinary, are_usual
 from .axes import AxisMap
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .cost_estimates import EACH, FEW, elements
+from .departures import on_arrays
 from .output_growth import times
 from .ranks import RankAnswer, rank_of_first
 
@@ -190,9 +191,10 @@ class OperatorRules:
         return self.steps * (elements(arrays) + max(0.0, self.growth(node, arrays)))
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Test that the specification and all runtimes agree on the outputs for these arrays.
+        """Test that the specification decides the outputs for these arrays, in any kernel.
 
-        A node for which they do not, or nobody can say, is neither folded nor computed by a proof.
+        What it leaves open is neither folded nor computed by a proof. Departures of onnxruntime
+        from what it decides stand in the table of `departures`.
 
         Args:
             node: the node, which may stand in no graph.
@@ -354,3 +356,16 @@ def rules_of(op: Operator) -> OperatorRules:
 def described() -> Mapping[str, OperatorRules]:
     """All operators with rules, by `Operator.qualname`."""
     return MappingProxyType(_DESCRIBED)
+
+
+def agrees(node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Test that the specification decides the outputs of a node, and onnxruntime follows it.
+
+    Args:
+        node: the node, which may stand in no graph.
+        arrays: its operands, None for an absent one.
+        results: those of the reference.
+    """
+    if on_arrays(node, arrays) is not None:
+        return False
+    return rules_of(node.op).is_settled(node, arrays, results)

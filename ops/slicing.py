@@ -139,6 +139,8 @@ class _Cut(NamedTuple):
             return None
         if self.step > 0:
             return slice(start, end, self.step)
+        if end >= LAST_OF_32_BITS:
+            return None  # nothing by the specification, all in onnxruntime
         # Backward, it begins at the first element where it would begin before that, which Python
         # takes for nothing; a large negative end means "up to and including the first".
         return slice(max(start, -size), None if end < -size else end, self.step)
@@ -215,17 +217,6 @@ class Slice(NoLarger, PassesAxes, Moving):
                 return None
             index[cut.axis] = section
         return content[tuple(index)]
-
-    def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Test for no backward slice to an end far after the last element.
-
-        It is empty by the specification; onnxruntime takes such an end for the one before the first
-        element.
-        """
-        if len(arrays) < 5 or arrays[4] is None:
-            return True
-        ends, steps = arrays[2], arrays[4]
-        return not bool(((steps < 0) & (ends >= LAST_OF_32_BITS)).any())
 
     def prove_safe(self, premises: Premises) -> None:
         rank = len(premises.shape(0))

@@ -1,0 +1,238 @@
+"""Conditions under which onnxruntime departs from the specification: see `departures`.
+
+A condition holds where the operands that are known do not exclude a departure.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..facts.fact import Shape
+from ..facts.magnitudes import LAST_OF_32_BITS, MOST_ELEMENTS
+from ..facts.types import INTEGER_BITS
+from .operand_view import (
+    FLOATS,
+    INTEGERS,
+    Application,
+    Operand,
+    count,
+    magnitude,
+    may_hold_negative_zero,
+)
+
+_EXACT = 2.0**53 - 1
+"""Up to this number every integer is exact as a double, and no other is rounded to it."""
+
+
+# Integers in doubles -----------------------------------------------------------------------------
+
+
+def sums_integers(application: Application) -> bool:
+    """Test for a reduction of integers whose result a double, or the type, may not hold."""
+    elem_type = application.elem_type()
+    if elem_type not in INTEGERS:
+        return False
+    if application.op_type == "Einsum":
+        return _sums_alone(application.attribute("equation", b""))
+    total = _reduced(application)
+    return not total <= min(_EXACT, 2.0 ** (INTEGER_BITS[elem_type] - 1) - 1)
+
+
+def _reduced(application: Application) -> float:
+    """A number that no part of a reduction exceeds."""
+    operand, kind = application.operand(0), application.op_type
+    assert operand is not None
+    if kind == "ReduceProd":
+        return _product(operand)
+    array = operand.array
+    if array is not None:
+        wide = np.abs(array.astype(np.float64))
+        return float(np.sum(wide * wide if kind == "ReduceSumSquare" else wide))
+    most = magnitude(operand)
+    squared = most * most if kind == "ReduceSumSquare" else most
+    return squared * count(operand.shape, operand.elem_type)
+
+
+def _product(operand: Operand) -> float:
+    array = operand.array
+    if array is not None:
+        with np.errstate(over="ignore"):
+            return float(np.prod(np.maximum(np.abs(array.astype(np.float64)), 1)))
+    if _are_sizes(operand):
+        return MOST_ELEMENTS
+    try:
+        return magnitude(operand) ** count(operand.shape, operand.elem_type)
+    except OverflowError:
+        return math.inf
+
+
+def _are_sizes(operand: Operand) -> bool:
+    """Test for sizes of one tensor, or some of them."""
+    source = operand.source
+    while source is not None and source.op_type in ("Slice", "Gather", "Squeeze", "Identity"):
+        first = source.operands[0]
+        source = None if first is None else first.source
+    return source is not None and source.op_type == "Shape"
+
+
+def _sums_alone(equation: bytes | str) -> bool:
+    """Test for an Einsum that sums along an axis of one operand: it does so by ReduceSum."""
+    text = equation.decode() if isinstance(equation, bytes) else equation
+    terms, arrow, output = text.replace(" ", "").replace("...", "").partition("->")
+    operands = terms.split(",")
+    labels = set(terms) - {","}
+    if not arrow:
+        output = "".join(label for label in labels if terms.count(label) == 1)
+    return any(sum(label in each for each in operands) == 1 for label in labels - set(output))
+
+
+def powers_integers(application: Application) -> bool:
+    """Test for a power of integers that a double, or the type, may not hold."""
+    elem_type = application.elem_type()
+    if elem_type not in INTEGERS or application.elem_type(1) not in INTEGERS:
+        return False
+    try:
+        most = magnitude(application.operand(0)) ** magnitude(application.operand(1))
+    except OverflowError:
+        return True
+    return not most <= min(_EXACT, 2.0 ** (INTEGER_BITS[elem_type] - 1) - 1)
+
+
+def subtracts_zero_point(application: Application) -> bool:
+    """Test for a difference of 32-bit integers that may wrap."""
+    total = magnitude(application.operand(0)) + magnitude(application.operand(2))
+    has_zero_point = application.operand(2) is not None
+    return has_zero_point and INTEGER_BITS.get(application.elem_type()) == 32 and total >= 2**31
+
+
+# Signs of zeros ----------------------------------------------------------------------------------
+
+
+def loses_sign(application: Application) -> bool:
+    """Test for a Where that may make 0 of -0.
+
+    onnxruntime selects from each value alone, with 0 for the rest, and then from both parts what is
+    not 0, or else the second part: a -0 of the first value is lost. So is one of the second value,
+    if that is broadcast.
+    """
+    if application.elem_type(1) not in FLOATS:
+        return False
+    if may_hold_negative_zero(application.operand(1)):
+        return True
+    return may_hold_negative_zero(application.operand(2)) and not _is_second_whole(application)
+
+
+def _is_second_whole(application: Application) -> bool:
+    """Test that condition and second value together have the shape of the result."""
+    shapes = [application.shape(index) for index in range(3)]
+    parts = [shape for shape in (shapes[0], shapes[2]) if shape is not None]
+    if len(parts) < 2 or shapes[1] is None:
+        return False
+    return all(_covers(parts, place, dim) for place, dim in _from_the_back(shapes[1]))
+
+
+def _from_the_back(shape: Shape) -> list[tuple[int, Any]]:
+    return [(place - len(shape), dim) for place, dim in enumerate(shape)]
+
+
+def _covers(parts: list[Shape], place: int, dim: Any) -> bool:
+    """Test that a size of the first value adds nothing to the others."""
+    return dim == 1 or any(-place <= len(part) and part[place] == dim for part in parts)
+
+
+# Sizes -------------------------------------------------------------------------------------------
+
+
+def slices_backward(application: Application) -> bool:
+    """Test for a Slice backward to an end far after the last element."""
+    ends, steps = application.array(2), application.array(4)
+    if application.operand(4) is None or (steps is not None and (steps > 0).all()):
+        return False
+    return ends is not None and _is_far(ends, steps)
+
+
+def _is_far(ends: Any, steps: Any) -> bool:
+    far = ends >= LAST_OF_32_BITS
+    backward = True if steps is None or steps.shape != ends.shape else steps < 0
+    return bool((far & backward).any())
+
+
+def averages_nothing(application: Application) -> bool:
+    """Test for a mean of floats that is certainly one of nothing."""
+    shape = application.shape(0)
+    is_empty = shape is not None and any(dim.value == 0 for dim in shape)
+    return application.elem_type() in FLOATS and is_empty
+
+
+def is_scalar(application: Application) -> bool:
+    """Test for a scalar."""
+    return application.shape(0) == ()
+
+
+def multiplies_nothing(application: Application) -> bool:
+    """Test for a product of matrices with an inner axis without elements."""
+    shape = application.shape(0)
+    return bool(shape) and shape is not None and shape[-1].value == 0
+
+
+def runs_no_step(application: Application) -> bool:
+    """Test for a recurrent operator on a sequence without elements."""
+    shape = application.shape(0)
+    place = 1 if application.attribute("layout", 0) else 0
+    return shape is not None and len(shape) == 3 and shape[place].value == 0
+
+
+def copies_size(application: Application) -> bool:
+    """Test for a shape of one computed size and constants that hold 0, which copies a size."""
+    shape = application.operand(1)
+    source = None if shape is None or shape.array is not None else shape.source
+    if source is None or source.op_type != "Concat":
+        return False
+    arrays = [None if each is None else each.array for each in source.operands]
+    known = [array for array in arrays if array is not None]
+    return len(known) == len(arrays) - 1 and any((array == 0).any() for array in known)
+
+
+# Others ------------------------------------------------------------------------------------------
+
+
+def pads_same(application: Application) -> bool:
+    """Test for windows with dilations and padding to the size of the input."""
+    return _pads_same(application) and _is_dilated(application)
+
+
+def _pads_same(application: Application) -> bool:
+    return application.attribute("auto_pad", b"NOTSET") in (
+        *(b"SAME_UPPER", b"SAME_LOWER", "SAME_UPPER", "SAME_LOWER"),
+    )
+
+
+def _is_dilated(application: Application) -> bool:
+    return any(step != 1 for step in application.attribute("dilations") or ())
+
+
+def crosses_bounds(application: Application) -> bool:
+    """Test for bounds in attributes that are NaN, or in the wrong order."""
+    low, high = application.attribute("min"), application.attribute("max")
+    return any(bound is not None and math.isnan(bound) for bound in (low, high)) or (
+        low is not None and high is not None and low > high
+    )
+
+
+def is_all_zero(application: Application) -> bool:
+    """Test for a tensor of floats that may hold zeros only."""
+    array = application.array(0)
+    return array is None or not array.any()
+
+
+def gathers_texts(application: Application) -> bool:
+    """Test for parts of several texts."""
+    shape, axis = application.shape(0), application.attribute("axis", 0)
+    if application.elem_type() != onnx.TensorProto.STRING or shape is None:
+        return False
+    inner = shape[axis % len(shape) + 1 :] if shape else ()
+    return any(dim != 1 for dim in inner)

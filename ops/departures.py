@@ -1,0 +1,438 @@
+"""Departures of onnxruntime from ONNX's specification: one table.
+
+    ReduceSum of int64 [2^53 + 1, 2]      2^53 + 3 by the specification, 2^53 + 2 in onnxruntime
+
+Folding leaves such a node alone, no pass writes one in the place of nodes that do not depart, and
+a proof names it. What the specification leaves open (a NaN in Max, the order of equal keys) is no
+departure; there `OperatorRules.is_settled` says no.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir import Node, Value, normal_domain
+from . import departing as when
+from .element_types import ElementTypes
+from .operand_view import Application, ArrayOperand, Operand, ValueOperand
+
+VERSION = "1.32.0"
+"""The onnxruntime that was tried."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A model on which onnxruntime departs.
+
+    Attributes:
+        text: the graph.
+        feeds: its inputs, as element type and nested lists.
+        specified: the outputs by the specification.
+        computed: those of onnxruntime; None where it fails, or reads what stands in memory.
+        optimized: true if it takes onnxruntime's graph optimizations.
+        opset: the version of the default domain.
+    """
+
+    text: str
+    feeds: Mapping[str, tuple[str, Any]]
+    specified: Sequence[Any]
+    computed: Sequence[Any] | None
+    optimized: bool = False
+    opset: int = 17
+
+
+@dataclasses.dataclass(frozen=True)
+class Departure:
+    """A row of the table.
+
+    Attributes:
+        name: an identifier.
+        operators: the operators of the default domain.
+        may: tests an application of one of them, by what is known of its operands.
+        specification: the specified result.
+        runtime: that of onnxruntime.
+        assumption: a clause after "if": under it the specification is the runtime's.
+        examples: models, for each operator at least one.
+        changes_numbers: false if it changes at most the signs of zeros.
+        version: the onnxruntime that was tried.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    may: Callable[[Application], bool]
+    specification: str
+    runtime: str
+    assumption: str
+    examples: tuple[Example, ...]
+    changes_numbers: bool = True
+    version: str = VERSION
+
+
+def departure(application: Application) -> Departure | None:
+    """The row that an application of an operator may be an instance of."""
+    for row in _BY_OPERATOR.get(application.op_type, ()):
+        if row.may(application):
+            return row
+    return None
+
+
+def has_rows(op_type: str) -> bool:
+    """Test for an operator that departs on some operands."""
+    return op_type in _BY_OPERATOR
+
+
+def of_node(node: Node, types: ElementTypes) -> Departure | None:
+    """The row of a node of a graph."""
+    if node.op.op_type not in _BY_OPERATOR or normal_domain(node.op.domain):
+        return None
+    return departure(_application(node, _values(node.inputs, types)))
+
+
+def on_arrays(node: Node, arrays: Sequence[Any]) -> Departure | None:
+    """The row of a node, which may stand in no graph, on operands of known elements."""
+    if node.op.op_type not in _BY_OPERATOR or normal_domain(node.op.domain):
+        return None
+    operands = [ArrayOperand(a) if isinstance(a, np.ndarray) else None for a in arrays]
+    return departure(_application(node, operands))
+
+
+def table() -> tuple[Departure, ...]:
+    """All rows."""
+    return _TABLE
+
+
+def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
+    return Application(node.op.op_type, node.attribute, operands)
+
+
+def _values(values: Sequence[Value | None], types: ElementTypes) -> list[Operand | None]:
+    return [None if value is None else ValueOperand(value, types) for value in values]
+
+
+_LONG = 2**53 + 1
+"""An integer that no double holds."""
+_TIME = 1764331200123456789
+"""Nanoseconds since 1970."""
+
+
+def _reduction(op_type: str, numbers: Sequence[int], specified: int, computed: int) -> Example:
+    """A reduction of a vector of int64 to a number."""
+    return Example(
+        f"g (int64[n] x) => (int64 y) {{ y = {op_type} <keepdims = 0> (x) }}",
+        {"x": ("int64", numbers)},
+        [specified],
+        [computed],
+    )
+
+
+_SUMS = Departure(
+    "integer-sums",
+    ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceSumSquare", "Einsum"),
+    when.sums_integers,
+    "integers are added and multiplied as integers, which wrap",
+    "they are computed as doubles, which round from 2^53 on, and saturate in the end",
+    "onnxruntime computed {} of integers exactly",
+    (
+        _reduction("ReduceSum", [_TIME, 1, 1, 1], _TIME + 3, 1764331200123456768),
+        _reduction("ReduceProd", [_LONG, 3], 3 * _LONG, 27021597764222976),
+        _reduction("ReduceMean", [2**62, 2**62], -(2**62), 2**62),
+        _reduction("ReduceL1", [-_LONG, 2], _LONG + 2, _LONG + 1),
+        _reduction("ReduceSumSquare", [_LONG], 2**54 + 1, 2**63 - 1),
+        Example(
+            'g (int64[n] x) => (int64 y) { y = Einsum <equation = "i->"> (x) }',
+            {"x": ("int64", [_LONG, 2])},
+            [_LONG + 2],
+            [_LONG + 1],
+        ),
+        Example(
+            "g (int32[n] x) => (int32[1] y) { y = ReduceSum (x) }",
+            {"x": ("int32", [2**31 - 1, 1])},
+            [[-(2**31)]],
+            [[2**31 - 1]],
+        ),
+    ),
+)
+
+_POWERS = Departure(
+    "integer-powers",
+    ("Pow",),
+    when.powers_integers,
+    "a power of integers is an integer, which wraps",
+    "it is computed as a double, which rounds from 2^53 on",
+    "onnxruntime computed {} of integers exactly",
+    (
+        Example(
+            "g (int64[n] x, int64 k) => (int64[n] y) { y = Pow (x, k) }",
+            {"x": ("int64", [3]), "k": ("int64", 39)},
+            [[3**39]],
+            [[4052555153018976256]],
+        ),
+    ),
+)
+
+_SELECTS = Departure(
+    "select-of-negative-zero",
+    ("Where",),
+    when.loses_sign,
+    "a chosen -0.0 stays -0.0",
+    "a -0.0 of the first value becomes 0.0; so does one of the second, if that is broadcast",
+    "onnxruntime's {} kept the sign of -0.0",
+    (
+        Example(
+            "g (bool[2] c, float[2] x, float[2] z) => (float[2] y)"
+            " { w = Where (c, x, z) y = Reciprocal (w) }",
+            {
+                "c": ("bool", [True, False]),
+                "x": ("float32", [-0.0, 1]),
+                "z": ("float32", [1, -0.0]),
+            },
+            [[-np.inf, -np.inf]],
+            [[np.inf, -np.inf]],
+        ),
+        Example(
+            "g (bool[1] c, float[2] x, float z) => (float[2] y)"
+            " { w = Where (c, x, z) y = Reciprocal (w) }",
+            {"c": ("bool", [False]), "x": ("float32", [1, 1]), "z": ("float32", -0.0)},
+            [[-np.inf, -np.inf]],
+            [[np.inf, np.inf]],
+        ),
+    ),
+    changes_numbers=False,
+)
+
+_SLICES = Departure(
+    "backward-slice",
+    ("Slice",),
+    when.slices_backward,
+    "an end after the last element is the last element: nothing lies before it",
+    "it is the end before the first element: the rest of the axis",
+    "onnxruntime's {} backward from a far end were empty",
+    (
+        Example(
+            "g (float[4] x) => (float[n] y) <int64[1] s = {-1}, int64[1] e = {9223372036854775807},"
+            " int64[1] a = {0}, int64[1] t = {-1}> { y = Slice (x, s, e, a, t) }",
+            {"x": ("float32", [0, 1, 2, 3])},
+            [[]],
+            [[3, 2, 1, 0]],
+        ),
+    ),
+)
+
+_MEANS = Departure(
+    "mean-of-nothing",
+    ("ReduceMean",),
+    when.averages_nothing,
+    "the mean of nothing is undefined, in the reference NaN",
+    "it is 0",
+    "onnxruntime's {} of nothing were NaN",
+    (
+        Example(
+            "g (float[n] x) => (float y) { y = ReduceMean <keepdims = 0> (x) }",
+            {"x": ("float32", [])},
+            [np.nan],
+            [0],
+        ),
+    ),
+)
+
+_PLACES = Departure(
+    "places-of-scalar",
+    ("NonZero",),
+    when.is_scalar,
+    "a scalar has no axis, and its place no coordinate",
+    "a scalar is a vector of one element",
+    "onnxruntime's {} of a scalar had no rows",
+    (
+        Example(
+            "g (int64 x) => (int64[r, n] y) { y = NonZero (x) }",
+            {"x": ("int64", 3)},
+            [np.zeros((0, 1))],
+            [[[0]]],
+        ),
+    ),
+)
+
+_RANGES = Departure(
+    "scale-of-zeros",
+    ("DynamicQuantizeLinear",),
+    when.is_all_zero,
+    "the scale of zeros is 0; the reference returns 1 / 255",
+    "it is 1",
+    "onnxruntime's {} had the specified scale for zeros",
+    (
+        Example(
+            "g (float[2] x) => (uint8[2] y, float s) { y, s, z = DynamicQuantizeLinear (x) }",
+            {"x": ("float32", [0, 0])},
+            [[0, 0], np.float32(1 / 255)],
+            [[0, 0], 1],
+        ),
+    ),
+)
+
+_ROW = [1, 2, 3, 4, 5, 6, 7]
+
+
+def _padded(op_type: str, specified: Sequence[int], computed: Sequence[int], opset: int) -> Example:
+    """Windows of three of seven numbers, with a distance of two."""
+    norm = ", p = 1" if op_type == "LpPool" else ""
+    return Example(
+        f"g (float[1, 1, 7] x) => (float[1, 1, n] y) {{ y = {op_type} <kernel_shape = [3],"
+        f' dilations = [2], auto_pad = "SAME_UPPER"{norm}> (x) }}',
+        {"x": ("float32", [[_ROW]])},
+        [[[specified]]],
+        [[[computed]]],
+        opset=opset,
+    )
+
+
+_PADS = Departure(
+    "dilated-same",
+    ("MaxPool", "AveragePool", "LpPool", "Conv"),
+    when.pads_same,
+    "SAME pads for the dilated kernel, so that the size of the input stays",
+    "it pads for a kernel without dilations; Conv fails",
+    "onnxruntime padded {} for its dilations",
+    (
+        _padded("MaxPool", [3, 4, 5, 6, 7, 6, 7], [4, 5, 6, 7, 6], 17),
+        _padded("AveragePool", [2, 3, 3, 4, 5, 5, 6], [3, 3, 4, 5, 5], 20),
+        _padded("LpPool", [4, 6, 9, 12, 15, 10, 12], [6, 9, 12, 15, 10], 22),
+        Example(
+            "g (float[1, 1, 7] x, float[1, 1, 3] w) => (float[1, 1, 7] y)"
+            ' { y = Conv <dilations = [2], auto_pad = "SAME_UPPER"> (x, w) }',
+            {"x": ("float32", [[_ROW]]), "w": ("float32", [[[1, 1, 1]]])},
+            [[[[4, 6, 9, 12, 15, 10, 12]]]],
+            None,
+        ),
+    ),
+)
+
+_PRODUCTS = Departure(
+    "product-of-nothing",
+    ("MatMulInteger",),
+    when.multiplies_nothing,
+    "the sum of no products is 0",
+    "the result is what stood in memory",
+    "onnxruntime's {} of nothing were 0",
+    (
+        Example(
+            "g (uint8[64, 0] x, uint8[0, 64] w, int32[64, 64] q) => (int32[64, 64] y, int32[64] m)"
+            " { d = Mul (q, q) m = ReduceMax <axes = [0], keepdims = 0> (d)"
+            " p = MatMulInteger (x, w) y = Neg (p) }",
+            {
+                "x": ("uint8", np.zeros((64, 0))),
+                "w": ("uint8", np.zeros((0, 64))),
+                "q": ("int32", np.full((64, 64), 3)),
+            },
+            [np.zeros((64, 64)), np.full(64, 9)],
+            None,
+        ),
+    ),
+)
+
+_CELLS = Departure(
+    "sequence-of-nothing",
+    ("LSTM", "GRU", "RNN"),
+    when.runs_no_step,
+    "without a step the last state is the initial one",
+    "it is what stood in memory; GRU ends the process",
+    "onnxruntime's {} returned its initial state for no step",
+    tuple(
+        Example(
+            f"g (float[t, 1, 2] x, float[1, {gates}, 2] w, float[1, {gates}, 1] r,"
+            f" float[1, 1, 1] h) => (float[1, 1, 1] y) {{ z, y = {op_type} <hidden_size = 1> (x, w, r, , , h) }}",
+            {
+                "x": ("float32", np.zeros((0, 1, 2))),
+                "w": ("float32", np.ones((1, gates, 2))),
+                "r": ("float32", np.ones((1, gates, 1))),
+                "h": ("float32", [[[5]]]),
+            },
+            [[[[5]]]],
+            None,
+        )
+        for op_type, gates in (("LSTM", 4), ("RNN", 1))
+    ),
+)
+
+_SHAPES = Departure(
+    "copied-size",
+    ("Reshape",),
+    when.copies_size,
+    "a 0 copies the size of the operand",
+    "a Concat of one computed size and constants is taken for -1 and these, by an optimization",
+    "onnxruntime read the shape of {} as it is",
+    (
+        Example(
+            "g (float[4, n] x) => (float[a, b] y) <int64[1] z = {0}, int64[1] k = {1}>"
+            " { s = Shape (x) c = Gather (s, k) t = Concat <axis = 0> (c, z) y = Reshape (x, t) }",
+            {"x": ("float32", np.zeros((4, 0)))},
+            [np.zeros((4, 0))],
+            None,
+            optimized=True,
+        ),
+    ),
+)
+
+_BOUNDS = Departure(
+    "crossed-bounds",
+    ("Clip",),
+    when.crosses_bounds,
+    "below opset 11 bounds are attributes of any value",
+    "it refuses a NaN, or a minimum above the maximum",
+    "onnxruntime accepted the bounds of {}",
+    (
+        Example(
+            "g (float[2] x) => (float[2] y) { y = Clip <min = 2.0, max = 0.0> (x) }",
+            {"x": ("float32", [1, 5])},
+            [[0, 0]],
+            None,
+            opset=10,
+        ),
+    ),
+)
+
+_DIFFERENCES = Departure(
+    "zero-point-of-32-bits",
+    ("DequantizeLinear",),
+    when.subtracts_zero_point,
+    "the zero point is subtracted, then the difference is scaled",
+    "the difference wraps in 32 bits",
+    "onnxruntime's {} did not wrap",
+    (
+        Example(
+            "g (int32[1] x, float s, int32 z) => (float[1] y) { y = DequantizeLinear (x, s, z) }",
+            {"x": ("int32", [100]), "s": ("float32", 1), "z": ("int32", -(2**31))},
+            [[2.0**31]],
+            [[-(2.0**31) + 128]],
+        ),
+    ),
+)
+
+_TEXTS = Departure(
+    "rows-of-texts",
+    ("Gather",),
+    when.gathers_texts,
+    "rows of texts are copied",
+    "the first text of each row is copied, and the others are empty",
+    "onnxruntime's {} copied all texts of a row",
+    (
+        Example(
+            "g (string[2, 2] x, int64[1] i) => (string[1, 2] y) { y = Gather (x, i) }",
+            {"x": ("object", [["a", "b"], ["c", "d"]]), "i": ("int64", [1])},
+            [[["c", "d"]]],
+            [[["c", ""]]],
+        ),
+    ),
+)
+
+_TABLE = (
+    *(_SUMS, _POWERS, _SELECTS, _SLICES, _MEANS, _PLACES, _RANGES, _PADS, _PRODUCTS),
+    *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS),
+)
+_BY_OPERATOR: dict[str, list[Departure]] = {}
+for _row in _TABLE:
+    for _operator in _row.operators:
+        _BY_OPERATOR.setdefault(_operator, []).append(_row)

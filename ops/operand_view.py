@@ -1,0 +1,299 @@
+"""Operands of a node as departures of runtimes ask about them: elements, sizes, producers.
+
+Folding has all elements, a pass has values of a graph, and the prover has terms. What they know is
+read through one view, so that a condition is written once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import onnx
+
+from ..facts.fact import Shape
+from ..facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS
+from ..facts.polynomial import Dimension
+from ..facts.types import INTEGER_BITS
+from ..ir import Array, Value
+from .agreement import has_negative_zero, is_float
+from .element_types import ElementTypes
+
+_T = onnx.TensorProto
+FLOATS = frozenset((_T.FLOAT, _T.DOUBLE, _T.FLOAT16, _T.BFLOAT16))
+INTEGERS = frozenset(INTEGER_BITS)
+
+_MOST_READ = 1 << 12
+"""The most elements of a constant that is searched."""
+
+_DEEPEST = 8
+"""The most producers that are followed, one above the other."""
+
+_MOVES = frozenset(
+    [
+        *("Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather", "Expand"),
+        *("Tile", "Flatten", "Split", "GatherElements", "GatherND", "Compress", "narrow", "view"),
+        *("reversed", "ReduceMax", "ReduceMin"),
+    ]
+)
+"""Operators whose elements are some of the first operand; the last words are the prover's own."""
+
+_CHOICES = ("Where", "choose")
+
+
+class Operand(Protocol):
+    """An operand of a node, as far as it is known."""
+
+    @property
+    def elem_type(self) -> int:
+        """The element type; 0 where it is unknown."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape; None for an unknown rank."""
+
+    @property
+    def array(self) -> Array | None:
+        """The elements of a constant; None for others."""
+
+    @property
+    def source(self) -> Source | None:
+        """The operator that computes it."""
+
+    def is_same(self, other: Operand) -> bool:
+        """Test for the very same value."""
+
+
+class Source(NamedTuple):
+    """An operator and its operands."""
+
+    op_type: str
+    operands: Sequence[Operand | None]
+
+
+class Application(NamedTuple):
+    """An operator of the default domain, applied to operands."""
+
+    op_type: str
+    attribute: Callable[..., Any]
+    operands: Sequence[Operand | None]
+
+    def operand(self, index: int) -> Operand | None:
+        """An operand; None where it is absent."""
+        return self.operands[index] if index < len(self.operands) else None
+
+    def shape(self, index: int) -> Shape | None:
+        """The shape of an operand; None for an unknown rank, or an absent operand."""
+        operand = self.operand(index)
+        return None if operand is None else operand.shape
+
+    def array(self, index: int) -> Any:
+        """The elements of a constant operand; None for others."""
+        operand = self.operand(index)
+        return None if operand is None else operand.array
+
+    def elem_type(self, index: int = 0) -> int:
+        """The element type of an operand; 0 where it is unknown or absent."""
+        operand = self.operand(index)
+        return 0 if operand is None else operand.elem_type
+
+
+class ArrayOperand:
+    """An operand of known elements.
+
+    Args:
+        array: the elements.
+    """
+
+    source = None
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    @property
+    def elem_type(self) -> int:
+        """The element type."""
+        if self.array.dtype.hasobject:
+            return int(_T.STRING)
+        return int(onnx.helper.np_dtype_to_tensor_dtype(self.array.dtype))
+
+    @property
+    def shape(self) -> Shape:
+        """The shape."""
+        return tuple([Dimension.constant(size) for size in self.array.shape])
+
+    def is_same(self, other: Operand) -> bool:
+        """Test for the very same array."""
+        return other.array is self.array
+
+
+class ValueOperand:
+    """A value of a graph as an operand.
+
+    Args:
+        value: the value.
+        types: the element types of values.
+    """
+
+    def __init__(self, value: Value, types: ElementTypes) -> None:
+        self._value, self._types = value, types
+
+    @property
+    def elem_type(self) -> int:
+        """The element type; 0 where it is unknown."""
+        return self._types.of(self._value) or 0
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape of a constant. Declarations may be false behind an If or a Loop."""
+        tensor = self._value.constant
+        return None if tensor is None else tuple(map(Dimension.constant, tensor.dims))
+
+    @property
+    def array(self) -> Array | None:
+        """The elements of a small constant; None for others."""
+        tensor = self._value.constant
+        if tensor is None or tensor.is_sparse or tensor.is_external or not tensor.is_readable:
+            return None
+        return tensor.numpy() if tensor.size <= _MOST_READ else None
+
+    @property
+    def source(self) -> Source | None:
+        """The operator that computes the value; None for its second and later outputs."""
+        node = self._value.producer
+        if node is None or node.op.domain or node.outputs[0] is not self._value:
+            return None
+        operands = [None if v is None else ValueOperand(v, self._types) for v in node.inputs]
+        return Source(node.op_type, operands)
+
+    def is_same(self, other: Operand) -> bool:
+        """Test for the very same value."""
+        return isinstance(other, ValueOperand) and other._value is self._value
+
+
+# Magnitudes --------------------------------------------------------------------------------------
+
+
+def magnitude(operand: Operand | None, depth: int = _DEEPEST) -> float:
+    """The largest absolute value of an integer or truth value, by its producers or its type."""
+    if operand is None:
+        return math.inf
+    array = operand.array
+    if array is not None:
+        return float(np.abs(array.astype(np.float64)).max(initial=0)) if not is_text(array) else 0
+    own, source = _most_of(operand.elem_type), operand.source
+    if source is None or not depth:
+        return own
+    return min(own, _magnitude_of(source, depth - 1))
+
+
+def _magnitude_of(source: Source, depth: int) -> float:
+    kind, operands = source
+    if kind in ("Shape", "Size", "NonZero", "ArgMax", "ArgMin"):
+        return float(MOST_ELEMENTS)
+    if kind in _MOVES or kind in ("Cast", "Neg", "Abs", "Relu"):
+        floats = kind == "Cast" and operands[0] is not None and operands[0].elem_type in FLOATS
+        return math.inf if floats else magnitude(operands[0], depth)
+    if kind == "Mul":
+        return math.prod([magnitude(each, depth) for each in operands])
+    if kind in ("Add", "Sub"):
+        return sum(magnitude(each, depth) for each in operands)
+    if kind in ("Concat", *_CHOICES, "Max", "Min"):
+        parts = operands[1:] if kind in _CHOICES else operands
+        return max([magnitude(each, depth) for each in parts], default=math.inf)
+    return math.inf
+
+
+def _most_of(elem_type: int) -> float:
+    if elem_type == _T.BOOL:
+        return 1.0
+    bits = INTEGER_BITS.get(elem_type)
+    return math.inf if bits is None else 2.0**bits
+
+
+def count(shape: Shape | None, elem_type: int) -> int:
+    """The most elements of a tensor. A runtime sums up no more than 2^30 in 32 bits."""
+    most = MOST_ELEMENTS if INTEGER_BITS.get(elem_type) == 64 else MOST_IN_32_BITS
+    sizes = [None] if shape is None else [dim.value for dim in shape]
+    known = [size for size in sizes if size is not None]
+    return math.prod(known) if len(known) == len(sizes) else most
+
+
+def is_text(array: Array) -> bool:
+    """Test for an array of strings."""
+    return bool(array.dtype.hasobject)
+
+
+# Signs of zeros ----------------------------------------------------------------------------------
+
+_WITHOUT = frozenset(
+    [
+        "Abs",
+        "Exp",
+        "Sigmoid",
+        "Softmax",
+        "Softplus",
+        "Cosh",
+        "ReduceL1",
+        "ReduceL2",
+        "ReduceSumSquare",
+        "HardSigmoid",
+        "ReduceLogSumExp",
+    ]
+)
+"""Operators that return no -0, in any kernel."""
+
+_KEEPING = ("Sqrt", "Relu", "Floor", "ReduceSum", "CumSum")
+"""Operators that return -0 only of operands that hold one."""
+
+
+def may_hold_negative_zero(operand: Operand | None, depth: int = _DEEPEST) -> bool:
+    """Test for a tensor of floats that may hold -0."""
+    if operand is None or (operand.elem_type and operand.elem_type not in FLOATS):
+        return False
+    array = operand.array
+    if array is not None:
+        return is_float(array) and has_negative_zero(array)
+    source = operand.source
+    if source is None or not depth:
+        return True
+    return _may_compute_negative_zero(source, depth - 1)
+
+
+def _may_compute_negative_zero(source: Source, depth: int) -> bool:
+    kind, operands = source
+    may = [may_hold_negative_zero(each, depth) for each in operands]
+    if kind in _WITHOUT:
+        return False
+    if kind in _MOVES or kind in _KEEPING:
+        return may[0]
+    if kind == "Concat":
+        return any(may)
+    if kind in _CHOICES:
+        return any(may[1:])
+    if len(operands) != 2 or operands[0] is None or operands[1] is None:
+        return not (kind == "Cast" and operands[0] is not None and _is_whole(operands[0]))
+    one, other = operands
+    if kind == "Add":
+        return all(may)
+    if kind == "Sub":
+        return may[0] and not _is_never_zero(other)
+    if kind == "Mul":
+        return not one.is_same(other)
+    return not (kind == "Max" and (_is_positive(one) or _is_positive(other)))
+
+
+def _is_whole(operand: Operand) -> bool:
+    return operand.elem_type == _T.BOOL or operand.elem_type in INTEGER_BITS
+
+
+def _is_never_zero(operand: Operand) -> bool:
+    array: Any = operand.array
+    return array is not None and bool(array.all())
+
+
+def _is_positive(operand: Operand) -> bool:
+    array: Any = operand.array
+    return array is not None and bool((array > 0).all())

@@ -1,0 +1,84 @@
+"""Each departure of onnxruntime from the specification, tried: examples run in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import parser
+from onnxruntime.capi import onnxruntime_pybind11_state
+from sessions import outputs
+from straightline import ir, reference
+from straightline.ops import departures
+from straightline.ops.element_types import ElementTypes
+
+_ERRORS = (onnxruntime_pybind11_state.Fail, onnxruntime_pybind11_state.InvalidArgument)
+EXAMPLES = [
+    pytest.param(row, example, id=f"{row.name}-{index}")
+    for row in departures.table()
+    for index, example in enumerate(row.examples)
+]
+
+
+def model_of(example: departures.Example) -> Any:
+    header = f'<ir_version: 8, opset_import: ["" : {example.opset}]>'
+    return parser.parse_model(f"{header} {example.text}")
+
+
+def feeds_of(example: departures.Example) -> dict[str, np.ndarray]:
+    return {name: np.array(value, dtype) for name, (dtype, value) in example.feeds.items()}
+
+
+def are(results: list[np.ndarray], expected: Any) -> bool:
+    """Test for equal numbers and signs of zeros."""
+    pairs = zip(results, expected, strict=True)
+    return all(
+        one.shape == np.shape(other) and _same(one, np.asarray(other)) for one, other in pairs
+    )
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    if one.dtype.hasobject:
+        return one.tolist() == other.tolist()
+    return bool(np.array_equal(one, other.astype(one.dtype), equal_nan=one.dtype.kind == "f"))
+
+
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+@pytest.mark.parametrize(("row", "example"), EXAMPLES)
+def test_onnxruntime_departs_as_the_table_says(row, example):
+    model, feeds = model_of(example), feeds_of(example)
+    assert are(reference.run(model, feeds), example.specified)
+    try:
+        computed = outputs(model, feeds, optimized=example.optimized)
+    except _ERRORS:
+        assert example.computed is None
+        return
+    if example.computed is None:
+        assert not are(computed, example.specified), "onnxruntime no longer departs"
+    else:
+        assert are(computed, example.computed), "onnxruntime departs otherwise, or not any more"
+
+
+@pytest.mark.parametrize("row", departures.table(), ids=lambda row: row.name)
+def test_each_operator_has_an_example(row):
+    tried = {node.op_type for e in row.examples for node in model_of(e).graph.node}
+    assert {*row.operators} - {"GRU"} <= tried  # onnxruntime ends the process
+
+
+@pytest.mark.parametrize(("row", "example"), EXAMPLES)
+def test_what_departs_is_an_instance_of_its_row_with_known_operands(row, example):
+    model, found = ir.load(model_of(example)), []
+    values = dict(feeds_of(example).items())
+    for node in model.graph.nodes():
+        arrays = [_array(v, values) for v in node.inputs]
+        if all(v is None or a is not None for v, a in zip(node.inputs, arrays, strict=True)):
+            found.append(departures.on_arrays(node, arrays))
+        found.append(departures.of_node(node, ElementTypes()))
+    assert row in found
+
+
+def _array(value: Any, values: dict[str, np.ndarray]) -> Any:
+    if value is None:
+        return None
+    return values.get(value.name) if value.constant is None else value.constant.numpy()
