@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import parser
+from onnxruntime import OrtValue
 from onnxruntime.capi import onnxruntime_pybind11_state
-from sessions import outputs
+from sessions import open_session, outputs
 from straightline import ir, reference
 from straightline.ops import departures
 from straightline.ops.element_types import ElementTypes
@@ -44,13 +45,29 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.array_equal(one, other.astype(one.dtype), equal_nan=one.dtype.kind == "f"))
 
 
+def run(model: Any, feeds: dict[str, np.ndarray], example: departures.Example) -> list[Any]:
+    """Run onnxruntime; what it leaves unwritten is a buffer of sevens."""
+    if not example.is_unwritten:
+        return outputs(model, feeds, optimized=example.optimized)
+    session = open_session(model)
+    binding = session.io_binding()
+    for name, array in feeds.items():
+        binding.bind_cpu_input(name, array)
+    for info, expected in zip(session.get_outputs(), example.specified, strict=True):
+        buffer = np.full_like(reference.run(model, feeds)[0], 7)
+        assert buffer.shape == np.shape(expected)
+        binding.bind_ortvalue_output(info.name, OrtValue.ortvalue_from_numpy(buffer))
+    session.run_with_iobinding(binding)
+    return list(binding.copy_outputs_to_cpu())
+
+
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)
 def test_onnxruntime_departs_as_the_table_says(row, example):
     model, feeds = model_of(example), feeds_of(example)
     assert are(reference.run(model, feeds), example.specified)
     try:
-        computed = outputs(model, feeds, optimized=example.optimized)
+        computed = run(model, feeds, example)
     except _ERRORS:
         assert example.computed is None
         return
