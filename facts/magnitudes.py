@@ -25,6 +25,9 @@ MOST_IN_32_BITS = (1 << 30) - 1
 LAST_OF_32_BITS = (1 << 31) - 1
 """The bound of a Slice that exporters write for the end of an axis."""
 
+FAR_ENDS = (LAST_OF_32_BITS, (1 << 63) - 1)
+"""The ends of a Slice backward that onnxruntime takes for the place before the first element."""
+
 MOST_AXES = 32
 """The product of more open sizes than these is not made: a tensor has fewer axes."""
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..ir import Array, Error, Fold, Graph, Operator, Tensor, Value
+from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value
 from ..limits import allowed, limit
+from .departures import other_numbers
 from .element_types import ElementTypes
 from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
 
@@ -57,6 +58,8 @@ class Builder:
         fold: computes nodes whose inputs are all known.
         opset: the version to write for; the graph's own unless it is about to change.
         room: counts the nodes; None where the caller has counted them.
+        replaces: a node of the model for which all nodes stand: where onnxruntime departs from the
+            specification in that, it may in these.
     """
 
     def __init__(
@@ -65,8 +68,10 @@ class Builder:
         fold: Fold | None = None,
         opset: int | None = None,
         room: Room | None = None,
+        replaces: Node | None = None,
     ) -> None:
         self.graph = graph
+        self._replaces = replaces
         self.room = room
         self.opset = graph.root.opset() if opset is None else opset
         self._fold = fold
@@ -103,8 +108,10 @@ class Builder:
     ) -> list[Value]:
         """Outputs of a new node, one for each label, or their values where it folds."""
         outputs = self.again(op, inputs, labels, name)
-        if outputs[0].producer is not None:
+        node = outputs[0].producer
+        if node is not None:
             self._require_types(op, inputs)
+            self._require_agreement(node)
         return outputs
 
     def again(
@@ -143,6 +150,14 @@ class Builder:
                     f"{op} does not take {value}, which is of type {name}, in opset {self.opset};"
                     " convert to an opset in which it does, or leave out the pass"
                 )
+
+    def _require_agreement(self, node: Node) -> None:
+        """Refuse a node of which onnxruntime computes other numbers than the specification has."""
+        row = other_numbers(node, self._types)
+        if row is None:
+            return
+        if self._replaces is None or other_numbers(self._replaces, self._types) is None:
+            raise RewriteError(f"needs {node.op}, of which onnxruntime departs: {row.runtime}")
 
     def _require_axes(self, op_type: str, axes: Sequence[int]) -> None:
         if self.opset < NEGATIVE_AXES and any(axis < 0 for axis in axes):
@@ -226,15 +241,36 @@ class Builder:
         return self.several(Operator.make("Split", axis=axis), [value, sizes], labels)
 
     def reduce(
-        self, op_type: str, value: Value, axes: tuple[int, ...], label: str, keepdims: int = 0
+        self,
+        op_type: str,
+        value: Value,
+        axes: tuple[int, ...],
+        label: str,
+        keepdims: int = 0,
+        small: bool = False,
     ) -> Value:
         """Reduce `value` along axes.
 
         They are an input of ReduceSum from opset 13 on, of the others from 18 on.
+
+        Args:
+            op_type: the operator.
+            value: the operand.
+            axes: the axes.
+            label: the label of the result.
+            keepdims: 1 to keep axes of length 1.
+            small: true for counts, or sizes of one tensor, which doubles hold.
         """
-        if (formal_inputs(op_type, self.opset) or 0) < 2:
-            return self.add(op_type, [value], label, axes=list(axes), keepdims=keepdims)
-        return self.add(op_type, [value, self.vector(axes, "axes")], label, keepdims=keepdims)
+        inputs, options = [value], {"axes": list(axes), "keepdims": keepdims}
+        if (formal_inputs(op_type, self.opset) or 0) >= 2:
+            inputs.append(self.vector(axes, "axes"))
+            del options["axes"]
+        op = Operator.make(op_type, **options)
+        if not small:
+            return self.apply(op, inputs, label)
+        (result,) = self.again(op, inputs, [label])
+        self._require_types(op, inputs)
+        return result
 
     def running_sum(self, value: Value, label: str) -> Value:
         """The prefix sums along axis 0.

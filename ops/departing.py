@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from ..facts.fact import Shape
-from ..facts.magnitudes import LAST_OF_32_BITS, MOST_ELEMENTS
+from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
 from .operand_view import (
     FLOATS,
@@ -156,7 +156,7 @@ def slices_backward(application: Application) -> bool:
 
 
 def _is_far(ends: Any, steps: Any) -> bool:
-    far = ends >= LAST_OF_32_BITS
+    far = np.isin(ends, FAR_ENDS)
     backward = True if steps is None or steps.shape != ends.shape else steps < 0
     return bool((far & backward).any())
 

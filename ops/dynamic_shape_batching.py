@@ -40,7 +40,8 @@ def amount(batch: Batch, index: int, start: int, end: int | None) -> Size:
 
 def multiplied(batch: Batch, sizes: Value) -> Value:
     """The product of a vector, a vector of one element."""
-    return batch.emit.reduce("ReduceProd", sizes, (0,), batch.label("_product"), keepdims=1)
+    label = batch.label("_product")
+    return batch.emit.reduce("ReduceProd", sizes, (0,), label, keepdims=1, small=True)
 
 
 def axis_size(batch: Batch, index: int, axis: int) -> Size:

@@ -12,7 +12,7 @@ import numpy as np
 from ..facts.attribute_or_input import listed, listed_numbers
 from ..facts.bounds import Bounds, Known, join
 from ..facts.fact import Content, Fact, Symbols, integers
-from ..facts.magnitudes import LAST_OF_32_BITS
+from ..facts.magnitudes import FAR_ENDS
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import (
     Premises,
@@ -139,7 +139,7 @@ class _Cut(NamedTuple):
             return None
         if self.step > 0:
             return slice(start, end, self.step)
-        if end >= LAST_OF_32_BITS:
+        if end in FAR_ENDS:
             return None  # nothing by the specification, all in onnxruntime
         # Backward, it begins at the first element where it would begin before that, which Python
         # takes for nothing; a large negative end means "up to and including the first".

@@ -123,7 +123,7 @@ class _Converter:
         rank = min((len(fact.shape or ()) for fact in facts), default=0)
         condition = broadcasting(emitter, flag, shape, rank, f"{flag.name}_scalar")
         selections = {
-            old: select(emitter, condition, a, b, fact.elem_type, old.name)
+            old: select(emitter, condition, a, b, fact.elem_type, old.name, old)
             for old, a, b, fact in zip(node.outputs, yes, no, facts, strict=False)
             if old is not None and graph.is_used(old)
         }

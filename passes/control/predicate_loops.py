@@ -195,7 +195,7 @@ class _TripWriter:
         ):
             assert old is not None
             label = f"{slot.name}_{number}"
-            states.append(select(self.emitter, self.live, new_one, old, elem_type, label))
+            states.append(select(self.emitter, self.live, new_one, old, elem_type, label, slot))
         return states
 
     def outputs(self) -> list[Value | None]:

@@ -42,6 +42,7 @@ from ..vectorize.zero_trips import ZeroTripSizes
 from .block_sums import find_sums
 from .new_bodies import add_input, fact_declaration, set_own_outputs
 
+_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _OLDEST = 12
 """The first opset whose Min and Max take int64."""
 _LARGE = 1 << 10
@@ -359,8 +360,14 @@ class BlockBatcher(Batcher):
             super().compute(vertex)
             return
         state, rows = vertex.state, self.every(vertex.element)
-        total = self.emit.reduce("ReduceSum", rows, (0,), vertex.element.name)
-        operands = [self.feeding.same(state.initial).value, total]
+        initial, label = self.feeding.same(state.initial), vertex.element.name
+        if initial.fact.elem_type in _INTEGERS:  # onnxruntime's ReduceSum departs
+            last = self.emit.constant(np.array(-1, np.int64), "last")
+            sums = self.emit.running_sum(rows, label)
+            total = self.emit.add("Gather", [sums, last], label, axis=0)
+        else:
+            total = self.emit.reduce("ReduceSum", rows, (0,), label)
+        operands = [initial.value, total]
         self._collected[state] = self.emit.add(vertex.node.op_type, operands, state.result.name)
 
 

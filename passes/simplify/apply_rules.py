@@ -52,5 +52,6 @@ class ApplyRules(Pass):
 
         rules = rules_within(self.exactness)
         rounds = self.exactness == "reals"
-        driver = Driver(model, rules, context.inference(model), observe, rounds=rounds)
+        inference, keeps_bits = context.inference(model), self.exactness == "bits"
+        driver = Driver(model, rules, inference, observe, rounds=rounds, keeps_bits=keeps_bits)
         return driver.run(self.again)

@@ -249,7 +249,8 @@ def _select(
     if one.value is other.value:
         return Operand(one.value, one.batched, fact)
     condition = around.lift(flags, len(fact.shape or ()))
-    result = select(around.emit, condition, one.value, other.value, fact.elem_type, value.name)
+    both, label = (one.value, other.value), value.name
+    result = select(around.emit, condition, *both, fact.elem_type, label, value)
     return Operand(result, True, fact)
 
 

@@ -121,8 +121,8 @@ def _kept(state: State, body: _MaskedBody) -> Value:
     old, new = body.operand(state.argument), body.operand(state.result)
     rank = len(old.fact.shape or ())
     mask = body.lift(body.mask, rank)
-    label = state.result.name
-    return select(body.emit, mask, body.every(state.result), old.value, new.fact.elem_type, label)
+    label, both = state.result.name, (body.every(state.result), old.value)
+    return select(body.emit, mask, *both, new.fact.elem_type, label, state.result)
 
 
 def _limits(loop_view: LoopView, around: NodeBatcher) -> Value:

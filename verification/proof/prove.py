@@ -46,6 +46,7 @@ from .execution.compile_graph import (
     subgraphs_of,
 )
 from .execution.cut_points import CutPoints
+from .execution.departing_nodes import unequal
 from .execution.inputs import (
     conditions_of,
     input_terms,
@@ -584,6 +585,7 @@ class _Question:
         else:
             folded = {head.name for head, _ in runs[0].folded ^ runs[1].folded}
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)
+        self.assumptions |= unequal(runs[0].departing, runs[1].departing)
         if terms.symbols.magnitudes.narrow:
             self.assumptions.add(NARROW)
         if terms.symbols.magnitudes.ends:

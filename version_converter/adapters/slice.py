@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ...ir import Value
+from ...facts.magnitudes import FAR_ENDS
+from ...ir import Array, Value
 from ...reference.overrides.slicing import taken
 from ..attribute_to_input import Move, move_attributes
 from ..flat_indices import as_int64, from_the_front
@@ -44,6 +45,7 @@ def slice_by_gathering(draft: NodeDraft) -> Outcome:
     """Keep a Slice with constant bounds and steps of 1; else gather positions."""
     steps = None if draft.input(4) is None else draft.constant(4)
     _check_bounds(draft)
+    _name_ends(draft, steps)
     plain = draft.input(4) is None or (steps is not None and bool((steps == 1).all()))
     if plain and draft.constant(1) is not None and draft.constant(2) is not None:
         draft.set_input(4, None)
@@ -71,6 +73,19 @@ def _check_bounds(draft: NodeDraft) -> None:
     steps = draft.constant(4)
     if steps is not None and not steps.all():
         draft.refuse("one of its steps is 0")
+
+
+def _name_ends(draft: NodeDraft, steps: Array | None) -> None:
+    """Write far ends of backward slices as onnxruntime takes them: before the first element.
+
+    By the specification such a slice is empty, which nobody writes.
+    """
+    ends = draft.constant(2)
+    if steps is None or ends is None or steps.shape != ends.shape:
+        return
+    far = np.isin(ends, FAR_ENDS) & (steps < 0)
+    if far.any():
+        draft.set_input(2, draft.const(np.where(far, -_FAR, ends).astype(np.int64), "ends"))
 
 
 def _spread_bounds(draft: NodeDraft) -> None:

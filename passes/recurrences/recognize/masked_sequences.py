@@ -85,7 +85,7 @@ class Packing:
     @lazy_property
     def _all(self) -> Value:
         """The number of live elements in each row, [batch, 1]."""
-        return self._emit.reduce("ReduceSum", self._counts, (0,), "lengths")
+        return self._emit.reduce("ReduceSum", self._counts, (0,), "lengths", small=True)
 
     @lazy_property
     def _nothing(self) -> Value:

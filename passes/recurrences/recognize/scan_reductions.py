@@ -5,7 +5,8 @@ for t: s = s + v[t], y[t] = s       ->     sums = CumSum (rows), y = sums[1:], s
 
 The initial state is the first row, so that there is one even without iterations. CumSum adds the
 rows in the order of the Loop, so it is bit-exact. The other operators have no cumulative form; a
-parallel prefix computes all their values. Where only the last value is read, a reduction suffices.
+parallel prefix computes all their values. Where only the last value is read, a reduction suffices,
+unless onnxruntime computes it of integers in doubles.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def accumulate(
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
     exact = kind not in _ROUNDING or fact.elem_type in _INTEGERS
-    if sums and trips.options.costs != "none" and not _joins_initial(recurrence, fact):
+    joins = trips.options.costs == "none" or _joins_initial(recurrence, fact)
+    if sums and fact.elem_type in _FLOATS and not joins:
         return _sums(recurrence, added, exact)
     first = emit.unsqueeze(trips.feeding.same(state.initial).value, 0, "first")
     rows = emit.concat([first, added], 0, state.argument.name)
@@ -163,9 +165,10 @@ def _is_zero(initial: Value) -> bool:
 
 
 def _sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replacement:
-    """Replace the state by sums of all rows, and add the initial state last.
+    """Replace a state of floats by sums of all rows, and add the initial state last.
 
-    One node for an initial state of 0, else two.
+    One node for an initial state of 0, else two. onnxruntime's ReduceSum of integers departs from
+    the specification (`ops.departures`), so these are always the last row of a CumSum.
     """
     (state,), emit = recurrence.states, recurrence.trips.emit
     sums = emit.running_sum(rows, state.result.name)

@@ -16,12 +16,14 @@ from ....analysis.constants.folding import Folder
 from ....analysis.shapes.inference import ShapeInference
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import Builder
+from ....ops.element_types import ElementTypes
+from ....ops.operand_view import FLOATS, ValueOperand, may_hold_negative_zero
+from ...utils.zero_signs import ignored_signs, is_divisor
 from .integer_steps import is_rounded
 from .matcher import Matcher, Scope
 from .normal_form import NormalForms
 from .replacement import Replacement
 from .rule import Rule
-from .zero_signs import ignored_signs, is_divisor
 
 ByOperand = dict[str, list[Matcher]]
 """Matchers of one root by an operator that produces an operand of it."""
@@ -94,6 +96,7 @@ class Driver:
         observe: called with the rule, the root and its path before each replacement.
         assumed: inputs that count as constants, in the model of a proof.
         rounds: accept other roundings, and other signs of zeros where nothing divides by them.
+        keeps_bits: accept no other signs of zeros.
     """
 
     def __init__(
@@ -104,6 +107,7 @@ class Driver:
         observe: Observer,
         assumed: frozenset[Value] = frozenset(),
         rounds: bool = False,
+        keeps_bits: bool = False,
     ) -> None:
         self.model = model
         self.rules = tuple(rules)
@@ -111,6 +115,8 @@ class Driver:
         self.observe = observe
         self.assumed = assumed
         self.rounds = rounds
+        self.keeps_bits = keeps_bits
+        self._types = ElementTypes()
         self._ignored: set[Value] | None = None
         self._fold = Folder(model).fold
         self._forms: dict[int, NormalForms] = {}
@@ -178,7 +184,10 @@ class Driver:
         """
         exactness, graph = plan.matcher.rule.exactness, plan.scope.graph
         if exactness == "bits":
-            return True
+            if not self._may_lose_signs(plan):
+                return True
+            if self.keeps_bits:
+                return False
         values = [old for old, _ in plan.outputs]
         if exactness == "reals" and any(is_rounded(v, graph, self.inference) for v in values):
             return False
@@ -187,6 +196,20 @@ class Driver:
         if self._ignored is None:
             self._ignored = ignored_signs(graph)
         return self._ignored.issuperset(values)
+
+    def _may_lose_signs(self, plan: Replacement) -> bool:
+        """Test for a choice of a value that may hold -0: onnxruntime's Where may lose its sign.
+
+        It departs from the specification by order and shapes of the values (`ops.departures`).
+        """
+        rule = plan.matcher.rule
+        if not any("Where" in text for text in (*rule.texts, rule.after)):
+            return False
+        values = [v for v in plan.match.values.values() if isinstance(v, Value)]
+        if not any(self.inference.fact(v).elem_type in FLOATS for v in values):
+            return False
+        types = self._types
+        return any(may_hold_negative_zero(ValueOperand(v, types)) for v in values)
 
 
 def _candidates(node: Node, by_operand: ByOperand) -> Sequence[Matcher]:

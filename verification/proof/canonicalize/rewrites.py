@@ -242,6 +242,8 @@ _TABLE = [
     ("Where(LessOrEqual(x, z), a, b)", "Min(a, b)", _in_order),
     ("Where(LessOrEqual(x, z), b, a)", "Max(b, a)", _in_order),
     ("Where(Not(c), x, z)", "Where(c, z, x)", _anything),
+    # Two selects, each with the least number of all: as `passes/utils/select` keeps signs of zeros.
+    ("Max(Where(c, x, k), Where(c, k, z))", "Where(c, x, z)", _all_are(-np.inf, "k", _FLOATS)),
     (_MOD.format("Less(z, zero)"), "Mod(x, z)", _zero),
     (_MOD.format("negative"), "Mod(x, z)", _sign_of_divisor),
     (_MOD_BY_CONSTANT.format(f"Less({_REST}, zero)"), "Mod(x, z)", _positive_divisor),

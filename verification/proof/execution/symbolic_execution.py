@@ -11,6 +11,7 @@ from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ir import Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
+from ....ops.departures import has_rows
 from ....reference.bodies import label
 from ....reference.element_types import ElementTypes
 from ....reference.signature import Dim
@@ -21,6 +22,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step
+from .departing_nodes import Departing, assumption_of
 from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
 from .obligations import AS_DECLARED, HAS_RANK, HAS_TYPES, Guards, Log, Obligation, relocate
 from .safety import Safety
@@ -61,6 +63,7 @@ class Execution:
         assumed: values of conditions in the current branch of an If.
         drawn: number of random or unknown operators so far.
         folded: operators folded although their bits depend on the kernel.
+        departing: nodes of which onnxruntime may depart from the specification.
         guards: conditions and loops around the current node.
         log: nodes that may fail.
         tries: number of loops around the current node that are compared with earlier ones.
@@ -85,6 +88,7 @@ class Execution:
         self.tries = 0
         self.growth: dict[str, dict[int, int]] = {}
         self.folded: set[tuple[Head, Args]] = set()
+        self.departing: Departing = {}
         self.guards: Guards = ()
         self.log: Log = []
         self._safety = Safety(terms)
@@ -263,6 +267,9 @@ class Execution:
         rounded = terms.inexact_constants and not terms.inexact_constants.isdisjoint(results)
         if rounded and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))
+        departs = has_rows(operation.op_type)
+        if departs:
+            self._note_departure(head, args)
         facts = terms.opaque_facts(head, args, operation.width)
         if (
             (not head.operand_ranks or self._require_ranks(step, args))
@@ -272,10 +279,17 @@ class Execution:
             and all(arg is None or type_of(arg.fact) for arg in args)
             and (operation.never_fails or self._safety.holds_by_facts(head, args, operation.width))
         ):
-            operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
+            if not departs:
+                operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
         elif not operation.never_fails:
             self.demand(head, args, step, results[0])
         return results
+
+    def _note_departure(self, head: Head, args: Args) -> None:
+        """Record a node of which onnxruntime may depart."""
+        assumption = assumption_of(self.terms, head, args)
+        if assumption is not None:
+            self.departing[head, args] = assumption
 
     def _require_ranks(self, step: Step, args: Args) -> bool:
         """Demand of each operand the rank that the specification wants, unless it has that."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ....ir import Array, Graph, Model, Node, Value, captured_by
-from ....ops import rules_of
+from ...ir import Array, Graph, Model, Node, Value, captured_by
+from ...ops import rules_of
 
 _FORGETFUL = frozenset(
     [
@@ -49,6 +49,80 @@ def ignored_signs(graph: Graph) -> set[Value]:
                 continue
             sensitive.add(value)
     return ignored
+
+
+def tells_signs(value: Value) -> bool:
+    """Test for a reader of which more than signs of zeros may depend on the signs of zeros.
+
+    The search goes forward, out of bodies, and around loops; where it takes long, there may be one.
+    """
+    waiting, visited = [value], {value}
+    while waiting:
+        read = waiting.pop()
+        users = [] if read.graph is None else read.graph.users(read)
+        for user in users:
+            following = _following(read, user)
+            if following is None or len(visited) > _MOST_READERS:
+                return True
+            new = [each for each in following if each not in visited]
+            visited.update(new)
+            waiting += new
+    return False
+
+
+def _following(value: Value, user: Node | Graph) -> list[Value] | None:
+    """Values in which a reader's signs of zeros follow; None if more may follow."""
+    if isinstance(user, Graph):
+        return [] if isinstance(user.owner, Model) else _outside(value, user)
+    if value in captured_by(user):
+        return None
+    places = [index for index, read in enumerate(user.inputs) if read is value]
+    if user.is_op("Loop", "Scan") and user.bodies:
+        return _inside(user, places)
+    telling = [index for index in places if not _forgets(user, index)]
+    if telling and max(telling) >= _count_passing(user):
+        return None
+    return [output for output in user.outputs if output is not None] if telling else []
+
+
+def _outside(value: Value, body: Graph) -> list[Value] | None:
+    """Values that an output of a body becomes: outputs of the node, and states."""
+    node = body.holder
+    if node is None or not node.is_op("If", "Loop", "Scan"):
+        return None
+    first = 1 if node.is_op("Loop") else 0
+    results: list[Value] = []
+    for index, output in enumerate(body.outputs):
+        if output is not value:
+            continue
+        if index < first:
+            return None
+        result = node.outputs[index - first] if index - first < len(node.outputs) else None
+        results += [] if result is None else [result]
+        if not node.is_op("If") and index - first < _count_states(node):
+            results.append(body.inputs[index + first])
+    return results
+
+
+def _inside(node: Node, places: list[int]) -> list[Value] | None:
+    """Values of the body that operands of a Loop or Scan become; the states' results, too."""
+    first = 2 if node.is_op("Loop") else 0
+    if min(places) < first:
+        return None
+    body = node.body("body")
+    results: list[Value] = []
+    for place in places:
+        results.append(body.inputs[place])
+        if place - first < _count_states(node) and place - first < len(node.outputs):
+            result = node.outputs[place - first]  # without an iteration
+            results += [] if result is None else [result]
+    return results
+
+
+def _count_states(node: Node) -> int:
+    if node.is_op("Loop"):
+        return max(0, len(node.inputs) - 2)
+    return len(node.inputs) - int(node.attribute("num_scan_inputs", 0))
 
 
 def is_divisor(value: Value, graph: Graph) -> bool:

@@ -6,7 +6,7 @@ import zeros
 from simplified import operators
 from spelled import model
 from straightline import ir
-from straightline.passes.simplify.rules.zero_signs import (
+from straightline.passes.utils.zero_signs import (
     _COMPARISONS,
     _FORGETFUL,
     ignored_signs,
