@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from ..analysis.shapes.inference import ShapeInference
 from ..ir import MAX_OPSET, Function, Model, Node
 from ..ir.kinds import takes
 from ..passes import Progress, Remark
 from ..passes.cleanup.eliminate_dead_nodes import sweep, unread
+from ..passes.utils.slice_declarations import declare_slices
 from ..reference.signature import all_nodes
 from .declaring import declare_results
 from .engine import Engine
@@ -61,6 +63,7 @@ def convert(
         if remarks is not None:
             remarks += straightened
     _declare_scans(model)
+    declare_slices(model, lambda: ShapeInference(model).fact)
     set_ir_version(model, source or target_opset, target_opset, ir_version)
     return model
 

@@ -16,6 +16,7 @@ from ..context import PassContext
 from ..vetoes import observing, run_pass
 from .declarations import CorrectDeclarations
 from .fingerprint import States
+from .slice_declarations import declare_slices
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ def rewrite_model(passes: Sequence[Pass], model: Model, context: PassContext, re
     context.remarks.forget_gone(model)
     if changed:
         CorrectDeclarations().run(model, context)
+        declare_slices(model, lambda: context.inference(model).fact)
     return changed
 
 

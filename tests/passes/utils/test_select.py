@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+import straightline as sl
+from sessions import outputs
 from straightline import ir, reference
 from straightline.facts.polynomial import Dimension
 from straightline.ops.builder import Builder
@@ -84,3 +86,53 @@ def test_a_condition_of_more_elements_fails_as_in_an_if():
     proto = give_out(model, select(emitter, scalar, a, b, 1, "y"), 1)
     with pytest.raises(reference.EvaluationError):
         reference.run(proto, {"c": np.ones(2, bool), **dict.fromkeys("ab", np.ones(2, np.float32))})
+
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
+CHOICE = """g (float[2] x, bool c) => (float[2] y) {{
+    w = If (c) <then_branch = t () => (float[2] a) {{ a = {} (x) }},
+                else_branch = e () => (float[2] b) {{ b = {} (x) }}>
+    y = {} (w) }}"""
+
+
+@pytest.mark.parametrize(
+    ("branches", "reader", "left"),
+    [
+        (("Exp", "Neg"), "Reciprocal", ["Exp", "Neg", "Where"]),
+        (("Neg", "Exp"), "Reciprocal", ["Exp", "Neg", "Not", "Where"]),
+        (("Neg", "Sin"), "Reciprocal", ["Max", "Neg", "Not", "Sin", "Where", "Where"]),
+        (("Neg", "Sin"), "Exp", ["Neg", "Sin", "Where"]),
+        (("Neg", "Sin"), "Neg", ["Neg", "Sin", "Where"]),
+    ],
+)
+def test_signs_of_zeros_that_readers_tell_stay(branches, reader, left):
+    """onnxruntime's Where loses them of the first value."""
+    text = HEAD + CHOICE.format(*branches, reader)
+    outcome = sl.transform(onnx.parser.parse_model(text), "ifs-to-selects")
+    assert sorted(node.op_type for node in outcome.model.graph.node) == sorted([*left, reader])
+    assert outcome.verdict.proof.proved
+    for holds in (True, False):
+        for x in ([0.0, -0.0], [1.0, -1.0]):
+            fed = {"x": np.array(x, np.float32), "c": np.array(holds)}
+            one, other = (outputs(m, fed) for m in (onnx.parser.parse_model(text), outcome.model))
+            np.testing.assert_array_equal(one, other)
+
+
+def test_special_numbers_are_chosen_as_they_are():
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5], np.float32)
+    for kind, dtype in (("float", np.float32), ("double", np.float64), ("float16", np.float16)):
+        numbers = np.resize(special, 40).astype(dtype)
+        model = ir.load(
+            onnx.parser.parse_model(f"{HEAD} g (bool c, {kind}[40] a, {kind}[40] b) => () {{ }}")
+        )
+        c, a, b = model.graph.inputs
+        chosen = select(Builder(model.graph), c, a, b, a.elem_type, "y")
+        info = onnx.helper.make_tensor_value_info(chosen.name, a.elem_type, [40])
+        model.graph.set_outputs([chosen], [info])
+        for holds in (True, False):
+            fed = {"c": np.array(holds), "a": numbers, "b": numbers[::-1].copy()}
+            expected = fed["a" if holds else "b"]
+            for run in (outputs, reference.run):
+                (found,) = run(ir.to_proto(model), fed)
+                np.testing.assert_array_equal(found, expected)
+                np.testing.assert_array_equal(np.signbit(found[3::6]), np.signbit(expected[3::6]))

@@ -10,6 +10,7 @@ from straightline.passes.utils.zero_signs import (
     _COMPARISONS,
     _FORGETFUL,
     ignored_signs,
+    tells_signs,
 )
 
 ZERO = "<float z = {0}, float two = {2}, float three = {3}, float one = {1}, float minus = {-1}>"
@@ -99,3 +100,26 @@ def test_operators_forget_the_sign_of_a_zero_bit_for_bit():
         assert (one is None) == (other is None), case
         for a, b in zip(one or (), other or (), strict=True):
             assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), case
+
+
+LOOP = """g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{ {} }}"""
+STATE = """s1, r = Loop (m, , s0)
+    <body = b (int64 i, bool c, float a) => (bool d, float u, float v) {{ d = Identity (c) t = Neg (a) u = Identity (t) {} }}> s = {} (s1) rows = {} (r)"""
+
+
+@pytest.mark.parametrize(
+    ("row", "after", "of_rows", "tells"),
+    [
+        ("v = Exp (u)", "Neg", "Neg", False),
+        ("v = Reciprocal (a)", "Neg", "Neg", True),  # the state of the next iteration
+        ("v = Exp (u)", "Reciprocal", "Neg", True),
+        ("v = Neg (t)", "Neg", "Reciprocal", True),
+        ("v = Exp (u)", "Exp", "Reciprocal", False),
+    ],
+)
+def test_readers_around_a_loop(row, after, of_rows, tells):
+    text = LOOP.format(STATE.format(row, after, of_rows))
+    loaded = ir.load(model(text, 17))
+    (loop,) = loaded.graph.nodes_of("Loop")
+    (negated,) = [n for n in loop.body("body").nodes_of("Neg") if n.output().name == "t"]
+    assert tells_signs(negated.output()) == tells

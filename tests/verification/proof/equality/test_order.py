@@ -93,10 +93,13 @@ OTHER = {
 }  # fmt: skip
 
 
+KEEPS_SIGNS = "onnxruntime's Where kept the sign of -0.0"
+
+
 @pytest.mark.parametrize("name", SAME)
 def test_the_same_places(name):
     before, after = SAME[name]
-    assert assert_proved(before, after).assumptions == ()
+    assert {*assert_proved(before, after).assumptions} <= {KEEPS_SIGNS}
     assert_open(before, after.replace("TopK <", "TopK <axis = 0, "))
     assert_open(before, after.replace(", k)", ", l)").replace("] k)", "] k, int64[1] l)"))
 
@@ -107,6 +110,9 @@ def test_other_places(name):
 
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 3.4e38, -3.4e38, 0.5]
+
+
+KEEPS_SIGNS = "onnxruntime's Where kept the sign of -0.0"
 
 
 @pytest.mark.parametrize("name", SAME)

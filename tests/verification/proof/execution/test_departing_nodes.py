@@ -1,0 +1,77 @@
+"""Assumptions about nodes of which onnxruntime departs from the specification."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import straightline as sl
+from onnx import parser
+from sessions import outputs
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
+SUM = """g (int64[n] x) => (int64 y) <bool t = {1}, int64 zero = {0}> {
+    s = Shape (x) m = Squeeze (s)
+    y = Loop (m, t, zero) <body = b (int64 i, bool c, int64 a) => (bool d, int64 r) {
+        d = Identity (c) e = Gather (x, i) r = Add (a, e) }> }"""
+CHOICES = "(float[n] x, float[n] z, bool[n] c) => (float[n] y)"
+EXACTLY = "onnxruntime computed ReduceSum of integers exactly"
+SIGNS = "onnxruntime's Where kept the sign of -0.0"
+
+
+def proof(before: str, after: str) -> sl.Proof:
+    models = [parser.parse_model(HEAD + text) for text in (before, after)]
+    found = sl.prove(*models)
+    assert found.proved, found
+    return found
+
+
+def test_a_sum_of_integers():
+    reduced = "g (int64[n] x) => (int64 y) { y = ReduceSum <keepdims = 0> (x) }"
+    assert proof(SUM, reduced).assumptions == (EXACTLY,)
+    assert f"if {EXACTLY}" in proof(SUM, reduced).claim
+    assert proof(reduced, SUM).assumptions == (EXACTLY,)
+
+
+def test_what_doubles_hold_needs_no_assumption():
+    before = "g (bool[n] x) => (int64 y) { a = Cast <to = 7> (x) y = ReduceSum <keepdims = 0> (a) }"
+    after = before.replace("{ a", "<int64[1] k = {0}> { a").replace("(a) }", "(a, k) }")
+    assert proof(before, after).assumptions == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "assumptions"),
+    [
+        ("d = Not (c) y = Where (d, x, z)", "y = Where (c, z, x)", (SIGNS,)),
+        ("d = Not (c) y = Where (d, x, z)", "d = Not (c) w = Where (d, x, z) y = Identity (w)", ()),
+        (
+            "d = Not (c) e = Exp (x) f = Exp (z) y = Where (d, e, f)",
+            "e = Exp (x) f = Exp (z) y = Where (c, f, e)",
+            (),
+        ),
+    ],
+)
+def test_choices(before, after, assumptions):
+    one, other = (f"g {CHOICES} {{ {nodes} }}" for nodes in (before, after))
+    assert proof(one, other).assumptions == assumptions
+
+
+def test_a_slice_that_departs_is_not_computed():
+    bounds = "<int64[1] s = {-1}, int64[1] e = {9223372036854775807}, int64[1] a = {0}>"
+    before = f"g (float[4] x) => (float[p] y) {bounds} {{ y = Slice (x, s, e, a, s) }}"
+    after = "g (float[4] x) => (float[p] y) <int64[0] i = {}> { y = Gather (x, i) }"
+    models = [parser.parse_model(HEAD + text) for text in (before, after)]
+    assert not sl.prove(*models).proved
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("options", [{}, {"passes": "accelerate"}, {"target": "onnxruntime"}])
+def test_sums_that_rewrites_emit_are_exact(kind, options):
+    text = SUM.replace("int64", kind).replace(f"{kind} i", "int64 i")
+    before = parser.parse_model(HEAD + text)
+    outcome = sl.transform(before, **options)
+    most = int(np.iinfo(kind).max)
+    for numbers in ([], [most, 1, 1], [2**53 % most + 1, 2], [-most, -2]):
+        fed = {"x": np.array(numbers, kind)}
+        for one, other in zip(outputs(before, fed), outputs(outcome.model, fed), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert not outcome.verdict.proof.assumptions
