@@ -261,7 +261,8 @@ class Builder:
             keepdims: 1 to keep axes of length 1.
             small: true for counts, or sizes of one tensor, which doubles hold.
         """
-        inputs, options = [value], {"axes": list(axes), "keepdims": keepdims}
+        inputs: list[Value | None] = [value]
+        options: dict[str, Any] = {"axes": list(axes), "keepdims": keepdims}
         if (formal_inputs(op_type, self.opset) or 0) >= 2:
             inputs.append(self.vector(axes, "axes"))
             del options["axes"]

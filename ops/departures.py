@@ -190,7 +190,8 @@ _SELECTS = Departure(
     ("Where",),
     when.loses_sign,
     "a chosen -0.0 stays -0.0",
-    "a -0.0 of the first value becomes 0.0; so does one of the second, if that is broadcast",
+    "a -0.0 of the first value becomes 0.0; so does one of the second, if that is broadcast;"
+    " optimizations swap both where the condition is a Not",
     "onnxruntime's {} kept the sign of -0.0",
     (
         Example(

@@ -273,9 +273,9 @@ def _may_compute_negative_zero(source: Source, depth: int) -> bool:
         return any(may)
     if kind in _CHOICES:
         return any(may[1:])
-    if len(operands) != 2 or operands[0] is None or operands[1] is None:
-        return not (kind == "Cast" and operands[0] is not None and _is_whole(operands[0]))
-    one, other = operands
+    one, other = operands if len(operands) == 2 else (operands[0] if operands else None, None)
+    if one is None or other is None:
+        return not (kind == "Cast" and one is not None and _is_whole(one))
     if kind == "Add":
         return all(may)
     if kind == "Sub":

@@ -64,7 +64,9 @@ def _may_hold(value: Value) -> bool:
 
 
 def _negated(emitter: Builder, condition: Value) -> Value:
-    return emitter.once("Not", [condition], f"{condition.name}_not")
+    """Emit the opposite of a condition, not by Not: onnxruntime swaps the values of its Where."""
+    yes = emitter.constant(np.array(True), "yes")
+    return emitter.add("Xor", [condition, yes], f"{condition.name}_not")
 
 
 def broadcasting(

@@ -99,8 +99,8 @@ CHOICE = """g (float[2] x, bool c) => (float[2] y) {{
     ("branches", "reader", "left"),
     [
         (("Exp", "Neg"), "Reciprocal", ["Exp", "Neg", "Where"]),
-        (("Neg", "Exp"), "Reciprocal", ["Exp", "Neg", "Not", "Where"]),
-        (("Neg", "Sin"), "Reciprocal", ["Max", "Neg", "Not", "Sin", "Where", "Where"]),
+        (("Neg", "Exp"), "Reciprocal", ["Exp", "Neg", "Where", "Xor"]),
+        (("Neg", "Sin"), "Reciprocal", ["Max", "Neg", "Sin", "Where", "Where", "Xor"]),
         (("Neg", "Sin"), "Exp", ["Neg", "Sin", "Where"]),
         (("Neg", "Sin"), "Neg", ["Neg", "Sin", "Where"]),
     ],

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import zeros
+from onnx import parser
 from simplified import operators
 from spelled import model
 from straightline import ir
@@ -102,9 +103,12 @@ def test_operators_forget_the_sign_of_a_zero_bit_for_bit():
             assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), case
 
 
-LOOP = """g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{ {} }}"""
-STATE = """s1, r = Loop (m, , s0)
-    <body = b (int64 i, bool c, float a) => (bool d, float u, float v) {{ d = Identity (c) t = Neg (a) u = Identity (t) {} }}> s = {} (s1) rows = {} (r)"""
+LOOP = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{
+    s1, r = Loop (m, , s0)
+    <body = b (int64 i, bool c, float a) => (bool d, float u, float v) {{
+        d = Identity (c) t = Neg (a) u = Identity (t) {} }}>
+    s = {} (s1) rows = {} (r) }}"""
 
 
 @pytest.mark.parametrize(
@@ -118,8 +122,7 @@ STATE = """s1, r = Loop (m, , s0)
     ],
 )
 def test_readers_around_a_loop(row, after, of_rows, tells):
-    text = LOOP.format(STATE.format(row, after, of_rows))
-    loaded = ir.load(model(text, 17))
+    loaded = ir.load(parser.parse_model(LOOP.format(row, after, of_rows)))
     (loop,) = loaded.graph.nodes_of("Loop")
     (negated,) = [n for n in loop.body("body").nodes_of("Neg") if n.output().name == "t"]
     assert tells_signs(negated.output()) == tells

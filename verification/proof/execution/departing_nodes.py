@@ -70,12 +70,24 @@ def operands(terms: Terms, args: Args) -> list[Operand | None]:
     return [None if arg is None else TermOperand(terms, arg) for arg in args]
 
 
-def assumption_of(terms: Terms, head: Head, args: Args) -> str | None:
-    """Assumption under which onnxruntime follows the specification; None if it does."""
+def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> str | None:
+    """Assumption under which onnxruntime follows the specification; None if it does.
+
+    Args:
+        terms: the terms.
+        head: the operator.
+        args: its operands.
+        swaps: true for a Where by a Not: onnxruntime's optimizations swap its values.
+    """
     if head.op is None or normal_domain(head.op.domain):
         return None
-    found = departure(Application(head.name, head.attribute, operands(terms, args)))
-    return None if found is None else found.assumption.format(head.name)
+    known = operands(terms, args)
+    orders = [known, [known[0], known[2], known[1]]] if swaps else [known]
+    for order in orders:
+        found = departure(Application(head.name, head.attribute, order))
+        if found is not None:
+            return found.assumption.format(head.name)
+    return None
 
 
 def unequal(one: Mapping[tuple[Head, Args], Any], other: Departing) -> set[str]:

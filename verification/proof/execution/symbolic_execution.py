@@ -92,6 +92,7 @@ class Execution:
         self.guards: Guards = ()
         self.log: Log = []
         self._safety = Safety(terms)
+        self._negated: set[Value] = set()
         self._calls: dict[Hashable, tuple[list[Value], Log]] = {}
         self._noted: dict[Hashable, int] = {}
         self._constants: dict[int, Term] = {}
@@ -267,9 +268,9 @@ class Execution:
         rounded = terms.inexact_constants and not terms.inexact_constants.isdisjoint(results)
         if rounded and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))
-        departs = has_rows(operation.op_type)
+        departs = has_rows(operation.op_type) or operation.op_type == "Not"
         if departs:
-            self._note_departure(head, args)
+            self._note_departure(head, args, results)
         facts = terms.opaque_facts(head, args, operation.width)
         if (
             (not head.operand_ranks or self._require_ranks(step, args))
@@ -285,9 +286,13 @@ class Execution:
             self.demand(head, args, step, results[0])
         return results
 
-    def _note_departure(self, head: Head, args: Args) -> None:
+    def _note_departure(self, head: Head, args: Args, results: Sequence[Value]) -> None:
         """Record a node of which onnxruntime may depart."""
-        assumption = assumption_of(self.terms, head, args)
+        if head.name == "Not":
+            self._negated.update(results)
+            return
+        swaps = head.name == "Where" and args[0] in self._negated
+        assumption = assumption_of(self.terms, head, args, swaps)
         if assumption is not None:
             self.departing[head, args] = assumption
 
