@@ -32,7 +32,7 @@ _EXACT = 2.0**53 - 1
 
 
 def sums_integers(application: Application) -> bool:
-    """Test for a reduction of integers whose result a double, or the type, may not hold."""
+    """Test for a reduction of integers that may exceed a double or the type."""
     elem_type = application.elem_type()
     if elem_type not in INTEGERS:
         return False
@@ -187,14 +187,15 @@ def runs_no_step(application: Application) -> bool:
 
 
 def copies_size(application: Application) -> bool:
-    """Test for a shape of one computed size and constants that hold 0, which copies a size."""
+    """Test for a shape of one computed size and constants that hold 0."""
     shape = application.operand(1)
     source = None if shape is None or shape.array is not None else shape.source
     if source is None or source.op_type != "Concat":
         return False
     arrays = [None if each is None else each.array for each in source.operands]
-    known = [array for array in arrays if array is not None]
-    return len(known) == len(arrays) - 1 and any((array == 0).any() for array in known)
+    constants = [array for array in arrays if array is not None]
+    is_one = len(constants) == len(arrays) - 1
+    return is_one and any((array == 0).any() for array in constants)
 
 
 # Others ------------------------------------------------------------------------------------------

@@ -95,16 +95,16 @@ def of_node(node: Node, types: ElementTypes) -> Departure | None:
 
 
 def other_numbers(node: Node, types: ElementTypes) -> Departure | None:
-    """The row of a node of a graph by which more than signs of zeros change."""
+    """The row of a node by which more than signs of zeros change."""
     rows = _BY_OPERATOR.get(node.op.op_type, ())
     if not any(row.changes_numbers for row in rows):
         return None
-    found = of_node(node, types)
-    return found if found is not None and found.changes_numbers else None
+    row = of_node(node, types)
+    return row if row is not None and row.changes_numbers else None
 
 
 def on_arrays(node: Node, arrays: Sequence[Any]) -> Departure | None:
-    """The row of a node, which may stand in no graph, on operands of known elements."""
+    """The row of a node, perhaps in no graph, on elements."""
     if node.op.op_type not in _BY_OPERATOR or normal_domain(node.op.domain):
         return None
     operands = [ArrayOperand(a) if isinstance(a, np.ndarray) else None for a in arrays]

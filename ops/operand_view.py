@@ -177,7 +177,7 @@ class ValueOperand:
 
 
 def magnitude(operand: Operand | None, depth: int = _DEEPEST) -> float:
-    """The largest absolute value of an integer or truth value, by its producers or its type."""
+    """The largest absolute value of integers, by their producers or type."""
     if operand is None:
         return math.inf
     array = operand.array
@@ -217,8 +217,8 @@ def count(shape: Shape | None, elem_type: int) -> int:
     """The most elements of a tensor. A runtime sums up no more than 2^30 in 32 bits."""
     most = MOST_ELEMENTS if INTEGER_BITS.get(elem_type) == 64 else MOST_IN_32_BITS
     sizes = [None] if shape is None else [dim.value for dim in shape]
-    known = [size for size in sizes if size is not None]
-    return math.prod(known) if len(known) == len(sizes) else most
+    numbers = [size for size in sizes if size is not None]
+    return math.prod(numbers) if len(numbers) == len(sizes) else most
 
 
 def is_text(array: Array) -> bool:

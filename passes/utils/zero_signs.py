@@ -52,7 +52,7 @@ def ignored_signs(graph: Graph) -> set[Value]:
 
 
 def tells_signs(value: Value) -> bool:
-    """Test for a reader of which more than signs of zeros may depend on the signs of zeros.
+    """Test for a reader that may turn signs of zeros into more.
 
     The search goes forward, out of bodies, and around loops; where it takes long, there may be one.
     """

@@ -165,7 +165,7 @@ def _is_zero(initial: Value) -> bool:
 
 
 def _sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replacement:
-    """Replace a state of floats by sums of all rows, and add the initial state last.
+    """Replace a state of floats by sums, and add the initial state last.
 
     One node for an initial state of 0, else two. onnxruntime's ReduceSum of integers departs from
     the specification (`ops.departures`), so these are always the last row of a CumSum.

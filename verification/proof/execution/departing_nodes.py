@@ -81,12 +81,12 @@ def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> 
     """
     if head.op is None or normal_domain(head.op.domain):
         return None
-    known = operands(terms, args)
-    orders = [known, [known[0], known[2], known[1]]] if swaps else [known]
+    plain = operands(terms, args)
+    orders = [plain, [plain[0], plain[2], plain[1]]] if swaps else [plain]
     for order in orders:
-        found = departure(Application(head.name, head.attribute, order))
-        if found is not None:
-            return found.assumption.format(head.name)
+        row = departure(Application(head.name, head.attribute, order))
+        if row is not None:
+            return row.assumption.format(head.name)
     return None
 
 
