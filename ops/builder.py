@@ -58,8 +58,8 @@ class Builder:
         fold: computes nodes whose inputs are all known.
         opset: the version to write for; the graph's own unless it is about to change.
         room: counts the nodes; None where the caller has counted them.
-        replaces: a node of the model for which all nodes stand: where onnxruntime departs from the
-            specification in that, it may in these.
+        replaces: nodes of the model for which the new ones stand: where onnxruntime departs from
+            the specification in one of those, it may in these.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class Builder:
         fold: Fold | None = None,
         opset: int | None = None,
         room: Room | None = None,
-        replaces: Node | None = None,
+        replaces: Sequence[Node] = (),
     ) -> None:
         self.graph = graph
-        self._replaces = replaces
+        self.replaces = replaces
         self.room = room
         self.opset = graph.root.opset() if opset is None else opset
         self._fold = fold
@@ -154,9 +154,11 @@ class Builder:
     def _require_agreement(self, node: Node) -> None:
         """Refuse a node of which onnxruntime computes other numbers than the specification has."""
         row = other_numbers(node, self._types)
-        if row is None:
+        if row is None or any(other_numbers(old, self._types) for old in self.replaces):
             return
-        if self._replaces is None or other_numbers(self._replaces, self._types) is None:
+        # An operator of the model itself is moved, not brought in.
+        others = self.graph.nodes_of(node.op_type)
+        if not any(other.op is node.op and other is not node for other in others):
             raise RewriteError(f"needs {node.op}, of which onnxruntime departs: {row.runtime}")
 
     def _require_axes(self, op_type: str, axes: Sequence[int]) -> None:

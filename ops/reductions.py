@@ -18,6 +18,8 @@ from .agreement import have_both_zeros, is_integer
 from .axes import positions, reduced
 from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import DIFFERING, Batch, Ragged, Unbatchable
+from .departures import other_numbers
+from .element_types import ElementTypes
 from .moving_bounds import reduced_between
 from .ragged import counted_elements, filled, reduced_away
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
@@ -86,6 +88,8 @@ class Reduction(PassesAxes, SizedByVector):
         one, axes = ragged[0], batch.listed("axes", 1)
         if one is None or (not axes and batch.node.attribute("noop_with_empty_axes", 0)):
             return super().batch_ragged(batch, ragged)
+        if _departs(batch):
+            raise Unbatchable("adds up integers, which onnxruntime computes as doubles")
         over = axes or range(batch.rank(0))
         reduced_away(batch, one, over)
         if one.bounds is not None:
@@ -96,7 +100,7 @@ class Reduction(PassesAxes, SizedByVector):
     def _join_windows(self, batch: Batch) -> list[Value] | None:
         """The reductions of windows by steps of all rows; None for other operands."""
         axes = batch.listed("axes", 1)
-        if not axes and batch.node.attribute("noop_with_empty_axes", 0):
+        if _departs(batch) or (not axes and batch.node.attribute("noop_with_empty_axes", 0)):
             return None
         joined = reduced_windows(batch, axes or range(batch.rank(0)))
         return None if joined is None else [joined]
@@ -114,6 +118,11 @@ class Reduction(PassesAxes, SizedByVector):
         if not axes:
             return rank if node.attribute("noop_with_empty_axes", 0) else 0
         return rank_without(rank, axes)
+
+
+def _departs(batch: Batch) -> bool:
+    """Test for a reduction of integers that onnxruntime computes otherwise than by additions."""
+    return other_numbers(batch.node, ElementTypes()) is not None
 
 
 def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:

@@ -71,7 +71,7 @@ class NodeDraft:
         self.attributes: dict[str, onnx.AttributeProto] = dict(node.op.attributes)
         self.inputs: list[Value | None] = list(node.inputs)
         self.added: list[Node] = []
-        self.builder = Builder(node.graph, opset=target, replaces=node)
+        self.builder = Builder(node.graph, opset=target, replaces=[node])
         self._constants = constants
 
     @property

@@ -136,6 +136,7 @@ class Replacement:
         """Emit the nodes after and remove those before; return the new ones."""
         graph, inference = self.scope.graph, self.scope.inference
         facts = [inference.fact(old) for old, _ in self.outputs]
+        emit.replaces = self.match.nodes
         values = _Emission(self, emit).run()
         news: list[Node] = []
         for (old, name), fact in zip(self.outputs, facts, strict=True):
