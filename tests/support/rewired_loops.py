@@ -85,8 +85,8 @@ IDIOMS: dict[str, tuple[str, str, str]] = {
     ),
     "rows": (
         f"{PLANE} s",
-        "p = Unsqueeze (i, k0) at = Mod (p, k3) u = Unsqueeze (e, k0) s2 = ScatterND (s, at, u)"
-        " r = Gather (s, one)",
+        "p = Unsqueeze (i, k0) q = Mod (p, k3) at = Unsqueeze (q, k0) u = Unsqueeze (e, k0)"
+        " s2 = ScatterND (s, at, u) r = Gather (s, one)",
         "float[3] r",
     ),
     "choice": (
@@ -187,7 +187,8 @@ def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def _type(value: onnx.ValueInfoProto) -> tuple[int, tuple[int | str, ...]]:
     tensor = value.type.tensor_type
-    return tensor.elem_type, tuple(d.dim_param or d.dim_value for d in tensor.shape.dim)
+    sizes = tuple(d.dim_param or d.dim_value for d in tensor.shape.dim)
+    return tensor.elem_type, sizes if tensor.HasField("shape") else (f"shape of {value.name}",)
 
 
 def feeds(model: onnx.ModelProto) -> list[dict[str, np.ndarray]]:
