@@ -47,7 +47,7 @@ def show_warning(message: str) -> None:
 
 
 def bounded(message: str) -> str:
-    """Return a message without the middle of what is too long to read, such as a quoted value."""
+    """Return a message without the middle of what is too long to read."""
     if len(message) <= _MOST_CHARACTERS:
         return message
     begin, end = message[: _MOST_CHARACTERS // 2], message[-_MOST_CHARACTERS // 2 :]
