@@ -8,6 +8,9 @@ export PYTHONWARNINGS = ignore:Editable installation:UserWarning
 # Hundreds of processes start in the tests: none compiles again what the one before it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A rewrite survives a fault of one pass; who looks for faults wants to see it.
+conversions fuzz attack: export STRAIGHTLINE_FAULTS = raise
+
 .PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench clients trials docs lowest wheel clean
 
 $(VENV)/.installed: pyproject.toml
