@@ -33,8 +33,7 @@ _QUANTIZED = (0, 2)
 
 
 def widen_constants(root: Model | Function, source: int) -> bool:
-    """Widen constants, in place, that the opset before `source` cannot hold, where all readers
-    allow it.
+    """Widen constants that the next lower opset lacks, where all readers allow it.
 
     Returns: true after a change.
     """
