@@ -147,27 +147,29 @@ class Configured(Generic[T]):
             read = parameter.process_value(self.context, words(parameter, value, file.parent))
             beside = self.values[parameter.name] if self._is_written(parameter) else ()
             added[key], changed[parameter.name] = value, [*read, *beside] if beside else read
-        if weak := weakening(added):
-            self._require_trust(file, weak)
+        if not self._is_own(file):
+            for key in (weak := weakening(added)):
+                del added[key], changed[keys[key].name]
+            self._warn_of_ignored(file, weak)
         return changed, Applied(file, added)
 
-    def _require_trust(self, file: Path, weak: Mapping[str, Any]) -> None:
-        """Require that a file which weakens the guarantee is the user's own.
+    def _is_own(self, file: Path) -> bool:
+        """Test for a file that the user names, or in whose folder or below they work.
 
-        A file in another folder may have come with the model.
-
-        Raises:
-            ConfigError: the user neither names the file nor works in its folder or below.
+        Any other file may have come with the model.
         """
-        from .config_file import ConfigError
-
         folder, here = Path(os.path.abspath(file)).parent, Path.cwd()
-        if self.values["config"] is None and folder not in (here, *here.parents):
-            raise ConfigError(
-                f"{file}: {_listed(weak)}: this weakens the guarantee of equal outputs, and the"
-                f" file lies outside the working folder; allow it with --config '{file}', or read"
-                " no file with --no-config"
-            )
+        return self.values["config"] is not None or folder in (here, *here.parents)
+
+    def _warn_of_ignored(self, file: Path, weak: Mapping[str, Any]) -> None:
+        line = (
+            f"configuration {file}: {_listed(weak)}: ignored, since this weakens the guarantee of"
+            f" equal outputs and the file lies outside the working folder; use it with"
+            f" --config '{file}'"
+        )
+        if weak and line not in self._told:
+            report.show_warning(line)
+            self._told.add(line)
 
     def _announce(self, applied: Applied | None) -> None:
         """Name a file whose options apply; a weaker guarantee is a warning."""
