@@ -272,10 +272,10 @@ _CUTS = ((0, 1), (1, LAST_OF_32_BITS))
 
 
 def _mean(batch: Batch, total: Value, bounds: Bounds, others: int, reduced: int) -> Value:
-    """Divide sums by the number of elements."""
+    """Divide sums by the number of elements; the mean of nothing is 0, as in onnxruntime."""
     emit, label, elem_type = batch.emit, batch.label("_count"), batch.require(0).fact.elem_type
     count = emit.add("Sub", [bounds.end, bounds.start], label)
-    count = emit.add("Max", [count, batch.vector(0)], label)
+    count = emit.add("Max", [count, batch.vector(1)], label)
     if others != 1:
         count = emit.add("Mul", [count, batch.vector(others)], label)
     count = emit.add("Cast", [count], label, to=elem_type)

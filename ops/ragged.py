@@ -138,7 +138,7 @@ def _in_place(batch: Batch, ragged: Ragged) -> Value:
 
 
 def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, ...]) -> Value:
-    """The number of elements in each iteration, in the type of the first input.
+    """The number of elements in each iteration, at least one, in the type of the first input.
 
     Args:
         batch: the node.
@@ -151,8 +151,9 @@ def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, .
         raise Unbatchable(DIFFERING)
     numbers = emit.add("Cast", [ragged.present], label, to=elem_type)
     count = emit.reduce("ReduceSum", numbers, (1,), label)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+    count = emit.add("Max", [count, emit.constant(np.array(1, dtype), label)], label)
     if each != 1:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         count = emit.add("Mul", [count, emit.constant(np.array(each, dtype), label)], label)
     return emit.unsqueeze(count, axes, label) if axes else count
 

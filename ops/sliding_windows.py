@@ -25,7 +25,7 @@ _OLDEST = 12
 """The first opset whose Max and Min take integers."""
 _JOINS = {
     "ReduceSum": ("Add", -0.0),
-    "ReduceMean": ("Add", -0.0),
+    "ReduceMean": ("Add", 0.0),  # the mean of nothing is 0, and not -0
     "ReduceMax": ("Max", -np.inf),
     "ReduceMin": ("Min", np.inf),
     "ReduceProd": ("Mul", 1.0),
@@ -171,7 +171,10 @@ def _lacking(batch: Batch, window: Window) -> Value:
 
 
 def _mean(batch: Batch, window: Window, total: Value, axes: set[int], others: int) -> Value:
-    """Divide sums by the number of elements, `others` for each one of a window."""
+    """Divide sums by the number of elements, `others` for each one of a window.
+
+    The mean of nothing is undefined; it is 0, as in onnxruntime.
+    """
     emit, label, elem_type = batch.emit, batch.label("_count"), batch.require(0).fact.elem_type
     if window.whole:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
@@ -179,7 +182,7 @@ def _mean(batch: Batch, window: Window, total: Value, axes: set[int], others: in
         return emit.add("Div", [total, count], batch.label())
     starts = emit.add("Mul", [counted(batch), batch.vector(window.stride)], label)
     rest = emit.add("Sub", [_size(batch, window), starts], label)
-    rest = emit.add("Max", [rest, batch.vector(0)], label)
+    rest = emit.add("Max", [rest, batch.vector(1)], label)
     count = emit.add("Min", [rest, batch.vector(window.size)], label)
     if others != 1:
         count = emit.add("Mul", [count, batch.vector(others)], label)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import as_model, assert_rewrites
+from harness import as_model, assert_rewrites, run_in_onnxruntime
 from loops import HEAD, op_types
 from straightline.passes import VectorizeLoops
 from vectorized import assert_same, numbers, vectorized
@@ -149,3 +149,21 @@ def test_older_opsets(opset):
     result = vectorized(model).model
     assert ("Max" in op_types(result.graph)) == (opset == 12)
     assert_same(model, result, {"x": numbers(6, 2)})
+
+
+def test_the_mean_of_nothing_is_that_of_onnxruntime():
+    """The specification leaves it open; onnxruntime returns 0, the reference NaN."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n] x) => (float[k] y) <bool t = {1}, int64[1] z = {0}, int64[1] two = {2}> {
+        s = Shape (x) m = Squeeze (s)
+        y = Loop (m, t) <body = b (int64 i, bool q) => (bool d, float o) {
+            d = Identity (q) e = Unsqueeze (i, z) first = Add (e, two) end = Add (first, two)
+            r = Slice (x, first, end, z) o = ReduceMean <keepdims = 0> (r) }> }"""
+    before = as_model(text)
+    after = vectorized(before).model
+    assert "Loop" not in op_types(after.graph)
+    for length in (1, 2, 3, 5):
+        feed = {"x": numbers(length)}
+        (one,), (other,) = (run_in_onnxruntime(each, dict(feed)) for each in (before, after))
+        np.testing.assert_allclose(other, one, rtol=1e-6)
+        assert not np.signbit(other[max(0, length - 2) :]).any()

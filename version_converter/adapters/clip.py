@@ -47,6 +47,16 @@ def clip_integers(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "Clip")
+def clip_by_no_number(draft: NodeDraft) -> Outcome:
+    """Write a bound that is NaN as an infinity: onnxruntime ignores it, and refuses it below 11."""
+    for index, infinity in ((1, -np.inf), (2, np.inf)):
+        bound = draft.constant(index)
+        if bound is not None and bound.dtype.kind == "f" and np.isnan(bound).any():
+            draft.set_input(index, draft.const(np.full_like(bound, infinity), "bound"))
+    return None
+
+
+@downgrade(11, "Clip")
 def clip_to_crossed_bounds(draft: NodeDraft) -> Outcome:
     """Clip by crossed bounds to `max`: runtimes refuse attributes with the larger `min`."""
     low, high = draft.constant(1), draft.constant(2)

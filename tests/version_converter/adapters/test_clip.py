@@ -12,7 +12,7 @@ from conversions import (
     assert_writes,
     model,
 )
-from sessions import open_session
+from sessions import open_session, outputs
 from straightline import convert_version, reference
 
 STEPS = [
@@ -186,3 +186,18 @@ def test_what_bounds_from_run_time_become():
 
 def ort_run(proto, x):
     return open_session(proto).run(None, {"x": x})
+
+
+@pytest.mark.parametrize(("low", "high"), [("nan", 2.0), (0.0, "nan"), ("nan", "nan")])
+def test_a_bound_that_is_no_number_is_none(low, high):
+    """onnxruntime ignores it from opset 11 on, and refuses it before."""
+    head = '<ir_version: 8, opset_import: ["" : 13]> '
+    clip = onnx.parser.parse_model(head + "g (float[5] x) => (float[5] y) { y = Clip (x, l, h) }")
+    for name, bound in (("l", low), ("h", high)):
+        tensor = onnx.numpy_helper.from_array(np.array(bound, np.float32), name)
+        clip.graph.initializer.append(tensor)
+    feeds = {"x": np.array([1, np.nan, -1, np.inf, 5], np.float32)}
+    (expected,) = outputs(clip, feeds)
+    for opset in (10, 7):
+        (found,) = outputs(convert_version(clip, opset), feeds)
+        np.testing.assert_array_equal(found, expected)
