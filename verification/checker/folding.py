@@ -63,7 +63,7 @@ def fold(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:
         return None
     if head.name in _ROUNDING and not all(map(_is_finite, results)):
         return None
-    _compare(node, head.version, arrays, results)
+    _compare(node, head.version, arrays, results, exact=is_exact(head, arrays))
     return list(results)
 
 
@@ -101,9 +101,15 @@ def _is_settled_cast(to: int, array: Array) -> bool:
 
 
 def _compare(
-    node: onnx.NodeProto, version: int, arrays: Sequence[Array | None], results: Sequence[Array]
+    node: onnx.NodeProto,
+    version: int,
+    arrays: Sequence[Array | None],
+    results: Sequence[Array],
+    *,
+    exact: bool,
 ) -> None:
-    """Compute the outputs a second time by onnxruntime, if that is installed."""
+    """Compute the outputs a second time by onnxruntime, if that is installed. Exact ones have the
+    same signs of zeros, too."""
     has_text = any(array is not None and array.dtype.hasobject for array in (*arrays, *results))
     if has_text or find_spec("onnxruntime") is None:
         return
@@ -120,6 +126,9 @@ def _compare(
         same = (
             np.array_equal(one, other) if whole else np.allclose(one, other, rtol, rtol / 100, True)
         )
+        if exact and not whole and one.shape == other.shape:
+            same = np.array_equal(one, other, equal_nan=True)
+            same &= bool((np.signbit(one) == np.signbit(other))[~np.isnan(one)].all())
         if one.dtype != other.dtype or one.shape != other.shape or not same:
             raise CertificateError(
                 f"onnxruntime computes another {node.op_type} than the reference"

@@ -57,3 +57,12 @@ def test_onnxruntime_has_a_say(monkeypatch):
     with pytest.raises(CertificateError, match="onnxruntime computes another Neg"):
         fold(Head("Neg", 13), [np.array([5], N)])
     assert fold(Head("Abs", 13), [np.array([-1, -2], F)[:0]]) is not None
+
+
+def test_signs_of_zeros_are_compared():
+    """onnxruntime 1.32 loses the sign of a zero that Where takes from its first value."""
+    head = Head("Where", 16)
+    zeros = np.array([-0.0, 0.0], np.float32)
+    assert fold(head, [np.array([False]), zeros, zeros]) is not None
+    with pytest.raises(CertificateError, match="computes another Where"):
+        fold(head, [np.array([True]), zeros, np.ones(2, np.float32)])

@@ -25,7 +25,7 @@ from ....reference.signature import Dim, dims_of
 from ..terms.budget import OpenError
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Heads, Term
-from .node_checker import Type, declared_type, require_form
+from .node_checker import Type, declared_type, raise_type_conflict, require_form
 
 ABSENT = 0
 """Slot of each frame that holds nothing: an absent input reads it."""
@@ -255,8 +255,17 @@ class Compiler:
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(rows_of(graph.node) if rows is None else rows, scope, depth)
         program.outputs = [scope.find(info.name) for info in graph.output]
+        _require_types_of_defaults(graph, constants)
+        fixed = {*program.inputs, *[at for at, _ in program.constants]}
+        fixed.update([own for _, own in program.captures])
+        constant = [step for step in program.steps if step.operation.op_type == "Constant"]
+        fixed.update([at for step in constant for at in step.outputs])
+        types: dict[int, set[Type]] = {}
         for info in (*graph.value_info, *graph.output):
-            self._declaration(info, program, scope)
+            self._declaration(info, program, scope, types)
+        # onnxruntime 1.32 checks outputs of nodes only, and one of several declarations.
+        once = {at for at, kinds in types.items() if len(kinds) == 1} - fixed
+        program.types = [row for row in program.types if row[0] in once]
         if around is not None:
             shapes = [dims_of(info.type.tensor_type) for info in graph.output]
             program.declared = {k: dims for k, dims in enumerate(shapes) if dims is not None}
@@ -265,7 +274,13 @@ class Compiler:
             program.declared_inputs = {k: dims for k, dims in enumerate(shapes) if dims is not None}
         return program
 
-    def _declaration(self, info: onnx.ValueInfoProto, program: Program, scope: _Scope) -> None:
+    def _declaration(
+        self,
+        info: onnx.ValueInfoProto,
+        program: Program,
+        scope: _Scope,
+        types: dict[int, set[Type]],
+    ) -> None:
         name, type_ = info.name, info.type
         place = scope.slots.get(name)
         if place is None or type_.HasField("optional_type"):
@@ -273,6 +288,7 @@ class Compiler:
         declared = declared_type(type_)
         if declared:
             program.types.append((place, declared, name))
+            types.setdefault(place, set()).add(declared)
         if self._original is None:
             self.declarations.setdefault(name, []).append(type_)
         elif type_.HasField("tensor_type") and type_ not in self._original.get(name, ()):
@@ -375,6 +391,22 @@ class Compiler:
             program.outputs = [scope.find(name) for name in function.output]
             self._called[key, attributes] = program
         return program
+
+
+def _require_types_of_defaults(
+    graph: onnx.GraphProto, constants: Mapping[str, onnx.TensorProto | onnx.SparseTensorProto]
+) -> None:
+    """Require initializers of the types that a graph declares for its inputs of these names."""
+    for info in graph.input if constants else ():
+        tensor, declared = constants.get(info.name), declared_type(info.type)
+        if tensor is not None and declared not in (0, elem_type_of(tensor)):
+            raise_type_conflict(info.name, declared, elem_type_of(tensor))
+
+
+def elem_type_of(tensor: onnx.TensorProto | onnx.SparseTensorProto) -> int:
+    """Element type of an initializer."""
+    dense = tensor if isinstance(tensor, onnx.TensorProto) else tensor.values
+    return int(dense.data_type)
 
 
 def _require_arity(

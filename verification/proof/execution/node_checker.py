@@ -89,6 +89,9 @@ def _value_fault(node: onnx.NodeProto, version: int) -> str:
         value = None if least is None else onnx.helper.get_attribute_value(attribute)
         if least is not None and version < least.version and not least.takes(value):
             return f"has {attribute.name} = {value!r}"
+        is_type = (node.op_type, attribute.name) == ("Cast", "to") and version >= _TYPES_BY_NUMBER
+        if is_type and not attribute.ref_attr_name and attribute.i not in _cast_types(version):
+            return f"has to = {attribute.i}"
         words = _WORDS.get((node.op_type, attribute.name))
         word = attribute.s.decode(errors="replace")
         if words is not None and word not in words.split() and not attribute.ref_attr_name:
@@ -153,7 +156,19 @@ _WORDS = {
 }
 """Words that an attribute may be."""
 
-_RESTRICTED = {"Split", *(op_type for op_type, _ in (*_VALUES, *_WORDS))}
+_TYPES_BY_NUMBER = 6
+"""First opset in which a Cast has the number of a type."""
+
+
+@functools.cache
+def _cast_types(version: int) -> frozenset[int]:
+    """Types to which a Cast of an opset converts."""
+    schema = schema_of("Cast", version, "")
+    texts = [c.allowed_type_strs for c in schema.type_constraints if c.type_param_str == "T2"]
+    return frozenset([_ELEM_TYPES[text[len("tensor(") : -1]] for text in texts[0]])
+
+
+_RESTRICTED = {"Cast", "Split", *(op_type for op_type, _ in (*_VALUES, *_WORDS))}
 
 
 def type_of(fact: Fact) -> Type:
@@ -277,8 +292,11 @@ def _output_types(
     formals = _formals_of_inputs(op_type, version, domain, len(types))
     pairs = [(f.variable, t) for t, f in zip(types, formals, strict=False) if f.is_bound]
     bound = {variable: own for variable, own in reversed(pairs) if own not in (0, LEFT_OUT)}
-    outputs = [schema.outputs[min(n, len(schema.outputs) - 1)] for n in range(width)]
-    return tuple([bound.get(each.type_str) or _named_type(each.type_str) for each in outputs])
+    allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
+    variables = [schema.outputs[min(n, len(schema.outputs) - 1)].type_str for n in range(width)]
+    choices = [allowed.get(variable, [variable]) for variable in variables]
+    only = [_named_type(kinds[0]) if len(kinds) == 1 else 0 for kinds in choices]
+    return tuple([bound.get(each) or own for each, own in zip(variables, only, strict=True)])
 
 
 def _named_type(text: str) -> Type:

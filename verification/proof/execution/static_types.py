@@ -16,7 +16,7 @@ from onnx import TensorProto
 
 from ....ir.subgraph_arity import BODIES
 from ....reference.bodies import label
-from .compile_graph import ABSENT, Program, Step
+from .compile_graph import ABSENT, Program, Step, elem_type_of
 from .node_checker import (
     LEFT_OUT,
     InvalidError,
@@ -34,7 +34,7 @@ from .node_checker import (
 Frame = list[Type]
 
 UNKNOWN: Type = 0
-_OF_LOOP: tuple[Type, Type] = (TensorProto.INT64, TensorProto.BOOL)
+_ITERATION, _CONDITION = TensorProto.INT64, TensorProto.BOOL
 """Types of the iteration number and the condition."""
 
 
@@ -67,9 +67,7 @@ class _StaticTypes:
         for outer, own in program.captures:
             frame[own] = UNKNOWN if around is None else around[outer]
         for place, tensor in program.constants:
-            frame[place] = (
-                tensor.data_type if isinstance(tensor, TensorProto) else tensor.values.data_type
-            )
+            frame[place] = elem_type_of(tensor)
         self._feed(program, inputs, frame)
         for step in program.steps:
             for at, result in zip(step.outputs, self._step(step, frame), strict=False):
@@ -120,7 +118,8 @@ class _StaticTypes:
         elements = [_element(own) for own in types]
         feeds: Sequence[Type] = {
             "If": (),
-            "Loop": (*_OF_LOOP, *types[2:]),
+            # Of a condition that is absent nothing is known, as in onnxruntime 1.32.
+            "Loop": (_ITERATION, UNKNOWN if LEFT_OUT in types[1:2] else _CONDITION, *types[2:]),
             "Scan": types[first:],
             "SequenceMap": elements,
         }[op_type]

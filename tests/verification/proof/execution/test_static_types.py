@@ -37,6 +37,10 @@ MISFITS = {
     ),
     "a scanned input": SCAN.format("float[2] a, int64[2] r", "e, w", "e = Neg (a) w = Neg (r)"),
     "a state of a Scan": SCAN.format("int64[2] a, float[2] r", "e, w", "e = Neg (a) w = Neg (r)"),
+    "a state by a comparison": LOOP.format(STATE, "d, e", "d = Identity (c) e = Less (a, a)"),
+    "a default": "g (float[1] x, int64[1] k) => (y) <float[1] k = {1}> { y = Neg (x) }",
+    "a default that is read": "g (float[1] x, int64[1] k) => (y) <float[1] k = {1}>"
+    " { y = Add (x, k) }",
     "a call": CALL.format("l.f (s, m)", "c = Add (a, b)"),
     "a dead node of a call": CALL.format("l.f (s, m)", "d = Add (a, b) c = Neg (a)"),
     "a call in a branch that is never taken": CALL.format(
@@ -56,6 +60,14 @@ FITTING = {
     "a call of two types": CALL.format("l.f (s, m)", "z = Abs (b) c = Neg (a)").replace(
         "y = l.f", "w = l.f (m, s) y = l.f"
     ),
+    "a condition that is absent": LOOP.format(
+        "int64 i, float c, float[2] a", "d, e", "d = Cast <to = 9> (i) e = Identity (a)"
+    ).replace("(m, t, s)", "(m, , s)"),
+    "a constant": IF.format(
+        "int64[1] u", "u = Constant <value = float[1] {1}> ()", "v", "v = Abs (x)"
+    ),
+    "an initializer": "g (float[1] x) => (y, int64[1] k) <float[1] k = {1}> { y = Add (x, k) }",
+    "two declarations": "g (float[2] x) => (float[2] y, int64[2] y) { y = Neg (x) }",
     "a fitting If": IF.format("u", "u = Cast <to = 7> (x)", "int64[2] v", "v = Identity (k)"),
     "a fitting Scan": SCAN.format("a, r", "e, w", "e = Neg (a) w = Cast <to = 7> (r)"),
 }
