@@ -34,6 +34,7 @@ _WEAKENING: Mapping[str, Collection[Any] | None] = {
     "inputs": None,
     "prove": (False,),
     "rtol": None,
+    "unproved": ("allow",),
     "verify": (False,),
 }
 """Options that weaken the guarantee of equal outputs: with these values; None for any value."""

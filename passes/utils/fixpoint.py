@@ -13,7 +13,7 @@ from ...ir import Model
 from ...ir.lazy import lazy_property
 from ..base import Pass
 from ..context import PassContext
-from ..vetoes import observing, run_pass
+from ..vetoes import current_vetoes, observing, run_pass
 from .declarations import CorrectDeclarations
 from .fingerprint import States
 from .slice_declarations import declare_slices
@@ -38,7 +38,7 @@ def rewrite_model(passes: Sequence[Pass], model: Model, context: PassContext, re
     changed = run_passes(passes, model, context, repeat)
     context.remarks.forget_gone(model)
     if changed:
-        CorrectDeclarations().run(model, context)
+        run_pass(CorrectDeclarations(), model, context)
         declare_slices(model, lambda: context.inference(model).fact)
     return changed
 
@@ -95,6 +95,8 @@ class OperatorKinds:
 def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorKinds) -> bool:
     observers = context.instrumentation
     context.remarks.forget_kept(pass_)
+    if current_vetoes().covers(pass_.name):  # no watcher sees it
+        return False
     has_work = kinds.include_work_of(pass_)
     if not has_work and observers.watcher is None and not _log.isEnabledFor(observers.log_level):
         return False

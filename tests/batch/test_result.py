@@ -1,5 +1,6 @@
 import json
 
+import pytest
 import straightline as sl
 from straightline.batch import Record
 
@@ -23,3 +24,12 @@ def test_a_record_tells_what_came_out():
     assert kept.outputs == "" and kept.messages == ("control flow left: 1",)
     assert kept.left[0]["op_type"] == "Loop"
     assert kept.left[0]["brief"] == kept.left[0]["reason"] != ""
+
+
+def test_a_record_tells_of_faults(monkeypatch):
+    monkeypatch.delenv("STRAIGHTLINE_FAULTS")
+    monkeypatch.setattr(sl.passes.UnrollLoops, "run", lambda *_: {}["y"])
+    with pytest.warns(sl.FaultWarning):
+        told = record().describing(sl.transform("models/a.onnx", hints=False))
+    assert told.messages[-1].startswith("internal error in unroll-loops; the pass is left out")
+    assert told.ok and told.outputs == "proved"

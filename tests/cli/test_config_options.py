@@ -77,6 +77,7 @@ def test_each_file_is_named_once(run, folder):
 WEAK = [
     "verify = false",
     "prove = false",
+    "unproved = 'allow'",
     "rtol = 0.5",
     "atol = 0.5",
     "equality = 'reals'",
@@ -109,7 +110,7 @@ def test_a_weaker_guarantee_needs_a_file_of_the_user(run, folder, monkeypatch, l
 
 def test_equal_guarantees_need_no_trust(run, folder):
     (folder / "models/straightline.toml").write_text(
-        "set = { n = 2, m = 1 }\nverify = true\nequality = 'bits'"
+        "set = { n = 2, m = 1 }\nverify = true\nequality = 'bits'\nunproved = 'keep'"
     )
     assert run("rewrite", "models/a.onnx", "out.onnx").exit_code == 0
 
