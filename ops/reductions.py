@@ -274,6 +274,7 @@ class CumSum(KeepsShape, PassesAxes):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
 
     ignores_zero_sign: ClassVar[int] = 1
+    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     def prove_safe(self, premises: Premises) -> None:

@@ -170,7 +170,8 @@ def verify(
         samples: the number of plain random samples, 3 by default; overridable initializers add
             more. Without `atol`, at most `samples` + 1 adversarial ones follow, one of each kind
             that the original accepts: values far from zero, large and tiny values, special values,
-            a single infinity.
+            a single infinity. Up to 28 separating ones come last: values beside constants, ties,
+            special values, and sizes beside constants.
         seed: the seed of random inputs.
         sample_shapes: shapes of random inputs, None for a dimension of any size: `{"x": (1, 512)}`.
             Without them sizes grow until the original runs.
@@ -289,6 +290,7 @@ def compare(
 
             shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
             shared["minimized"] = minimized
+            shared["over_reals"] = (options.equality or exactness) == "reals"
             verdict = run(before, after, options, bound=bound, base_dir=base_dir, **shared)
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)
             if proof is not None:

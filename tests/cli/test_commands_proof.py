@@ -1,6 +1,7 @@
 """Verification by the commands: proofs, runs, certificates, and their exit codes."""
 
 import json
+import re
 
 import numpy as np
 import onnx
@@ -49,9 +50,8 @@ def test_a_proof_is_told_in_a_line(folder, run):
 def test_where_there_is_none_it_is_told_what_is_open(folder, run):
     result = run("verify", "halves.onnx", "half.onnx")
     assert result.exit_code == 0
-    assert last(result).startswith(
-        "open, equal on 7 samples (equal over the reals, not proved bit for bit: output 'y': "
-    )
+    words = r"open, equal on \d+ samples \(equal over the reals, not proved bit for bit"
+    assert re.match(words, last(result))
     found = json.loads(run("verify", "halves.onnx", "half.onnx", "--json").stdout)
     assert (found["status"], found["proved"]) == ("equal", False)
     assert found["proof"]["status"] == "open"

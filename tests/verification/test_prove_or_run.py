@@ -168,7 +168,7 @@ def test_a_proof_makes_runs_unnecessary(ran):
 def test_what_is_open_is_run(ran):
     verdict = sl.verify(model(DIVIDED), model(MULTIPLIED))
     assert verdict.equal and not verdict.proved
-    assert len(verdict.samples) == 7 and ran
+    assert len(verdict.samples) > 7 and ran
     assert verdict.proof.status == "open"
 
 
@@ -185,7 +185,7 @@ def test_a_proof_can_be_demanded_or_left_out(ran):
     verdict = sl.verify(model(DIVIDED), model(MULTIPLIED), prove=True)
     assert verdict.status == "not verified" and not verdict.proved
     assert verdict.reason.startswith("not proved: equal over the reals, not proved bit for bit: ")
-    assert "all outputs agree on 7 samples" in verdict.reason
+    assert re.search(r"all outputs agree on \d+ samples", verdict.reason)
     assert sl.verify(model(LOOP), model(TWICE), prove=True).status == "different"
     ran.clear()
     verdict = sl.verify(model(LOOP), model(UNROLLED), prove=False)

@@ -23,6 +23,8 @@ from ...ir.option_names import by
 from ...reference.signature import Dim, Signature, dims_of, type_text
 from ...runtimes.session import Feeds
 from .adversarial_inputs import KINDS, affects, make_adversarial
+from .separating_inputs import SeparatingInputs
+from .separators import Separators
 
 Array = NDArray[Any]
 
@@ -44,12 +46,15 @@ class Sample:
         essential: true if there is no verdict without a working candidate.
         adversarial: true for additional samples. One that the original refuses, or is slow on, has
             no effect, and where the original itself is sensitive, a rewrite may round differently.
+        exact: true for values of a meaning: where the original is sensitive to its inputs only, and
+            not to the rounding of results, a rewrite may not differ.
     """
 
     label: str
     candidates: Iterator[Feeds]
     essential: bool = False
     adversarial: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,8 @@ class Drawer:
     ) -> None:
         self._types = {name: t for name, t in before.inputs.items() if name not in bound}
         self._bound = dict(bound)
+        self._base: Feeds | None = None
+        self._steering = steering
         self._defaults = {
             name: default
             for name, default in before.defaults.items()
@@ -189,7 +196,7 @@ class Drawer:
     def samples(self, count: int) -> Iterator[Sample]:
         """`count` plain samples, then the overridable initializers with other values."""
         for number in range(count):
-            yield Sample(f"sample {number}", self._candidates(number))
+            yield Sample(f"sample {number}", self._remembered(self._candidates(number)))
         floats: list[str] = []
         others: list[str] = []
         for name, default in self._defaults.items():
@@ -212,6 +219,36 @@ class Drawer:
             if names:
                 yield Sample(kind, self._changed(number, kind, names), adversarial=True)
 
+    def separating(
+        self, count: int, separators: Separators, ids: Mapping[str, int], exact: bool = True
+    ) -> Iterator[Sample]:
+        """Samples that tell models apart; none before a plain sample that the original accepts.
+
+        Args:
+            count: the number of samples.
+            separators: the constants of both models.
+            ids: the numbers of entries that the values of some inputs name.
+            exact: the samples are exact, and hold special values.
+        """
+        if self._base is None or not self._types:
+            return
+        dims = {n: self._dims_of(n) for n, proto in self._types.items() if _is_tensor(proto)}
+        inputs = SeparatingInputs(
+            self._types,
+            dims,
+            self._pinned,
+            self._bound,
+            self._steering,
+            ids,
+            separators,
+            self._seed,
+            extremes=exact,
+        )
+        for number in range(count):
+            candidates = inputs.candidates(number, self._base)
+            label = f"separating sample {number}"
+            yield Sample(label, candidates, adversarial=True, exact=exact)
+
     def tame(self, size: int | None = None) -> Iterator[Feeds]:
         """Small inputs that most models accept, or inputs with all open sizes and lengths equal."""
         chosen = _TAME
@@ -221,6 +258,19 @@ class Drawer:
                 _Strategy((size,), True, (n, n), leading=one) for n, one in low_and_leading
             )
         yield from self._turn(0, 1, chosen)
+
+    def _remembered(self, candidates: Iterator[Feeds]) -> Iterator[Feeds]:
+        """The candidates; the last one is kept, as nobody asks for more after an accepted one."""
+        for feeds in candidates:
+            self._base = feeds
+            yield feeds
+            self._base = None
+
+    def _dims_of(self, name: str) -> list[Dim] | None:
+        """The dimensions of a tensor, as far as one of the models fixes them."""
+        types = self._types[name], self._narrowed.get(name, self._types[name])
+        before, after = (dims_of(proto.tensor_type) for proto in types)
+        return _merged(before, after)
 
     def _changed(self, number: int, kind: str, names: list[str]) -> Iterator[Feeds]:
         """The candidates of the first sample with adversarial values, as their sizes are
@@ -299,6 +349,10 @@ class Drawer:
                     if isinstance(dim, str) and isinstance(size, int):
                         pins[dim] = size
         return pins
+
+
+def _is_tensor(proto: onnx.TypeProto) -> bool:
+    return proto.WhichOneof("value") == "tensor_type"
 
 
 def _merged(before: list[Dim] | None, after: list[Dim] | None) -> list[Dim] | None:

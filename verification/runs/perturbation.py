@@ -1,12 +1,18 @@
-"""Perturbation of a model: each float result moves by one unit in the last place."""
+"""Perturbation of a model: each float result moves by one unit in the last place.
+
+Kernels differ in their rounding, and so do a model and its rewrite. What a model does not compute
+but compares or moves stays, and so does a sum, product or quotient that needs no rounding.
+Operators that may add up in any order get moved operands, too: `1e20 + 1 - 1e20` is 0 or 1.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import onnx
+import onnx.inliner
 from onnx import TensorProto, helper, numpy_helper
 
 from ...ir import Operator
@@ -18,6 +24,12 @@ _LARGEST = 1 << 26
 """Limit in bytes of a copied model."""
 _BROADCASTING = 7
 """Opset from which scalars broadcast."""
+_EQUAL_FLOATS = 11
+"""Opset from which Equal compares floats."""
+_RANGES = {2: (0.75, 1.0), 3: (-1.0, -0.75)}
+"""Ranges of the factors of seeds that move all results in one direction."""
+_EXACT_IN_DOUBLE = {"Add", "Sub", "Mul", "Div"}
+_THRESHOLDS = {"ThresholdedRelu", "Shrink", "QuantizeLinear", "NonMaxSuppression"}
 _EPSILONS: dict[int, float] = {
     TensorProto.FLOAT16: 2.0**-11,
     TensorProto.FLOAT: 2.0**-23,
@@ -26,65 +38,126 @@ _EPSILONS: dict[int, float] = {
 
 
 def nudge(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
-    """Multiply the results of float operators by random factors next to 1.
+    """Multiply the results of float operators by random factors next to 1, and sums by terms.
 
-    Each run has new factors. Functions of the model are copied as they are. Returns None for a
-    model that is too large, too old, or of which the element types cannot be inferred.
+    Each run has new factors. Returns None for a model that is too large, too old, or of which the
+    element types cannot be inferred.
 
     Args:
         model: the model, which stays as it is.
-        seed: of the random factors.
+        seed: of the random factors. With 2 all results move away from zero, with 3 toward it.
     """
     opset = next((o.version for o in model.opset_import if not normal_domain(o.domain)), 0)
     if opset < _BROADCASTING or model.ByteSize() > _LARGEST:
         return None
     try:
-        copy = onnx.shape_inference.infer_shapes(model)
+        # Functions have no types.
+        flat = onnx.inliner.inline_local_functions(model) if model.functions else model
+        copy = onnx.shape_inference.infer_shapes(flat)
     except Exception as error:  # noqa: BLE001 - C++ lets out anything
         _ = reason(error)
         return None
-    _nudge_graph(copy.graph, seed, itertools.count(1))
+    _Nudging(seed, opset >= _EQUAL_FLOATS).nudge(copy.graph)
     return copy
 
 
-def _nudge_graph(graph: onnx.GraphProto, seed: int, numbers: Iterator[int]) -> None:
-    """Perturb a graph and the bodies of its nodes."""
-    infos = (*graph.value_info, *graph.output)
-    types = {info.name: info.type.tensor_type.elem_type for info in infos}
-    nodes: list[onnx.NodeProto] = []
-    for node in graph.node:
-        fields = node.attribute
-        bodies = [
-            *(a.g for a in fields if a.HasField("g")),
-            *(g for a in fields for g in a.graphs),
-        ]
-        for body in bodies:
-            _nudge_graph(body, seed, numbers)
-        nodes.append(node)
-        rules = rules_of(Operator(node.op_type, domain=node.domain))
-        if bodies or rules.fixed_roundings() == 0:
-            continue
-        for place, name in enumerate(node.output):
-            if types.get(name) in _EPSILONS:
-                nodes.extend(_moved(node, place, types[name], seed, next(numbers)))
-    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
-    del graph.node[:]
-    graph.node.extend(copies)
+class _Nudging:
+    """Perturbation of the graphs of a model.
+
+    Args:
+        seed: of the random factors.
+        keeps_exact: leave results that need no rounding.
+    """
+
+    def __init__(self, seed: int, keeps_exact: bool) -> None:
+        self._seed = seed
+        self._keeps_exact = keeps_exact
+        self._low, self._high = _RANGES.get(seed, (-1.0, 1.0))
+        self._numbers = itertools.count(1)
+
+    def nudge(self, graph: onnx.GraphProto) -> None:
+        """Perturb a graph and the bodies of its nodes."""
+        infos = (*graph.value_info, *graph.output, *graph.input)
+        types = {info.name: info.type.tensor_type.elem_type for info in infos}
+        constants = {tensor.name for tensor in graph.initializer}
+        nodes: list[onnx.NodeProto] = []
+        for node in graph.node:
+            fields = node.attribute
+            bodies = [
+                *(a.g for a in fields if a.HasField("g")),
+                *(g for a in fields for g in a.graphs),
+            ]
+            for body in bodies:
+                self.nudge(body)
+            roundings = rules_of(Operator(node.op_type, domain=node.domain)).fixed_roundings()
+            if bodies or roundings == 0:
+                nodes.append(node)
+                continue
+            if roundings is None and not _compares(node):
+                for place, name in enumerate(node.input):
+                    if name not in constants and types.get(name) in _EPSILONS:
+                        node.input[place] = label = f"straightline_moved_{next(self._numbers)}"
+                        nodes.extend(self._moved(name, label, types[name]))
+            nodes.append(node)
+            for place, name in enumerate(node.output):
+                if types.get(name) in _EPSILONS:
+                    node.output[place] = label = f"straightline_nudged_{next(self._numbers)}"
+                    exactness = _exactness(node, types[name]) if self._keeps_exact else ()
+                    nodes.extend(self._moved(label, name, types[name], exactness))
+        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        del graph.node[:]
+        graph.node.extend(copies)
+
+    def _moved(
+        self, name: str, result: str, elem_type: int, exactness: Sequence[onnx.NodeProto] = ()
+    ) -> Iterator[onnx.NodeProto]:
+        """Yield nodes that multiply a value by a random factor next to 1.
+
+        Args:
+            name: the value.
+            result: the name of the product.
+            elem_type: its type.
+            exactness: nodes that compute where the value is exact, of which the last one yields a
+                mask. There the factor is 1.
+        """
+        number = next(self._numbers)
+        label = f"straightline_factor_{number}"
+        dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+        for part, factor in (("epsilon", _EPSILONS[elem_type]), ("one", 1.0)):
+            value = numpy_helper.from_array(np.array(factor, dtype))
+            yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
+        fields = {"low": self._low, "high": self._high, "seed": float(self._seed * 1000 + number)}
+        yield helper.make_node("RandomUniformLike", [name], [f"{label}_drawn"], **fields)
+        yield helper.make_node("Mul", [f"{label}_drawn", f"{label}_epsilon"], [f"{label}_by"])
+        yield helper.make_node("Add", [f"{label}_by", f"{label}_one"], [f"{label}_drawn_1"])
+        factor_name = f"{label}_drawn_1"
+        if exactness:
+            yield from exactness
+            inputs = [exactness[-1].output[0], f"{label}_one", factor_name]
+            factor_name = f"{label}_where"
+            yield helper.make_node("Where", inputs, [factor_name])
+        yield helper.make_node("Mul", [name, factor_name], [result])
 
 
-def _moved(
-    node: onnx.NodeProto, place: int, elem_type: int, seed: int, number: int
-) -> Iterator[onnx.NodeProto]:
-    """Yield nodes that multiply an output by a random factor next to 1."""
-    name, label = node.output[place], f"straightline_nudged_{number}"
-    node.output[place] = label
-    dtype = helper.tensor_dtype_to_np_dtype(elem_type)
-    for part, factor in (("epsilon", _EPSILONS[elem_type]), ("one", 1.0)):
-        value = numpy_helper.from_array(np.array(factor, dtype))
-        yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
-    start = float(seed * 1000 + number)
-    outputs = [f"{label}_drawn"]
-    yield helper.make_node("RandomUniformLike", [label], outputs, low=-1.0, high=1.0, seed=start)
-    yield helper.make_node("Mul", [f"{label}_drawn", f"{label}_epsilon"], [f"{label}_by"])
-    yield helper.make_node("Add", [f"{label}_by", f"{label}_one"], [f"{label}_factor"])
-    yield helper.make_node("Mul", [label, f"{label}_factor"], [name])
+def _compares(node: onnx.NodeProto) -> bool:
+    """Test whether an operator compares its operands with thresholds, which they must not cross."""
+    return node.op_type in _THRESHOLDS or normal_domain(node.domain) == "ai.onnx.ml"
+
+
+def _exactness(node: onnx.NodeProto, elem_type: int) -> list[onnx.NodeProto]:
+    """Nodes that compute where a result is no rounded one; none where that is not known.
+
+    float64 holds each product of two float32, and a sum that it rounds is no float32.
+    """
+    is_narrow = elem_type in (TensorProto.FLOAT, TensorProto.FLOAT16)
+    if node.op_type not in _EXACT_IN_DOUBLE or not is_narrow:
+        return []
+    result = node.output[0]
+    wide = [f"{result}_{place}" for place in range(len(node.input) + 1)]
+    nodes = [
+        helper.make_node("Cast", [source], [cast], to=TensorProto.DOUBLE)
+        for source, cast in zip((*node.input, result), wide, strict=True)
+    ]
+    nodes.append(helper.make_node(node.op_type, wide[:-1], [f"{result}_wide"]))
+    nodes.append(helper.make_node("Equal", [f"{result}_wide", wide[-1]], [f"{result}_exact"]))
+    return nodes

@@ -205,7 +205,7 @@ def _with(value: Array, places: Any, element: Any, zeros: Array) -> Array:
 def _smaller(element: Any) -> Iterator[Any]:
     """Yield simpler elements than one, the simplest first: integers or tenths for a fraction."""
     kind = np.asarray(element).dtype
-    if kind.kind in "bOc" or not np.isfinite(np.float64(element)):
+    if kind.kind in "bOcSU" or not np.isfinite(np.float64(element)):
         return
     number = float(element) if is_float(kind) else int(element)
     candidates = (1, -1, 2, -2, int(number / 2), int(number))

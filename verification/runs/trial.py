@@ -27,6 +27,8 @@ _REPEATS = 16  # runs of a random model to see an output change
 _PATIENCE = 20.0  # time limit of an adversarial sample, relative to the quickest plain one
 _LEAST_PATIENCE = 2.0  # seconds
 _PERTURBED = 2  # number of perturbed runs
+_PERTURBED_EXACT = 6  # the same where a threshold may have been hit on purpose
+_JUMP = 2.0**10  # least move of an element at a discontinuity, relative to the median one
 _ROUNDED = 16.0  # allowed multiple of the effect of one rounding of the inputs
 _ROUNDED_PLAIN = 4.0  # the same on plain samples, for one rounding of each result
 _LEAST_ACCURATE = 2.0**-10  # limit of excused errors, relative to a plain sample's largest value
@@ -94,6 +96,7 @@ class Accepted:
     feeds: Feeds
     outputs: list[Any]
     adversarial: bool = False
+    exact: bool = False
 
 
 class Trial:
@@ -309,7 +312,7 @@ class Trial:
             for feeds in sample.candidates:
                 try:
                     outputs = self._worker.run(self._pair.before, feeds, fresh=self._pair.random)
-                    return Accepted(sample.label, feeds, outputs, adversarial=True)
+                    return Accepted(sample.label, feeds, outputs, True, sample.exact)
                 except RuntimeFailure as error:
                     self._gave_up = error.reason != "failed"
                     if self._gave_up:
@@ -392,7 +395,7 @@ class Trial:
         if not accepted.adversarial and not any(_is_near(part) for part in parts):
             return list(parts)
         moved: list[list[Any]] = []
-        for seed in range(_PERTURBED):
+        for seed in range(_PERTURBED_EXACT if accepted.exact else _PERTURBED):
             others = self._rerun_rounded(accepted, seed)
             if isinstance(others, RuntimeFailure):
                 if not accepted.adversarial:
@@ -404,16 +407,17 @@ class Trial:
             moved.append(others)
         together = zip(accepted.outputs, outputs, parts, *moved, strict=True)
         return [
-            self._beyond(before, after, part, near, accepted.adversarial)
+            self._beyond(before, after, part, near, accepted)
             for before, after, part, *near in together
         ]
 
     def _rerun_rounded(self, accepted: Accepted, seed: int) -> list[Any] | RuntimeFailure:
         """Run the original with perturbed inputs and results. Results stay where the runtime does
         not support the perturbed model."""
-        feeds = perturb(accepted.feeds, seed)
         failure: RuntimeFailure | None = None
         for source in dict.fromkeys((self._pair.nudged(seed), self._pair.before)):
+            keeps = accepted.exact and source is not self._pair.before
+            feeds = accepted.feeds if keeps else perturb(accepted.feeds, seed)
             try:
                 return self._worker.run(source, feeds, fresh=self._pair.random)
             except RuntimeFailure as error:
@@ -443,7 +447,12 @@ class Trial:
         return [part if other.kind else other for part, other in pairs]
 
     def _beyond(
-        self, before: Any, after: Any, part: Difference, near: Sequence[Any], adversarial: bool
+        self,
+        before: Any,
+        after: Any,
+        part: Difference,
+        near: Sequence[Any],
+        accepted: Accepted,
     ) -> Difference:
         """The difference in values beyond the effect of perturbations.
 
@@ -452,18 +461,24 @@ class Trial:
             after: the same of the rewrite.
             part: their difference.
             near: the same output of perturbed originals.
-            adversarial: true for adversarial inputs.
+            accepted: the sample.
         """
+        adversarial = accepted.adversarial
         if part.kind != "values":
             return part
         distances = [compare(before, other, EXACT) for other in near]
         if any(distance.kind not in ("", "values") for distance in distances):
             return Difference(total=part.total) if adversarial else part
         if not isinstance(before, np.ndarray) or not is_float(before.dtype):
+            if accepted.exact and isinstance(before, np.ndarray):
+                steady = np.all([before == other for other in near], axis=0)
+                return compare(before, np.where(steady, after, before), self._tolerance)
             # Distances of integers have no meaning.
             moves = any(distance.kind for distance in distances)
             return Difference(total=part.total) if adversarial and moves else part
         unsteady = np.any([_is_special_elsewhere(before, other) for other in near], axis=0)
+        if accepted.exact:
+            unsteady |= _jumps(before, near)
         steady = [np.where(unsteady, before, other) for other in near]
         moved = max(compare(before, other, EXACT).max_abs for other in steady)
         slack = _ROUNDED * moved
@@ -474,6 +489,14 @@ class Trial:
         slack = max(slack, self._tolerance.slack)
         after = np.where(unsteady, before, after)
         return compare(before, after, replace(self._tolerance, slack=slack))
+
+
+def _jumps(before: Any, near: Sequence[Any]) -> Any:
+    """The mask of elements that move far more than most: they stand at a discontinuity."""
+    with np.errstate(all="ignore"):
+        moves = np.max([np.abs(other - before) for other in near], axis=0)
+        numbers = np.where(np.isfinite(moves), moves, 0)
+        return numbers > _JUMP * np.median(numbers, axis=None) if numbers.size else numbers > 0
 
 
 def _is_special_elsewhere(before: Any, other: Any) -> Any:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
+import onnx
+
 from ...display import OnProgress, silent
 from ...ir import ModelSource
 from ...ir.errors import ModelError
-from ...reference.signature import Signature, mismatches
+from ...reference.signature import Signature, all_nodes, mismatches
 from ...runtimes.feeds import check_feeds, read_feeds
 from ...runtimes.session import Feeds
 from ...runtimes.source import Source, new_fault
@@ -23,11 +25,17 @@ from .comparison import Tolerance
 from .input_generator import Drawer, DrawError, Sample
 from .options import RuntimeChoice, VerifyOptions, has_onnxruntime
 from .sample_shapes import narrow_signature
+from .separators import Separators, id_ranges
 from .shape_inputs import steering_inputs
 from .trial import Pair, Trial, disagreements
 from .verdict import Verdict
 
 _log = logging.getLogger(__name__)
+
+_SIZE_OF_RUNS = 3000
+"""Limit of nodes and kilobytes that all separating samples run together."""
+_LEAST_SEPARATING = 2
+_MOST_SEPARATING = 28
 
 
 def run(
@@ -40,10 +48,14 @@ def run(
     workers: Workers | None = None,
     on_progress: OnProgress = silent,
     minimized: bool = False,
+    over_reals: bool = False,
 ) -> Verdict:
     """Run both models, and compare their outputs; the arguments are those of `verify`.
 
-    `minimized`: shrink an input on which outputs differ.
+    Args:
+        minimized: shrink an input on which outputs differ.
+        over_reals: the rewrite claims equality of real numbers: where results overflow, or turn at
+            a threshold, it may differ.
 
     Raises:
         SampleShapeError: a shape for samples does not fit its input.
@@ -61,7 +73,7 @@ def run(
             signature = narrow_signature(
                 pair.before_signature, pair.after_signature, options.sample_shapes
             )
-            inputs = _inputs(pair, signature, options, fixed)
+            inputs = _inputs(pair, signature, options, fixed, over_reals)
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
                 slack = pair.slack if options.atol is None else 0.0
@@ -95,7 +107,9 @@ def _early_verdict(pair: Pair, bound: Feeds) -> Verdict | None:
 Inputs = Callable[[], Iterator[Sample]]
 
 
-def _inputs(pair: Pair, after: Signature, options: VerifyOptions, bound: Feeds) -> Inputs:
+def _inputs(
+    pair: Pair, after: Signature, options: VerifyOptions, bound: Feeds, over_reals: bool
+) -> Inputs:
     """Return a function that generates samples for `after`, anew for each runtime."""
     if options.feeds is None:
         steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
@@ -103,11 +117,29 @@ def _inputs(pair: Pair, after: Signature, options: VerifyOptions, bound: Feeds) 
         plain = options.plain_samples
         # An absolute tolerance holds for ordinary magnitudes.
         most_adversarial = plain if options.atol is None else 0
-        return lambda: itertools.chain(drawer.samples(plain), drawer.adversarial(most_adversarial))
+        separators = Separators.of(pair.before.proto, pair.after.proto)
+        ids, most = id_ranges(pair.before.proto), _separating(pair) if most_adversarial else 0
+        return lambda: itertools.chain(
+            drawer.samples(plain),
+            drawer.adversarial(most_adversarial),
+            drawer.separating(most, separators, ids, exact=not over_reals),
+        )
     feeds = read_feeds(options.feeds, pair.before.proto, bound)
     return lambda: (
         Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
     )
+
+
+def _separating(pair: Pair) -> int:
+    """The number of separating samples: fewer for large models, on which each takes longer."""
+    size = sum(_size(source.proto) for source in (pair.before, pair.after))
+    return min(max(_SIZE_OF_RUNS // size, _LEAST_SEPARATING), _MOST_SEPARATING)
+
+
+def _size(model: onnx.ModelProto) -> int:
+    """The number of nodes in all graphs and functions, and of kilobytes of the model."""
+    graphs = (model.graph.node, *(function.node for function in model.functions))
+    return 1 + sum(len(list(all_nodes(nodes))) for nodes in graphs) + model.ByteSize() // 1024
 
 
 @dataclass(frozen=True)
@@ -170,7 +202,10 @@ def _both(trials: _Trials, inputs: Inputs) -> Verdict:
     first = trials.run("onnxruntime", inputs(), keep=True)
     if first.timed_out and not first.accepted:
         return first.verdict()
-    same = (Sample(r.label, iter([r.feeds]), adversarial=r.adversarial) for r in first.accepted)
+    same = (
+        Sample(r.label, iter([r.feeds]), adversarial=r.adversarial, exact=r.exact)
+        for r in first.accepted
+    )
     second = trials.run("reference", same if first.accepted else inputs(), keep=True)
     one, two = first.verdict(), second.verdict()
     notes = tuple(f"onnxruntime: {note}" for note in one.notes)

@@ -21,7 +21,8 @@ def test_an_unrolled_loop_is_equal(check, runtime):
     assert verdict.equal, verdict
     assert bool(verdict)
     assert [o.status for o in verdict.outputs] == ["equal", "equal"]
-    assert verdict.samples == ("sample 0", "sample 1", "sample 2", *KINDS)
+    plain = [label for label in verdict.samples if not label.startswith("separating")]
+    assert plain == ["sample 0", "sample 1", "sample 2", *KINDS]
     expected = {"auto": ("onnxruntime",), "both": ("onnxruntime", "reference")}
     assert verdict.runtimes == expected.get(runtime, (runtime,))
 

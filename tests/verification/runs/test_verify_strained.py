@@ -8,6 +8,10 @@ from straightline.verification.runs.sample_shapes import SampleShapeError
 from verified import SCALE, model
 
 
+def unseparated(verdict):
+    return tuple(label for label in verdict.samples if not label.startswith("separating"))
+
+
 def form(opset, constants, body):
     text = f"(float[4,8] x) => (float[4,8] y) <{constants}> {{ {body} }}"
     return model(text, opset=opset, ir_version=8)
@@ -118,14 +122,14 @@ def test_strain_is_put_on_what_bears_it(check, graph, strained):
         proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
     verdict = check(proto, proto)
     assert verdict.equal, verdict
-    assert len(verdict.samples) == 3 + strained
+    assert len(unseparated(verdict)) == 3 + strained
     assert not verdict.notes
 
 
 def test_one_strained_sample_more_than_plain_ones(check):
     proto, two = model(SCALE % "1, 2, 3"), ("values far from zero", "large and tiny values")
-    assert check(proto, proto, samples=1).samples == ("sample 0", *two)
-    assert check(proto, proto, samples=1, rtol=1e-3).samples[1:] == two
+    assert unseparated(check(proto, proto, samples=1)) == ("sample 0", *two)
+    assert unseparated(check(proto, proto, samples=1, rtol=1e-3))[1:] == two
     assert check(proto, proto, samples=1, atol=1e-3).samples == ("sample 0",)
 
 
