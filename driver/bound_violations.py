@@ -89,9 +89,8 @@ class Search:
         self._bound, self._workers = bound, workers
         self._guards = guard(guarded, assumptions)
         self._options = with_sample_shapes(original, options, bound)
-        self._verdict = partial(
-            run, original, guarded, self._options, bound=bound, base_dir=base_dir, workers=workers
-        )
+        shared: dict[str, Any] = {"bound": bound, "base_dir": base_dir, "workers": workers}
+        self._verdict = partial(run, original, guarded, self._options, **shared, trusted=True)
         self._pair = Pair(Source(original, base_dir), Source(guarded, base_dir))
         self._steering = tuple(sorted(steering_inputs(self._pair.before.proto)))
 

@@ -219,6 +219,7 @@ class RewriteResult:
         fixed: dict[str, Any] = {"bound": self.bound, "shapes": self.shapes}
         fixed["base_dir"] = self.rewriting.base_dir
         fixed["exactness"] = self.rewriting.pipeline.exactness
+        fixed["trusted"] = bool(self.rewriting.options.assumptions)
         if uses_trusted_rules(self.result.remarks):
             options = options.with_runs()
         return compare(self.rewriting.original, model, options, **fixed, **settings)

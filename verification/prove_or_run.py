@@ -238,6 +238,7 @@ def compare(
     message: onnx.ModelProto | None = None,
     exactness: Equality = "bits",
     minimized: bool = False,
+    trusted: bool = False,
 ) -> Verdict:
     """Compare two models: `verify` with its options in one object.
 
@@ -248,6 +249,7 @@ def compare(
         exactness: notion of equality that the rewrite claims; it is proved unless the options name
             another one.
         minimized: whether to shrink an input on which outputs differ.
+        trusted: whether the rewrite relies on claims of the caller, which ordinary inputs keep.
     """
     start = time.perf_counter()
     before, after = read(before), read(after)
@@ -290,6 +292,7 @@ def compare(
 
             shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
             shared["minimized"] = minimized
+            shared["trusted"] = trusted
             shared["over_reals"] = (options.equality or exactness) == "reals"
             verdict = run(before, after, options, bound=bound, base_dir=base_dir, **shared)
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)

@@ -12,6 +12,8 @@ import onnx
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_div import Div as _Div
 from onnx.reference.ops.op_mod import Mod as _Mod
+from onnx.reference.ops.op_pow import Pow as _Pow
+from onnx.reference.ops.op_random_uniform_like import RandomUniformLike as _RandomUniformLike
 
 from ..bodies import Array
 from ..errors import EvaluationError
@@ -33,6 +35,25 @@ class Div(_Dividing, _Div):
 
 class Mod(_Dividing, _Mod):  # type: ignore[misc]
     """Mod."""
+
+
+class Pow(_Pow):
+    """Pow: numpy takes roots for one exponent of 0.5, where minus infinity has infinity."""
+
+    def _run(self, a: Array, b: Array) -> Any:
+        exponents = np.broadcast_to(b, np.broadcast_shapes(a.shape, b.shape)).copy()
+        return super()._run(a, exponents)  # type: ignore[no-untyped-call]
+
+
+class RandomUniformLike(_RandomUniformLike):
+    """RandomUniformLike, which onnx.reference lacks for scalars."""
+
+    def _run(
+        self, x: Array, dtype: Any = None, high: Any = None, low: Any = None, seed: Any = None
+    ) -> Any:
+        run: Any = super()._run
+        (result,) = run(np.atleast_1d(x), dtype, high, low, seed)
+        return (result.reshape(x.shape),)
 
 
 class Clip(OpRun):
@@ -221,6 +242,8 @@ class GatherElements(OpRun):
 CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Div,
     Mod,
+    Pow,
+    RandomUniformLike,
     Clip,
     Expand,
     Unsqueeze,

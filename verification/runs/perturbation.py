@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -38,10 +39,10 @@ _EPSILONS: dict[int, float] = {
 
 
 def nudge(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
-    """Multiply the results of float operators by random factors next to 1, and sums by terms.
+    """Multiply the results of float operators by random factors next to 1.
 
-    Each run has new factors. Returns None for a model that is too large, too old, or of which the
-    element types cannot be inferred.
+    Operators that add up get other terms, too. Each run has new factors. Returns None for a model
+    that is too large, too old, or of which the element types cannot be inferred.
 
     Args:
         model: the model, which stays as it is.
@@ -126,7 +127,11 @@ class _Nudging:
         for part, factor in (("epsilon", _EPSILONS[elem_type]), ("one", 1.0)):
             value = numpy_helper.from_array(np.array(factor, dtype))
             yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
-        fields = {"low": self._low, "high": self._high, "seed": float(self._seed * 1000 + number)}
+        fields: dict[str, Any] = {
+            "low": self._low,
+            "high": self._high,
+            "seed": float(self._seed * 1000 + number),
+        }
         yield helper.make_node("RandomUniformLike", [name], [f"{label}_drawn"], **fields)
         yield helper.make_node("Mul", [f"{label}_drawn", f"{label}_epsilon"], [f"{label}_by"])
         yield helper.make_node("Add", [f"{label}_by", f"{label}_one"], [f"{label}_drawn_1"])

@@ -116,10 +116,10 @@ class SeparatingInputs:
             feeds = self._feeds(number, base, way)
             if feeds is None:
                 continue
-            known = way in self._accepted
+            fits = way in self._accepted
             self._accepted.add(way)  # unless the next one is asked for
             yield feeds
-            if not known:
+            if not fits:
                 self._accepted.discard(way)
             self._refusals[way] += 1
         self._last = Counter()

@@ -133,7 +133,7 @@ class Separators:
 
 
 def id_ranges(model: onnx.ModelProto) -> dict[str, int]:
-    """The least number of entries or axes that an input's values name, where it is known."""
+    """The least number of entries or axes that values of an input name."""
     sizes = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
     for info in (*model.graph.input, *model.graph.value_info):
         shape = info.type.tensor_type.shape.dim
@@ -162,16 +162,16 @@ def _entries(node: onnx.NodeProto, sizes: Mapping[str, Sequence[int]]) -> int:
 
 def _upstream(name: str, sources: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """A value and all that it is computed from."""
-    stack, seen = [name], {name}
+    stack, visited = [name], {name}
     while stack:
         name = stack.pop()
         yield name
-        more = [source for source in sources.get(name, ()) if source not in seen]
-        seen.update(more)
+        more = [source for source in sources.get(name, ()) if source not in visited]
+        visited.update(more)
         stack += more
 
 
-def _constants(model: onnx.ModelProto) -> Iterator[list[Number] | list[str]]:
+def _constants(model: onnx.ModelProto) -> Iterator[Sequence[Number] | Sequence[str]]:
     """The constants of a model, those of a tensor or attribute together."""
     graphs = [model.graph]
     yield from map(_elements, model.graph.initializer)
@@ -187,7 +187,7 @@ def _constants(model: onnx.ModelProto) -> Iterator[list[Number] | list[str]]:
 
 def _of_attribute(
     node: onnx.NodeProto, attribute: AttributeProto
-) -> Iterator[list[Number] | list[str]]:
+) -> Iterator[Sequence[Number] | Sequence[str]]:
     if attribute.HasField("t"):
         yield _elements(attribute.t)
     if attribute.type == AttributeProto.FLOAT:
@@ -204,7 +204,7 @@ def _of_attribute(
 
 
 def _elements(tensor: TensorProto) -> list[Any]:
-    """The elements of a small tensor that is no complex one and lies in the model."""
+    """The elements of a small tensor inside the model; none of a complex one."""
     count = math.prod(tensor.dims)
     if not 0 < count <= _LARGEST_TENSOR or tensor.external_data or not tensor.data_type:
         return []

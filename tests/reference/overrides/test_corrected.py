@@ -162,3 +162,22 @@ def test_a_scale_does_not_stretch_what_is_normalized():
     model, feeds = one_node("LayerNormalization", arrays, 17)
     with pytest.raises(EvaluationError, match="does not broadcast to X"):
         reference.run(model, feeds)
+
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]> g '
+
+
+@pytest.mark.parametrize(("half", "kind"), [(0.5, "float"), ([0.5], "float[1]")])
+def test_a_power_of_a_half_is_no_root(half, kind):
+    text = f"(float[2] x, {kind} h) => (float[2] y) {{ y = Pow (x, h) }}"
+    feeds = {"x": np.array([-np.inf, -0.0], np.float32), "h": np.array(half, np.float32)}
+    (found,) = reference.run(onnx.parser.parse_model(HEAD + text), feeds)
+    assert found[0] == np.inf and not np.signbit(found[1])
+
+
+@pytest.mark.parametrize(("shape", "kind"), [((), "float"), ((2,), "float[2]")])
+def test_random_numbers_fill_any_shape(shape, kind):
+    text = f"({kind} x) => ({kind} y) {{ y = RandomUniformLike <low = 2.0, high = 3.0> (x) }}"
+    model = onnx.parser.parse_model(HEAD + text)
+    (found,) = reference.run(model, {"x": np.zeros(shape, np.float32)})
+    assert found.shape == shape and (found >= 2).all() and (found <= 3).all()

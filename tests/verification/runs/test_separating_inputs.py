@@ -11,8 +11,6 @@ from verified import model
 
 PAIRS = [*different_pairs.PAIRS, *different_pairs.rows(different_pairs.HELD_BACK)]
 ROWS = {f"{row[0]} ({number})": row for number, row in enumerate(PAIRS)}
-UNTOLD = {"root of minus infinity"}
-"""numpy computes a power of 0.5 as a root, so the reference does not confirm it."""
 
 
 @pytest.mark.sample(16)
@@ -21,7 +19,7 @@ def test_different_models_are_told_apart(name, workers):
     before, after = different_pairs.models(ROWS[name])
     for one, other in ((before, after), (after, before)):
         verdict = sl.verify(one, other, prove=False, workers=workers)
-        assert (verdict.status == "different") == (ROWS[name][0] not in UNTOLD), verdict
+        assert verdict.status == "different" and verdict.outputs, verdict
 
 
 EQUAL = [
