@@ -28,6 +28,7 @@ _PATIENCE = 20.0  # time limit of an adversarial sample, relative to the quickes
 _LEAST_PATIENCE = 2.0  # seconds
 _PERTURBED = 2  # number of perturbed runs
 _PERTURBED_EXACT = 6  # the same where a threshold may have been hit on purpose
+_MOST_EXCUSED = 4  # number of separating samples that are run again with other rounding
 _JUMP = 2.0**10  # least move of an element at a discontinuity, relative to the median one
 _ROUNDED = 16.0  # allowed multiple of the effect of one rounding of the inputs
 _ROUNDED_PLAIN = 4.0  # the same on plain samples, for one rounding of each result
@@ -147,6 +148,7 @@ class Trial:
         self._quickest = math.inf  # seconds for a plain sample; the first one loads the model
         self._gave_up = False
         self._fault = ""
+        self._excused = 0  # separating samples on which rounding decides
         self.output_names = pair.before_signature.outputs
         self._differences = [Difference() for _ in self.output_names]
         self._samples = ["" for _ in self.output_names]
@@ -155,6 +157,8 @@ class Trial:
     def run(self, samples: Iterator[Sample]) -> None:
         """Run the samples until there is a verdict."""
         for sample in samples:
+            if sample.exact and (self._differing or self._excused >= _MOST_EXCUSED):
+                continue  # nothing more to find
             accepted = self._adversarial(sample) if sample.adversarial else self._original(sample)
             if accepted is not None:
                 if self._keep:
@@ -337,7 +341,7 @@ class Trial:
             self._repeat(accepted, parts)
             if not self._tolerance.is_exact:
                 parts = self._excuse_rounding(accepted, outputs, parts)
-            if accepted.adversarial:
+            if accepted.adversarial and not self._differing:  # one difference is enough
                 parts = self._confirm(accepted, parts)
         for number, part in enumerate(parts):
             if part.kind in self._unstable[number]:
@@ -405,11 +409,17 @@ class Trial:
                 )
                 return [Difference(total=part.total) for part in parts]
             moved.append(others)
-        together = zip(accepted.outputs, outputs, parts, *moved, strict=True)
-        return [
-            self._beyond(before, after, part, near, accepted)
-            for before, after, part, *near in together
-        ]
+            if len(moved) < _PERTURBED:
+                continue
+            together = zip(accepted.outputs, outputs, parts, *moved, strict=True)
+            beyond = [
+                self._beyond(before, after, part, near, accepted)
+                for before, after, part, *near in together
+            ]
+            if not any(part.kind for part in beyond):
+                break
+        self._excused += accepted.exact
+        return beyond
 
     def _rerun_rounded(self, accepted: Accepted, seed: int) -> list[Any] | RuntimeFailure:
         """Run the original with perturbed inputs and results. Results stay where the runtime does
