@@ -138,7 +138,7 @@ def _in_place(batch: Batch, ragged: Ragged) -> Value:
 
 
 def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, ...]) -> Value:
-    """The number of elements in each iteration, at least one, in the type of the first input.
+    """The number of elements in each iteration, at least one, as the first input.
 
     Args:
         batch: the node.

@@ -40,7 +40,7 @@ REMAINING = {
     "passes/simplify/rules/matcher.py": "laws of arithmetic",
     "passes/simplify/rules/normal_form.py": "forms of older opsets",
     "passes/simplify/rules/replacement.py": "relative costs of nodes that rules weigh",
-    "passes/simplify/rules/zero_signs.py": "operators that forget the sign of a zero",
+    "passes/utils/zero_signs.py": "operators that forget the sign of a zero",
     "passes/vectorize/injective_indices.py": "operators that repeat one number",
     "passes/vectorize/residual_loop.py": "operators worth computing for all trips at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
