@@ -358,3 +358,12 @@ def test_a_pass_that_claims_the_reals_is_proved_over_them(ran):
     assert exact.verdict.status == "open"
     with pytest.raises(sl.MismatchError):
         sl.Pipeline([Multiply(third=0.25)]).run(before, verify=True)
+
+
+def test_over_the_reals_what_overflows_is_not_compared():
+    head = "g (float[64] x) => (float[64] y) <float k = {4}> "
+    before = model(head + "{ a = Mul (x, k) y = Div (a, k) }")
+    right, wrong = (model(head + f"{{ y = {body} }}") for body in ("Identity (x)", "Abs (x)"))
+    assert sl.verify(before, right, prove=False).status == "different"
+    assert sl.verify(before, right, prove=False, equality="reals").equal
+    assert sl.verify(before, wrong, prove=False, equality="reals").status == "different"

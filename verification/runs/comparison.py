@@ -65,13 +65,15 @@ class Tolerance:
     float32, float64 and complex may be off by 16 epsilons of their type, float16 and bfloat16 by
     2, relative to the value or, for values that cancelled to nearly zero, to the largest
     magnitude of the output but never more than 1. `factor` widens these defaults, and `slack` is
-    added to any atol.
+    added to any atol. Over the `reals`, what overflows or is NaN on adversarial samples stands for
+    no number, and is not compared.
     """
 
     rtol: float | None = None
     atol: float | None = None
     factor: float = 1.0
     slack: float = 0.0
+    reals: bool = False
 
     @property
     def is_exact(self) -> bool:

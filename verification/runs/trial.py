@@ -489,6 +489,8 @@ class Trial:
         unsteady = np.any([_is_special_elsewhere(before, other) for other in near], axis=0)
         if accepted.exact:
             unsteady |= _jumps(before, near)
+        if adversarial and self._tolerance.reals:
+            unsteady |= ~(np.isfinite(before) & np.isfinite(after))
         steady = [np.where(unsteady, before, other) for other in near]
         moved = max(compare(before, other, EXACT).max_abs for other in steady)
         slack = _ROUNDED * moved

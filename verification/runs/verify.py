@@ -80,7 +80,7 @@ def run(
             with ExitStack() as stack:
                 pool = workers or stack.enter_context(Workers())
                 slack = pair.slack if options.atol is None else 0.0
-                tolerance = Tolerance(options.rtol, options.atol, slack=slack)
+                tolerance = Tolerance(options.rtol, options.atol, slack=slack, reals=over_reals)
                 shrinking = (signature, fixed) if minimized else None
                 trials = _Trials(pair, pool, tolerance, options.timeout, on_progress, shrinking)
                 verdict = _verdict(trials, inputs, options.runtime)
