@@ -154,7 +154,7 @@ class Configured(Generic[T]):
         return changed, Applied(file, added)
 
     def _is_own(self, file: Path) -> bool:
-        """Test for a file that the user names, or in whose folder or below they work.
+        """Test for a file that the user names, or that governs the working folder.
 
         Any other file may have come with the model.
         """

@@ -44,7 +44,7 @@ class Operand:
 
     @property
     def constant(self) -> Tensor | None:
-        """The tensor that is the same in every iteration and known before run time, or None."""
+        """The tensor of all iterations, if known before run time, or None."""
         return None if self.batched else self.outside or self.value.constant
 
 

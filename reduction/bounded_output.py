@@ -16,7 +16,7 @@ _POLL = 0.1
 
 
 class BoundedOutput:
-    """A pipe for the output of a command, of which the first and the last megabyte stay.
+    """A pipe for the output of a command; its first and last megabyte stay.
 
     A file would grow as long as the command writes, and a pipe that nobody reads would stop it. The
     pipe is open inside a `with` block.

@@ -126,7 +126,7 @@ class FailingCommand:
             return True
         searching = [sys.executable, "-I", "-S", "-c", _SEARCH, self._pattern]
         try:
-            found = subprocess.run(
+            search = subprocess.run(
                 searching, input=failure.output.encode(), timeout=_MATCH_SECONDS, check=False
             )
         except subprocess.TimeoutExpired as error:
@@ -134,7 +134,7 @@ class FailingCommand:
                 f"the search for '{self._pattern}' in the output of the command takes more than"
                 f" {_MATCH_SECONDS} s; write a simpler {by('--match')}"
             ) from error
-        return found.returncode == 0
+        return search.returncode == 0
 
     def _run(self, model: onnx.ModelProto) -> Failure:
         with tempfile.TemporaryDirectory(prefix="straightline-") as folder:

@@ -54,7 +54,7 @@ def end_with_parent(handle: int) -> None:
 
 
 def start_tied(command: str, **settings: Any) -> subprocess.Popen[bytes]:
-    """Start a shell command in a process group of its own, which ends with this process.
+    """Start a shell command in its own process group, which ends with this process.
 
     On Linux the kernel kills the group, however this process ends; elsewhere nothing does.
 
@@ -92,7 +92,7 @@ def _opened_again(handle: int) -> int | None:
 
 
 def _kill_at_close(own: int, owner: int) -> None:
-    """Have the kernel kill a process, or a group, when this process ends, in native code too."""
+    """Have the kernel kill a process or a group when this process ends."""
     control: Callable[..., object] = fcntl.fcntl
     control(own, fcntl.F_SETOWN, owner)
     control(own, fcntl.F_SETSIG, signal.SIGKILL)

@@ -66,17 +66,17 @@ class HeldResults:
         return dying
 
     def settle(self) -> bool:
-        """Make all held results constants that other nodes read, if there is room for all of them.
+        """Make constants of all held results that other nodes read, if all have room.
 
         All or none: of some, a second run would fold others.
         """
         makers = list(dict.fromkeys(v.producer for v in self.tensors if v.producer is not None))
-        held = set(makers)
+        inner = set(makers)
         finals = {
             value: self._parts.get(value, tensor)
             for value, tensor in self.tensors.items()
             if value.producer is not None and _bytes(tensor) <= self.folder.max_bytes
-            if not held.issuperset(_users(value))
+            if not inner.issuperset(_users(value))
         }
         dying: set[Node] = set()
         for maker in reversed(makers):
@@ -92,8 +92,8 @@ class HeldResults:
                 graph = value.graph
                 assert graph is not None
                 graph.replace_uses(value, graph.add_initializer(value.name, tensor))
-        gone = [maker for maker in reversed(makers) if _is_idle(maker)]
-        return bool(finals and fits) or bool(gone)
+        idle = [maker for maker in reversed(makers) if _is_idle(maker)]
+        return bool(finals and fits) or bool(idle)
 
     def hold(self, results: Mapping[Value, Tensor], part: Tensor | None = None) -> None:
         """Keep results for nodes that depend on them, while there is memory.

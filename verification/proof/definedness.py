@@ -233,8 +233,8 @@ class Definedness:
     def _assumptions(self, demand: Demand, around: set[Hashable]) -> set[Dimension] | None:
         """Trip counts that must be positive for the original to have a demand. None if the original
         may lack it."""
-        first, known = None, self._premises.get(demand, [])
-        for guards in itertools.chain(known, in_both_branches(known)):
+        first, premises = None, self._premises.get(demand, [])
+        for guards in itertools.chain(premises, in_both_branches(premises)):
             trips = self._assumptions_of(guards, around, demand[1])
             if trips == set():
                 return trips

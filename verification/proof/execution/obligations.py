@@ -63,17 +63,17 @@ def in_both_branches(premises: Sequence[Guards]) -> Iterator[Guards]:
     A demand of both branches of an If is one of the If: of `p, c` and `p, not c` remains `p`, and
     so on with the conditions around it.
     """
-    known = {frozenset([guard.key for guard in guards]) for guards in premises}
-    pending = list(premises) if len(known) > 1 else []
+    present = {frozenset([guard.key for guard in guards]) for guards in premises}
+    pending = list(premises) if len(present) > 1 else []
     for guards in pending:  # grows; each addition is shorter
         keys = frozenset([guard.key for guard in guards])
         for guard in guards:
             rest = keys - {guard.key}
-            if guard.condition is None or rest in known:
+            if guard.condition is None or rest in present:
                 continue
-            if rest | {Guard.of_branch(guard.condition, not guard.holds).key} not in known:
+            if rest | {Guard.of_branch(guard.condition, not guard.holds).key} not in present:
                 continue
-            known.add(rest)
+            present.add(rest)
             pending.append(tuple([each for each in guards if each is not guard]))
             yield pending[-1]
 
