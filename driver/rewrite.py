@@ -14,6 +14,7 @@ from ..facts.named_dimensions import with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, Pipeline, Progress, Remark, Result
+from ..passes.cleanup.freeze_initializers import frozen_defaults
 from ..passes.manager.isolation import Reproduction, isolated
 from ..passes.manager.undo import Task, settle
 from ..passes.simplify.apply_rules import uses_trusted_rules
@@ -175,11 +176,7 @@ class Rewrite:
         shapes = with_dimensions(model.graph.inputs, self.options.shapes, self.options.dims)
         bound = bind_inputs(model, self.options.values, shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
-            defaults = model.graph.initializers
-            overridable = [v for v in model.graph.inputs if v in defaults and v.constant is None]
-            # Without its folder nothing is compared, and nothing else needs them.
-            readable = [v for v in overridable if defaults[v].is_readable]
-            bound |= {v.name: defaults[v].numpy() for v in readable}
+            bound |= frozen_defaults(model)
         return bound
 
 

@@ -60,7 +60,7 @@ def narrowed(
 
 
 def _covers(user: Node, value: Value, sizes: dict[int, int], inference: ShapeInference) -> bool:
-    """Test for another operand of some sizes, by axes from the end, of an elementwise node."""
+    """Test for another operand that has some sizes, by axes from the end."""
     rules = rules_of(user.op)
     # onnxruntime's Where has other kernels for broadcast operands, which treat -0 differently.
     if not isinstance(rules, Elementwise) or isinstance(rules, Where):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from ...ir import Model, Value
+from ...ir import Array, Model, Value
 from ..base import Part, Pass
 from ..context import PassContext
 
@@ -31,6 +31,15 @@ class FreezeInitializers(Pass):
     def violation(self, model: Model) -> str | None:
         """Return the inputs that still have a default."""
         return ", ".join(value.name for value in _inputs_with_default(model)) or None
+
+
+def frozen_defaults(model: Model) -> dict[str, Array]:
+    """Return the defaults that the pass makes constants, by the names of their inputs.
+
+    A default that cannot be read here, such as external data that is missing, is left out.
+    """
+    tensors = {value.name: model.graph.initializers[value] for value in _inputs_with_default(model)}
+    return {name: tensor.numpy() for name, tensor in tensors.items() if tensor.is_readable}
 
 
 def _inputs_with_default(model: Model) -> list[Value]:

@@ -13,6 +13,7 @@ from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import paused_collector
 from ...limits import current, governed
 from ..base import Pass, Remark, kept_constructs
+from ..cleanup.freeze_initializers import FreezeInitializers, frozen_defaults
 from ..conformance import NewNodes
 from ..context import PassContext, Progress
 from ..simplify.apply_rules import uses_trusted_rules
@@ -149,6 +150,8 @@ class Pipeline:
         from .undo import Task, settle
 
         fixed: dict[str, Any] = {"base_dir": base_dir_of(original), "exactness": self.exactness}
+        if any(pass_.name == FreezeInitializers.name for pass_ in self.passes):
+            fixed["bound"] = frozen_defaults(load(original))
 
         def probe(verdict: Verdict) -> Callable[[Model], Verdict]:
             settings = options.probing(verdict.differs, verdict.feeds)
