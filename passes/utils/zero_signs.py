@@ -25,7 +25,7 @@ _MOST_READ = 1 << 12
 """The most elements of a constant that is searched for zeros."""
 
 _MOST_READERS = 256
-"""Limit of the readers that are searched for a division."""
+"""Limit of the readers that are searched for one that tells signs."""
 
 
 def ignored_signs(graph: Graph) -> set[Value]:
@@ -125,31 +125,19 @@ def _count_states(node: Node) -> int:
     return len(node.inputs) - int(node.attribute("num_scan_inputs", 0))
 
 
-def is_divisor(value: Value, graph: Graph) -> bool:
-    """Test for a reader that divides by a value, directly or after some operators.
+def divides_by(user: Node, read: Value) -> bool | None:
+    """Reading of a value: True for a division by it, None for an operator that a zero passes.
 
     There another sign of a zero is the other infinity, which no rounding excuses. The operators
     compute each element by itself, or move elements, and keep the sign of a zero.
     """
-    waiting, visited = [value], {value}
-    while waiting and len(visited) <= _MOST_READERS:
-        read = waiting.pop()
-        for user in graph.users(read):
-            if not isinstance(user, Node) or user.domain or user.bodies or len(user.outputs) != 1:
-                continue
-            rules = rules_of(user.op)
-            if not (rules.elementwise or rules.exact):
-                continue
-            output, forgets = user.output(), True
-            for place, one in enumerate(user.inputs):
-                if one is read and not _forgets(user, place):
-                    if _divides(user, place):
-                        return True
-                    forgets = False
-            if not forgets and output not in visited:
-                visited.add(output)
-                waiting.append(output)
-    return False
+    rules = rules_of(user.op)
+    if not (rules.elementwise or rules.exact):
+        return False
+    places = [k for k, one in enumerate(user.inputs) if one is read and not _forgets(user, k)]
+    if any(_divides(user, place) for place in places):
+        return True
+    return None if places else False
 
 
 def _divides(node: Node, index: int) -> bool:

@@ -10,38 +10,24 @@ import onnx
 
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.types import INTEGER_BITS
-from ....ir import Graph, Node, Value
+from ....ir import Node
 from ....ops import rules_of
 
 _ROUNDING = frozenset(("Ceil", "Floor", "Mod", "Round"))
 
-_MOST_READERS = 256
-"""Limit of the readers that are searched."""
 
-
-def is_rounded(value: Value, graph: Graph, inference: ShapeInference) -> bool:
-    """Test for a reader that rounds to an integer, directly or after some operators.
+def rounds(user: Node, inference: ShapeInference) -> bool | None:
+    """Reading of a value: True for a rounding to an integer, None for an operator that it passes.
 
     These compute each element by itself, or move elements.
 
     Args:
-        value: the value, of any type.
-        graph: its graph.
+        user: the reader.
         inference: the facts of values.
     """
-    waiting, visited = [value], {value}
-    while waiting and len(visited) <= _MOST_READERS:
-        for user in graph.users(waiting.pop()):
-            if not isinstance(user, Node) or user.domain or user.bodies or len(user.outputs) != 1:
-                continue
-            output, rules = user.output(), rules_of(user.op)
-            elem_type = inference.fact(output).elem_type
-            is_integer = elem_type in INTEGER_BITS
-            if user.is_op(*_ROUNDING) or (is_integer and user.is_op("Cast", "CastLike")):
-                return True
-            if is_integer or elem_type == onnx.TensorProto.BOOL or output in visited:
-                continue
-            if rules.elementwise or rules.exact:
-                visited.add(output)
-                waiting.append(output)
-    return False
+    elem_type, rules = inference.fact(user.output()).elem_type, rules_of(user.op)
+    is_integer = elem_type in INTEGER_BITS
+    if user.is_op(*_ROUNDING) or (is_integer and user.is_op("Cast", "CastLike")):
+        return True
+    is_whole = is_integer or elem_type == onnx.TensorProto.BOOL
+    return None if not is_whole and (rules.elementwise or rules.exact) else False

@@ -18,10 +18,11 @@ from ....ir import Graph, Model, Node, Value
 from ....ops.builder import Builder
 from ....ops.element_types import ElementTypes
 from ....ops.operand_view import FLOATS, ValueOperand, may_hold_negative_zero
-from ...utils.zero_signs import ignored_signs, is_divisor
-from .integer_steps import is_rounded
+from ...utils.zero_signs import divides_by, ignored_signs
+from .integer_steps import rounds
 from .matcher import Matcher, Scope
 from .normal_form import NormalForms
+from .reader_search import ReaderSearch
 from .replacement import Replacement
 from .rule import Rule
 
@@ -118,6 +119,8 @@ class Driver:
         self.keeps_bits = keeps_bits
         self._types = ElementTypes()
         self._ignored: set[Value] | None = None
+        self._divisors: ReaderSearch | None = None
+        self._rounded: ReaderSearch | None = None
         self._fold = Folder(model).fold
         self._forms: dict[int, NormalForms] = {}
 
@@ -141,6 +144,8 @@ class Driver:
         if not index.has_work_on(graph.kinds()):
             return False
         self._ignored = None
+        self._divisors = ReaderSearch(graph, divides_by)
+        self._rounded = ReaderSearch(graph, lambda user, _: rounds(user, self.inference))
         scope = Scope(graph, self.inference, forms, self.assumed)
         emit = Builder(graph, self._fold)
         pending = deque(graph.nodes())
@@ -189,10 +194,11 @@ class Driver:
             if self.keeps_bits:
                 return False
         values = [old for old, _ in plan.outputs]
-        if exactness == "reals" and any(is_rounded(v, graph, self.inference) for v in values):
+        assert self._divisors is not None and self._rounded is not None
+        if exactness == "reals" and any(map(self._rounded.finds, values)):
             return False
         if self.rounds or exactness == "reals":
-            return not any(is_divisor(value, graph) for value in values)
+            return not any(map(self._divisors.finds, values))
         if self._ignored is None:
             self._ignored = ignored_signs(graph)
         return self._ignored.issuperset(values)
