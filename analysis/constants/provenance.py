@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -38,7 +39,36 @@ class Origin(NamedTuple):
     function: str = ""
 
 
-def origins(value: Value, sizes: bool = False) -> Reason:
+_Sources = dict["Origin", None]
+"""Sources in their order, which values share and nothing changes."""
+
+
+@dataclasses.dataclass
+class _Visit:
+    """A value on the path of a walk.
+
+    Attributes:
+        number: its place among the values that are not known yet.
+        lowest: the lowest number that it leads to.
+        sources: the sources that were found so far.
+        before: what it depends on and the walk has not seen yet.
+    """
+
+    number: int
+    lowest: int
+    sources: _Sources
+    before: Iterator[Query]
+
+    def add(self, sources: _Sources, lowest: int | None = None) -> None:
+        """Add the sources of something that it depends on."""
+        self.lowest = self.lowest if lowest is None else min(self.lowest, lowest)
+        if not self.sources:
+            self.sources = sources
+        elif sources is not self.sources and not sources.keys() <= self.sources.keys():
+            self.sources = {**self.sources, **sources}
+
+
+def origins(value: Value, sizes: bool = False, provenance: Provenance | None = None) -> Reason:
     """Describe the graph inputs and operators that decide a value, with a remedy.
 
     For example: "input 'n'; decide it with --set n=... (values= in Python)". The arguments are
@@ -47,8 +77,9 @@ def origins(value: Value, sizes: bool = False) -> Reason:
     Args:
         value: the unknown value.
         sizes: ask only about its sizes.
+        provenance: the walk that questions about the same model share.
     """
-    sources = origins_of(value, sizes)
+    sources = (provenance or Provenance()).of(value, sizes)
     names = [origin.what for origin in sources] or [f"value '{value.name}'"]
     by_data = any(origin.data for origin in sources)
     options = list(dict.fromkeys(origin.option for origin in sources))
@@ -66,7 +97,7 @@ def origins(value: Value, sizes: bool = False) -> Reason:
 
 def origins_of(value: Value, sizes: bool = False) -> list[Origin]:
     """The sources of a value, or of its sizes, each once, nearest first."""
-    return list(dict.fromkeys(_Walk().roots(Query(value, sizes))))
+    return Provenance().of(value, sizes)
 
 
 def join_names(names: list[str]) -> str:
@@ -76,38 +107,71 @@ def join_names(names: list[str]) -> str:
     return f"{text} and {more} more" if more > 0 else text
 
 
-class _Walk:
+class Provenance:
+    """Sources of values of one model, each value walked once for all questions.
+
+    Bodies depend on themselves, so the walk is Tarjan's: the values of a circle have the same
+    sources, and are known when the walk leaves the circle.
+    """
+
     def __init__(self) -> None:
-        self.visited: set[Query] = set()
+        self._known: dict[Query, _Sources] = {}
         self._calls: CallReads | None = None
 
-    def roots(self, start: Query) -> Iterator[Origin]:
-        """Walk against the data flow, and mark values of which only sizes matter."""
-        stack = [start]
-        while stack:
-            query = stack.pop()
-            if query in self.visited:
-                continue
-            self.visited.add(query)
-            value, sizes = query
-            node = value.producer
-            if value.constant is not None:
-                if not value.constant.is_readable and not sizes:
-                    yield Origin(f"'{value.name}', external data in an unknown folder", "base_dir=")
-            elif node is None:
-                outer = list(carried_sources(value))
-                stack += [Query(v, sizes) for v in reversed(outer)]
-                if not outer and not is_iteration_number(value):
-                    yield from _source(value, sizes)
-            elif _is_opaque(node) or (draws_random_numbers(node) and not sizes):
-                random = "" if _is_opaque(node) else "random "
-                yield Origin(f"the {random}operator {node}")
+    def of(self, value: Value, sizes: bool = False) -> list[Origin]:
+        """The sources of a value, or of its sizes, each once, nearest first."""
+        start = Query(value, sizes)
+        if start not in self._known:
+            self._walk(start)
+        return list(self._known[start])
+
+    def _walk(self, start: Query) -> None:
+        """Walk against the data flow from one value to those that are not yet known."""
+        numbers: dict[Query, int] = {}
+        circle: list[Query] = []  # those that are not known, by number
+        path = [self._visit(start, numbers, circle)]
+        while path:
+            visit = path[-1]
+            query = next(visit.before, None)
+            if query is None:
+                path.pop()
+                if path:
+                    path[-1].add(visit.sources, visit.lowest)
+                if visit.lowest == visit.number:
+                    while len(circle) > visit.number:
+                        self._known[circle.pop()] = visit.sources
+            elif query in self._known:
+                visit.add(self._known[query])
+            elif query in numbers:
+                visit.add({}, numbers[query])
             else:
-                before = self._before(query)
-                reads = [a.value.constant for a in before]
-                if all(tensor is not None and tensor.is_readable for tensor in reads):
-                    yield Origin(f"the operator {node}")
-                stack += reversed(before)
+                path.append(self._visit(query, numbers, circle))
+
+    def _visit(self, query: Query, numbers: dict[Query, int], circle: list[Query]) -> _Visit:
+        numbers[query] = len(circle)
+        circle.append(query)
+        own, before = self._step(query)
+        return _Visit(numbers[query], numbers[query], dict.fromkeys(own), iter(before))
+
+    def _step(self, query: Query) -> tuple[list[Origin], list[Query]]:
+        """The sources of a value that it is itself, and one step against the data flow."""
+        value, sizes = query
+        node = value.producer
+        if value.constant is not None:
+            if value.constant.is_readable or sizes:
+                return [], []
+            return [Origin(f"'{value.name}', external data in an unknown folder", "base_dir=")], []
+        if node is None:
+            outer = [Query(v, sizes) for v in carried_sources(value)]
+            is_source = not outer and not is_iteration_number(value)
+            return list(_source(value, sizes)) if is_source else [], outer
+        if _is_opaque(node) or (draws_random_numbers(node) and not sizes):
+            random = "" if _is_opaque(node) else "random "
+            return [Origin(f"the {random}operator {node}")], []
+        before = self._before(query)
+        reads = [a.value.constant for a in before]
+        is_source = all(tensor is not None and tensor.is_readable for tensor in reads)
+        return [Origin(f"the operator {node}")] if is_source else [], before
 
     def _before(self, query: Query) -> list[Query]:
         """Take one step against the data flow; through a call, to the arguments of the output."""

@@ -12,10 +12,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
-from ...analysis.constants.provenance import origins
+from ...analysis.constants.provenance import Provenance, origins
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Tensor
 from ..base import MAY_BE_CONTROL_FLOW, Pass
@@ -31,6 +33,9 @@ _INLINED = Message("branch-inlined", "inlined, its condition is always {conditio
 _INLINED_WITH = Message("inlined-with-branch", "inlined with the branch around it")
 
 
+Obstacle = Callable[[Node], "str | None"]
+
+
 @dataclasses.dataclass(frozen=True)
 class InlineIfs(Pass):
     """Inline the taken branch of every If whose condition is constant."""
@@ -42,16 +47,22 @@ class InlineIfs(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Inline outer Ifs before the Ifs in their branches."""
         folder = Folder(model)
-        changes = [self._visit_graph(root.graph, folder, context) for root in model.roots()]
+        # An If that is inlined changes what values after it depend on, and those are asked later.
+        obstacle = functools.partial(_obstacle, Provenance())
+        changes = [
+            self._visit_graph(root.graph, folder, context, obstacle) for root in model.roots()
+        ]
         return any(changes)
 
-    def _visit_graph(self, graph: Graph, folder: Folder, context: PassContext) -> bool:
+    def _visit_graph(
+        self, graph: Graph, folder: Folder, context: PassContext, obstacle: Obstacle
+    ) -> bool:
         changed = False
         # A stack: the next node is the last.
         pending = graph.holders()[::-1]
         while pending:
             node = pending.pop()
-            reason = self._obstacle(node) if node.is_op("If") else ""
+            reason = obstacle(node) if node.is_op("If") else ""
             if reason is None:
                 pending += self._inline(graph, node, folder, context)[::-1]
                 changed = True
@@ -59,19 +70,8 @@ class InlineIfs(Pass):
             if reason:
                 context.kept(self, node, reason)
             for inner in node.graphs():
-                changed |= self._visit_graph(inner, folder, context)
+                changed |= self._visit_graph(inner, folder, context, obstacle)
         return changed
-
-    def _obstacle(self, node: Node) -> str | None:
-        condition = node.inputs[0]
-        assert condition is not None
-        if condition.constant is None:
-            return _CONDITION_UNKNOWN(origins(condition))
-        if condition.constant.size != 1:
-            return _CONDITION_SIZE(elements=condition.constant.size)
-        branch = _taken_branch(node, condition.constant)
-        reason = caller_attribute(node) or externally_named(node)
-        return reason or unnameable_output(node, branch.outputs)
 
     def _inline(self, graph: Graph, node: Node, folder: Folder, context: PassContext) -> list[Node]:
         """Inline one If, and return the nodes of its branch that hold graphs."""
@@ -92,6 +92,19 @@ class InlineIfs(Pass):
         for inner, where in template.resolved.items():
             context.rewritten(self, inner, where, _INLINED_WITH())
         return template.holders
+
+
+def _obstacle(provenance: Provenance, node: Node) -> str | None:
+    """Reason why an If stays; None for one that is inlined."""
+    condition = node.inputs[0]
+    assert condition is not None
+    if condition.constant is None:
+        return _CONDITION_UNKNOWN(origins(condition, provenance=provenance))
+    if condition.constant.size != 1:
+        return _CONDITION_SIZE(elements=condition.constant.size)
+    branch = _taken_branch(node, condition.constant)
+    reason = caller_attribute(node) or externally_named(node)
+    return reason or unnameable_output(node, branch.outputs)
 
 
 def _taken_branch(node: Node, condition: Tensor) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ....analysis.constants.equal import content_key
@@ -348,7 +348,7 @@ class Matcher:
             return
         first, rest = ours[0], ours[1:]
         if first.kind == "many":
-            for count in range(len(theirs) + 1):
+            for count in self._counts(rest, theirs):
                 head = tuple(theirs[:count])
                 if state.values.get(first.name, head) == head:
                     more = state._replace(values={**state.values, first.name: head})
@@ -357,6 +357,17 @@ class Matcher:
         value = theirs[0] if theirs else None
         for after in self._operand(scope, first, value, state):
             yield from self._operands(scope, rest, theirs[1:], after)
+
+    def _counts(self, rest: Sequence[Operand], theirs: Sequence[Value | None]) -> Iterable[int]:
+        """Numbers of operands before a rest that may match; with hundreds, few are tried."""
+        if not rest:
+            most = max((k for k, value in enumerate(theirs, 1) if value is not None), default=0)
+            return range(most, len(theirs) + 1)
+        makes = self._producers.get(rest[0].name) if rest[0].kind == "value" else None
+        if makes is None:
+            return range(len(theirs) + 1)
+        op_type = makes[0].op_type
+        return [k for k, value in enumerate(theirs) if value and _is_made_by(value, op_type)]
 
     def _operand(
         self, scope: Scope, ours: Operand, value: Value | None, state: _State
@@ -455,6 +466,10 @@ def _may_have_shape(scope: Scope, pattern: ShapePattern | None, value: Value) ->
         return True
     shape = scope.inference.fact(value).shape
     return shape is not None and len(shape) == len(pattern.dims)
+
+
+def _is_made_by(value: Value, op_type: str) -> bool:
+    return value.producer is not None and value.producer.op.qualname == op_type
 
 
 def _has_type(match: Match, names: Sequence[str], allowed: frozenset[int]) -> bool:
