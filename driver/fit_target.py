@@ -35,6 +35,7 @@ from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.loop_conditions import isolate_conditions
 from ..passes.utils.onnx_import import has_onnx_nodes
+from ..passes.utils.search_budget import SearchBudget
 from ..passes.utils.trial import try_passes
 from ..targets.legality import Legality
 from ..targets.legalize import Replacement, legalize
@@ -111,14 +112,9 @@ class FitTarget(Pass):
         had = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
         changed = run_passes(self.ways[0], model, context, repeat=False)
         best, fit_run = self._fit(model, context.meter.added_nodes), context
+        search = SearchBudget(original or model, context.analyses.memory)
         if original is not None and any(n.bodies or n.op_type not in had for n in best.untaken):
-            for way in self.ways[1:]:
-                trial = try_passes(way, load(original), context, repeat=False)
-                fitted = self._fit(trial.model, trial.context.meter.added_nodes)
-                if len(fitted.untaken) < len(best.untaken):
-                    best, fit_run = fitted, trial.context
-                if not best.untaken:
-                    break
+            best, fit_run = self._search(original, (best, context), search)
         if fit_run is not context:
             take_over(context, fit_run, before)
             changed = True
@@ -130,7 +126,25 @@ class FitTarget(Pass):
         changed |= self._finish(model, context)
         self._note_sizes(model, context)
         best.tell(self, model, context)
+        if search.left_out:
+            context.remarks.add_on_model(self, model, "noted", search.remark)
         return changed
+
+    def _search(
+        self, original: Model, first: tuple[FitResult, PassContext], search: SearchBudget
+    ) -> tuple[FitResult, PassContext]:
+        """Return the result that leaves least, and its run, of the other ways and a first one."""
+        best, context = first
+        fit_run = context
+        for way in self.ways[1:]:
+            if not best.untaken:
+                break
+            if search.allows_more():
+                trial = try_passes(way, search.copy(original), context, repeat=False)
+                fitted = self._fit(trial.model, trial.context.meter.added_nodes)
+                if len(fitted.untaken) < len(best.untaken):
+                    best, fit_run = fitted, trial.context
+        return best, fit_run
 
     def _lists(self, op_type: str, opset: int) -> bool:
         """Test whether the target has an operator, in its opset that is nearest to one."""

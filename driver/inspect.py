@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from ..analysis.constants.provenance import join_names, origins_of
+from ..analysis.constants.provenance import Provenance, join_names
 from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..analysis.trips.constructs import control_flow, deciding
 from ..display import Block, Line, Table, as_html
@@ -208,8 +208,10 @@ def _inspected(rewriting: Rewrite) -> Inspection:
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
     memory_before = peak_memory(copy) if constructs else None
-    log = _Log()
-    marked = [(node, node.path, decided_by(node), log.mark(node)) for node in constructs]
+    log, provenance = _Log(), Provenance()
+    marked = [
+        (node, node.path, decided_by(node, provenance), log.mark(node)) for node in constructs
+    ]
     roots = [root_of(node) for node in constructs]
     result = pipeline.apply(copy, run=PassContext(remarks=log))
     remaining_copies = Counter(node.op.origin for node in control_flow(copy))
@@ -270,9 +272,9 @@ def _described(name: str, kind: type[Pass] | Error) -> dict[str, Any]:
     return {"name": kind.name, "summary": kind().summary, "default": default, "options": options}
 
 
-def decided_by(node: Node) -> str:
+def decided_by(node: Node, provenance: Provenance) -> str:
     """Name what decides how a construct runs: "constants", or the inputs it is computed from."""
-    parts = [origins_of(*part) for part in deciding(node) if part.value.constant is None]
+    parts = [provenance.of(*part) for part in deciding(node) if part.value.constant is None]
     names = [join_names([origin.what for origin in origins]) for origins in parts]
     return ", ".join(dict.fromkeys(filter(None, names))) or "constants"
 

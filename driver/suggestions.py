@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from onnx import TensorProto
 
-from ..analysis.constants.provenance import Origin, origins_of
+from ..analysis.constants.provenance import Origin, Provenance
 from ..analysis.trips.constructs import control_flow, deciding
 from ..analysis.trips.trip_bound import parts
 from ..analysis.trips.trip_count import is_ambiguous
@@ -215,9 +215,9 @@ def advise(
     residual = {(node.op_type, node.path): node for node in control_flow(after)}
     trials = _Trials(rewriting, len(residual), on_progress)
     selects = rewriting.options.selecting is not None
-    evidence, firsts = _Evidence(residual), list[Way]()
+    evidence, firsts, provenance = _Evidence(residual), list[Way](), Provenance()
     for key, node in residual.items():
-        for number, way in enumerate(_ways(node, selects)):
+        for number, way in enumerate(_ways(node, selects, provenance)):
             firsts += [way] if not number else []
             if evidence.decides(key) or evidence.took(way, trials, [key]):
                 break
@@ -361,12 +361,14 @@ class _Trials:
     def _rewritten(self, rewriting: Rewrite) -> Result[Model]:
         model, _ = rewriting.prepare()
         self.nodes += count_all_nodes(model)
-        return rewriting.pipeline.apply(model, trial=True)
+        result = rewriting.pipeline.apply(model, trial=True)
+        self.nodes += count_all_nodes(result.model)
+        return result
 
 
-def _ways(node: Node, selects: bool) -> Iterator[Way]:
+def _ways(node: Node, selects: bool, provenance: Provenance) -> Iterator[Way]:
     """Yield ways that may decide a construct, the best first."""
-    sources = [origin for part in deciding(node) for origin in origins_of(*part)]
+    sources = [origin for part in deciding(node) for origin in provenance.of(*part)]
     sources = list(dict.fromkeys(sources))
     if node.is_op("Loop") and selects and is_ambiguous(node):
         yield from _readings(sources)
@@ -378,7 +380,7 @@ def _ways(node: Node, selects: bool) -> Iterator[Way]:
                 yield dataclasses.replace(way, selects=True)
     elif selects and sources and node.is_op("If", "Loop"):
         yield Way(selects=True)
-        bounds = list(_bounds(node))
+        bounds = list(_bounds(node, provenance))
         way = _way(bounds) if bounds else None
         if way is not None:
             yield dataclasses.replace(way, selects=True)
@@ -395,13 +397,13 @@ def _readings(sources: Sequence[Origin]) -> Iterator[Way]:
         yield dataclasses.replace(chosen, honour=True, selects=True)
 
 
-def _bounds(node: Node) -> Iterator[Origin]:
+def _bounds(node: Node, provenance: Provenance) -> Iterator[Origin]:
     """Yield what would bound the trip count of a Loop: its maximum, parts of its condition."""
     if not node.is_op("Loop") or "body" not in node.bodies:
         return
     values = [part.value for part in parts(node.body("body").outputs[0])]
     for value in [*node.inputs[:1], *values]:
-        origins = [] if value is None or value.constant is not None else origins_of(value)
+        origins = [] if value is None or value.constant is not None else provenance.of(value)
         if origins and all(origin.option for origin in origins):
             yield from origins
 

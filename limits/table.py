@@ -147,10 +147,17 @@ LIMITS = {
     ),
     "proof_terms": Limit(1_000_000, "terms of a proof", "", "a term takes a KB: a GB together"),
     "proof_steps": Limit(
-        4_000_000,
-        "nodes that a proof runs, and pairs of terms that it compares",
+        800_000,
+        "steps of a proof, of about two microseconds: nodes that it runs, terms that it builds;"
+        " some more for each node of the models",
         "",
-        "about ten seconds",
+        "an open answer takes two seconds where models are small",
+    ),
+    "proof_steps_per_node": Limit(
+        200,
+        "steps of a proof for each node of the models, also in bodies",
+        "",
+        "the time of a proof is linear in the size of the models",
     ),
     "proof_loop_steps": Limit(
         2_000_000,
@@ -160,6 +167,16 @@ LIMITS = {
     ),
     "proof_elements": Limit(
         1 << 20, "elements of a constant that a proof computes", "", "8 MB of doubles"
+    ),
+    "search_nodes": Limit(
+        20_000,
+        "nodes that a search among pipelines copies and infers; some more for each node of the"
+        " model",
+        "",
+        "each takes a tenth of a millisecond; the first pipeline always runs",
+    ),
+    "search_nodes_per_node": Limit(
+        40, "the same, for each node of the model", "", "the time of a search is linear"
     ),
     "memory_nodes": Limit(
         20_000,

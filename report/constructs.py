@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
+from ..analysis.constants.provenance import Provenance
 from ..analysis.trips.constructs import control_flow
 from ..analysis.trips.trip_count import trip_count
 from ..driver.inspect import decided_by
@@ -57,8 +58,8 @@ def constructs_of(model: Model, most: int = MOST_CONSTRUCTS) -> tuple[list[Const
     """The constructs of a model, outer before inner, and the number of others."""
     nodes = list(control_flow(model))
     places = _places(model, nodes[:most])
-    folder = Folder(model)
-    return [_describe(node, places[node], folder) for node in nodes[:most]], len(nodes[most:])
+    tools = Folder(model), Provenance()
+    return [_describe(node, places[node], *tools) for node in nodes[:most]], len(nodes[most:])
 
 
 def _places(model: Model, nodes: Sequence[Node]) -> dict[Node, Place]:
@@ -70,7 +71,7 @@ def _places(model: Model, nodes: Sequence[Node]) -> dict[Node, Place]:
     return places
 
 
-def _describe(node: Node, place: Place, folder: Folder) -> ConstructData:
+def _describe(node: Node, place: Place, folder: Folder, provenance: Provenance) -> ConstructData:
     carried: tuple[Carried, ...] = ()
     read: tuple[tuple[str, str], ...] = ()
     stacked: tuple[tuple[str, str], ...] = ()
@@ -94,7 +95,7 @@ def _describe(node: Node, place: Place, folder: Folder) -> ConstructData:
         place,
         node.op.qualname,
         node.path,
-        _runs(node, folder),
+        _runs(node, folder, provenance),
         carried,
         read,
         stacked,
@@ -111,7 +112,7 @@ def _name(value: Value | None) -> str:
     return "" if value is None else value.name
 
 
-def _runs(node: Node, folder: Folder) -> str:
+def _runs(node: Node, folder: Folder, provenance: Provenance) -> str:
     if node.op.references:
         return "decided by the caller of the function"
     if node.is_op("Loop") and "body" in node.bodies:
@@ -126,7 +127,7 @@ def _runs(node: Node, folder: Folder) -> str:
         constant = node.inputs[0].constant
         if constant is not None and constant.is_readable and constant.size == 1:
             return f"always takes the {'then' if constant.numpy().all() else 'else'}_branch"
-    decider = decided_by(node)
+    decider = decided_by(node, provenance)
     return "decided by constants" if decider == "constants" else f"decided by {decider}"
 
 

@@ -95,11 +95,6 @@ def origins(value: Value, sizes: bool = False, provenance: Provenance | None = N
     return Reason(text, "", arguments, options)
 
 
-def origins_of(value: Value, sizes: bool = False) -> list[Origin]:
-    """The sources of a value, or of its sizes, each once, nearest first."""
-    return Provenance().of(value, sizes)
-
-
 def join_names(names: list[str]) -> str:
     """List the first names, and the number of others."""
     text = ", ".join(names[:_MOST_NAMED])

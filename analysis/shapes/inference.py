@@ -93,6 +93,7 @@ class ShapeInference:
         memory = Memory() if memory is None else memory
         onnx_facts = OnnxFacts(model, self.symbols, version_of, memory)
         self._nodes = NodeFacts(self.symbols, onnx_facts, memory)
+        self._tally = memory.tally
         shared = model.settled and version_of is version_of_root and not trusts_bodies
         self._calls = CallFacts(self.symbols, memory.calls if shared else None)
         self.attributes: Attributes = {}
@@ -275,6 +276,7 @@ class ShapeInference:
             self.assume(value, self._nodes.shared(self.symbols.fact(value.type)))
 
     def _compute_node(self, node: Node) -> None:
+        self._tally.nodes += 1
         read = node.inputs
         if node.op.qualname in _BODIED:
             facts = leave_bodies(self, node)

@@ -38,6 +38,13 @@ Kind = tuple[Hashable, ...]
 """The key of nodes with equal outputs for equal inputs."""
 
 
+@dataclasses.dataclass
+class Tally:
+    """Number of nodes whose facts were computed, in all inferences that share a memory."""
+
+    nodes: int = 0
+
+
 @dataclasses.dataclass(frozen=True)
 class Memory:
     """Results for nodes that hold for equal nodes with equal inputs. They serve all inferences of
@@ -55,6 +62,7 @@ class Memory:
         following: for such functions, the values that follow from each set of inputs.
         asking: such functions of a model, with the operators that read sizes, including calls of
             such functions.
+        tally: the work of the inferences.
     """
 
     alike: dict[Operator, Operator] = dataclasses.field(default_factory=dict)
@@ -67,6 +75,7 @@ class Memory:
     bound: dict[Hashable, Function] = dataclasses.field(default_factory=dict)
     following: dict[Hashable, set[Value]] = dataclasses.field(default_factory=dict)
     asking: list[tuple[object, Set[str]]] = dataclasses.field(default_factory=list)
+    tally: Tally = dataclasses.field(default_factory=Tally)
 
     def without_calls(self) -> Memory:
         """The results for other functions."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.notions import Equality, weakest
 from ...facts.reason import Message
-from ...ir import Model, Node, load
+from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ..base import Pass
@@ -25,6 +25,7 @@ from ..costs.goal import GOALS, Goal, GoalName
 from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
 from ..utils.fixpoint import OperatorKinds, Repeated, run_passes
+from ..utils.search_budget import SearchBudget
 from ..utils.trial import try_passes
 from . import registry
 
@@ -77,14 +78,16 @@ class Accelerate(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Choose a pipeline and run it, then the last passes, until these change nothing."""
-        changed = False
+        changed, budget = False, SearchBudget(model, context.analyses.memory)
         for _ in range(_MOST_CHOICES):
             was_flat = _is_flat(model)
-            is_other = self._accelerate(model, context)
+            is_other = self._accelerate(model, context, budget)
             is_smaller = self._shrink(model, context)
             changed |= is_other or is_smaller
             if was_flat or not (is_other or is_smaller):
                 break
+        if budget.left_out:
+            context.remarks.add_on_model(self, model, "noted", budget.remark)
         return changed
 
     def _shrink(self, model: Model, context: PassContext) -> bool:
@@ -98,17 +101,19 @@ class Accelerate(Pass):
                 return round_ > 0
         return True
 
-    def _accelerate(self, model: Model, context: PassContext) -> bool:
+    def _accelerate(self, model: Model, context: PassContext, budget: SearchBudget) -> bool:
         if _is_flat(model):
             return run_passes(self.alternatives[0], model, context, repeat=False)
-        stages, reason = self._choose(model, context)
+        stages, reason = self._choose(model, context, budget)
         changed = stages is not None and run_passes(stages, model, context, repeat=False)
         if reason is not None:
             for node in _loops(model):
                 context.kept(self, node, reason)
         return changed
 
-    def _choose(self, model: Model, context: PassContext) -> tuple[Stages | None, str | None]:
+    def _choose(
+        self, model: Model, context: PassContext, budget: SearchBudget
+    ) -> tuple[Stages | None, str | None]:
         """Choose the pipeline with the best result within the limits of load time and memory.
 
         Returns:
@@ -117,7 +122,7 @@ class Accelerate(Pass):
         table = cost_table(self.costs) or cost_table(_SHIPPED)
         assert table is not None
         choice = _Choice(model, table, GOALS[self.optimize_for], self.max_run_memory)
-        trials = _Trials(model, context, (*self.alternatives, *self.blocked))
+        trials = _Trials(model, context, (*self.alternatives, *self.blocked), budget)
         for stages, form in _forms(trials, self.alternatives):
             choice.consider(stages, form)
         if choice.needs_blocks:
@@ -219,15 +224,22 @@ class _Trials:
     Args:
         model: the model, which stays unchanged.
         context: the rewrite around the trials.
-        alternatives: the pipelines.
+        alternatives: the pipelines; the first one runs within any budget.
+        budget: the work that they may take.
     """
 
-    def __init__(self, model: Model, context: PassContext, alternatives: Sequence[Stages]) -> None:
-        self._context = context
+    def __init__(
+        self,
+        model: Model,
+        context: PassContext,
+        alternatives: Sequence[Stages],
+        budget: SearchBudget,
+    ) -> None:
+        self._context, self._budget, self._first = context, budget, alternatives[0]
         self._alternatives = set(alternatives)
         self._ends = {stages[:-1] for stages in alternatives}
         self._models: dict[Stages, Model | None] = {(): model}
-        self._results: dict[tuple[Model, Stages], tuple[Model, bool]] = {}
+        self._results: dict[tuple[Model, Stages], Model] = {}
 
     def result(self, stages: Stages) -> Model | None:
         """The result of a pipeline; None for a stage without effect: a shorter one is equal."""
@@ -236,17 +248,26 @@ class _Trials:
             if start is None:
                 return None
             if stages[:end] not in self._models:
+                if stages != self._first and not self._budget.allows_more():
+                    return None
                 self._models[stages[:end]] = self._after(start, stages[:end])
         return self._models[stages]
 
     def _after(self, start: Model, stages: Stages) -> Model | None:
         working = start, _working(stages[-1], start)
         if working not in self._results:
-            trial = try_passes(stages[-1:], load(start), self._context, repeat=False)
-            self._results[working] = trial.model, trial.changed
-        copy, changed = self._results[working]
+            self._results[working] = self._form(start, stages[-1], bool(working[1]))
+        form = self._results[working]
         is_whole = stages in self._alternatives or stages in self._ends
-        return copy if changed or is_whole or stages[:-1] not in self._ends else None
+        return form if form is not start or is_whole or stages[:-1] not in self._ends else None
+
+    def _form(self, start: Model, stage: Pass, has_work: bool) -> Model:
+        """The form after a stage; the one before, which costs no copy, if nothing changes."""
+        if not has_work:
+            return start
+        copy = self._budget.copy(start)
+        trial = try_passes((stage,), copy, self._context, repeat=False)
+        return trial.model if trial.changed else start
 
 
 def _working(stage: Pass, model: Model) -> Stages:

@@ -33,7 +33,7 @@ from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.bound_inputs import bound_conditions
 from ...reference.element_types import ElementTypes
-from ...reference.signature import Signature, mismatches, output_mismatches
+from ...reference.signature import Signature, all_nodes, mismatches, output_mismatches
 from .cases import Case, case_by_demands, cases_by_sizes, size_without_iteration, with_sizes
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
@@ -78,10 +78,16 @@ FEW_LOOP_STEPS = 64
 its definition at once. A longer one is compared over a symbolic iteration first: a rewrite that
 unrolled it would be as large."""
 
+FIRST_SHARE = 2
+"""Divisor of the steps of a proof for its first attempt, which compares long loops over a symbolic
+iteration. One that runs loops by their definition has what is left."""
+
 GENERAL_SHARE = 8
-"""Divisor of the steps of a proof for its first attempt. It holds as well for an attempt that
-runs loops by their definition after a mismatch on a symbolic iteration, and for one with
-provenance."""
+"""The same for an attempt that runs loops by their definition after a mismatch on a symbolic
+iteration, and for one with provenance."""
+
+WEAKER_SHARE = 16
+"""The same for an attempt by a weaker notion than is asked for, which only words the answer."""
 
 NARROW = "no size that is computed in 32 bits is 2^30 or more"
 """Assumption about models with sizes in 32 bits."""
@@ -89,15 +95,15 @@ ENDS = "no axis that a Slice cuts at 2147483647 or further is longer"
 """Assumption about exporters' bound for the end of an axis."""
 
 BRIEF_TERMS, BRIEF_TERMS_PER_NODE = 50_000, 20
-BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 200_000, 100
+BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 600_000, 200
 """The budget of a proof that every rewrite makes: it gives up within a second or two where models
 are small. A proof that is asked for by name may take more."""
 
-BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 8, 3_072
+BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 8, 8_192
 """Limit of such a proof for loops by their definition, after a mismatch on a symbolic iteration: a
 multiple of the steps of that one, and at least so many steps."""
 
-MERGED_SHARE, MERGED_STEPS, MERGED_LOOP_STEPS = 1, 4_096, 65_536
+MERGED_SHARE, MERGED_STEPS, MERGED_LOOP_STEPS = 1, 16_384, 262_144
 """Limit of a comparison of what remains after values have been merged, unless the notion is asked
 for by name: a multiple of the steps up to then, and at least so many steps; more with a loop, whose
 iterations become one operator (GRU, LSTM, RNN)."""
@@ -144,7 +150,7 @@ def prove(
             declare them.
         sizes: sizes of the inputs that the claim is about, in the same form; the claim names them.
         base_dir: the folder of the external data of models given in memory.
-        budget: limit of what the proof may cost.
+        budget: limit of what the proof may cost; None for what suits the size of the models.
         equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
             alike ("values"), or if floats were real numbers ("reals").
         brief: stop if the proof takes long for models of their size, and look for no weaker notion
@@ -171,7 +177,7 @@ def prove(
         ]
         if not loaded:
             sides[0].require_well_formed()
-        question = _Question(sides, fixed, budget or Budget())
+        question = _Question(sides, fixed, budget or Budget.of_size(sum(map(_size, sides))))
         if brief:
             question.limit_to_size()
         try:
@@ -285,7 +291,7 @@ class _Question:
             if self.is_brief and not demanded:
                 break
             self.is_limited = self.is_brief or not demanded
-            second = self._weaker_attempt(1 if demanded else GENERAL_SHARE)
+            second = self._weaker_attempt(1 if demanded else WEAKER_SHARE)
             if not isinstance(second, Proof):
                 last = f"; {EQUAL[self.notion].removeprefix('equal ')}: {second}"
                 continue
@@ -308,9 +314,10 @@ class _Question:
         zeros they run by their definition in the end, as they do bit for bit."""
         few = max(FEW_LOOP_STEPS, sum(map(_node_count, self.protos)))
         limits = (0, few) if self.notion == "reals" else (few,)
+        steps = self.whole.steps // max(share, len(limits))
         for self.loop_steps in limits:
             self.generalized = False
-            self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
+            self.budget = dataclasses.replace(self.whole, steps=steps)
             answer = self._attempt()
             if not self.generalized or (isinstance(answer, Proof) and answer.proved):
                 return answer
@@ -341,7 +348,7 @@ class _Question:
         self.iterates = any(side.holds_bodies for side in self.sides) or any(
             node.op_type in BODIES for node in nodes
         )
-        share = GENERAL_SHARE if self.iterates else 1
+        share = FIRST_SHARE if self.iterates else 1
         self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         answer = self._attempt()
         proved = isinstance(answer, Proof) and answer.proved
@@ -356,7 +363,7 @@ class _Question:
         of a symbolic iteration."""
         few, spent, failed = self.loop_steps, self.spent, self.failed
         share = 1 if self.budget.steps < 0 else GENERAL_SHARE
-        steps = self.whole.steps // share
+        steps = self.whole.steps // (FIRST_SHARE if share == 1 else share)
         if self.is_brief and share > 1:
             steps = min(steps, max(BRIEF_DEFINITION * spent, BRIEF_DEFINITION_STEPS))
         self.loop_steps = MOST_STEPS
@@ -762,6 +769,14 @@ def _without_sign(signs: ZeroSigns, obligation: Obligation) -> Obligation:
 def _node_count(model: onnx.ModelProto) -> int:
     """Count the nodes of the main graph and of the functions, not of bodies."""
     return len(model.graph.node) + sum(len(function.node) for function in model.functions)
+
+
+def _size(side: _Side) -> int:
+    """Count all nodes, also those of bodies."""
+    functions = [function.node for function in side.proto.functions]
+    if not (side.holds_bodies or functions):
+        return len(side.rows)
+    return sum(1 for nodes in (side.proto.graph.node, *functions) for _ in all_nodes(nodes))
 
 
 def _hold_bodies(rows: Sequence[Row], has_functions: bool) -> bool:

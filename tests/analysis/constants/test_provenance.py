@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.constants.provenance import is_setting, origins
+from straightline.analysis.constants.provenance import Provenance, is_setting, origins
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 
@@ -192,3 +192,35 @@ def test_functions_that_call_others_twice_are_walked_once():
         text += f"{local} f{i} (x, n) => (r, m) {{ {calls} }}"
     graph = ir.load(as_model(HEAD + text)).graph
     assert origins(graph.outputs[0]) == "input 'n'; decide it with --set n=... (values= in Python)"
+
+
+def test_questions_about_a_chain_share_one_walk(monkeypatch):
+    """Each of 200 Ifs depends on all before it."""
+    nodes, before, steps = "", "x", []
+    for k in range(200):
+        nodes += (
+            f"m{k} = ReduceMax <keepdims = 0> ({before}) c{k} = Cast <to = 9> (m{k})"
+            f" v{k} = If (c{k}) <then_branch = t () => (a{k}) {{ a{k} = Neg ({before}) }},"
+            f" else_branch = e () => (b{k}) {{ b{k} = Add ({before}, z) }}>"
+        )
+        before = f"v{k}"
+    text = f"g (float[2] x, float[2] z) => (float[2] y) {{ {nodes} y = Abs ({before}) }}"
+    graph, step = ir.load(as_model(HEAD + text)).graph, Provenance._step
+    monkeypatch.setattr(Provenance, "_step", lambda self, q: steps.append(q) or step(self, q))
+    shared = Provenance()
+    told = [origins(node.input(0), provenance=shared) for node in graph.nodes_of("If")]
+    assert len(steps) <= 10 * 200
+    assert told == [origins(node.input(0)) for node in graph.nodes_of("If")]
+    assert told[-1].startswith("input 'x', input 'z'")
+
+
+def test_values_that_depend_on_each_other_have_the_same_sources():
+    text = """g (float[2] x, float[2] z, int64 n) => (float[2] y, float[2] w) {
+        y, w = Loop (n, , x, z) <body = b (int64 i, bool c, float[2] p, float[2] q) =>
+            (bool d, float[2] r, float[2] s) { d = Identity (c) r = Neg (q) s = Abs (p) }> }"""
+    loop = ir.load(as_model(HEAD + text)).graph.nodes()[0]
+    body, shared = loop.body("body"), Provenance()
+    values = [*body.inputs[2:], *body.outputs[1:], *loop.outputs]
+    found = [{origin.what for origin in shared.of(value)} for value in values]
+    assert all({"input 'x'", "input 'z'"} <= each for each in found)
+    assert found == [{origin.what for origin in Provenance().of(value)} for value in values]

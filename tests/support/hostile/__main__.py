@@ -10,15 +10,17 @@ from collections import Counter
 from pathlib import Path
 
 import calls
+import chains
 import folded
 import kernels
 import nests
+import rows
 import sizes
 import weights
 import wide
 from children import SECONDS, run
 
-FILES = (calls, sizes, folded, kernels, wide, nests, weights)
+FILES = (calls, sizes, folded, kernels, wide, nests, weights, chains, rows)
 
 
 def main() -> int:

@@ -3,10 +3,8 @@
 import itertools
 
 import numpy as np
-from case import BOOL, INT, Case, body, model, tensor
+from case import BOOL, Case, body, model, tensor
 from onnx.helper import make_node
-
-FLAT = ("rewrite", "convert")
 
 
 def chain(make, inputs=(), outputs=None, initializers=(), shape=(2, 2)):
@@ -83,50 +81,135 @@ def guarded(before, after, k):
     ]
 
 
+def widened(before, after, k):
+    """A Concat that takes turns with the side of the value."""
+    sides = [before, "k"] if k % 2 else ["k", before]
+    return [make_node("Concat", sides, [after], axis=0)]
+
+
+def subtracted(before, after, k):
+    return [make_node("Sub", ["k", before], [after])]
+
+
+def cast(before, after, k):
+    return [
+        make_node("Cast", [before], [f"c{k}"], to=11),
+        make_node("Cast", [f"c{k}"], [after], to=1),
+    ]
+
+
+def doubled(op_type):
+    """A node that reads the value twice: a diamond for each link."""
+    return lambda before, after, k: [make_node(op_type, [before, before], [after])]
+
+
+def polynomial(before, after, k):
+    return [
+        make_node("Mul", [before, before], [f"m{k}"]),
+        make_node("Add", [f"m{k}", before], [after]),
+    ]
+
+
+def halves(before, after, k):
+    return [
+        make_node("Concat", [before, before], [f"m{k}"], axis=0),
+        make_node("Slice", [f"m{k}", "one", "minus", "zero"], [after]),
+    ]
+
+
+def larger(before, after, k):
+    return [
+        make_node("Neg", [before], [f"m{k}"]),
+        make_node("Greater", [before, f"m{k}"], [f"c{k}"]),
+        make_node("Where", [f"c{k}", before, f"m{k}"], [after]),
+    ]
+
+
+def wide(op_type, **attributes):
+    """The maker of one node that reads a value many times."""
+
+    def made(size):
+        node = make_node(op_type, ["x"] * size, ["y"], **attributes)
+        return model([node], [("x", ["N", 2])], [("y", ["M", 2])])
+
+    return made
+
+
+def outputs(size):
+    """Nodes in a row, each of which is an output."""
+    names = ["x", *(f"y{k}" for k in range(size))]
+    nodes = [make_node("Add", ["x", a], [b]) for a, b in itertools.pairwise(names)]
+    return model(nodes, [("x", [2])], [(name, [2]) for name in names[1:]])
+
+
 OPEN = ("N", 2)
-ONE = np.array([1], np.int64)
-FLOATS = ("k", np.full((2, 2), 0.5, np.float32))
-LIMITS = (("low", np.float32(0)), ("high", np.float32(6)))
-INTS = (("zero", 0 * ONE), ("one", ONE), ("minus", -ONE), ("rest", 2 * ONE))
-LONG = (*INTS, ("far", np.array([2**40], np.int64)))
+GROWS = {"outputs": [("y", ["M", 2])]}
+WEIGHT = {"inputs": [("w", [2, 2])], "shape": OPEN}
+LONG = (100_000, 2)
+STORED = [
+    ("k", np.full((2, 2), 0.5, np.float32)),
+    ("low", np.float32(0)),
+    ("high", np.float32(6)),
+    *(
+        (name, np.array(numbers, np.int64))
+        for name, numbers in {
+            "zero": [0],
+            "one": [1],
+            "minus": [-1],
+            "rest": [2],
+            "far": [2**40],
+            "flat": [4],
+            "square": [2, 2],
+            "places": [1, 0],
+            "pads": [0, 0, 1, 0],
+        }.items()
+    ),
+]
+
+LINKS = {
+    "ifs": (branch, 1_000, 50, {}),
+    "concat": (single("Concat", "k", axis=0), 3_000, 100, GROWS),
+    "concat-open": (single("Concat", "x", axis=0), 3_000, 100, {**GROWS, "shape": OPEN}),
+    "concat-sides": (widened, 3_000, 100, GROWS),
+    "clip": (single("Clip", "low", "high"), 20_000, 500, {}),
+    "add": (single("Add", "k"), 10_000, 500, {}),
+    "mul": (single("Mul", "k"), 10_000, 500, {}),
+    "sub": (subtracted, 10_000, 500, {}),
+    "add-open": (single("Add", "x"), 10_000, 500, {"shape": OPEN}),
+    "max": (single("Max", "k"), 10_000, 500, {}),
+    "relu": (single("Relu"), 10_000, 500, {}),
+    "where": (guarded, 5_000, 200, {}),
+    "transpose": (single("Transpose", perm=[1, 0]), 10_000, 500, {}),
+    "reshape": (turned("Reshape", "flat", "square"), 10_000, 500, {}),
+    "reshape-shapes": (resized, 3_000, 100, {"shape": OPEN}),
+    "squeeze": (squeezed, 5_000, 200, {}),
+    "slices": (single("Slice", "one", "far", "zero"), 3_000, 100, {**GROWS, "shape": OPEN}),
+    "slices-known": (single("Slice", "one", "far", "zero"), 3_000, 100, {**GROWS, "shape": LONG}),
+    "slices-back": (single("Slice", "zero", "minus", "zero"), 3_000, 100, {**GROWS, "shape": OPEN}),
+    "gather": (single("Gather", "places", axis=0), 5_000, 200, {}),
+    "pad": (single("Pad", "pads"), 3_000, 100, {**GROWS, "shape": OPEN}),
+    "split": (split, 3_000, 100, {}),
+    "expand": (single("Expand", "square"), 5_000, 200, {}),
+    "cast": (cast, 5_000, 200, {}),
+    "matmul": (single("MatMul", "k"), 3_000, 100, {}),
+    "matmul-open": (single("MatMul", "w"), 3_000, 100, WEIGHT),
+    "gemm": (single("Gemm", "k", "k"), 3_000, 100, {}),
+    "einsum": (single("Einsum", "w", equation="ij,jk->ik"), 2_000, 50, WEIGHT),
+    "softmax": (single("Softmax", axis=1), 3_000, 100, {}),
+    "diamonds": (doubled("Add"), 200, 50, {}),
+    "diamonds-of-products": (doubled("Mul"), 200, 50, {}),
+    "diamonds-of-both": (polynomial, 200, 20, {}),
+    "diamonds-of-halves": (halves, 60, 15, {**GROWS, "shape": OPEN}),
+    "diamonds-of-choices": (larger, 300, 50, {}),
+}
+"""Links, the size that took too long once, one that is quick, and options of `chain`."""
 
 CASES = [
-    Case("ifs-chain", chain(branch), 1_000, 50),
-    Case("concat-chain", chain(single("Concat", "k", axis=0), (), [("y", ["M", 2])], [FLOATS]), 3_000, 100),
-    Case("concat-open", chain(single("Concat", "x", axis=0), (), [("y", ["M", 2])], shape=OPEN), 3_000, 100),
-    Case("concat-sides", chain(lambda a, b, k: [make_node("Concat", [a, "k"] if k % 2 else ["k", a], [b], axis=0)], (), [("y", ["M", 2])], [FLOATS]), 3_000, 100),
-    Case("clip-chain", chain(single("Clip", "low", "high"), initializers=LIMITS), 20_000, 500),
-    Case("add-chain", chain(single("Add", "k"), initializers=[FLOATS]), 10_000, 500),
-    Case("mul-chain", chain(single("Mul", "k"), initializers=[FLOATS]), 10_000, 500),
-    Case("sub-chain", chain(lambda a, b, k: [make_node("Sub", ["k", a], [b])], initializers=[FLOATS]), 10_000, 500),
-    Case("add-open", chain(single("Add", "x"), shape=OPEN), 10_000, 500),
-    Case("integer-add", chain(single("Add", "n"), [("n", [1], INT)], [("y", [2, 2], INT)]), 10_000, 500),
-    Case("max-chain", chain(single("Max", "k"), initializers=[FLOATS]), 10_000, 500),
-    Case("relu-chain", chain(single("Relu")), 10_000, 500),
-    Case("where-chain", chain(guarded, initializers=[FLOATS]), 5_000, 200),
-    Case("transpose-chain", chain(single("Transpose", perm=[1, 0])), 10_000, 500),
-    Case("reshape-chain", chain(turned("Reshape", "flat", "square"), initializers=[("flat", np.array([4])), ("square", np.array([2, 2]))], outputs=[("y", None)]), 10_000, 500),
-    Case("reshape-shapes", chain(resized, initializers=INTS, shape=OPEN), 3_000, 100),
-    Case("squeeze-chain", chain(squeezed, initializers=INTS), 5_000, 200),
-    Case("slices", chain(single("Slice", "one", "far", "zero"), (), [("y", ["M", 2])], LONG, ("N", 2)), 3_000, 100),
-    Case("slices-known", chain(single("Slice", "one", "far", "zero"), (), [("y", ["M", 2])], LONG, (100_000, 2)), 3_000, 100),
-    Case("slices-back", chain(single("Slice", "zero", "minus", "zero"), (), [("y", ["M", 2])], LONG, ("N", 2)), 3_000, 100),
-    Case("gather-chain", chain(single("Gather", "p", axis=0), initializers=[("p", np.array([1, 0]))]), 5_000, 200),
-    Case("pad-chain", chain(single("Pad", "pads"), (), [("y", ["M", 2])], [("pads", np.array([0, 0, 1, 0]))], OPEN), 3_000, 100),
-    Case("split-chain", chain(split), 3_000, 100),
-    Case("expand-chain", chain(single("Expand", "square"), initializers=[("square", np.array([2, 2]))]), 5_000, 200),
-    Case("cast-chain", chain(lambda a, b, k: [make_node("Cast", [a], [f"c{k}"], to=11), make_node("Cast", [f"c{k}"], [b], to=1)]), 5_000, 200),
-    Case("matmul-chain", chain(single("MatMul", "k"), initializers=[FLOATS]), 3_000, 100),
-    Case("matmul-open", chain(single("MatMul", "w"), [("w", [2, 2])], shape=OPEN), 3_000, 100),
-    Case("gemm-chain", chain(single("Gemm", "k", "k"), initializers=[FLOATS]), 3_000, 100),
-    Case("einsum-chain", chain(single("Einsum", "w", equation="ij,jk->ik"), [("w", [2, 2])], shape=OPEN), 2_000, 50),
-    Case("softmax-chain", chain(single("Softmax", axis=1)), 3_000, 100),
-    Case("diamond", chain(lambda a, b, k: [make_node("Add", [a, a], [b])]), 200, 50),
-    Case("diamond-products", chain(lambda a, b, k: [make_node("Mul", [a, a], [b])]), 200, 50),
-    Case("diamond-integers", chain(lambda a, b, k: [make_node("Mul", [a, a], [f"m{k}"]), make_node("Add", [f"m{k}", a], [b])], (), [("y", [2, 2], INT)]), 200, 20),
-    Case("diamond-concat", chain(lambda a, b, k: [make_node("Concat", [a, a], [f"m{k}"], axis=0), make_node("Slice", [f"m{k}", "one", "minus", "zero"], [b])], (), [("y", ["M", 2])], INTS, OPEN), 60, 15),
-    Case("diamond-where", chain(lambda a, b, k: [make_node("Neg", [a], [f"m{k}"]), make_node("Greater", [a, f"m{k}"], [f"c{k}"]), make_node("Where", [f"c{k}", a, f"m{k}"], [b])]), 300, 50),
-    Case("wide-concat", lambda size: model([make_node("Concat", ["x"] * size, ["y"], axis=0)], [("x", ["N", 2])], [("y", ["M", 2])]), 20_000, 500),
-    Case("wide-sum", lambda size: model([make_node("Sum", ["x"] * size, ["y"])], [("x", ["N", 2])], [("y", ["N", 2])]), 20_000, 500),
-    Case("many-outputs", lambda size: model([make_node("Add", ["x", f"y{k - 1}" if k else "x"], [f"y{k}"]) for k in range(size)], [("x", [2])], [(f"y{k}", [2]) for k in range(size)]), 3_000, 100),
+    *(
+        Case(f"chain-of-{name}", chain(link, initializers=STORED, **more), size, quick)
+        for name, (link, size, quick, more) in LINKS.items()
+    ),
+    Case("wide-concat", wide("Concat", axis=0), 20_000, 500),
+    Case("wide-sum", wide("Sum"), 20_000, 500),
+    Case("many-outputs", outputs, 3_000, 100),
 ]

@@ -1,7 +1,7 @@
 """Loops over rows: nested, one after the other, with many states, of many iterations."""
 
 import numpy as np
-from case import BOOL, INT, Case, body, loop, model, tensor
+from case import BOOL, INT, Case, body, model, tensor
 from onnx.helper import make_attribute, make_node
 
 SIZES = [f"n{k}" for k in range(30)]
@@ -26,8 +26,11 @@ def nested_loops(depth, known=None):
                 make_node("Loop", [f"t{level}", ""], [f"y{level}"]),
             ]
         )
-        rows = body([], [(f"i{level}", [], INT), (f"c{level}", [], BOOL)],
-                    [(f"c{level}", [], BOOL), (f"y{level + 1}", shape[level + 1:])])
+        rows = body(
+            [],
+            [(f"i{level}", [], INT), (f"c{level}", [], BOOL)],
+            [(f"c{level}", [], BOOL), (f"y{level + 1}", shape[level + 1 :])],
+        )
         rows.output[0].name = f"d{level}"
         graph = _inner(graph.node[-1], "body", rows)
         graph.node.append(make_node("Identity", [f"c{level}"], [f"d{level}"]))
@@ -43,8 +46,11 @@ def nested_states(depth):
     graph.node.extend([make_node("Shape", ["x"], ["s"]), make_node("Gather", ["s", "zero"], ["t"])])
     for level in range(depth):
         graph.node.append(make_node("Loop", ["t", "", f"a{level}"], [f"b{level}"]))
-        rows = body([], [(f"i{level}", [], INT), (f"c{level}", [], BOOL), (f"p{level}", [2])],
-                    [(f"d{level}", [], BOOL), (f"b{level + 1}", [2])])
+        rows = body(
+            [],
+            [(f"i{level}", [], INT), (f"c{level}", [], BOOL), (f"p{level}", [2])],
+            [(f"d{level}", [], BOOL), (f"b{level + 1}", [2])],
+        )
         graph = _inner(graph.node[-1], "body", rows)
         graph.node.append(make_node("Identity", [f"c{level}"], [f"d{level}"]))
         graph.node.append(make_node("Gather", ["x", f"i{level}"], [f"r{level}"]))
@@ -60,7 +66,7 @@ def nested_scans(depth):
     graph = whole.graph
     for level in range(depth):
         graph.node.append(make_node("Scan", [f"x{level}"], [f"y{level}"], num_scan_inputs=1))
-        inside = shape[level + 1:]
+        inside = shape[level + 1 :]
         rows = body([], [(f"x{level + 1}", inside)], [(f"y{level + 1}", inside)])
         graph = _inner(graph.node[-1], "body", rows)
     graph.node.append(make_node("Neg", [f"x{depth}"], [f"y{depth}"]))
@@ -74,17 +80,22 @@ def in_branches(depth):
     graph.node.extend([make_node("Shape", ["x"], ["s"]), make_node("Gather", ["s", "zero"], ["t"])])
     for level in range(depth):
         graph.node.append(make_node("Loop", ["t", "", f"a{level}"], [f"b{level}"]))
-        rows = body([], [(f"i{level}", [], INT), (f"c{level}", [], BOOL), (f"p{level}", [2])],
-                    [(f"d{level}", [], BOOL), (f"e{level}", [2])])
+        rows = body(
+            [],
+            [(f"i{level}", [], INT), (f"c{level}", [], BOOL), (f"p{level}", [2])],
+            [(f"d{level}", [], BOOL), (f"e{level}", [2])],
+        )
         graph = _inner(graph.node[-1], "body", rows)
-        graph.node.extend([
-            make_node("Identity", [f"c{level}"], [f"d{level}"]),
-            make_node("Gather", ["x", f"i{level}"], [f"r{level}"]),
-            make_node("Add", [f"p{level}", f"r{level}"], [f"a{level + 1}"]),
-            make_node("ReduceMax", [f"r{level}"], [f"m{level}"], keepdims=0),
-            make_node("Cast", [f"m{level}"], [f"q{level}"], to=BOOL),
-            make_node("If", [f"q{level}"], [f"e{level}"]),
-        ])
+        graph.node.extend(
+            [
+                make_node("Identity", [f"c{level}"], [f"d{level}"]),
+                make_node("Gather", ["x", f"i{level}"], [f"r{level}"]),
+                make_node("Add", [f"p{level}", f"r{level}"], [f"a{level + 1}"]),
+                make_node("ReduceMax", [f"r{level}"], [f"m{level}"], keepdims=0),
+                make_node("Cast", [f"m{level}"], [f"q{level}"], to=BOOL),
+                make_node("If", [f"q{level}"], [f"e{level}"]),
+            ]
+        )
         node = graph.node[-1]
         other = body([make_node("Neg", [f"a{level + 1}"], [f"f{level}"])], [], [(f"f{level}", [2])])
         node.attribute.append(make_attribute("else_branch", other))
@@ -101,8 +112,11 @@ def running(x, out, k, trips="t"):
         make_node("Add", ["a", "r"], ["b"]),
         make_node("Identity", ["b"], ["e"]),
     ]
-    inside = body(nodes, [("i", [], INT), ("c", [], BOOL), ("a", [2])],
-                  [("d", [], BOOL), ("b", [2]), ("e", [2])])
+    inside = body(
+        nodes,
+        [("i", [], INT), ("c", [], BOOL), ("a", [2])],
+        [("d", [], BOOL), ("b", [2]), ("e", [2])],
+    )
     return make_node("Loop", [trips, "", "a0"], [f"last{k}", out], body=inside)
 
 
@@ -126,15 +140,20 @@ def recurrent(x, out, k, trips="t"):
         make_node("Add", ["p", "r"], ["b"]),
         make_node("Identity", ["b"], ["e"]),
     ]
-    inside = body(nodes, [("i", [], INT), ("c", [], BOOL), ("a", [2])],
-                  [("d", [], BOOL), ("b", [2]), ("e", [2])])
+    inside = body(
+        nodes,
+        [("i", [], INT), ("c", [], BOOL), ("a", [2])],
+        [("d", [], BOOL), ("b", [2]), ("e", [2])],
+    )
     return make_node("Loop", [trips, "", "a0"], [f"last{k}", out], body=inside)
 
 
 def loops(make, chained, size, trips=None):
     """Loops over the rows of x, or each over those that the one before made."""
-    nodes = [] if trips else [make_node("Shape", ["x"], ["s"]), make_node("Gather", ["s", "zero"], ["t"])]
-    before = "x"
+    nodes, before = [], "x"
+    if not trips:
+        nodes.append(make_node("Shape", ["x"], ["s"]))
+        nodes.append(make_node("Gather", ["s", "zero"], ["t"]))
     for k in range(size):
         nodes.append(make(before, f"o{k}", k))
         before = f"o{k}" if chained else "x"
@@ -148,8 +167,11 @@ def states(size, trips=None):
     """A Loop whose states each read the two before."""
     nodes = [make_node("Identity", ["c"], ["d"])]
     nodes += [make_node("Add", [f"a{k}", f"a{(k + 1) % size}"], [f"b{k}"]) for k in range(size)]
-    inside = body(nodes, [("i", [], INT), ("c", [], BOOL), *((f"a{k}", [2]) for k in range(size))],
-                  [("d", [], BOOL), *((f"b{k}", [2]) for k in range(size))])
+    inside = body(
+        nodes,
+        [("i", [], INT), ("c", [], BOOL), *((f"a{k}", [2]) for k in range(size))],
+        [("d", [], BOOL), *((f"b{k}", [2]) for k in range(size))],
+    )
     loop_ = make_node("Loop", ["t", "", *["x"] * size], [f"o{k}" for k in range(size)], body=inside)
     total = make_node("Sum", [f"o{k}" for k in range(size)], ["y"])
     if trips:
@@ -163,8 +185,10 @@ def long_body(size):
     names = ["a", *(f"v{k}" for k in range(size - 1)), "b"]
     for k in range(size):
         nodes.append(make_node(("Sin", "Tanh", "Neg", "Exp")[k % 4], [names[k]], [names[k + 1]]))
-    inside = body(nodes, [("i", [], INT), ("c", [], BOOL), ("a", [2])], [("d", [], BOOL), ("b", [2])])
-    return model([make_node("Loop", ["t", "", "x"], ["y"], body=inside)], [("x", [2]), ("t", [], INT)], [("y", [2])])
+    inputs = [("i", [], INT), ("c", [], BOOL), ("a", [2])]
+    inside = body(nodes, inputs, [("d", [], BOOL), ("b", [2])])
+    node = make_node("Loop", ["t", "", "x"], ["y"], body=inside)
+    return model([node], [("x", [2]), ("t", [], INT)], [("y", [2])])
 
 
 def long_trips(size):
@@ -178,8 +202,11 @@ def captured(depth):
     graph = whole.graph
     for level in range(depth):
         graph.node.append(make_node("Loop", ["t", "", f"x{level}"], [f"y{level}"]))
-        rows = body([], [(f"i{level}", [], INT), (f"c{level}", [], BOOL), (f"x{level + 1}", [2])],
-                    [(f"d{level}", [], BOOL), (f"y{level + 1}", [2])])
+        rows = body(
+            [],
+            [(f"i{level}", [], INT), (f"c{level}", [], BOOL), (f"x{level + 1}", [2])],
+            [(f"d{level}", [], BOOL), (f"y{level + 1}", [2])],
+        )
         graph = _inner(graph.node[-1], "body", rows)
         graph.node.append(make_node("Identity", [f"c{level}"], [f"d{level}"]))
     graph.node.append(make_node("Sum", [f"x{k}" for k in range(depth + 1)], [f"y{depth}"]))

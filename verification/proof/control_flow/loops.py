@@ -27,7 +27,7 @@ INT64 = onnx.TensorProto.INT64
 _TRIP = 8
 """Steps of an iteration, besides those of its nodes."""
 
-MOST_TRIED = 20_000
+MOST_TRIED = 40_000
 """Steps that a search for the end of a loop may take, if only its condition ends it."""
 
 

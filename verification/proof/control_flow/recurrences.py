@@ -82,8 +82,8 @@ MOST_TRIPS = 1 << 40
 """A loop with more iterations counts as one that does not end."""
 
 _RUN = 16
-"""Steps of a loop inside another one, times the square of its depth. A loop that its condition
-ends runs twice, with all loops in it."""
+"""Steps of a loop beside those of its body. A loop that its condition ends runs twice, with all
+loops in it."""
 
 MOST_ALIKE = 4
 """Limit of loops with equal initial states with which a loop is compared."""
@@ -271,7 +271,7 @@ def _iteration(loop: Recurrence, level: int, index: Dimension, around: Guards) -
     """States, condition and outputs of one iteration. The growth of states in an earlier run of the
     loop is tried first, so that a nest of loops takes no more than one run of a body for each loop
     around it."""
-    loop.execution.terms.budget.step(_RUN * level * level)
+    loop.execution.terms.budget.step(_RUN)
     loop.execution.guards = (*around, _guard(loop, level, index))
     return _fixpoint(loop, level, index, loop.execution.growth.get(loop.place, {}))
 

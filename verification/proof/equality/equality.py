@@ -106,6 +106,9 @@ _MOST_FAILURES = 8
 """Limit of pairs whose comparison row by row fails."""
 
 
+_PAIR = 40
+"""Steps of a comparison of two terms, which asks dozens of rules."""
+
 _MANY_PAIRS = 256
 """Number of pairs after which slices and views are first compared by their operands, as they stand:
 where a loop is written out, that is shorter than a normal form for each."""
@@ -251,7 +254,7 @@ class Comparison:
         """Reduce two terms to pairs until none remains."""
         self._ask(before, after)
         while self._stack:
-            self.terms.budget.step()
+            self.terms.budget.step(_PAIR)
             one, other = self._stack.pop()
             pairs = self._reduce(one, other)
             if pairs is None:

@@ -33,6 +33,10 @@ CONSTRUCTS: dict[str, Construct] = {}
 """Executors of operators that are more than functions of tensors, by operator."""
 
 
+_NODE = 2
+"""Steps of a node beside those of the terms that it makes."""
+
+
 def construct(*names: str) -> Callable[[Construct], Construct]:
     """Register a function that executes operators."""
 
@@ -198,7 +202,7 @@ class Execution:
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
         terms, place = self.terms, frame.__getitem__
-        terms.budget.step(len(program.steps))
+        terms.budget.step(_NODE * len(program.steps))
         for step in program.steps:
             operation, outputs = step.operation, step.outputs
             args = tuple(map(place, step.inputs))

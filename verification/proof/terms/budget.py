@@ -35,6 +35,11 @@ class Budget:
     terms: int = limit("proof_terms")
     steps: int = limit("proof_steps")
 
+    @classmethod
+    def of_size(cls, nodes: int) -> Budget:
+        """Budget for models of so many nodes."""
+        return cls(steps=limit("proof_steps") + nodes * limit("proof_steps_per_node"))
+
     def __post_init__(self) -> None:
         self._most = {"proof_terms": self.terms, "proof_steps": self.steps}
 
