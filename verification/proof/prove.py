@@ -78,13 +78,12 @@ FEW_LOOP_STEPS = 64
 its definition at once. A longer one is compared over a symbolic iteration first: a rewrite that
 unrolled it would be as large."""
 
-FIRST_SHARE = 2
+FIRST_SHARE = 4
 """Divisor of the steps of a proof for its first attempt, which compares long loops over a symbolic
 iteration. One that runs loops by their definition has what is left."""
 
 GENERAL_SHARE = 8
-"""The same for an attempt that runs loops by their definition after a mismatch on a symbolic
-iteration, and for one with provenance."""
+"""The same for an attempt with provenance."""
 
 WEAKER_SHARE = 16
 """The same for an attempt by a weaker notion than is asked for, which only words the answer."""
@@ -362,14 +361,13 @@ class _Question:
         """Comparison with loops run by their definition. If that takes too long, the answer is that
         of a symbolic iteration."""
         few, spent, failed = self.loop_steps, self.spent, self.failed
-        share = 1 if self.budget.steps < 0 else GENERAL_SHARE
-        steps = self.whole.steps // (FIRST_SHARE if share == 1 else share)
-        if self.is_brief and share > 1:
+        has_mismatch, steps = self.budget.steps >= 0, self.whole.steps - spent
+        if self.is_brief and has_mismatch:
             steps = min(steps, max(BRIEF_DEFINITION * spent, BRIEF_DEFINITION_STEPS))
         self.loop_steps = MOST_STEPS
         self.budget = dataclasses.replace(self.whole, steps=steps)
         answer = self._attempt()
-        if share > 1 and self.budget.steps < 0:
+        if has_mismatch and self.budget.steps < 0:
             self.loop_steps, self.spent, self.failed = few, spent, failed
             return first
         return answer

@@ -106,8 +106,8 @@ _MOST_FAILURES = 8
 """Limit of pairs whose comparison row by row fails."""
 
 
-_PAIR = 40
-"""Steps of a comparison of two terms, which asks dozens of rules."""
+_PAIR = 4
+"""Steps of a comparison of two terms."""
 
 _MANY_PAIRS = 256
 """Number of pairs after which slices and views are first compared by their operands, as they stand:

@@ -20,6 +20,9 @@ from .substitution import instantiate_iteration
 
 ZERO = Dimension.constant(0)
 
+_SUM = 80
+"""Steps of a state that is compared with an element of a CumSum, whose slices are computed."""
+
 
 def start_of(elem_type: int, inclusive: bool) -> Array:
     """Number that a CumSum begins with: -0 for floats, whose first sum is the first summand. Before
@@ -151,6 +154,7 @@ class PrefixSums:
         others = [arg for arg in update.args if arg is not bound.states[k]]
         if len(others) != 1 or others[0] is None:
             return None
+        self._terms.budget.step(_SUM)
         index, own = self._induction.symbol(trips), before.fact.shape
         first = self._pushdown.of(values, 0, ZERO, ONE)
         rest = self._pushdown.of(values, 0, index + 1, ONE)

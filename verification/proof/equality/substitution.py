@@ -16,6 +16,9 @@ Leaves = Mapping[Term, Term]
 Sizes = Mapping[str, Dimension]
 
 
+_TERM = 8
+"""Steps of a term that is built anew with other sizes."""
+
 _MOST_UNROLLED = 256
 """Limit of iterations that are written out for a state after them."""
 
@@ -49,7 +52,7 @@ class Substitution:
                 if waiting:
                     stack.extend(waiting)
                     continue
-                self._terms.budget.step()
+                self._terms.budget.step(_TERM)
                 memo[term] = self._rebuilt(term)
                 if self._terms.trace is not None:
                     self._terms.trace.came(memo[term], term)

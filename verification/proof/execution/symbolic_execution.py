@@ -32,9 +32,8 @@ Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Seque
 CONSTRUCTS: dict[str, Construct] = {}
 """Executors of operators that are more than functions of tensors, by operator."""
 
-
-_NODE = 2
-"""Steps of a node beside those of the terms that it makes."""
+_INSIDE = 3
+"""Steps of a node in the body of a loop, where the facts of values change from run to run."""
 
 
 def construct(*names: str) -> Callable[[Construct], Construct]:
@@ -202,7 +201,7 @@ class Execution:
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
         terms, place = self.terms, frame.__getitem__
-        terms.budget.step(_NODE * len(program.steps))
+        terms.budget.step(len(program.steps) * (_INSIDE if self.level else 1))
         for step in program.steps:
             operation, outputs = step.operation, step.outputs
             args = tuple(map(place, step.inputs))
