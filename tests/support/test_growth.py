@@ -1,0 +1,83 @@
+"""Twice as many links, loops or Ifs take about twice the work: Python's calls, not seconds.
+
+dev/benchmarks/growth.py measures the same models in seconds and MB.
+"""
+
+import cProfile
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+import straightline as sl
+from straightline.verification.proof.terms.budget import Budget
+
+sys.path.insert(0, str(Path(__file__).parent / "hostile"))
+
+import chains
+import rows
+import wide
+
+MOST = 2.6
+"""Twice, and what does not depend on the size; a pass that looks back at all takes four times."""
+
+PROVING = importlib.import_module("straightline.verification.proof.prove")
+CASES = {case.name: case.make for file in (chains, rows, wide) for case in file.CASES}
+COMMANDS = {
+    "rewrite": lambda model: sl.rewrite(model, verify=False),
+    "simplify": lambda model: sl.rewrite(model, "simplify{exactness=reals}", verify=False),
+    "accelerate": lambda model: sl.rewrite(model, "accelerate", verify=False),
+    "prove": lambda model: sl.prove(model, model, search=False),
+}
+LINEAR = [
+    ("chain-of-ifs", 15, "rewrite"),
+    ("chain-of-ifs", 15, "accelerate"),
+    ("branches", 15, "accelerate"),
+    ("chain-of-concat", 40, "simplify"),
+    ("chain-of-concat-sides", 40, "simplify"),
+    ("chain-of-clip", 40, "simplify"),
+    ("chain-of-where", 40, "rewrite"),
+    ("chain-of-slices", 40, "simplify"),
+    ("chain-of-matmul-open", 40, "simplify"),
+    ("diamonds", 40, "simplify"),
+    ("diamonds-of-choices", 20, "rewrite"),
+    ("many-outputs", 40, "simplify"),
+    ("maps", 6, "rewrite"),
+    ("recurrences", 6, "rewrite"),
+    ("states", 10, "rewrite"),
+    ("chain-of-add-open", 40, "prove"),
+    ("chain-of-gemm", 40, "prove"),
+    ("diamonds-of-products", 40, "prove"),
+]
+
+
+def calls(command, model):
+    """The number of calls that a command makes."""
+    profile = cProfile.Profile()
+    profile.runcall(COMMANDS[command], model)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize(("name", "size", "command"), LINEAR)
+def test_work_is_linear_in_the_size(name, size, command):
+    once, twice = CASES[name](size), CASES[name](2 * size)
+    COMMANDS[command](once)  # what is loaded and made ready at first
+    assert calls(command, twice) <= MOST * calls(command, once)
+
+
+@pytest.mark.parametrize(("name", "size"), [("sums-chained", 12), ("rows-nested", 6)])
+def test_all_attempts_of_a_proof_share_its_budget(monkeypatch, name, size):
+    spent, attempt = [], PROVING._Question._attempt
+
+    def counted(question):
+        answer = attempt(question)
+        spent.append(question.spent)
+        return answer
+
+    monkeypatch.setattr(PROVING._Question, "_attempt", counted)
+    model, most = CASES[name](size), 4_000
+    after = sl.rewrite(model, verify=False)
+    proof = PROVING.prove(model, after, budget=Budget(steps=most))
+    assert not proof.proved and "too many steps" in proof.reason
+    assert len(spent) > 1 and sum(spent) <= 1.5 * most
