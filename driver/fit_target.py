@@ -133,7 +133,7 @@ class FitTarget(Pass):
     def _search(
         self, original: Model, first: tuple[FitResult, PassContext], search: SearchBudget
     ) -> tuple[FitResult, PassContext]:
-        """Return the result that leaves least, and its run, of the other ways and a first one."""
+        """Return the result that leaves least, and its run."""
         best, context = first
         fit_run = context
         for way in self.ways[1:]:

@@ -114,7 +114,7 @@ class Provenance:
         self._calls: CallReads | None = None
 
     def of(self, value: Value, sizes: bool = False) -> list[Origin]:
-        """The sources of a value, or of its sizes, each once, nearest first."""
+        """List the sources of a value, or of its sizes, once each, nearest first."""
         start = Query(value, sizes)
         if start not in self._known:
             self._walk(start)
@@ -149,7 +149,7 @@ class Provenance:
         return _Visit(numbers[query], numbers[query], dict.fromkeys(own), iter(before))
 
     def _step(self, query: Query) -> tuple[list[Origin], list[Query]]:
-        """The sources of a value that it is itself, and one step against the data flow."""
+        """Sources among a value itself, and one step against the data flow."""
         value, sizes = query
         node = value.producer
         if value.constant is not None:

@@ -28,21 +28,21 @@ class ReaderSearch:
 
     def __init__(self, graph: Graph, reading: Reading) -> None:
         self._graph, self._reading = graph, reading
-        self._known: dict[Value, bool] = {}
+        self._answers: dict[Value, bool] = {}
 
     def finds(self, value: Value) -> bool:
         """Test for a reader that is searched for."""
-        known, waiting = self._known, [value]
+        answers, waiting = self._answers, [value]
         while waiting:
             read = waiting[-1]
-            outputs = [] if read in known else self._outputs(read)
-            unknown = [output for output in outputs or () if output not in known]
-            if not unknown:
+            outputs = [] if read in answers else self._outputs(read)
+            waits = [output for output in outputs or () if output not in answers]
+            if not waits:
                 waiting.pop()
-                if read not in known:
-                    known[read] = outputs is None or any(known[each] for each in outputs)
-            waiting += unknown
-        return known[value]
+                if read not in answers:
+                    answers[read] = outputs is None or any(answers[each] for each in outputs)
+            waiting += waits
+        return answers[value]
 
     def _outputs(self, value: Value) -> list[Value] | None:
         """Outputs of readers at which the search goes on; None if it ends with success."""
