@@ -154,7 +154,7 @@ LIMITS = {
         "an open answer takes two seconds where models are small",
     ),
     "proof_steps_per_node": Limit(
-        200,
+        50,
         "steps of a proof for each node of the models, also in bodies",
         "",
         "the time of a proof is linear in the size of the models",

@@ -94,7 +94,7 @@ ENDS = "no axis that a Slice cuts at 2147483647 or further is longer"
 """Assumption about exporters' bound for the end of an axis."""
 
 BRIEF_TERMS, BRIEF_TERMS_PER_NODE = 50_000, 20
-BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 600_000, 200
+BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 600_000, 50
 """The budget of a proof that every rewrite makes: it gives up within a second or two where models
 are small. A proof that is asked for by name may take more."""
 
