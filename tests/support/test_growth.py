@@ -39,15 +39,15 @@ LINEAR = [
     ("chain-of-where", 40, "rewrite"),
     ("chain-of-slices", 40, "simplify"),
     ("chain-of-matmul-open", 40, "simplify"),
-    ("diamonds", 40, "simplify"),
-    ("diamonds-of-choices", 20, "rewrite"),
+    ("chain-of-diamonds", 40, "simplify"),
+    ("chain-of-diamonds-of-choices", 20, "rewrite"),
     ("many-outputs", 40, "simplify"),
     ("maps", 6, "rewrite"),
     ("recurrences", 6, "rewrite"),
     ("states", 10, "rewrite"),
     ("chain-of-add-open", 40, "prove"),
     ("chain-of-gemm", 40, "prove"),
-    ("diamonds-of-products", 40, "prove"),
+    ("chain-of-diamonds-of-products", 40, "prove"),
 ]
 
 
