@@ -83,6 +83,7 @@ class Ragged:
         axis: along which it is shorter, counted from the end: -1 or less.
         size: how many elements there are along it for all trips; 0 with bounds.
         present: truth values of shape [trips, size]; None with bounds.
+        occupied: true if each iteration certainly has an element.
         data: where the elements were read, with one more for the padding; None without one.
         bounds: those of the elements in each iteration; the value then holds all, for each
             iteration the same ones.
@@ -91,6 +92,7 @@ class Ragged:
     axis: int
     size: int
     present: Value | None
+    occupied: bool
     data: Value | None = dataclasses.field(default=None, compare=False)
     bounds: Bounds | None = None
 
@@ -105,6 +107,7 @@ class Window:
         stride: the distance of the first ones of two iterations.
         size: the number of elements in an iteration.
         whole: true if the last elements are there in each iteration.
+        occupied: true if the first ones are.
     """
 
     rows: Value
@@ -112,11 +115,12 @@ class Window:
     stride: int
     size: int
     whole: bool
+    occupied: bool
 
     @property
-    def places(self) -> tuple[int, int, int, bool]:
+    def places(self) -> tuple[int, int, int, bool, bool]:
         """All but the rows."""
-        return self.axis, self.stride, self.size, self.whole
+        return self.axis, self.stride, self.size, self.whole, self.occupied
 
 
 @dataclasses.dataclass(frozen=True)

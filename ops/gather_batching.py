@@ -100,14 +100,18 @@ def moving_slice(batch: Batch) -> Value:
         if len(offsets) > limit("window_elements"):
             raise Unbatchable(f"takes more elements than {allowed('window_elements')}")
         is_whole, is_first = short is not Short.RUNS, step == 1 and not batched
-        view = window_at(batch, value, start, length, axis, is_whole) if is_first else None
+        occupied = start is not None and batch.extent.never_negative(
+            batch.shape(0)[axis] - 1 - start
+        )
+        whole = is_whole, occupied or is_whole
+        view = window_at(batch, value, start, length, axis, whole) if is_first else None
         if is_first and _tiles(batch, start, length, axis):
             value, batched = _cut(batch, value, length, axis), True
             continue
         if short is Short.RUNS:
             if batched:
                 raise Unbatchable(PAST_THE_END)
-            value, places, ragged = window(batch, value, first, offsets, axis)
+            value, places, ragged = window(batch, value, first, offsets, axis, occupied)
         else:
             places = _places(batch, first, offsets, axis, short)
         value = (taken if batched else _read)(batch, value, places, axis, 1)

@@ -58,7 +58,9 @@ def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kin
     start, end = (_inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
     bounds = Bounds(start, end, kind, batch.shape(0)[axis].value)
     rows, bounds = _within_reach(batch, data, bounds, size, axis)
-    return batch.unvarying(batch.ragged(rows, Ragged(axis - batch.rank(0), 0, None, None, bounds)))
+    return batch.unvarying(
+        batch.ragged(rows, Ragged(axis - batch.rank(0), 0, None, False, None, bounds))
+    )
 
 
 def _within_reach(
@@ -103,7 +105,7 @@ def reduced_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
     axis, places = rank + ragged.axis, {axis % rank for axis in axes}
     beside = tuple(sorted(places - {axis}))
     others = product([batch.shape(0)[place] for place in beside]).value
-    if others is None and op_type == "ReduceMean":
+    if not others and op_type == "ReduceMean":
         raise Unbatchable(DIFFERING)
     rows = _terms(batch)
     if beside:
@@ -282,4 +284,6 @@ def _mean(batch: Batch, total: Value, bounds: Bounds, others: int, reduced: int)
     rank = batch.rank(0) - (0 if batch.node.attribute("keepdims", 1) else reduced)
     if rank:
         count = emit.unsqueeze(count, tuple(range(1, 1 + rank)), label)
+    one = emit.constant(np.array(1, onnx.helper.tensor_dtype_to_np_dtype(elem_type)), label)
+    count = emit.add("Max", [count, one], label)  # the mean of nothing is 0, its total
     return emit.add("Div", [total, count], batch.label())

@@ -158,8 +158,36 @@ def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, .
     return emit.unsqueeze(count, axes, label) if axes else count
 
 
+def zero_of_nothing(batch: Batch, result: Value, some: Value, rank: int) -> Value:
+    """Emit a 0 for iterations without an element.
+
+    A sum of padding is -0, and its mean NaN. ONNX leaves the mean of nothing open; onnxruntime and
+    the reference compute 0.
+
+    Args:
+        batch: the node.
+        result: the sum or mean of each iteration.
+        some: truth values of shape [trips], true if there is an element.
+        rank: the rank of the result on one trip.
+    """
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
+    zero = batch.emit.constant(np.array(0, dtype), batch.label("_zero"))
+    if rank:
+        some = batch.emit.unsqueeze(some, tuple(range(1, 1 + rank)), batch.label("_some"))
+    return batch.emit.add("Where", [some, result, zero], batch.label())
+
+
+def of_present(batch: Batch, ragged: Ragged, result: Value, rank: int) -> Value:
+    """The sum or mean of elements, 0 in iterations without any."""
+    if ragged.occupied or ragged.present is None:
+        return result
+    first = batch.emit.constant(np.array(0, np.int64), batch.label("_first"))
+    some = batch.emit.add("Gather", [ragged.present, first], batch.label("_some"), axis=1)
+    return zero_of_nothing(batch, result, some, rank)
+
+
 def window(
-    batch: Batch, data: Value, start: Value, steps: range, axis: int
+    batch: Batch, data: Value, start: Value, steps: range, axis: int, occupied: bool
 ) -> tuple[Value, Value, Ragged]:
     """Positions that a Slice reads in each iteration, some of them past the end.
 
@@ -169,6 +197,7 @@ def window(
         start: where it begins on each trip, not before the first element: [trips, 1].
         steps: how far from there its elements are.
         axis: the axis on one trip.
+        occupied: true if each trip certainly has an element.
 
     Returns:
         the data to read, with one element more where a trip may have none; the places to read; and
@@ -192,7 +221,7 @@ def window(
         places = emit.add("Min", [places, spare], read)
     else:
         places = emit.add("Where", [present, places, spare], read)
-    ragged = Ragged(axis - batch.rank(0), len(steps), present, padded_data)
+    ragged = Ragged(axis - batch.rank(0), len(steps), present, occupied, padded_data)
     return data, places, ragged
 
 

@@ -21,7 +21,7 @@ from .batching import DIFFERING, Batch, Ragged, Unbatchable
 from .departures import other_numbers
 from .element_types import ElementTypes
 from .moving_bounds import reduced_between
-from .ragged import counted_elements, filled, reduced_away
+from .ragged import counted_elements, filled, of_present, reduced_away
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
 from .rules import ONE_NUMBER, KeepsShape, OperandRanks, Shapes, SizedByVector, describes
 from .schema_queries import formal_inputs
@@ -107,7 +107,10 @@ class Reduction(PassesAxes, SizedByVector):
 
     def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
         """The reduction of what trips have, over axes among which is the one that differs."""
-        return self.batch(filled(batch, one, NEUTRAL[batch.node.op_type]))
+        results = self.batch(filled(batch, one, NEUTRAL[batch.node.op_type]))
+        if batch.node.op_type != "ReduceSum":
+            return results
+        return [of_present(batch, one, results[0], _rank_without(batch, axes))]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank, axes = (yield RankOf(node.input(0))), written_axes(node)
@@ -130,6 +133,11 @@ def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
     if node.attribute("keepdims", 1):
         return [None if axis in reduced else axis for axis in range(rank)]
     return [axis for axis in range(rank) if axis not in reduced]
+
+
+def _rank_without(batch: Batch, axes: Sequence[int]) -> int:
+    """The rank of a reduction in one iteration."""
+    return batch.rank(0) - (0 if batch.node.attribute("keepdims", 1) else len(axes))
 
 
 _COUNTING = ("ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare")
@@ -158,14 +166,15 @@ class ReduceMean(Reduction):
         beside = (batch.shape(0)[axis - 1] for axis in moved if axis - 1 != rank + one.axis)
         others = product(list(beside)).value
         most = _MOST_EXACT.get(batch.require(0).fact.elem_type, 0)
-        if others is None or others * one.size > most:
+        if not others or others * one.size > most:
             raise Unbatchable(DIFFERING)
         keepdims = batch.node.attribute("keepdims", 1)
         value = filled(batch, one, -0.0).require(0).value
         total = batch.emit.reduce("ReduceSum", value, moved, batch.label("_sum"), keepdims)
         places = tuple(range(1, rank + 1 if keepdims else rank + 1 - len(moved)))
         count = counted_elements(batch, one, others, places)
-        return [batch.emit.add("Div", [total, count], batch.label())]
+        mean = batch.emit.add("Div", [total, count], batch.label())
+        return [of_present(batch, one, mean, len(places))]
 
 
 @describes("ReduceSum", total=lambda sizes: sum(sizes, Dimension.constant(0)))

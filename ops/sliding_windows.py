@@ -17,6 +17,7 @@ from ..facts.polynomial import Dimension, product
 from ..ir import Value
 from .batching import Batch, Window
 from .dynamic_shape_batching import counted
+from .ragged import zero_of_nothing
 
 _REALS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 _INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
@@ -34,7 +35,12 @@ _JOINS = {
 
 
 def window_at(
-    batch: Batch, data: Value, start: Dimension | None, size: int, axis: int, whole: bool
+    batch: Batch,
+    data: Value,
+    start: Dimension | None,
+    size: int,
+    axis: int,
+    whole: tuple[bool, bool],
 ) -> Window | None:
     """The windows that a Slice reads; None where they do not overlap.
 
@@ -44,7 +50,7 @@ def window_at(
         start: where the window begins, by the number of the iteration; never negative.
         size: the number of elements of a window.
         axis: the axis in one iteration.
-        whole: true if no window ends early.
+        whole: true if no window ends early, and true if none is empty.
     """
     number = batch.extent.number
     (symbol,) = number.symbols
@@ -58,7 +64,7 @@ def window_at(
     end = batch.emit.add("Add", [moved, batch.vector(first + size - stride)], batch.label("_end"))
     bounds = [batch.vector(first), end, batch.vector(axis)]
     rows = batch.emit.add("Slice", [data, *bounds], batch.label("_rows"))
-    return Window(rows, axis, stride, size, whole)
+    return Window(rows, axis, stride, size, *whole)
 
 
 def window_of_function(batch: Batch) -> Window | None:
@@ -98,7 +104,7 @@ def reduced_windows(batch: Batch, axes: Sequence[int]) -> Value | None:
         return None
     places = {axis % batch.rank(0) for axis in axes}
     others = product([batch.shape(0)[place] for place in places - {window.axis}]).value
-    if window.axis not in places or not _is_joined(batch, window) or others is None:
+    if window.axis not in places or not _is_joined(batch, window) or not others:
         return None
     value = _joined(batch, window)
     front = [window.axis, *(a for a in range(batch.rank(0)) if a != window.axis)]
@@ -111,7 +117,13 @@ def reduced_windows(batch: Batch, axes: Sequence[int]) -> Value | None:
         over = beside if keepdims else tuple(sorted((*beside, window.axis + 1)))
         kind = "ReduceSum" if op_type == "ReduceMean" else op_type
         value = batch.emit.reduce(kind, value, over, batch.label("_reduced"), keepdims)
-    return value if op_type != "ReduceMean" else _mean(batch, window, value, places, others)
+    if op_type == "ReduceMean":
+        value = _mean(batch, window, value, places, others)
+    if window.occupied or op_type not in ("ReduceSum", "ReduceMean"):
+        return value
+    zero = batch.vector(0)
+    some = batch.emit.add("Greater", [_remaining(batch, window), zero], batch.label("_some"))
+    return zero_of_nothing(batch, value, some, _rank_of(batch, places))
 
 
 def _is_joined(batch: Batch, window: Window) -> bool:
@@ -170,6 +182,17 @@ def _lacking(batch: Batch, window: Window) -> Value:
     return emit.concat([*pads, *([batch.vector(*[0] * behind)] if behind else [])], 0, label)
 
 
+def _remaining(batch: Batch, window: Window) -> Value:
+    """The number of elements from the start of each window on; negative beyond the end."""
+    label = batch.label("_count")
+    starts = batch.emit.add("Mul", [counted(batch), batch.vector(window.stride)], label)
+    return batch.emit.add("Sub", [_size(batch, window), starts], label)
+
+
+def _rank_of(batch: Batch, axes: set[int]) -> int:
+    return batch.rank(0) if batch.node.attribute("keepdims", 1) else batch.rank(0) - len(axes)
+
+
 def _mean(batch: Batch, window: Window, total: Value, axes: set[int], others: int) -> Value:
     """Divide sums by the number of elements, `others` for each one of a window.
 
@@ -180,14 +203,12 @@ def _mean(batch: Batch, window: Window, total: Value, axes: set[int], others: in
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         count = emit.constant(np.array(others * window.size, dtype), label)
         return emit.add("Div", [total, count], batch.label())
-    starts = emit.add("Mul", [counted(batch), batch.vector(window.stride)], label)
-    rest = emit.add("Sub", [_size(batch, window), starts], label)
-    rest = emit.add("Max", [rest, batch.vector(1)], label)
+    rest = emit.add("Max", [_remaining(batch, window), batch.vector(1)], label)
     count = emit.add("Min", [rest, batch.vector(window.size)], label)
     if others != 1:
         count = emit.add("Mul", [count, batch.vector(others)], label)
     count = emit.add("Cast", [count], label, to=elem_type)
-    rank = batch.rank(0) if batch.node.attribute("keepdims", 1) else batch.rank(0) - len(axes)
+    rank = _rank_of(batch, axes)
     if rank:
         count = emit.unsqueeze(count, tuple(range(1, 1 + rank)), label)
     return emit.add("Div", [total, count], batch.label())

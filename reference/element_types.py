@@ -6,6 +6,7 @@ of its scan outputs from there: a size that inference does not find is 0.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,6 +16,7 @@ from onnx import helper
 from ..ir.io.raw_data_splicing import copy_without
 from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import OnnxError, ask_onnx
+from .argument_types import Calls, Instance, common_type
 from .bodies import (
     MOST_SHOWN,
     askable_imports,
@@ -51,16 +53,19 @@ class ElementTypes:
 
     @lazy_property
     def _by_node(self) -> dict[bytes, Types]:
+        """Types by node. A function is inferred with what all calls of the same attributes agree
+        on: their arguments' types and constants, as a runtime that inlines them sees them."""
         types: dict[bytes, Types] = {}
-        for nodes, inferred in (self._main(), *map(self._function, self._model.functions)):
+        calls = Calls(self._model.functions)
+        for nodes, inferred in (self._main(calls), *map(self._function, calls)):
             for loop, same in _loops(nodes, inferred):
                 own = [info.type.tensor_type for info in _body(same).output]
                 entry = types.setdefault(_key(loop), own)
                 if entry is not own:  # the same node in two places, which may capture other sizes
-                    types[_key(loop)] = list(map(_common, entry, own))
+                    types[_key(loop)] = list(map(common_type, entry, own))
         return types
 
-    def _main(self) -> tuple[Nodes, Nodes]:
+    def _main(self, calls: Calls) -> tuple[Nodes, Nodes]:
         model = self._model
         query = copy_without(model.graph, {"initializer"})
         inputs = {info.name for info in query.input}
@@ -70,18 +75,31 @@ class ElementTypes:
                 query.initializer.append(tensor)
             elif tensor.name not in inputs:
                 query.input.append(_without_data(tensor))
-        return model.graph.node, self._inferred(query, _imports(model))
+        return model.graph.node, self._inferred(query, _imports(model), calls, {})
 
-    def _function(self, function: onnx.FunctionProto) -> tuple[Nodes, Nodes]:
+    def _function(self, instance: Instance) -> tuple[Nodes, Nodes]:
+        function, arguments = instance.function, instance.arguments
         query = onnx.GraphProto(name=function.name, node=function.node)
-        query.input.extend(onnx.ValueInfoProto(name=name) for name in function.input)
-        return function.node, self._inferred(query, _imports(function))
+        constants: dict[str, onnx.NodeProto] = {}
+        for name, argument in itertools.zip_longest(function.input, arguments):
+            if isinstance(argument, onnx.TensorProto):
+                constants[name] = helper.make_node("Constant", [], [name], value=argument)
+            else:
+                query.input.append(onnx.ValueInfoProto(name=name, type=argument))
+        imports = _imports(function)
+        return function.node, self._inferred(query, imports, instance.calls, constants)
 
-    def _inferred(self, graph: onnx.GraphProto, imports: Mapping[str, int]) -> Nodes:
+    def _inferred(
+        self,
+        graph: onnx.GraphProto,
+        imports: Mapping[str, int],
+        calls: Calls,
+        constants: Mapping[str, onnx.NodeProto],
+    ) -> Nodes:
         """The nodes of a graph with the types that inference finds in their bodies."""
         drop_constants(graph, opset_of(imports))
         hide_unaskable(graph)
-        show_constants(graph, {})
+        show_constants(graph, constants)
         query = copy_without(self._model, {"graph"})
         query.graph.CopyFrom(graph)
         del query.opset_import[:]
@@ -89,7 +107,8 @@ class ElementTypes:
         try:
             inferred = ask_onnx("the model", onnx.shape_inference.infer_shapes, query)
         except OnnxError:  # it finds nothing then
-            return graph.node
+            inferred = query
+        calls.read(inferred.graph)
         return inferred.graph.node
 
 
@@ -116,12 +135,3 @@ def _loops(nodes: Nodes, inferred: Nodes) -> Iterator[tuple[onnx.NodeProto, onnx
             yield node, same
         for one, other in zip(subgraphs(node), subgraphs(same), strict=True):
             yield from _loops(one.node, other.node)
-
-
-def _common(one: onnx.TypeProto.Tensor, other: onnx.TypeProto.Tensor) -> onnx.TypeProto.Tensor:
-    """A type with the sizes that two types agree on."""
-    common = onnx.TypeProto.Tensor(elem_type=one.elem_type)
-    if one.HasField("shape") and len(one.shape.dim) == len(other.shape.dim):
-        for dim, same in zip(one.shape.dim, other.shape.dim, strict=True):
-            common.shape.dim.add().CopyFrom(dim if dim == same else type(dim)())
-    return common

@@ -8,7 +8,7 @@ import onnx
 
 from ...facts.bounds import known
 from ...facts.fact import Shape
-from ...ir import Graph, Model, Node, Value
+from ...ir import Function, Graph, Model, Node, Value
 from ...ir.lazy import lazy_property
 from ...reference.signature import is_static
 from ..shapes.inference import ShapeInference
@@ -38,7 +38,8 @@ class ScanElements:
         A runtime uses the body's declarations, and shape inference from the types and constants of
         captured values; a size that it does not infer is 0. Of initial values only the element type
         counts. A size that is known here, or declared for the output, and not inferred there is in
-        doubt: a runtime that folds constants may infer it.
+        doubt: a runtime that folds constants may infer it. So is one that a function does not
+        determine: a runtime that inlines its calls infers it from their arguments.
 
         Args:
             index: the position among the body's outputs.
@@ -49,6 +50,8 @@ class ScanElements:
             element = ScanElement(elem_type, ()) if elem_type else None
         if is_static(self.loop.body("body").output_infos[index].type.tensor_type):
             return element
+        if self._is_of_function and not self._is_determined(element, result):
+            return None
         sizes = [self._before_trips.fact(result).shape, *self._declared_sizes(index)]
         if element is None or not all(_agrees(element.shape, shape) for shape in sizes):
             return None
@@ -61,6 +64,17 @@ class ScanElements:
     def has_trip(self) -> bool:
         """Test whether the Loop certainly makes a trip."""
         return runs_certainly(self.loop, lambda value: known(self._inference.fact(value)))
+
+    def _is_determined(self, element: ScanElement | None, result: Value) -> bool:
+        """Test for sizes that no argument of a call changes."""
+        if element is None or not all(element.shape):
+            return False
+        return bool(element.shape) or self._inference.fact(result).shape == ()
+
+    @property
+    def _is_of_function(self) -> bool:
+        assert self.loop.graph is not None
+        return isinstance(self.loop.graph.root, Function)
 
     def _body_output(self, index: int) -> Value:
         return self.loop.body("body").outputs[index]

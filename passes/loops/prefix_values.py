@@ -432,13 +432,16 @@ class PrefixBody:
             self._finish(node, result, prefixes)
             return True
         others = product([d for at, d in enumerate(facts[0].dims) if at in places - {prefix.axis}])
-        if others.value is None:
+        if not others.value:
             return False
         total = self.emit.reduce("ReduceSum", masked, tuple(sorted(places)), "sum", keepdims)
         count = self.emit.add(
             "Mul", [prefix.length.end, self.emit.vector((others.value,), "k")], "count"
         )
         count = self.emit.add("Cast", [count], "count", to=facts[0].elem_type)
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(facts[0].elem_type)
+        one = self.emit.constant(np.array(1, dtype), "one")
+        count = self.emit.add("Max", [count, one], "count")  # the mean of nothing is 0
         if not self._fact(node.output()).shape:
             count = self.emit.squeeze(count, 0, "count")
         self._finish(node, self.emit.add("Div", [total, count], node.output().name), prefixes)

@@ -182,6 +182,22 @@ class ReduceLogSumExp(OpRun):
         return (np.asarray(result, data.dtype),)
 
 
+class ReduceMean(OpRun):
+    """ReduceMean, any version: of nothing, which the specification leaves open, it is 0."""
+
+    def _run(
+        self, data: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+    ) -> tuple[Array, ...]:
+        listed = None if axes is None else np.asarray(axes).reshape(-1).tolist()
+        if not listed and noop_with_empty_axes:
+            return (data,)
+        over, keep = tuple(listed) if listed else None, bool(keepdims)
+        total = np.sum(data, axis=over, keepdims=keep, dtype=data.dtype)
+        if not data.size:
+            return (np.asarray(total),)
+        return (np.asarray(np.mean(data, axis=over, keepdims=keep, dtype=data.dtype)),)
+
+
 class StringNormalizer(OpRun):
     """StringNormalizer: only stop words are removed, and letters keep their accents."""
 
@@ -252,6 +268,7 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     LpNormalization,
     LayerNormalization,
     ReduceLogSumExp,
+    ReduceMean,
     StringNormalizer,
     Flatten,
     GatherND,

@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import onnx
 import pytest
 from harness import as_model
 from loops import HEAD, op_types
@@ -68,12 +69,6 @@ def sizes_of(form, length):
     return [length if size == "N" else int(size) for size in form["shape"].split(", ")]
 
 
-def reaches(form, length, n):
-    """Whether the last window has an element, as reductions of none are not defined."""
-    begin = (n - 1) * (2 if "Mul" in form["start"] else 1)
-    return n == 0 or begin < length
-
-
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("what", GONE)
 def test_windows_that_are_reduced(what):
@@ -83,9 +78,8 @@ def test_windows_that_are_reduced(what):
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for length in (0, 1, 2, 3, 4, 7):
         for n in (0, 1, 2, 3, 5, 7):
-            if reaches(form, length, n):
-                feed = {"x": numbers(*sizes_of(form, length)), "n": np.array(n)}
-                assert_same(model, result.model, feed)
+            feed = {"x": numbers(*sizes_of(form, length)), "n": np.array(n)}
+            assert_same(model, result.model, feed)
 
 
 def test_infinities_and_nan_stay_in_their_windows():
@@ -114,16 +108,37 @@ def test_padding_that_the_model_has_counts(known):
         assert_same(model, result.model, {"x": -np.abs(numbers(4, 2)), "n": np.array(n)})
 
 
-def test_a_mean_of_windows_needs_no_select():
+def test_a_mean_of_windows_needs_no_select_but_for_nothing():
     types = list(op_types(vectorized(model_of(ROWS, MEAN)).model.graph))
-    assert "Where" not in types and types.count("Pad") == 1
+    assert types.count("Where") == types.count("Pad") == 1
+    rows = model_of({**ROWS, "shape": "7, 2"}, MEAN)
+    three = onnx.helper.make_tensor("n", onnx.TensorProto.INT64, (), [6])
+    rows.graph.initializer.append(three)
+    del rows.graph.input[1]
+    assert "Where" not in op_types(vectorized(rows).model.graph)
 
 
-def test_a_sum_of_nothing_is_zero():
-    model = model_of(ROWS, "r = ReduceSum <keepdims = 0> (part, at)")
-    result = vectorized(model).model
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("form", [ROWS, COLUMNS, SPARSE, APART, VECTOR])
+@pytest.mark.parametrize("kind", ["Sum", "Mean"])
+def test_a_sum_and_a_mean_of_nothing_are_zero(kind, form, keepdims):
+    """Also their sign, which an inverse shows."""
+    axis = form["axis"]
+    given = "part, axes" if kind == "Sum" else "part"
+    listed = "" if kind == "Sum" else f"axes = [{axis}], "
+    body = f"r0 = Reduce{kind} <{listed}keepdims = {keepdims}> ({given}) r = Reciprocal (r0)"
+    kept = [str(1), form["row"]] if axis == 0 else [form["row"], "1"]
+    row = ["1"] if form is VECTOR else (kept if keepdims else [form["row"]])
+    row = [] if form is VECTOR and not keepdims else row
+    text = TEXT.replace("[M, {row}]", "[M, {whole}]").replace("float[{row}] r", "float[{whole}] r")
+    if not row:
+        text = text.replace("[M, {whole}]", "[M]").replace("float[{whole}] r", "float r")
+    model = as_model(HEAD + text.format(**form, body=body, whole=", ".join(row)))
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
     for length, n in ((0, 2), (1, 3), (2, 6)):
-        assert_same(model, result, {"x": numbers(length, 2), "n": np.array(n)})
+        feed = {"x": numbers(*sizes_of(form, length)), "n": np.array(n)}
+        assert_same(model, result.model, feed)
 
 
 KEPT = {
@@ -212,6 +227,5 @@ def test_random_windows(seed):
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for _ in range(4):
         length, n = dice.randrange(1, 9), dice.randrange(9)
-        if reaches(form, length, n):
-            feed = {"x": numbers(*sizes_of(form, length)), "n": np.array(n)}
-            assert_same(model, result.model, feed)
+        feed = {"x": numbers(*sizes_of(form, length)), "n": np.array(n)}
+        assert_same(model, result.model, feed)

@@ -23,6 +23,15 @@ def test_logarithms_of_sums_of_exponentials(row, opset):
         np.testing.assert_allclose(found, np.float32(expected).reshape((1, 1)[: 2 * keepdims]))
 
 
+@pytest.mark.parametrize("opset", [11, 18])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (3, 2)])
+def test_the_mean_of_nothing_is_zero(shape, dtype, opset):
+    array = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+    for keepdims in (0, 1):
+        assert_as_onnxruntime(*one_node("ReduceMean", [array], opset, keepdims=keepdims))
+
+
 @pytest.mark.parametrize("op_type", ["Div", "Mod"])
 def test_integers_are_not_divided_by_zero(op_type):
     one, zero = np.array([7, -7]), np.array([2, 0])
