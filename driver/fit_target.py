@@ -391,11 +391,12 @@ def _ways(target: Target, options: Mapping[str, Any]) -> Iterator[Stages]:
     if target.passes is not None:
         yield _stages(parse_pipeline(target.passes, **options))
         options = of_straighten(options)  # those of other passes are for the target's own
-    standard = straighten(**options)
+    operators = target.control_flow
+    # A loop over doubling distances runs fewer nodes than its steps in a row.
+    standard = straighten(**{**({"straight": False} if "Loop" in operators else {}), **options})
     yield _stages(standard)
     young = VectorizeLoops | RaiseRecurrences
     yield _stages(Pipeline([p for p in standard.passes if not isinstance(p, young)], repeat=True))
-    operators = target.control_flow
     if "Scan" in operators and "Loop" not in operators:
         yield (*_stages(standard), LoopsToScans())
     if "Loop" in operators and "Scan" not in operators:

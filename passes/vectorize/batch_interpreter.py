@@ -24,7 +24,7 @@ from ...ops.outputs import content_of
 from ...ops.ragged import padded
 from ...ops.randomness import find_random_in
 from ..scans.layout import move_axis
-from ..scans.parallel_prefix import MOST_STEP_BYTES, monoid_of, parallel_prefix
+from ..scans.parallel_prefix import MOST_STEP_BYTES, OneOperator, parallel_prefix
 from .accumulators import final_value
 from .batched_inputs import Feeding
 from .dependence_graph import Vertex
@@ -223,7 +223,7 @@ class NodeBatcher(abc.ABC):
         size = bytes_of(fact)
         if size is None or size.value is None or size.value > MOST_STEP_BYTES:
             raise Unbatchable(DIFFERING)
-        monoid = monoid_of(Operator(op_type))
+        monoid = OneOperator(Operator(op_type))
         self.feeding.adds_loops |= most is None
         return parallel_prefix(self.emit, monoid, [rows], [fact], most, reach=reach)[0]
 

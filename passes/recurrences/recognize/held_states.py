@@ -11,9 +11,9 @@ import onnx
 from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact, Shape
 from ....ir import Operator, Value
-from ...scans.parallel_prefix import monoid_of, parallel_prefix
+from ...scans.parallel_prefix import OneOperator
 from .recurrence import Recurrence, Replacement
-from .scan_reductions import broadcast, is_every_read, is_small, most_rows
+from .scan_reductions import broadcast, is_every_read, is_small
 
 _TYPES = onnx.TensorProto
 
@@ -97,9 +97,7 @@ def _by_element(recurrence: Recurrence, flag: Value, rows: Value, fact: Fact) ->
     start = emit.add("Expand", [zero, emit.add("Shape", [first], "shape")], "start")
     places = emit.concat([start, places], 0, "places")
     if is_all:
-        most, straight = most_rows(recurrence), recurrence.trips.options.straight
-        monoid = monoid_of(Operator("Max"))
-        (places,) = parallel_prefix(emit, monoid, [places], [numbers], most, straight)
+        (places,) = recurrence.prefixes(OneOperator(Operator("Max")), [places], [numbers])
         every = emit.add("GatherElements", [joined, places], "values", axis=0)
         every = feeding.cut(every, [1], [np.iinfo(np.int64).max], [0])
         return Replacement("a Gather of rows", True, {state: every})

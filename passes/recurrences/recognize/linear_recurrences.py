@@ -15,7 +15,7 @@ import onnx
 from ....facts.fact import Fact
 from ....ir import Array, Value
 from ....ops.builder import Builder
-from ...scans.parallel_prefix import Monoid, parallel_prefix
+from ...scans.parallel_prefix import Monoid
 from ..weights import Unfit
 from .linear_states import Coefficient, Linear, LinearReader
 from .linear_systems import raise_product, raise_system
@@ -25,7 +25,6 @@ from .scan_reductions import (
     describe,
     is_every_read,
     is_small,
-    most_rows,
     replace_all,
 )
 
@@ -87,8 +86,7 @@ def _replace(
     parts = [linear.offset] if is_fixed else [linear.offset, linear.factor]
     rows = [emit.concat([first, reader.rows_of(part)], 0, "rows") for part in parts]
     monoid = _scaling(reader.value_of(linear.factor), fact) if is_fixed else compose
-    most, straight = most_rows(recurrence), recurrence.trips.options.straight
-    joined, *_ = parallel_prefix(emit, monoid, rows, [fact] * len(rows), most, straight)
+    joined, *_ = recurrence.prefixes(monoid, rows, [fact] * len(rows))
     exact = fact.elem_type in _INTEGERS
     return replace_all(recurrence, joined, "linear steps of doubling distance", exact)
 

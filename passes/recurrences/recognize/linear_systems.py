@@ -19,11 +19,11 @@ from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ir import Array, Value
 from ....ops.builder import Builder
-from ...scans.parallel_prefix import DISTANCES, Monoid, parallel_prefix
+from ...scans.parallel_prefix import DISTANCES, Monoid
 from ..weights import Unfit
 from .linear_states import Linear, LinearReader
 from .recurrence import Recurrence, Replacement
-from .scan_reductions import broadcast, describe, is_small, most_rows, replace_all
+from .scan_reductions import broadcast, describe, is_small, replace_all
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 _WIDEST = 16
@@ -127,8 +127,7 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
     if is_left and len(fact.shape) == 1:  # a row has no column to multiply
         powers, is_left = np.swapaxes(powers, 1, 2), False
     monoid = _multiply(emit, powers, is_left)
-    most, straight = most_rows(recurrence), recurrence.trips.options.straight
-    (joined,) = parallel_prefix(emit, monoid, [rows], [fact], most, straight)
+    (joined,) = recurrence.prefixes(monoid, [rows], [fact])
     return replace_all(recurrence, joined, "linear steps of doubling distance", False)
 
 
@@ -176,9 +175,8 @@ def _replace(
     rows = [_first_step(recurrence, rows, index, powers[0]) for index in range(len(rows))]
     rank = len(fact.shape or ())
     together = emit.concat([emit.unsqueeze(row, rank, "row") for row in rows], rank, "rows")
-    most, straight = most_rows(recurrence), recurrence.trips.options.straight
     monoid = _multiply(emit, np.swapaxes(powers, 1, 2))
-    (joined,) = parallel_prefix(emit, monoid, [together], [fact], most, straight, first=1)
+    (joined,) = recurrence.prefixes(monoid, [together], [fact], first=1)
     every, finals = {}, {}
     for index, state in enumerate(states):
         at = emit.constant(np.array(index, np.int64), "k")

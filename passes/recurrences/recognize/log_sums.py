@@ -14,10 +14,10 @@ import onnx
 from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Operator, Value
-from ...scans.parallel_prefix import monoid_of, parallel_prefix
+from ...scans.parallel_prefix import OneOperator
 from .linear_recurrences import compose
 from .recurrence import Recurrence, Replacement
-from .scan_reductions import broadcast, is_small, most_rows, replace_all
+from .scan_reductions import broadcast, is_small, replace_all
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 _NO_LOG = "it is no logarithm of a sum"
@@ -112,11 +112,9 @@ def _by_cumsum(recurrence: Recurrence, terms: Value, fact: Fact) -> Replacement:
 
 def _by_steps(recurrence: Recurrence, terms: Value, fact: Fact) -> Replacement:
     (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
-    most, straight = most_rows(recurrence), recurrence.trips.options.straight
     first = emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
     rows = emit.concat([first, terms], 0, "rows")
-    monoid = monoid_of(Operator("Max"))
-    (largest,) = parallel_prefix(emit, monoid, [rows], [fact], most, straight)
+    (largest,) = recurrence.prefixes(OneOperator(Operator("Max")), [rows], [fact])
     before = feeding.cut(largest, [0], [-1], [0])
     after = feeding.cut(largest, [1], [_END], [0])
     dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
@@ -126,6 +124,6 @@ def _by_steps(recurrence: Recurrence, terms: Value, fact: Fact) -> Replacement:
     for value in (terms, before):
         scaled = emit.add("Exp", [emit.add("Sub", [value, after], "scaled")], "scaled")
         pair.append(emit.concat([ones, scaled], 0, "rows"))
-    sums, _ = parallel_prefix(emit, compose, pair, [fact] * 2, most, straight)
+    sums, _ = recurrence.prefixes(compose, pair, [fact] * 2)
     joined = emit.add("Add", [largest, emit.add("Log", [sums], "logarithms")], "joined")
     return replace_all(recurrence, joined, "logarithms of linear steps", False)

@@ -20,7 +20,7 @@ from ....analysis.shapes.inference import ShapeInference
 from ....analysis.shapes.nonzero_trips import runs_certainly
 from ....facts.bounds import Known
 from ....facts.notions import Equality
-from ....facts.reason import Message
+from ....facts.reason import Message, Reason
 from ....ir import Graph, Model, Node, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
@@ -43,6 +43,17 @@ _NO_SHORTER = Message(
 )
 _INEXACT = Message("recurrence-inexact", "it could be {recurrence}: {option}")
 _RAISED = Message("recurrence-raised", "is now {recurrence}")
+_STRAIGHT = Message(
+    "straight-steps",
+    "without a loop {nodes} nodes run at any number of iterations, where the loop ran {few} at 16"
+    " and {many} at 1,000; for fewer, {option}",
+)
+_LOOPED = Message(
+    "looped-steps",
+    "a loop over the distances runs {some} nodes at 16 iterations, where the loop ran {few}, and"
+    " {most} at 1,000, where it ran {many}",
+)
+_ONE_LOOP = "--passes 'straighten{straight=false}'"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +112,8 @@ class RaiseRecurrences(RaiseOptions, Pass):
             return False
         what = " and ".join(raised.what for raised in trips.replacements)
         most, size = trips.feeding.most_trips, len(trips.emit.graph)
-        if self.straight and most is not None and size >= most * len(loop_view.body):
+        bounded = self.straight or self.exact
+        if bounded and most is not None and size >= most * len(loop_view.body):
             context.kept(self, node, _NO_SHORTER(recurrence=what))
             return False
         if self.exact and not all(raised.exact for raised in trips.replacements):
@@ -112,7 +124,10 @@ class RaiseRecurrences(RaiseOptions, Pass):
         copies = copy_results(trips.feeding, results, graph)
         propagate_facts(trips.feeding, copies)
         replace_outputs(graph, node, copies[: len(node.outputs)])
-        context.rewritten(self, node, path, _RAISED(recurrence=what))
+        done: list[Reason] = [_RAISED(recurrence=what)]
+        if trips.doubles and most is None:
+            done.append(_cost(trips.emit.graph, loop_view.body))
+        context.rewritten(self, node, path, Reason.join(done))
         return True
 
     def raise_loop(
@@ -161,3 +176,20 @@ class RaiseRecurrences(RaiseOptions, Pass):
             read = [v if v is not None and scratch.is_used(v) else None for v in node.outputs]
             scratch.set_node_outputs(node, read)
         return trips, results
+
+
+def _cost(steps: Graph, body: Graph) -> Reason:
+    """The nodes that run at 16 and at 1,000 iterations, with and without a Loop over distances."""
+    few, many = (_nodes_run(body, count) for count in (16, 1000))
+    if not any(steps.nodes_of("Loop")):
+        return _STRAIGHT(nodes=len(steps), few=few, many=many, option=by(_ONE_LOOP))
+    some, most = (_nodes_run(steps, count) for count in (16, 1000))
+    return _LOOPED(some=some, few=few, most=most, many=many)
+
+
+def _nodes_run(graph: Graph, count: int) -> int:
+    """The nodes that run, with those of bodies: a Loop over distances, or `count` iterations."""
+    if graph.holder is not None:
+        return count * len(graph)
+    inside = sum(len(body) for node in graph.nodes_of("Loop") for body in node.graphs())
+    return len(graph) + count.bit_length() * inside

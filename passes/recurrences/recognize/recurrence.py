@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.fact import Fact
+from ....facts.reason import Message
 from ....ir import Node, Value, captured_by
 from ....ir.lazy import lazy_property
+from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
+from ...scans.parallel_prefix import Monoid, has_short_steps, parallel_prefix
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
 from ...vectorize.dependence_graph import DependenceGraph
@@ -18,6 +21,12 @@ from ...vectorize.loop_view import LoopView, State
 from ...vectorize.memory import IterationMemory, MemoryBounds
 from ...vectorize.nested_control_flow import compute_nested
 from .options import RaiseOptions
+
+_LONG_STEPS = Message(
+    "long-steps",
+    "is a recurrence whose steps of doubling distance take more than four nodes each; run few of"
+    " them in a loop with {option}",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +78,25 @@ class Recurrence:
         name = self.states[0].argument.name
         self.trips.feeding.require_room(f"carries '{name}'", fact)
 
+    def prefixes(
+        self, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact], first: int = 0
+    ) -> list[Value]:
+        """Emit the reduction of each prefix of rows, the initial state first.
+
+        Args:
+            monoid, rows, facts, first: as for `parallel_prefix`.
+
+        Raises:
+            Unbatchable: for any trip count, without a Loop, steps take more than four nodes.
+        """
+        trips, options = self.trips, self.trips.options
+        most = trips.feeding.most_trips
+        if most is None and options.straight and options.exact and not has_short_steps(monoid):
+            raise Unbatchable(_LONG_STEPS(option=by("--passes 'straighten{straight=false}'")))
+        trips.doubles = True
+        most = None if most is None else most + 1
+        return parallel_prefix(trips.emit, monoid, rows, facts, most, options.straight, first)
+
 
 Raiser = Callable[[Recurrence], "Replacement | str"]
 """The replacement of a recurrence, or an obstacle that completes "it is no GRU: ...".
@@ -87,6 +115,7 @@ class AllTrips(Batcher):
 
     Attributes:
         replacements: the emitted operators, with the values of their states.
+        doubles: true if steps of doubling distance are among them.
 
     Raises:
         Unbatchable: an obstacle; the message continues a sentence about the Loop or Scan.
@@ -105,6 +134,7 @@ class AllTrips(Batcher):
         self._finals: dict[State, Callable[[], Value]] = {}
         self._solved: dict[Value, tuple[State, Value]] = {}
         self.replacements: list[Replacement] = []
+        self.doubles = False
         bounds = MemoryBounds(options.max_bytes, options.row_bytes)
         feeding = Feeding(loop_view, inference, IterationMemory(loop_view, inference, bounds))
         super().__init__(loop_view, feeding, feeding.same, certain, compute_nested)

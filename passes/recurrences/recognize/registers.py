@@ -64,7 +64,7 @@ def raise_register(recurrence: Recurrence) -> Replacement | str:
     every = _windows(recurrence, register, joined)
     if register.at_end and register.step < register.size:
         rows = feeding.cut(joined, [register.step], [_END], [axis])
-        feeding.windows[every] = Window(rows, axis, register.step, register.size, True)
+        feeding.windows[every] = Window(rows, axis, register.step, register.size, True, True)
     bounds = [-register.size, _END] if register.at_end else [0, register.size]
     final = lambda: feeding.cut(joined, bounds[:1], bounds[1:], [axis])  # noqa: E731
     return Replacement("a register", True, {state: every}, {state: final})

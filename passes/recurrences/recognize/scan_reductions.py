@@ -23,7 +23,7 @@ from ....ir import Graph, Operator, Value
 from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
-from ...scans.parallel_prefix import MOST_STEP_BYTES, monoid_of, parallel_prefix
+from ...scans.parallel_prefix import MOST_STEP_BYTES, OneOperator
 from .recurrence import Recurrence, Replacement
 
 _TYPES = onnx.TensorProto
@@ -115,18 +115,10 @@ def accumulate(
                 f"it is a running {kind}, which no operator gives, and steps of doubling distance"
                 f" pay for states of at most {MOST_STEP_BYTES} bytes"
             )
-        most, straight = most_rows(recurrence), trips.options.straight
-        monoid = monoid_of(Operator(kind))
-        (joined,) = parallel_prefix(emit, monoid, [rows], [fact], most, straight)
+        (joined,) = recurrence.prefixes(OneOperator(Operator(kind)), [rows], [fact])
         return replace_all(recurrence, joined, f"{kind} in steps of doubling distance", exact)
     last = _last(emit, reduction, rows, fact.elem_type, may_be_nan)
     return Replacement(describe(reduction, exact), exact, {}, {state: lambda: last})
-
-
-def most_rows(recurrence: Recurrence) -> int | None:
-    """The maximum number of values of a state, the initial one too; None if known at run time."""
-    most = recurrence.trips.feeding.most_trips
-    return None if most is None else most + 1
 
 
 def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, may_be_nan: bool) -> Value:

@@ -11,20 +11,20 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.fact import Fact
 from straightline.ir import Operator
 from straightline.ops.builder import Builder
-from straightline.passes.scans.parallel_prefix import monoid_of, parallel_prefix
+from straightline.passes.scans.parallel_prefix import OneOperator, parallel_prefix
 
 FIRST_LEFT = "g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Identity (x) }"
 
 
-def doubled(op_type, most, opset=17):
+def doubled(op_type, most, opset=17, straight=False):
     """A model of what the operator makes of the rows of x."""
     head = f'<ir_version: 8, opset_import: ["" : {opset}]>'
     model = ir.load(onnx.parser.parse_model(head + FIRST_LEFT))
     (x,) = model.graph.inputs
     fact = ShapeInference(model).fact(x)
     row = Fact(fact.elem_type, fact.shape[1:])
-    monoid = monoid_of(Operator(op_type))
-    prefixes = parallel_prefix(Builder(model.graph), monoid, [x], [row], most)
+    monoid = OneOperator(Operator(op_type))
+    prefixes = parallel_prefix(Builder(model.graph), monoid, [x], [row], most, straight)
     model.graph.set_outputs(prefixes)
     ir.verify(model)
     proto = ir.to_proto(model)
@@ -44,6 +44,20 @@ def test_all_rows_up_to_each(op_type, most, opset):
         expected = np.array(list(itertools.accumulate(x, combine)), np.float32)
         for run in (reference.run, run_in_onnxruntime):
             np.testing.assert_array_equal(run(model, {"x": x})[0], expected)
+
+
+@pytest.mark.parametrize("op_type", ["Max", "Add"])
+def test_an_open_number_of_rows_without_a_loop(op_type):
+    model = doubled(op_type, None, straight=True)
+    types = [node.op_type for node in model.graph.node]
+    prelude = 1 + 2 * (op_type == "Add")  # rows of 0
+    assert len(types) == 4 * 31 + prelude and "Loop" not in types
+    combine = {"Add": np.add, "Max": np.maximum}[op_type]
+    for count in (0, 1, 2, 5, 64, 1000):
+        x = np.random.default_rng(count).integers(-1, 2, (count, 2, 2)).astype(np.float32)
+        expected = np.array(list(itertools.accumulate(x, combine)), np.float32)
+        for run in (reference.run, run_in_onnxruntime):
+            np.testing.assert_array_equal(run(model, {"x": x})[0], expected.reshape(x.shape))
 
 
 def test_a_known_number_of_rows_takes_as_many_steps_as_it_has_digits():
