@@ -40,12 +40,14 @@ class Analyses:
         memory: results of inference on nodes, also for the trials of this rewrite.
         facts: values outside of bodies whose facts their passes knew; inference may know less.
         keys: keys of equal constants and operators.
+        false_sizes: names of bodies and of scan outputs that they declared falsely at first.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory = Memory() if memory is None else memory
         self.facts: dict[Value, Fact] = {}
         self.keys = KeyMemory()
+        self.false_sizes: set[tuple[str, str]] = set()
         self._inference: ShapeInference | None = None
         self._is_stale = False
 

@@ -133,8 +133,7 @@ class Body:
                 f"no iteration ran and the body does not declare the element type "
                 f"of its output {self.graph.output[index].name!r}; declare it"
             )
-        dims = inferred.shape.dim if inferred.HasField("shape") else declared.shape.dim
-        return elem_type, dims
+        return elem_type, inferred.shape.dim
 
     @lazy_property
     def _declared(self) -> Sequence[onnx.ValueInfoProto]:

@@ -1,7 +1,8 @@
 """Types of what bodies give out, as shape inference over the whole model finds them.
 
 A runtime infers shapes once, before any input is there. A Loop that makes no trips takes the sizes
-of its scan outputs from there: a size that inference does not find is 0.
+of its scan outputs from there: a size that inference does not find is 0. So is one that the body
+declares otherwise than inference finds it, and a wrong rank leaves none.
 """
 
 from __future__ import annotations
@@ -57,15 +58,18 @@ class ElementTypes:
         on: their arguments' types and constants, as a runtime that inlines them sees them."""
         types: dict[bytes, Types] = {}
         calls = Calls(self._model.functions)
-        for nodes, inferred in (self._main(calls), *map(self._function, calls)):
-            for loop, same in _loops(nodes, inferred):
-                own = [info.type.tensor_type for info in _body(same).output]
+        for nodes, inferred, bare in (self._main(calls), *map(self._function, calls)):
+            for (loop, same), (_, other) in zip(
+                _loops(nodes, inferred), _loops(nodes, bare), strict=True
+            ):
+                pairs = zip(_body(same).output, _body(other).output, strict=True)
+                own = [_joined(a.type.tensor_type, b.type.tensor_type) for a, b in pairs]
                 entry = types.setdefault(_key(loop), own)
                 if entry is not own:  # the same node in two places, which may capture other sizes
                     types[_key(loop)] = list(map(common_type, entry, own))
         return types
 
-    def _main(self, calls: Calls) -> tuple[Nodes, Nodes]:
+    def _main(self, calls: Calls) -> tuple[Nodes, Nodes, Nodes]:
         model = self._model
         query = copy_without(model.graph, {"initializer"})
         inputs = {info.name for info in query.input}
@@ -75,9 +79,9 @@ class ElementTypes:
                 query.initializer.append(tensor)
             elif tensor.name not in inputs:
                 query.input.append(_without_data(tensor))
-        return model.graph.node, self._inferred(query, _imports(model), calls, {})
+        return model.graph.node, *self._inferred(query, _imports(model), calls, {})
 
-    def _function(self, instance: Instance) -> tuple[Nodes, Nodes]:
+    def _function(self, instance: Instance) -> tuple[Nodes, Nodes, Nodes]:
         function, arguments = instance.function, instance.arguments
         query = onnx.GraphProto(name=function.name, node=function.node)
         constants: dict[str, onnx.NodeProto] = {}
@@ -87,7 +91,7 @@ class ElementTypes:
             else:
                 query.input.append(onnx.ValueInfoProto(name=name, type=argument))
         imports = _imports(function)
-        return function.node, self._inferred(query, imports, instance.calls, constants)
+        return function.node, *self._inferred(query, imports, instance.calls, constants)
 
     def _inferred(
         self,
@@ -95,8 +99,9 @@ class ElementTypes:
         imports: Mapping[str, int],
         calls: Calls,
         constants: Mapping[str, onnx.NodeProto],
-    ) -> Nodes:
-        """The nodes of a graph with the types that inference finds in their bodies."""
+    ) -> tuple[Nodes, Nodes]:
+        """The nodes of a graph with the types that inference finds in their bodies, with and
+        without the shapes that these declare for outputs."""
         drop_constants(graph, opset_of(imports))
         hide_unaskable(graph)
         show_constants(graph, constants)
@@ -104,12 +109,47 @@ class ElementTypes:
         query.graph.CopyFrom(graph)
         del query.opset_import[:]
         query.opset_import.extend(askable_imports(imports))
-        try:
-            inferred = ask_onnx("the model", onnx.shape_inference.infer_shapes, query)
-        except OnnxError:  # it finds nothing then
-            inferred = query
+        inferred = _ask(query)
         calls.read(inferred.graph)
-        return inferred.graph.node
+        if not _drop_shapes(query.graph.node):
+            return inferred.graph.node, inferred.graph.node
+        return inferred.graph.node, _ask(query).graph.node
+
+
+def _ask(query: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        inferred: onnx.ModelProto = ask_onnx("the model", onnx.shape_inference.infer_shapes, query)
+    except OnnxError:  # it finds nothing then
+        return query
+    return inferred
+
+
+def _drop_shapes(nodes: Nodes) -> bool:
+    """Drop the shapes that bodies of Loops declare for their outputs; true if there are any."""
+    found = False
+    for node in nodes:
+        outputs = _body(node).output[1:] if node.op_type == "Loop" and not node.domain else ()
+        for info in outputs:
+            found |= info.type.tensor_type.HasField("shape")
+            info.type.tensor_type.ClearField("shape")
+        for body in subgraphs(node):
+            found |= _drop_shapes(body.node)
+    return found
+
+
+def _joined(declared: onnx.TypeProto.Tensor, bare: onnx.TypeProto.Tensor) -> onnx.TypeProto.Tensor:
+    """A type without the sizes that inference contradicts; without a shape if it has another
+    rank."""
+    if not (declared.HasField("shape") and bare.HasField("shape")):
+        return declared
+    joined = onnx.TypeProto.Tensor(elem_type=declared.elem_type)
+    if len(declared.shape.dim) == len(bare.shape.dim):
+        joined.shape.SetInParent()
+        for dim, other in zip(declared.shape.dim, bare.shape.dim, strict=True):
+            sizes = {d.dim_value for d in (dim, other) if d.HasField("dim_value")}
+            known = other if other.HasField("dim_value") else dim
+            joined.shape.dim.add().CopyFrom(type(dim)() if len(sizes) > 1 else known)
+    return joined
 
 
 def _key(node: onnx.NodeProto) -> bytes:

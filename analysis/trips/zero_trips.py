@@ -35,11 +35,12 @@ class ScanElements:
     def of(self, index: int) -> ScanElement | None:
         """The element of a scan output; None where runtimes may differ.
 
-        A runtime uses the body's declarations, and shape inference from the types and constants of
-        captured values; a size that it does not infer is 0. Of initial values only the element type
-        counts. A size that is known here, or declared for the output, and not inferred there is in
-        doubt: a runtime that folds constants may infer it. So is one that a function does not
-        determine: a runtime that inlines its calls infers it from their arguments.
+        A runtime uses the body's declarations, unless inference contradicts them, and shape
+        inference from the types and constants of captured values; a size that it does not infer is
+        0. Of initial values only the element type counts. A size that is known here, or declared
+        for the output, and not inferred there is in doubt: a runtime that folds constants may infer
+        it. So is one that a function does not determine: a runtime that inlines its calls infers it
+        from their arguments.
 
         Args:
             index: the position among the body's outputs.
@@ -49,7 +50,8 @@ class ScanElements:
             elem_type = self._inference.fact(result).elem_type
             element = ScanElement(elem_type, ()) if elem_type else None
         if is_static(self.loop.body("body").output_infos[index].type.tensor_type):
-            return element
+            own = self._inference.fact(result).shape
+            return element if element is not None and _agrees(element.shape, own) else None
         if self._is_of_function and not self._is_determined(element, result):
             return None
         sizes = [self._before_trips.fact(result).shape, *self._declared_sizes(index)]
@@ -100,12 +102,11 @@ class ScanElements:
 
 
 def _agrees(inferred: tuple[int, ...], shape: Shape | None) -> bool:
-    """Test whether inferred sizes (0 if unknown) include all constant sizes of a shape."""
+    """Test whether inferred sizes (0 if unknown) are all constant sizes of a shape."""
     if shape is None:
         return True
-    pairs = zip(inferred, shape, strict=True)
     return len(inferred) == len(shape) and all(
-        size or dim.value in (None, 0) for size, dim in pairs
+        dim.value is None or dim == size for size, dim in zip(inferred, shape, strict=True)
     )
 
 
@@ -131,9 +132,11 @@ def declare_elements(loop: Node, model: Model, inference: ShapeInference | None 
     infos = list(body.output_infos)
     for index in range(len(loop.inputs) - 1, len(infos)):
         read = index - 1 < len(loop.outputs) and loop.outputs[index - 1] is not None
-        if not read or is_static(infos[index].type.tensor_type):
+        if not read:
             continue
         element = elements.of(index)
+        if element is not None and is_static(infos[index].type.tensor_type):
+            continue
         stays = element is not None and elements.stays(index, element)
         if not stays and not elements.has_trip():
             return in_doubt(body.outputs[index])

@@ -72,7 +72,7 @@ class CorrectDeclarations(Pass):
             if not info.HasField("type"):
                 continue
             type_ = correct_type(info.type, inference.fact(value))
-            if type_ == info.type:
+            if type_ == info.type or (graph.name, info.name) in context.analyses.false_sizes:
                 continue
             of_model = graph is graph.root.graph
             if of_model and not _is_same_but_for_sizes(info.type, type_):
@@ -143,6 +143,23 @@ def _declarations(graph: Graph) -> Iterator[Value]:
             continue
         if entry.producer is not None and entry.type is not None:
             yield entry
+
+
+def note_false_sizes(model: Model, context: PassContext) -> None:
+    """Note scan outputs of Loops whose declarations are false before any rewrite.
+
+    Without iterations runtimes join a false one with what they infer, so another declaration would
+    give such an output other sizes.
+    """
+    loops = [node for graph in model.graphs() for node in graph.nodes_of("Loop")]
+    for loop in loops:
+        body = loop.body("body")
+        for slot in range(len(loop.inputs) - 1, len(body.outputs)):
+            info, value = body.output_infos[slot], body.outputs[slot]
+            if info.type.tensor_type.HasField("shape"):
+                inference = context.analyses.inference(model)
+                if correct_type(info.type, inference.fact(value)) != info.type:
+                    context.analyses.false_sizes.add((body.name, info.name))
 
 
 def _is_promise(graph: Graph) -> bool:

@@ -14,7 +14,7 @@ from ...ir.lazy import lazy_property
 from ..base import Pass
 from ..context import PassContext
 from ..vetoes import current_vetoes, observing, run_pass
-from .declarations import CorrectDeclarations
+from .declarations import CorrectDeclarations, note_false_sizes
 from .fingerprint import States
 from .slice_declarations import declare_slices
 
@@ -35,6 +35,7 @@ def rewrite_model(passes: Sequence[Pass], model: Model, context: PassContext, re
         context: the context; remarks on removed constructs are dropped.
         repeat: run to a fixed point.
     """
+    note_false_sizes(model, context)
     changed = run_passes(passes, model, context, repeat)
     context.remarks.forget_gone(model)
     if changed:

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import straightline as sl
 from reference_oracle import assert_as_onnxruntime, parse
+from sessions import outputs
 from straightline import reference
 from straightline.reference.element_types import ElementTypes
+from straightline.verification.proof import prove
 
 TEXT = """agraph (float[n, 3] x, int64 m) => (y) <int64[2] k = {{2, 5}}, int64[1] a = {{0}},
     int64[2] pads = {{1, 1}}, bool on = {{1}}, int64 zero = {{0}}> {{
@@ -55,3 +58,44 @@ def test_a_constant_that_a_body_gives_out_has_its_own_sizes():
     model.graph.node[0].attribute[0].g.output[1].type.tensor_type.ClearField("shape")
     assert reference.run(model, {"m": np.array(0)})[0].shape == (0, 1, 2)
     assert_as_onnxruntime(model, {"m": np.array(0)})
+
+
+DECLARED = """g (bool go, float[1, 2] k, float[K, 2] w, int64 m) => (last, y) {{
+    last, y = Loop (m, go, k) <body = b (int64 i, bool c, {} a) => (bool d, float[] e, {} s)
+        <float[1, 2] ones = {{1, 1}}> {{ d = Identity (c) e = Add (a, ones) s = {} }}> }}"""
+FEEDS = {
+    "go": np.array(False),
+    "k": np.ones((1, 2), np.float32),
+    "w": np.ones((1, 2), np.float32),
+    "m": np.array(3),
+}
+SHAPES = ("", "[]", "[1, 2]", "[1]", "[U, V]", "[5, 2]", "[U, 2]", "[U, 3]", "[U]")
+
+
+def declared(state, output, node):
+    """A Loop whose body declares the shapes of its state and of its scan output."""
+    text = DECLARED.format(*(f"float{s or '[]'}" for s in (state, output)), node)
+    model = parse(text)
+    body = model.graph.node[0].attribute[0].g
+    for info, shape in ((body.input[2], state), (body.output[2], output), (body.output[1], "[]")):
+        if not shape:
+            info.type.tensor_type.shape.SetInParent()
+    return model
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("output", SHAPES)
+@pytest.mark.parametrize("node", ["Add (a, ones)", "Neg (w)"])
+@pytest.mark.parametrize("state", ["[1, 2]", "[]"])
+def test_a_wrong_declaration_leaves_sizes_open(state, node, output):
+    """A wrong rank leaves none, as in onnxruntime; a rewrite keeps that, or the Loop. In the text
+    `float[]` has no shape, and `float` is a scalar."""
+    model = declared(state, output, node)
+    (_, shape) = (each.shape for each in reference.run(model, FEEDS))
+    expected = assert_as_onnxruntime(model, FEEDS)
+    assert shape == expected[1].shape
+    rewrite = sl.rewrite(model, verify=False)
+    if output != "[U, 3]":  # which no run with an iteration has
+        assert reference.run(rewrite, FEEDS)[1].shape == shape
+        assert outputs(rewrite, FEEDS)[1].shape == shape
+    assert prove(model, rewrite).status != "refuted"

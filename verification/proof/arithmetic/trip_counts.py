@@ -174,6 +174,22 @@ def parts_of_least(terms: Terms, size: Dimension) -> list[Dimension]:
     return [element(arg.fact) for arg in term.args if arg is not None]
 
 
+def with_whole(terms: Terms, size: Dimension) -> Dimension:
+    """Rewrite min(k, n) + max(n - k, 0) in a sum to n."""
+    for monomial, factor in size.terms.items():
+        least_part = Dimension.symbol(monomial[0]) if len(monomial) == factor == 1 else _ZERO
+        parts = parts_of_least(terms, least_part)
+        if len(parts) != 2:
+            continue
+        for number, whole in (parts, parts[::-1]):
+            if number.value is None:
+                continue
+            rest = nonnegative_part(terms, linear_sum(terms, terms.size(whole - number)))
+            if rest.only_symbol and size.terms.get((rest.only_symbol,)) == 1:
+                return size - least_part - rest + whole
+    return size
+
+
 def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:
     """Test whether a size is certainly no less than another one."""
     if size == other:

@@ -9,6 +9,7 @@ where the term has it.
 from . import attribute_to_input as attribute_to_input
 from . import axes as axes
 from . import bit_casts as bit_casts
+from . import entries as entries
 from . import gather as gather
 from . import recurrent_states as recurrent_states
 from . import resize as resize

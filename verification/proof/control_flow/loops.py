@@ -12,6 +12,7 @@ from ....facts.polynomial import Dimension
 from ....ir.lazy import lazy_property
 from ....reference.bodies import label
 from ....reference.errors import EvaluationError
+from ....reference.signature import is_static
 from ..arithmetic.trip_counts import not_negative
 from ..execution.compile_graph import ABSENT, Program, Step
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
@@ -147,10 +148,10 @@ def _stack(
 class EmptyScanOutputs:
     """Elements of the scan outputs of a Loop without an iteration.
 
-    A size is a number if the body declares it, or if onnx's plain shape inference finds it, with
-    which all runtimes begin. Else it is 0 if the proof finds no number either, for any initial
-    states. Any other size is unknown: it depends on how much of the model a runtime folds while it
-    loads it.
+    A size is a number if the body declares it and inference does not contradict, or if onnx's plain
+    shape inference finds it, with which all runtimes begin. Else it is 0 if the proof finds no
+    number either, for any initial states. Any other size is unknown: it depends on how much of the
+    model a runtime folds while it loads it.
 
     Args:
         execution: the execution.
@@ -172,10 +173,11 @@ class EmptyScanOutputs:
         """
         index, step, types = 1 + k, self._step, self._execution.element_types
         declared = declared_element(step.bodies["body"], index)
-        if declared is not None and not is_empty(declared):
+        inferred = None if types is None else types.of(step.node, index)
+        is_sure = inferred is None or is_static(inferred)  # else inference contradicts it
+        if declared is not None and not is_empty(declared) and is_sure:
             return declared
         reader = reader_of(step.bodies["body"])
-        inferred = None if types is None else types.of(step.node, index)
         try:
             if inferred is None:
                 inferred = reader.inferred(index)

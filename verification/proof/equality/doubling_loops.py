@@ -29,6 +29,7 @@ from ..simplify.slices import entry_of
 from ..terms.free_variables import Bound, binding
 from ..terms.term import Term, descendants
 from ..terms.term_manager import Terms
+from .doubling_chains import chain_of
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .slice_pushdown import SlicePushdown
@@ -98,12 +99,45 @@ class DoublingLoops:
 
     def open(self, term: Term) -> Term | None:
         """Rows after all steps as the states of a recurrence; None for other terms."""
+        if term.head.name in _ASSOCIATIVE:
+            return self._of_chain(term)
         if term.head.name != "final" or term.args[0] is None:
             return None
         key = term.args[0], term.head.key
         if key not in self._opened:
             self._opened[key] = None  # what the step computes is no term of itself
             self._opened[key] = self._recurrence(*key)
+        return self._opened[key]
+
+    def _of_chain(self, term: Term) -> Term | None:
+        """Rows after steps in a row as the states of a recurrence."""
+        key = term, 0
+        if key in self._opened:
+            return self._opened[key]
+        self._opened[key] = None
+        terms, chain = self._terms, chain_of(self._terms, term)
+        if chain is None or chain.rows.fact.elem_type not in _ASSOCIATIVE[chain.head.name]:
+            return None
+        fact = chain.rows.fact
+        if (fact.elem_type in FLOATS and not self._over_reals) or not fact.shape:
+            return None
+        length = fact.shape[0]
+        is_all = (length - chain.reach - 1).less(0) is True
+        if not is_all and not (
+            length.value is None and terms.symbols.magnitudes.is_end(chain.reach)
+        ):
+            return None
+        if (length - 1).less(0) is not False:
+            return None
+        row = Fact(fact.elem_type, (ONE, *fact.shape[1:]))
+        early, late = (
+            _variable(terms, "fresh", (terms.number_of_binder(), 0, 0), row) for _ in "el"
+        )
+        (joined,) = terms.apply(chain.head, (early, late))
+        if joined is None:
+            return None
+        step = _Step({0: joined}, {early: _Leaf(0, False), late: _Leaf(0, True)}, {}, [])
+        self._opened[key] = self._rows([chain.rows], 0, step)
         return self._opened[key]
 
     def _recurrence(self, loop: Term, number: int) -> Term | None:

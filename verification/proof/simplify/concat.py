@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....facts.fact import element
+from ....facts.fact import Fact, element
 from ....ops.axes import ONE
+from ..arithmetic.trip_counts import with_whole
 from ..terms.term import Args, Head, Term, rank_of
 from ..terms.term_manager import Terms, late_rule, rule
 from .padding import match_padding
@@ -33,8 +34,20 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if len(joined) == 1:
         return joined
     if head.attribute("axis") == axis and joined == pieces:
-        return None
+        return _of_whole(terms, head, args, axis)
     return terms.apply(terms.heads.with_attributes(head, axis=axis), tuple(joined))
+
+
+def _of_whole(terms: Terms, head: Head, args: Args, axis: int) -> Sequence[Term] | None:
+    """Join pieces whose sizes are two parts of a whole: min(k, n) and max(n - k, 0)."""
+    (fact,) = terms.facts_of(head, args, 1)
+    if len(args) != 2 or fact is None or fact.shape is None:
+        return None
+    size = with_whole(terms, fact.shape[axis])
+    if size == fact.shape[axis]:
+        return None
+    shape = (*fact.shape[:axis], size, *fact.shape[axis + 1 :])
+    return [terms.keep(head, args, Fact(fact.elem_type, shape))]
 
 
 def _merge(terms: Terms, pieces: Sequence[Term], axis: int, rank: int) -> list[Term]:

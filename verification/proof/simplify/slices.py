@@ -405,8 +405,11 @@ def entry_of(terms: Terms, term: Term) -> tuple[Term, int]:
         parts.append(term)
         term = term.operands[0]
     sign = 1
+    numbers = terms.numbers(term)
     if term.is_op("Neg"):
         term, sign = term.operands[0], -1
+    elif numbers and min(numbers) >= -(1 << 62) and max(numbers) < 0:
+        term, sign = terms.op("Neg", 13, term), -1
     for part in reversed(parts):
         term = terms.rebuild(part, (term, *part.args[1:]))
     return term, sign

@@ -55,3 +55,14 @@ def test_elements_of_a_sequence_are_joined_along_the_axis():
         text % ("2, 3, 2", stacked % (-1, 1)),
         text % ("2, 3, 2", rows % 2 + "z = Concat <axis = 2> (u, v)"),
     )
+
+
+def test_pieces_that_are_a_whole_have_its_size():
+    """The first elements and all but as many last ones: as many as there are."""
+    text = """g (float[N, 3] x) => (float[M, 3] y) <int64[1] zero = {{0}}, int64[1] two = {{2}},
+        int64[1] back = {{{}}}> {{ a = Slice (x, zero, two, zero) b = Slice (x, zero, back, zero)
+        c = Concat <axis = 0> (a, b) {} }}"""
+    shape = "s = Shape ({}) y = Expand (x, s)"
+    one, other = text.format(-2, shape.format("c")), text.format(-2, shape.format("x"))
+    assert_proved(one, other)
+    assert_open(one.replace("{-2}", "{-3}"), other)

@@ -1,0 +1,115 @@
+"""Steps of doubling distance in a row against the recurrences that they compute."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from straightline.verification.proof import prove
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+LOOP = """g ({t}[N, 3] x, {t}[3] s) => ({t}[N, 3] y) {{
+    last, y = Scan <num_scan_inputs = 1, body = step ({t}[3] a, {t}[3] e)
+        => ({t}[3] r, {t}[3] q) {{ r = {kind} (a, e) q = Identity (r) }}> (s, x) }}"""
+KINDS = [
+    *(("Max", "float"), ("Min", "double"), ("Max", "int64"), ("Min", "int32"), ("Mul", "int64")),
+    *(("Add", "uint8"), ("And", "bool"), ("Or", "bool")),
+]
+
+
+def loop(kind, t):
+    return onnx.parser.parse_model(HEAD + LOOP.format(kind=kind, t=t))
+
+
+@pytest.mark.parametrize("passes", [None, "straighten{straight=false}", "raise-recurrences"])
+@pytest.mark.parametrize(("kind", "t"), KINDS)
+def test_what_the_pass_writes_is_proved(kind, t, passes):
+    before = loop(kind, t)
+    after = sl.rewrite(before, passes, verify=False)
+    types = [node.op_type for node in after.graph.node]
+    assert "Scan" not in types and ("Loop" in types) == (passes is not None)
+    proof = prove(before, after, equality="reals" if t in ("float", "double") else "bits")
+    assert proof.proved, proof.reason
+
+
+def test_an_axis_is_taken_to_have_less_than_two_to_the_31st_rows():
+    before = loop("Max", "int64")
+    proof = prove(before, sl.rewrite(before, verify=False))
+    assert any("2147483647" in text or "2^31" in text for text in proof.assumptions)
+
+
+def _edit(model, change):
+    """A copy of a model, changed."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    change(copy.graph)
+    return copy
+
+
+def _nodes(graph, op_type):
+    return [node for node in graph.node if node.op_type == op_type]
+
+
+def _skip(step):
+    """Read the rows before a step in the place of its result."""
+
+    def change(graph):
+        node = _nodes(graph, "Max")[step]
+        for user in graph.node:
+            for index, name in enumerate(user.input):
+                if name == node.output[0]:
+                    user.input[index] = node.input[1]
+
+    return change
+
+
+def _other_operator(graph):
+    _nodes(graph, "Max")[3].op_type = "Min"
+
+
+def _other_distance(graph):
+    distances = {t.name: t for t in graph.initializer}
+    front = [n for n in _nodes(graph, "Slice") if "front" in n.output[0]][4]
+    distances[front.input[2]].CopyFrom(
+        onnx.numpy_helper.from_array(np.array([17], np.int64), front.input[2])
+    )
+
+
+def _other_front(graph):
+    front = [n for n in _nodes(graph, "Slice") if "front" in n.output[0]][2]
+    front.input[0] = _nodes(graph, "Concat")[0].output[0]
+
+
+def _swapped_pieces(graph):
+    joined = _nodes(graph, "Concat")[3]
+    pieces = list(joined.input)[::-1]
+    del joined.input[:]
+    joined.input.extend(pieces)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_skip(0), _skip(9), _skip(30)),
+        *(_other_operator, _other_distance, _other_front, _swapped_pieces),
+    ],
+)
+def test_near_misses_are_not_proved(change):
+    before = loop("Max", "int64")
+    after = _edit(sl.rewrite(before, verify=False), change)
+    assert not prove(before, after).proved
+
+
+@pytest.mark.parametrize(("kind", "number"), [("Mul", 0), ("Add", 1)])
+def test_rows_in_front_must_be_neutral(kind, number):
+    before = loop(kind, "int64")
+
+    def change(graph):
+        for tensor in graph.initializer:
+            if tensor.name.startswith("same") or not tensor.dims:
+                array = onnx.numpy_helper.to_array(tensor)
+                if array.shape == () and array == (1 if kind == "Mul" else 0):
+                    other = np.array(number, np.int64)
+                    tensor.CopyFrom(onnx.numpy_helper.from_array(other, tensor.name))
+
+    after = sl.rewrite(before, verify=False)
+    assert prove(before, after).proved and not prove(before, _edit(after, change)).proved

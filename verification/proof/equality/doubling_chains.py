@@ -1,0 +1,88 @@
+"""Steps of doubling distance in a row, each of which joins rows with those before them.
+
+    y = Op (Concat <axis = 0> (same[:d], x[:-d]), x)          for d in 1, 2, 4, ...
+
+A row of `same` changes none: x itself for Max, Min, And and Or, else rows of 0 or 1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ....facts.polynomial import Dimension
+from ..arithmetic.trip_counts import least, with_whole
+from ..terms.term import Head, Term
+from ..terms.term_manager import Terms
+
+_IDEMPOTENT = ("Max", "Min", "And", "Or")
+_NEUTRAL = {"Add": 0, "Mul": 1}
+
+
+class Chain(NamedTuple):
+    """Steps in a row.
+
+    Attributes:
+        rows: the rows before the first step.
+        head: the operator.
+        reach: the number of rows that each row joins after the last step.
+    """
+
+    rows: Term
+    head: Head
+    reach: int
+
+
+def chain_of(terms: Terms, term: Term) -> Chain | None:
+    """The steps that end in a term; None for other terms."""
+    if term.head.name not in _IDEMPOTENT and term.head.name not in _NEUTRAL:
+        return None
+    steps: list[tuple[Term, Term]] = []
+    rows = term
+    while (step := _step_of(rows, term.head)) is not None:
+        steps.append(step)
+        rows = step[0]
+    for digit, (before, joined) in enumerate(reversed(steps)):
+        terms.budget.step()
+        if not _joins(terms, term.head, before, joined, 1 << digit):
+            return None
+    return Chain(rows, term.head, 1 << len(steps)) if steps else None
+
+
+def _step_of(term: Term, head: Head) -> tuple[Term, Term] | None:
+    """The rows before a step, and those that it joins with them; None for other terms."""
+    if term.head is not head or len(term.args) != 2 or not term.fact.shape:
+        return None
+    one, other = term.operands
+    for rows, joined in ((one, other), (other, one)):
+        if not joined.is_op("Concat") or joined.head.attribute("axis") != 0:
+            continue
+        is_pair = len(joined.args) == 2 and joined.operands[1].head.name == "narrow"
+        if is_pair and joined.operands[1].operands[0] is rows:
+            return (rows, joined) if rows.fact.shape == term.fact.shape else None
+    return None
+
+
+def _joins(terms: Terms, head: Head, rows: Term, joined: Term, distance: int) -> bool:
+    """Test for rows that change none, and all rows but the last ones."""
+    shape = rows.shape
+    count = least(terms, [Dimension.constant(distance), shape[0]])
+    front, early = joined.operands
+    if front.fact.shape != (count, *shape[1:]) or front.fact.elem_type != rows.fact.elem_type:
+        return False
+    if with_whole(terms, count + early.shape[0]) != shape[0]:
+        return False
+    if early is not terms.narrow(rows, 0, 0, early.shape[0]):
+        return False
+    if head.name in _IDEMPOTENT:
+        return front is terms.narrow(rows, 0, 0, count)
+    return head.name in _NEUTRAL and _is_filled(terms, front, _NEUTRAL[head.name])
+
+
+def _is_filled(terms: Terms, term: Term, number: int) -> bool:
+    """Test for a tensor of one number."""
+    while term.head.name in ("view", "narrow") or term.is_op("Expand"):
+        term = term.operands[0]
+    tensor = terms.tensor(term)
+    return tensor is not None and tensor.is_readable and bool(np.all(tensor.numpy() == number))
