@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
-from ..ir import Array, Model, ModelSource, Tensor, Value, no_input, to_proto
+from ..ir import Array, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
 
 Values = Mapping[str, Any]
 
@@ -214,9 +214,18 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.Typ
 
 
 def _fix_symbols(model: Model, symbols: Sizes) -> None:
-    """Replace symbols by sizes in all declarations; defaults must still fit."""
-    sizes = {symbol: size for symbol, (size, _) in symbols.items()}
+    """Replace symbols by sizes in all declarations; defaults must still fit.
+
+    In the body of a Loop a symbol stays that it declares for a state: there it may name another
+    size in each iteration. Inference finds the sizes of states that keep theirs.
+    """
+    all_sizes = {symbol: size for symbol, (size, _) in symbols.items()}
+    kept: dict[Graph, set[str]] = {}
     for graph in model.graph.walk():
+        holder = graph.holder
+        around = set() if holder is None or holder.graph is None else kept[holder.graph]
+        kept[graph] = around | _symbols_of_states(graph)
+        sizes = {name: size for name, size in all_sizes.items() if name not in kept[graph]}
         outputs = (value for node in graph.unordered_nodes() for value in node.outputs)
         for value in (*graph.inputs, *graph.initializers, *outputs):
             info = None if value is None else value.info
@@ -238,6 +247,15 @@ def _fix_symbols(model: Model, symbols: Sizes) -> None:
                 f"input '{value.name}' has a default of shape {list(default.dims)}, which the shape"
                 " set contradicts"
             )
+
+
+def _symbols_of_states(body: Graph) -> set[str]:
+    """Symbols in declarations of the states of a Loop, whose sizes may change."""
+    loop = body.holder
+    if loop is None or not loop.is_op("Loop"):
+        return set()
+    infos = [v.info for v in body.inputs[2:]] + list(body.output_infos[1 : len(loop.inputs) - 1])
+    return {name for info in infos if info is not None for name in _symbols(info.type)}
 
 
 def _sized(info: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:

@@ -6,6 +6,7 @@ import onnx
 import pytest
 import straightline as sl
 from onnx import TensorProto
+from straightline import reference
 from straightline.driver.specialize import bind_inputs, typed_values
 from straightline.facts.named_dimensions import BindingError
 
@@ -346,3 +347,33 @@ def test_a_value_must_fit_the_shape_that_is_set():
     found = model("float[P]")
     with pytest.raises(sl.Error, match="input 'v'"):
         bind_inputs(found, {"v": [1, 2]}, {"v": (3,)})
+
+
+GROWING = """<ir_version: 8, opset_import: ["" : 13]>
+g (int64[1, t] ids, int64 n) => (int64[1, u] out, int64[r, 2] sizes)
+    <bool yes = {{1}}, int64[1] one = {{1}}, int64[1] zero = {{0}}> {{
+    out, sizes = Loop (n, yes, ids) <body = b (int64 i, bool c, int64[1, t] s)
+        => (bool d, int64[1, {}] e, int64[2] sh) {{
+        d = Identity (c) sh = Shape (s) k = Expand (one, sh) w = Add (s, k)
+        last = Slice (w, zero, one, one) e = {} }}> }}"""
+STATES = {
+    "grows": ("v", "Concat <axis = 1> (w, last)"),
+    "grows under its name": ("t", "Concat <axis = 1> (w, last)"),
+    "stays": ("t", "Sub (w, last)"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_size_does_not_reach_a_state_that_may_change_it(state):
+    """Exporters name the size of a state that grows by that of its initial value."""
+    model = onnx.parser.parse_model(GROWING.format(*STATES[state]))
+    outcome = sl.transform(model, shapes={"ids": [1, 4]}, verify=False)
+    for count in (0, 1, 3):
+        feeds = {"ids": np.arange(4).reshape(1, 4), "n": np.array(count)}
+        for one, other in zip(
+            reference.run(model, feeds), reference.run(outcome.model, feeds), strict=True
+        ):
+            np.testing.assert_array_equal(one, other)
+    loops = [node for node in outcome.model.graph.node if node.op_type == "Loop"]
+    inside = {node.op_type for loop in loops for node in loop.attribute[0].g.node}
+    assert ("Shape" in inside) == (state != "stays")  # inference finds what stays
