@@ -126,9 +126,9 @@ EMPTY = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
 def test_no_trips_give_what_the_body_declares():
     declared = SCANNED % ("float[0, 2]", "float[2]")
     assert_proved(declared, EMPTY % ("float[0, 2]", "float[0, 2]"))
-    anything = SCANNED % ("float[a, b]", "float[3]")
-    assert_proved(anything, EMPTY % ("float[a, b]", "float[0, 3]"))
-    assert_open(anything, EMPTY % ("float[a, b]", "float[0, 2]"))
+    false = SCANNED % ("float[a, b]", "float[3]")  # onnxruntime leaves out what inference denies
+    for size in (2, 3):
+        assert_open(false, EMPTY % ("float[a, b]", f"float[0, {size}]"))
 
 
 def test_no_trips_take_the_sizes_that_inference_finds():
